@@ -12,7 +12,7 @@ EXIT_CODES = [
     ("0", "all well; verify: status 0 or 21006"),
     ("1", "done, but some inputs are not verified, refused, unknown or different"),
     ("2", "usage, configuration, or a file that cannot be read"),
-    ("3", "stopped by a budget, a limit or a signal, or the App Store gives no answer; the same command goes on"),
+    ("3", "stopped by a limit, a signal or a temporary failure; run the same command again to resume"),
     ("70", "a defect of the program"),
 ]
 

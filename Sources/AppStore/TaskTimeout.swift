@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Waiting no longer than one may, for work that goes on all the same: others may want what it comes to, or it cannot be
-/// stopped.
+/// Waits for a task with a time limit, without canceling it. For work that other callers may also be waiting for, or
+/// that cannot be stopped.
 package enum TaskTimeout {
-    /// What the work comes to; nil where that takes longer than the limit.
+    /// Returns the value of the task, or `nil` if it takes longer than the limit. The task continues in that case.
     package static func value<Value: Sendable>(of work: Task<Value, Never>, within limit: Duration) async -> Value? {
         guard limit > .zero else { return nil }
         return await withCheckedContinuation { continuation in
-            let first = First(continuation)
+            let first = SingleResume(continuation)
             let timer = Task {
                 try? await Task.sleep(for: limit)
                 first.resume(nil)
@@ -19,8 +19,8 @@ package enum TaskTimeout {
         }
     }
 
-    /// Whichever comes first counts.
-    private final class First<Value: Sendable>: Sendable {
+    /// Resumes a continuation once: with the value or the timeout, whichever comes first.
+    private final class SingleResume<Value: Sendable>: Sendable {
         private let continuation: Mutex<CheckedContinuation<Value?, Never>?>
 
         init(_ continuation: CheckedContinuation<Value?, Never>) {

@@ -1,33 +1,35 @@
 import Telemetry
 
-/// What came of one exchange with Apple, in few words.
+/// The outcome of one exchange with Apple, as a metric label.
 package enum UpstreamOutcome: Int, MetricLabel {
-    /// A usable answer, whatever it says.
+    /// A usable response, whatever its content.
     case answered
-    /// 404 of the App Store Server API, with an error of its own: nothing is known of what was asked about.
+    /// 404 from the App Store Server API with an error number: the identifier is unknown to it.
     case notFound
-    /// 401.
+    /// HTTP status 401.
     case unauthorized
-    /// 429.
+    /// HTTP status 429.
     case rateLimited
-    /// Any other status below 500.
+    /// Any other HTTP status below 500.
     case refused
-    /// 500 and above.
+    /// HTTP status 500 or above.
     case serverError
     case timedOut
-    /// No address, no connection, no TLS.
+    /// Name resolution, connecting or the TLS handshake failed.
     case notConnected
-    /// The connection broke before the answer was whole.
+    /// The connection broke before the response was complete.
     case brokenOff
-    /// An answer that is none: no JSON, no status, not signed by Apple.
+    /// The response is unusable: not JSON, without a status, or not signed by Apple.
     case notUnderstood
-    /// The client went away.
+    /// The client disconnected, so the exchange was canceled.
     case cancelled
-    /// Not even tried: too many wait, or nothing may be sent now.
+    /// The request was not sent: the queue is full, the circuit breaker is open, the retry budget is used up, or the
+    /// transport is shut down.
     case notSent
     case failed
 
-    /// Codes of ``TransportError``, ``UpstreamFailure`` and ``ServerAPIError`` that come without a status.
+    /// Outcomes by the codes of ``TransportError``, ``UpstreamFailure`` and ``ServerAPIError``, for errors without an
+    /// HTTP status.
     private static let codes: [String: Self] = [
         "timedOut": .timedOut, "deadline": .timedOut, "nameNotResolved": .notConnected, "connectFailed": .notConnected,
         "tlsFailed": .notConnected, "connectionReset": .brokenOff, "emptyReply": .brokenOff, "truncated": .brokenOff,
@@ -47,6 +49,7 @@ package enum UpstreamOutcome: Int, MetricLabel {
         }
     }
 
+    /// The outcome of a verifyReceipt exchange.
     init(_ reply: VerifyReceiptReply) {
         switch reply {
         case .answer: self = .answered
@@ -54,6 +57,7 @@ package enum UpstreamOutcome: Int, MetricLabel {
         }
     }
 
+    /// The outcome of a Server API exchange that failed.
     init(_ error: ServerAPIError) {
         if error.httpStatus == 404, error.errorNumber != nil {
             self = .notFound

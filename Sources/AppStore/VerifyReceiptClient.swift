@@ -2,7 +2,7 @@ import JSONReading
 package import StoreTypes
 package import Transport
 
-/// Asks Apple's verifyReceipt once. Which environment to ask, and whether to ask again, is the caller's to decide.
+/// A client of Apple's verifyReceipt that makes one attempt. Callers choose the environment and decide about retries.
 package struct VerifyReceiptClient: Sendable {
     private let transport: any HTTPTransport
     private let endpoints: VerifyReceiptEndpoints
@@ -10,7 +10,7 @@ package struct VerifyReceiptClient: Sendable {
     private let maximumResponseBytes: Int
     private let counts: UpstreamMetrics?
 
-    /// A client; several can share a transport.
+    /// Creates a client. Several clients can share a transport.
     package init(
         transport: any HTTPTransport, endpoints: VerifyReceiptEndpoints, connectTimeout: Duration = .seconds(5),
         maximumResponseBytes: Int = 32 << 20, counts: UpstreamMetrics? = nil
@@ -22,29 +22,34 @@ package struct VerifyReceiptClient: Sendable {
         self.counts = counts
     }
 
-    /// Posts the body as it is and returns before the timeout is over; a cancelled task gets the outage `cancelled`.
+    /// Posts the body unchanged and returns within the timeout. If the task is canceled, returns the outage
+    /// `cancelled`.
     ///
-    /// - Parameter isRepetition: the same was asked before, for the same client.
+    /// - Parameters:
+    ///   - body: The JSON request body.
+    ///   - environment: The endpoint to use.
+    ///   - timeout: The maximum time for the whole exchange.
+    ///   - isRetry: True if the same request was sent before for the same client, which makes it a retry.
     package func send(
-        body: [UInt8], to environment: AppStoreEnvironment, timeout: Duration, isRepetition: Bool = false
+        body: [UInt8], to environment: AppStoreEnvironment, timeout: Duration, isRetry: Bool = false
     ) async -> VerifyReceiptReply {
         guard let url = endpoints[environment] else {
-            return .outage(UpstreamFailure(.noEndpoint, at: "-", "nobody answers for \(environment.rawValue)"))
+            return .outage(UpstreamFailure(.noEndpoint, at: "-", "no endpoint for environment \(environment.rawValue)"))
         }
-        let begin = ContinuousClock.now
-        let reply = await ask(url, body, timeout, isRepetition: isRepetition)
-        counts?.exchanged(with: nil, environment, UpstreamOutcome(reply), after: .now - begin)
+        let start = ContinuousClock.now
+        let reply = await post(url, body, timeout, isRetry: isRetry)
+        counts?.recordExchange(with: nil, environment, UpstreamOutcome(reply), after: .now - start)
         return reply
     }
 
-    private func ask(
-        _ url: HTTPURL, _ body: [UInt8], _ timeout: Duration, isRepetition: Bool
+    private func post(
+        _ url: HTTPURL, _ body: [UInt8], _ timeout: Duration, isRetry: Bool
     ) async -> VerifyReceiptReply {
         do throws(TransportError) {
             var request = try HTTPRequest(
                 method: .post, url: url, headers: ["Content-Type": "application/json"], body: body, timeout: timeout,
                 connectTimeout: min(connectTimeout, timeout), maximumResponseBytes: maximumResponseBytes)
-            request.isRepetition = isRepetition
+            request.isRetry = isRetry
             request.isUsable = Self.isUsable
             return Self.reply(to: try await transport.send(request), from: url.host)
         } catch {
@@ -52,19 +57,22 @@ package struct VerifyReceiptClient: Sendable {
         }
     }
 
-    /// Longer answers are not read twice.
-    private static let longestFailure = 1_024
+    /// Maximum size in bytes of a response that is scanned here. Longer ones are scanned only once, in
+    /// `reply(to:from:)`.
+    private static let maximumScannedBytes = 1_024
 
-    /// Whether a 200 is verifyReceipt's, and no page of whatever stands in its place. An answer with a receipt in it is
-    /// long, and only looked at: one cut off in its middle passes here.
+    /// Returns whether a 200 response looks like verifyReceipt's, and not like the page of a gateway in front of it.
+    ///
+    /// A response with a receipt is long, so only its first byte is checked here. A long response that was cut off in
+    /// the middle therefore passes, and does not count as a failure of the host.
     private static func isUsable(_ response: HTTPResponse) -> Bool {
         guard response.status == 200 else { return true }
         guard let first = response.body.first(where: { $0 > 0x20 }), first == UInt8(ascii: "{") else { return false }
-        guard response.body.count <= longestFailure else { return true }
+        guard response.body.count <= maximumScannedBytes else { return true }
         return (try? VerifyReceiptStatusReader.scan(response.body))?.status != nil
     }
 
-    /// What a response means: 200 with a status is a verdict, all else is an outage.
+    /// Interprets a response: 200 with a JSON `status` is an answer, everything else is an outage.
     static func reply(to response: HTTPResponse, from host: String) -> VerifyReceiptReply {
         func outage(_ code: UpstreamFailure.Code, _ reason: String) -> VerifyReceiptReply {
             .outage(UpstreamFailure(code, at: host, reason, httpStatus: response.status))
@@ -77,7 +85,7 @@ package struct VerifyReceiptClient: Sendable {
                     .httpStatus, at: host, "HTTP status \(response.status)", httpStatus: response.status,
                     retryAfter: pause))
         }
-        guard !response.body.isEmpty else { return outage(.emptyBody, "200 without a body") }
+        guard !response.body.isEmpty else { return outage(.emptyBody, "empty response with HTTP status 200") }
         do throws(JSONStructureError) {
             let scan = try VerifyReceiptStatusReader.scan(response.body)
             guard let status = scan.status else { return outage(.noStatus, "JSON without a number as status") }

@@ -1,19 +1,19 @@
 package import StoreTypes
 package import Transport
 
-/// Where verifyReceipt is asked, for each environment. Comes from the configuration only, never from a request.
+/// The verifyReceipt URL of each environment. They come only from the configuration, never from a request.
 package struct VerifyReceiptEndpoints: Sendable, Hashable {
-    /// Apple's own.
+    /// Apple's production endpoint.
     package static let productionDefault = "https://buy.itunes.apple.com/verifyReceipt"
-    /// Apple's own.
+    /// Apple's sandbox endpoint.
     package static let sandboxDefault = "https://sandbox.itunes.apple.com/verifyReceipt"
 
-    /// The full URL for production.
+    /// The full URL of the production endpoint.
     package let production: HTTPURL
-    /// The full URL for the sandbox.
+    /// The full URL of the sandbox endpoint.
     package let sandbox: HTTPURL
 
-    /// Throws `invalidURL`, and `refusedPlainHTTP` for plain http to another machine.
+    /// Throws `invalidURL`, or `refusedPlainHTTP` for plain http to a host that is not loopback.
     package init(
         production: String = productionDefault, sandbox: String = sandboxDefault
     ) throws(TransportError) {
@@ -21,7 +21,7 @@ package struct VerifyReceiptEndpoints: Sendable, Hashable {
         self.sandbox = try HTTPURL(sandbox)
     }
 
-    /// Nil for Xcode, whose receipts nobody is asked about.
+    /// The URL for an environment. `nil` for Xcode, because no Apple endpoint knows its receipts.
     package subscript(_ environment: AppStoreEnvironment) -> HTTPURL? {
         switch environment {
         case .production: production

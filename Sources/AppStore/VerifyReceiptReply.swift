@@ -1,24 +1,24 @@
 package import StoreTypes
 package import Transport
 
-/// What asking verifyReceipt once came to.
+/// The result of one verifyReceipt request.
 package enum VerifyReceiptReply: Sendable {
-    /// Apple gave a verdict.
+    /// Apple returned a status.
     case answer(UpstreamResponse)
-    /// Apple gave none, which says nothing about the receipt.
+    /// Apple returned no usable response. This says nothing about the receipt.
     case outage(UpstreamFailure)
 }
 
-/// A verdict of Apple's: JSON with a status.
+/// A verifyReceipt response from Apple: JSON with a status.
 package struct UpstreamResponse: Sendable, Hashable {
-    /// The body exactly as it was received.
+    /// The body exactly as received.
     package let body: [UInt8]
-    /// Its `status`.
+    /// The value of `status`.
     package let status: VerifyReceiptStatus
-    /// Its `is_retryable`; nil when absent or unreadable.
+    /// The value of `is_retryable`; `nil` if it is absent or unreadable.
     package let isRetryable: Bool?
 
-    /// An answer.
+    /// Creates a response.
     package init(body: [UInt8], status: VerifyReceiptStatus, isRetryable: Bool?) {
         self.body = body
         self.status = status
@@ -26,23 +26,23 @@ package struct UpstreamResponse: Sendable, Hashable {
     }
 }
 
-/// Why an upstream service gave no usable answer: match on `code`, print the rest.
+/// The reason why an upstream service returned no usable response. Programs match on `code`; the rest is for people.
 package struct UpstreamFailure: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What went wrong.
+    /// The kind of failure.
     package let code: Code
-    /// The host that was asked.
+    /// The host of the request.
     package let place: String
-    /// A sentence for people, with nothing of the request or the response in it.
+    /// A sentence for people. Contains nothing of the request or the response.
     package let reason: String
-    /// The status, when there was a response.
+    /// The HTTP status, if there was a response.
     package let httpStatus: Int?
-    /// How long the service asks to wait; at most ``longestPause``.
+    /// The delay from the `Retry-After` header, at most ``longestPause``.
     package let retryAfter: Duration?
 
-    /// Longer pauses than this are as good as none for a client that waits.
+    /// The maximum value of ``retryAfter``. To a waiting client, a longer delay is the same as none.
     package static let longestPause = Duration.seconds(3_600)
 
-    /// A failure of the given kind at the given host.
+    /// Creates a failure of the given kind for the given host.
     package init(
         _ code: Code, at place: String, _ reason: String, httpStatus: Int? = nil, retryAfter: Duration? = nil
     ) {
@@ -53,42 +53,42 @@ package struct UpstreamFailure: Error, Sendable, Hashable, CustomStringConvertib
         self.retryAfter = retryAfter
     }
 
-    /// `notJSON: buy.itunes.apple.com: an HTML page`.
+    /// The failure on one line. Example: `noStatus: buy.itunes.apple.com: JSON without a number as status`.
     package var description: String { "\(code.rawValue): \(place): \(reason)" }
 }
 
 extension UpstreamFailure {
-    /// The kinds of failure: those of `TransportError.Code` by the same names, and these.
+    /// The kind of a failure: the codes of `TransportError.Code` under the same names, and those listed here.
     package struct Code: RawRepresentable, Sendable, Hashable {
-        /// The name, as logs and metrics show it.
+        /// The name used in logs and metrics.
         package let rawValue: String
 
-        /// A code by its name.
+        /// Creates a code from its name.
         package init(rawValue: String) {
             self.rawValue = rawValue
         }
 
-        /// A status other than 200; redirects too.
+        /// An HTTP status other than 200, including redirects.
         package static let httpStatus = Self(rawValue: "httpStatus")
-        /// 200 with nothing in it.
+        /// A 200 response with an empty body.
         package static let emptyBody = Self(rawValue: "emptyBody")
-        /// 200 with HTML, truncated JSON or anything else that is not one JSON object.
+        /// A 200 response with HTML, truncated JSON or anything else that is not a single JSON object.
         package static let notJSON = Self(rawValue: "notJSON")
         /// A JSON object without a number as `status`.
         package static let noStatus = Self(rawValue: "noStatus")
-        /// There is nobody to ask about that environment.
+        /// No endpoint exists for that environment.
         package static let noEndpoint = Self(rawValue: "noEndpoint")
     }
 
-    /// The failure of an exchange.
+    /// Creates the failure that corresponds to a transport error.
     package init(_ error: TransportError) {
         self.init(Code(rawValue: error.code.rawValue), at: error.place, error.reason)
     }
 
-    /// Whether nothing was sent, to spare the service: asking again at once is no use.
+    /// True if the request was not sent, to protect the service. An immediate retry would be rejected too.
     package var isRefusal: Bool { TransportError.Code(rawValue: code.rawValue).isRefusal }
 
-    /// True when the same request may succeed soon.
+    /// True if the same request may succeed soon.
     package var isTemporary: Bool {
         switch code {
         case .emptyBody, .notJSON, .noStatus: true

@@ -1,24 +1,24 @@
-/// Why bytes are not the BER they should be.
+/// A BER encoding error: what is wrong, and the offset of the element concerned.
 public struct BERError: Error, Sendable, Hashable, CustomStringConvertible {
     public enum Code: String, Sendable, Hashable {
-        /// The element says it is longer than what holds it.
+        /// The element claims more bytes than the enclosing element or buffer has.
         case truncated
-        /// A length of more than eight bytes, or beyond what memory could hold.
+        /// The length field has more than eight bytes, or its value exceeds 2,147,483,647 bytes (`Int32.max`).
         case lengthTooLarge
-        /// A tag number above 30; none occurs in receipts or certificates.
+        /// A tag number above 30 (the multi-byte tag form). None occurs in receipts or certificates.
         case unsupportedTag
-        /// Indefinite lengths inside one another, deeper than ``BERCursor/maximumDepth``.
+        /// Indefinite lengths nested deeper than ``BERCursor/maximumDepth``.
         case tooDeep
-        /// Another type stands where the grammar wants a certain one.
+        /// The element has a different tag than the grammar requires at this position.
         case unexpectedTag
-        /// Something follows the last field.
+        /// Bytes follow the last field.
         case trailingBytes
         /// An INTEGER that is empty or wider than 64 bits.
         case integerOutOfRange
     }
 
     public let code: Code
-    /// Bytes from the start of the buffer that was read.
+    /// Offset in bytes from the start of the buffer that was read.
     public let offset: Int
 
     @inlinable @inline(__always)
@@ -30,10 +30,10 @@ public struct BERError: Error, Sendable, Hashable, CustomStringConvertible {
     public var description: String { "\(code.rawValue) at byte \(offset)" }
 }
 
-// The types below are `public`, and their methods `@inlinable`, because this compiler does not carry `package` bodies
-// over to another module: reading a receipt of 187 purchases took twice as long.
+// The types below are `public` and their methods `@inlinable` because this compiler does not carry `package` bodies
+// over to another module. Without inlining, reading a receipt with 187 purchases took twice as long.
 
-/// The tags that receipts and certificates use.
+/// The tag bytes used by receipts and certificates.
 public enum BERTag {
     @inlinable @inline(__always) public static var integer: UInt8 { 0x02 }
     @inlinable @inline(__always) public static var bitString: UInt8 { 0x03 }
@@ -44,18 +44,21 @@ public enum BERTag {
     @inlinable @inline(__always) public static var ia5String: UInt8 { 0x16 }
     @inlinable @inline(__always) public static var sequence: UInt8 { 0x30 }
     @inlinable @inline(__always) public static var set: UInt8 { 0x31 }
-    /// `[number]`, constructed.
+    /// The constructed, context-specific tag `[number]`. For example, `context(0)` is 0xA0.
     @inlinable public static func context(_ number: UInt8) -> UInt8 { 0xA0 | number }
 }
 
-/// One element: its tag and where its parts lie in the buffer.
+/// One BER element: its tag and the offsets of its parts in the buffer.
 public struct BERElement: Sendable, Hashable {
     public let tag: UInt8
-    /// Of the tag byte.
+    /// Offset of the tag byte.
     public let start: Int
+    /// Offset of the first content byte, after tag and length.
     public let contentStart: Int
+    /// Offset after the last content byte.
     public let contentEnd: Int
-    /// Behind the content, and behind the end-of-contents marker of an indefinite length.
+    /// Offset after the whole element. With an indefinite length this is after the end-of-contents marker, otherwise
+    /// it equals ``contentEnd``.
     public let end: Int
 
     @inlinable @inline(__always)
@@ -68,17 +71,19 @@ public struct BERElement: Sendable, Hashable {
     }
 
     @inlinable @inline(__always) public var content: Range<Int> { contentStart..<contentEnd }
-    /// Tag and length included.
+    /// The range of the whole element, including its tag and length.
     @inlinable @inline(__always) public var whole: Range<Int> { start..<end }
-    /// A cursor over the elements inside.
+    /// A cursor over the elements inside this element.
     @inlinable @inline(__always) public var inside: BERCursor { BERCursor(contentStart..<contentEnd) }
 }
 
-/// Reads one BER element after the other (ITU-T X.690), without copying and without recursion but for indefinite
-/// lengths, which Xcode's receipts use: those nest at most ``maximumDepth`` deep.
+/// Reads consecutive BER elements (ITU-T X.690) without copying.
 ///
-/// Every read is checked against the buffer; nothing traps.
+/// The only recursion is for indefinite lengths, which Xcode's receipts use. Their nesting is limited to
+/// ``maximumDepth``. Every read is bounds-checked against the buffer; malformed input throws ``BERError`` and never
+/// traps.
 public struct BERCursor: Sendable {
+    /// Maximum nesting depth of indefinite lengths.
     @inlinable @inline(__always) public static var maximumDepth: Int { 16 }
 
     public var position: Int
@@ -92,7 +97,7 @@ public struct BERCursor: Sendable {
 
     @inlinable @inline(__always) public var isAtEnd: Bool { position >= end }
 
-    /// The next element, whatever it is.
+    /// Returns the next element, whatever its tag.
     @inlinable @inline(__always)
     public mutating func next(in bytes: borrowing Span<UInt8>) throws(BERError) -> BERElement {
         let element = try Self.element(in: bytes, at: position, end: end, depth: 0)
@@ -100,7 +105,7 @@ public struct BERCursor: Sendable {
         return element
     }
 
-    /// The next element, which must have this tag.
+    /// Returns the next element, which must have this tag. Otherwise throws `unexpectedTag`.
     @inlinable @inline(__always)
     public mutating func next(_ tag: UInt8, in bytes: borrowing Span<UInt8>) throws(BERError) -> BERElement {
         let element = try next(in: bytes)
@@ -108,7 +113,7 @@ public struct BERCursor: Sendable {
         return element
     }
 
-    /// The next element if it has this tag; nothing is consumed otherwise.
+    /// Returns the next element if it has this tag. Otherwise returns `nil` and consumes nothing.
     @inlinable
     public mutating func nextIfPresent(
         _ tag: UInt8, in bytes: borrowing Span<UInt8>
@@ -117,13 +122,18 @@ public struct BERCursor: Sendable {
         return try next(in: bytes)
     }
 
-    /// Throws unless everything was read.
+    /// Throws `trailingBytes` unless every byte has been read.
     @inlinable
     public func finish() throws(BERError) {
         guard isAtEnd else { throw BERError(.trailingBytes, at: position) }
     }
 
     @inlinable @inline(__always)
+    /// Reads the element that starts at offset `start`.
+    ///
+    /// - Parameters:
+    ///   - end: the end of the enclosing element, as an offset.
+    ///   - depth: the number of enclosing elements with an indefinite length.
     public static func element(
         in bytes: borrowing Span<UInt8>, at start: Int, end: Int, depth: Int
     ) throws(BERError) -> BERElement {
@@ -181,7 +191,8 @@ public struct BERCursor: Sendable {
 }
 
 extension BERElement {
-    /// The value of an INTEGER of at most 64 bits, two's complement.
+    /// Returns the value of an INTEGER of at most 64 bits in two's complement. For example, the content bytes `FF 7F`
+    /// are −129.
     @inlinable @inline(__always)
     public func integer(in bytes: borrowing Span<UInt8>) throws(BERError) -> Int64 {
         let count = contentEnd - contentStart
@@ -193,7 +204,7 @@ extension BERElement {
         return value
     }
 
-    /// Whether the content is exactly these bytes.
+    /// Returns whether the content equals these bytes.
     @inlinable
     public func holds(_ expected: borrowing [UInt8], in bytes: borrowing Span<UInt8>) -> Bool {
         BERElement.equal(content, in: bytes, expected[...])

@@ -1,5 +1,7 @@
-/// One verification with everything made ready before: digest and signature, nothing else. The least that OpenSSL can
-/// do for an item, to measure the rest against.
+/// One signature verification with key, context and input prepared in advance, for benchmarks.
+///
+/// ``run()`` does only the digest and the signature check, which is the least that OpenSSL can do for an item.
+/// Benchmarks report other times relative to it.
 package struct BenchmarkVerification: Sendable {
     private let context: VerificationContext
     private let signature: [UInt8]
@@ -13,7 +15,7 @@ package struct BenchmarkVerification: Sendable {
         self.message = message
     }
 
-    /// False where the signature does not hold. For one thread at a time.
+    /// Returns `false` if the signature is invalid. Use an instance from one thread at a time.
     package func run() -> Bool {
         (try? context.holds(signature.span, over: message.span)) ?? false
     }

@@ -1,22 +1,31 @@
 import COpenSSL
 
-/// An X.509 certificate whose key was judged acceptable before OpenSSL saw it.
+/// An X.509 certificate. Its public key was checked by ``PublicKeyPolicy`` before OpenSSL parsed it.
 ///
-/// `@unchecked Sendable`: the X509 is never changed after `init`; OpenSSL caches its extensions under its own lock.
+/// `@unchecked Sendable`: the X509 object is never changed after `init`, and OpenSSL caches its extensions under its
+/// own lock.
 package final class Certificate: @unchecked Sendable {
-    /// Bytes; the longest that Apple signs with is 1,482.
+    /// Maximum size in bytes. The longest certificate that Apple signs with has 1,482 bytes.
     package static let maximumSize = 16_384
 
     let x509: OpaquePointer
+    /// The encoding as it was read.
     package let der: [UInt8]
+    /// The issuer's Name in DER, including tag and length.
     package let issuer: [UInt8]
+    /// The subject's Name in DER, including tag and length.
     package let subject: [UInt8]
-    /// Seconds since 1970, both inclusive.
+    /// Validity period in seconds since 1970, both bounds inclusive.
     package let validity: ClosedRange<Int64>
 
+    /// Parses one DER certificate.
+    ///
+    /// - Throws: `malformed` if the bytes are not exactly one DER certificate of at most ``maximumSize`` bytes;
+    ///   `keyRefused` if its key is not allowed.
     package init(der bytes: borrowing Span<UInt8>) throws(CryptographyError) {
         guard bytes.count <= Self.maximumSize else {
-            throw CryptographyError(.malformed, "a certificate of \(bytes.count) bytes")
+            throw CryptographyError(
+                .malformed, "the certificate has \(bytes.count) bytes; the limit is \(Self.maximumSize)")
         }
         let outline: CertificateSummary
         do throws(BERError) {
@@ -31,15 +40,16 @@ package final class Certificate: @unchecked Sendable {
             var start = buffer.baseAddress
             return d2i_X509(nil, &start, buffer.count)
         }
-        guard let parsed else { throw .openSSL(.malformed, "certificate") }
+        guard let parsed else { throw .openSSL(.malformed, "the certificate cannot be parsed") }
         guard let validity = Self.validity(of: parsed), X509_get0_pubkey(parsed) != nil else {
             X509_free(parsed)
-            throw .openSSL(.malformed, "validity or key of a certificate")
+            throw .openSSL(.malformed, "the certificate has no readable validity or key")
         }
-        // The outermost lengths are not signed: another spelling of them would be another certificate to a cache.
+        // The outermost lengths are not covered by the signature. A non-DER encoding of them would make the same
+        // certificate look like a different one to a cache.
         guard Int(i2d_X509(parsed, nil)) == bytes.count else {
             X509_free(parsed)
-            throw CryptographyError(.malformed, "a certificate that is not DER")
+            throw CryptographyError(.malformed, "the certificate is not encoded in DER")
         }
         self.x509 = parsed
         self.validity = validity
@@ -52,9 +62,10 @@ package final class Certificate: @unchecked Sendable {
         X509_free(x509)
     }
 
+    /// `true` if issuer and subject are the same Name.
     package var isSelfIssued: Bool { issuer == subject }
 
-    /// The subject's common name, for people; nil where it has none.
+    /// The subject's common name, for display; `nil` if it has none.
     package var commonName: String? {
         let name = X509_get_subject_name(x509)
         guard let entry = X509_NAME_get_entry(name, X509_NAME_get_index_by_NID(name, NID_commonName, -1)) else {
@@ -67,23 +78,25 @@ package final class Certificate: @unchecked Sendable {
         return String(decoding: UnsafeBufferPointer(start: text, count: Int(length)), as: UTF8.self)
     }
 
-    /// The certificate's key, usable after the certificate is gone.
+    /// Returns the certificate's public key, which stays usable after the certificate is released.
     package func publicKey() throws(CryptographyError) -> VerifyingKey {
-        guard let key = X509_get_pubkey(x509) else { throw .openSSL(.malformed, "key of a certificate") }
+        guard let key = X509_get_pubkey(x509) else {
+            throw .openSSL(.malformed, "the key of the certificate cannot be read")
+        }
         return VerifyingKey(owning: key)
     }
 
-    /// basicConstraints says CA.
+    /// `true` if the basicConstraints extension marks a CA.
     var isAuthority: Bool { X509_get_extension_flags(x509) & UInt32(EXFLAG_CA) != 0 }
 
-    /// Whether an extension of this dotted name is there, whatever its value.
+    /// Returns whether the certificate has an extension with this dotted OID, whatever its value.
     package func carries(_ marker: String) -> Bool {
         guard let object = OBJ_txt2obj(marker, 1) else { return false }
         defer { ASN1_OBJECT_free(object) }
         return X509_get_ext_by_OBJ(x509, object, -1) >= 0
     }
 
-    /// SHA-1 is what Apple signed with until 2023; MD5 and its like are refused.
+    /// Apple signed with SHA-1 until 2023, so it is accepted. MD5 and other algorithms are refused.
     var hasAcceptedSignatureAlgorithm: Bool {
         [
             NID_sha1WithRSAEncryption, NID_sha256WithRSAEncryption, NID_sha384WithRSAEncryption,

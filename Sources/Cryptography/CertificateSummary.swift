@@ -1,4 +1,5 @@
-/// The fields of a certificate that are needed to pick the right one from a bag: sliced, nothing decoded.
+/// The byte ranges of the certificate fields that are needed to select a certificate from a CMS certificate set.
+/// Nothing is decoded.
 ///
 /// ```
 /// Certificate    ::= SEQUENCE { tbsCertificate TBSCertificate, signatureAlgorithm …, signatureValue … }
@@ -7,12 +8,13 @@
 /// ```
 /// RFC 5280, 4.1.
 package struct CertificateSummary: Sendable {
-    /// The whole certificate in the buffer it was read from.
+    /// Range of the whole certificate in the buffer it was read from.
     package let whole: Range<Int>
-    /// The content of serialNumber.
+    /// Range of the content of serialNumber.
     package let serialNumber: Range<Int>
-    /// Name, tag and length included.
+    /// Range of the issuer's Name, including tag and length.
     package let issuer: Range<Int>
+    /// Range of the subject's Name, including tag and length.
     package let subject: Range<Int>
     let publicKeyInfo: BERElement
 

@@ -1,11 +1,14 @@
 import Synchronization
 
-/// Remembers complete chains that held, by the bytes of all three certificates. A text with a known chain and a false
-/// signature then costs one verification of that signature, and no certificate work.
+/// A cache of verified complete certificate chains, keyed by the bytes of all three certificates.
 ///
-/// Bounded; the oldest goes first. Only chains below a pinned root get in. Collecting them gains little: an ECDSA
-/// signature `(r, s)` has one other valid spelling, `(r, n − s)`, so a leaf and its authority make at most four entries,
-/// and the root is compared with the pinned one byte for byte.
+/// With a cached chain, a JWS with an invalid signature costs one verification of that signature and no certificate
+/// work.
+///
+/// The cache is bounded and evicts the oldest entry first. Only chains that end in a pinned root are inserted, so
+/// clients cannot fill it with chains of their own. Variants of a genuine chain are few: an ECDSA signature `(r, s)`
+/// has one other valid encoding, `(r, n − s)`, so a leaf and its authority make at most four entries, and the root is
+/// compared with the pinned one byte for byte.
 final class ChainCache: Sendable {
     private struct Entry {
         let role: SignerRole
@@ -29,7 +32,7 @@ final class ChainCache: Sendable {
 
     var count: Int { entries.withLock { $0.count } }
 
-    /// The signer of exactly this chain.
+    /// Returns the signer of exactly this chain, or `nil` if the chain is not cached.
     func signer(of chain: PresentedChain, role: SignerRole, in bytes: borrowing Span<UInt8>) -> VerifiedSigner? {
         let known = entries.withLock { $0 }
         for entry in known where entry.isFor(chain, role: role, in: bytes) { return entry.signer }

@@ -1,24 +1,29 @@
 import COpenSSL
 import Synchronization
 
-/// Judges a signer's certificate: exactly leaf, authority, pinned root; the markers of a role on both; every signature
-/// in the chain. Time is not judged here: the verdict is a key and the window in which the whole chain was valid.
+/// Verifies a signer's certificate chain, which must be exactly leaf, authority and pinned root.
 ///
-/// `@unchecked Sendable`: the X509_STORE is filled in `init` and only read afterwards; OpenSSL locks it inside.
+/// Checks the role's marker extension on the authority, and every signature in the chain. The time of signing is not
+/// checked here: the result is the leaf's key and the period in which the whole chain was valid.
+///
+/// `@unchecked Sendable`: the X509_STORE is filled in `init` and only read afterwards, and OpenSSL locks it
+/// internally.
 final class ChainVerifier: @unchecked Sendable {
     private let store: OpaquePointer
     private let roots: [Certificate]
     private let verifications = Atomic(0)
 
-    /// Chains that OpenSSL was asked about.
+    /// Number of chains that OpenSSL verified or rejected.
     var count: Int { verifications.load(ordering: .relaxed) }
 
     init(roots: [Certificate]) throws(CryptographyError) {
-        guard let store = X509_STORE_new() else { throw .openSSL(.unavailable, "no memory for a certificate store") }
+        guard let store = X509_STORE_new() else { throw .openSSL(.unavailable, "cannot allocate a certificate store") }
         self.store = store
         self.roots = roots
         for root in roots {
-            guard X509_STORE_add_cert(store, root.x509) == 1 else { throw .openSSL(.malformed, "a trusted root") }
+            guard X509_STORE_add_cert(store, root.x509) == 1 else {
+                throw .openSSL(.malformed, "a trusted root cannot be added to the certificate store")
+            }
         }
     }
 
@@ -26,16 +31,21 @@ final class ChainVerifier: @unchecked Sendable {
         X509_STORE_free(store)
     }
 
-    /// - Throws: `markerMissing`, `untrusted`, `malformed`, `keyRefused`.
+    /// Verifies one chain. The caller has already checked the leaf's own marker.
+    ///
+    /// - Throws: `markerMissing`, `untrusted`, `outsideValidity`, `malformed`, `keyRefused`, `unavailable`.
     func verify(
         leaf: Certificate, authority: Certificate, role: SignerRole
     ) throws(CryptographyError) -> VerifiedSigner {
-        guard authority.isAuthority else { throw CryptographyError(.untrusted, "the issuer is not an authority") }
+        guard authority.isAuthority else {
+            throw CryptographyError(.untrusted, "the issuer's certificate is not a CA certificate")
+        }
         guard authority.carries(role.authorityMarker) else {
-            throw CryptographyError(.markerMissing, "the issuer does not carry \(role.authorityMarker)")
+            throw CryptographyError(
+                .markerMissing, "the issuer's certificate lacks the marker extension \(role.authorityMarker)")
         }
         guard leaf.hasAcceptedSignatureAlgorithm, authority.hasAcceptedSignatureAlgorithm else {
-            throw CryptographyError(.untrusted, "a certificate is signed by an algorithm that is not accepted")
+            throw CryptographyError(.untrusted, "a certificate is signed with an unsupported algorithm")
         }
         let window = try buildChain(leaf: leaf, authority: authority)
         let key = try leaf.publicKey()
@@ -45,13 +55,14 @@ final class ChainVerifier: @unchecked Sendable {
         return VerifiedSigner(key: key, window: window)
     }
 
-    /// OpenSSL's verdict, then the shape of the chain it found.
+    /// Runs OpenSSL's verification, then checks the shape of the chain it found. Returns the period in which all
+    /// three certificates were valid, in seconds since 1970.
     private func buildChain(
         leaf: Certificate, authority: Certificate
     ) throws(CryptographyError) -> ClosedRange<Int64> {
         verifications.add(1, ordering: .relaxed)
         guard let context = X509_STORE_CTX_new(), let untrusted = bridge_certificates_new() else {
-            throw .openSSL(.unavailable, "no memory to verify a chain")
+            throw .openSSL(.unavailable, "cannot allocate memory to verify a chain")
         }
         defer {
             X509_STORE_CTX_free(context)
@@ -59,9 +70,9 @@ final class ChainVerifier: @unchecked Sendable {
         }
         guard bridge_certificates_push(untrusted, authority.x509) > 0,
             X509_STORE_CTX_init(context, store, leaf.x509, untrusted) == 1
-        else { throw .openSSL(.unavailable, "no memory to verify a chain") }
+        else { throw .openSSL(.unavailable, "cannot allocate memory to verify a chain") }
         let parameters = X509_STORE_CTX_get0_param(context)
-        // Time is judged by the caller; level 0 admits the SHA-1 and RSA-1024 of Apple's own past.
+        // The caller checks the time. Security level 0 allows Apple's older SHA-1 signatures and RSA-1024 keys.
         X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_NO_CHECK_TIME))
         X509_VERIFY_PARAM_set_auth_level(parameters, 0)
         X509_VERIFY_PARAM_set_depth(parameters, 2)
@@ -73,17 +84,19 @@ final class ChainVerifier: @unchecked Sendable {
         guard let chain = X509_STORE_CTX_get0_chain(context), bridge_certificates_count(chain) == 3,
             X509_cmp(bridge_certificates_at(chain, 1), authority.x509) == 0,
             let root = roots.first(where: { X509_cmp($0.x509, bridge_certificates_at(chain, 2)) == 0 })
-        else { throw CryptographyError(.untrusted, "the chain is not leaf, authority, pinned root") }
+        else { throw CryptographyError(.untrusted, "the chain is not leaf, authority and pinned root") }
         let from = max(leaf.validity.lowerBound, authority.validity.lowerBound, root.validity.lowerBound)
         let to = min(leaf.validity.upperBound, authority.validity.upperBound, root.validity.upperBound)
-        guard from <= to else { throw CryptographyError(.outsideValidity, "the chain was never valid as a whole") }
+        guard from <= to else {
+            throw CryptographyError(.outsideValidity, "the validity periods of the chain do not overlap")
+        }
         return from...to
     }
 }
 
-/// A key whose chain was verified, and when that chain was valid.
+/// The key of a verified chain, and the period in which that chain was valid.
 package struct VerifiedSigner: Sendable {
     package let key: VerifyingKey
-    /// Seconds since 1970, both inclusive.
+    /// Seconds since 1970, both bounds inclusive.
     package let window: ClosedRange<Int64>
 }

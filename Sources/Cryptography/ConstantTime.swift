@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// Comparisons whose duration does not tell where two secrets differ.
+/// Comparisons whose duration does not reveal where two secrets differ.
 package enum ConstantTime {
-    /// Whether the texts are the same; only a difference in length shows in the time it takes.
+    /// Returns whether the texts are equal. The duration reveals only whether their lengths differ.
     package static func equal(_ left: String, _ right: String) -> Bool {
         let (left, right) = (Array(left.utf8), Array(right.utf8))
         guard left.count == right.count else { return false }

@@ -1,23 +1,26 @@
 import COpenSSL
 
-/// Why a key, a certificate or a signature could not be used.
+/// An error about a key, a certificate or a signature: a code to match on and a reason to print.
 package struct CryptographyError: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Code: String, Sendable, Hashable {
-        /// The bytes are not what they should be: a certificate, a key.
+        /// The bytes are not a valid certificate, key or signature encoding.
         case malformed
-        /// Too large, too small, an unknown curve or algorithm: refused before any arithmetic.
+        /// The key is too large or too small, or has an unsupported curve or algorithm. Refused before any
+        /// arithmetic.
         case keyRefused
-        /// The signature is not that key's over those bytes.
+        /// The signature does not verify with this key over these bytes.
         case badSignature
-        /// The certificate does not carry the extension that marks a receipt signer or its authority.
+        /// The certificate lacks the extension that marks a receipt signer or its authority.
         case markerMissing
         /// The chain does not end in a pinned root.
         case untrusted
-        /// The certificate that issued the signer's is not at hand.
+        /// The issuer's certificate of the signer is not available, neither in the input nor among the known
+        /// intermediates.
         case issuerUnknown
         /// The chain was not valid at the time of signing.
         case outsideValidity
-        /// This system's OpenSSL does not do what was asked (its policy may forbid it).
+        /// OpenSSL on this system does not support the operation, for example because its policy forbids SHA-1
+        /// signatures.
         case unavailable
     }
 
@@ -33,7 +36,8 @@ package struct CryptographyError: Error, Sendable, Hashable, CustomStringConvert
 }
 
 extension CryptographyError {
-    /// The same with OpenSSL's own words behind the reason; empties OpenSSL's queue of this thread.
+    /// Returns an error with OpenSSL's own messages (at most three) appended to the reason, and empties this thread's
+    /// OpenSSL error queue.
     static func openSSL(_ code: Code, _ reason: String) -> CryptographyError {
         var words: [String] = []
         while true {

@@ -1,10 +1,12 @@
-/// The signature of a JWS with `ES256`: r and s, 32 bytes each, big-endian (RFC 7518, 3.4).
+/// The signature format of a JWS with `ES256`: r and s, 32 bytes each, big-endian (RFC 7518, 3.4).
 package enum ES256Signature {
-    /// Of the raw form, always.
+    /// Size of the raw form in bytes.
     package static let rawSize = 64
 
-    /// The same as OpenSSL takes it; nil unless there are 64 bytes. Whether r and s are in range is left to the
-    /// verification, which refuses zero and the curve's order and above.
+    /// Converts a raw signature to the DER form that OpenSSL expects; `nil` unless there are exactly 64 bytes.
+    ///
+    /// The range of r and s is not checked here: the verification refuses zero and values from the curve's order
+    /// upward.
     ///
     ///     ECDSA-Sig-Value ::= SEQUENCE { r INTEGER, s INTEGER }
     package static func der(raw: borrowing Span<UInt8>) -> [UInt8]? {
@@ -17,7 +19,7 @@ package enum ES256Signature {
         return encoded
     }
 
-    /// The shortest positive INTEGER.
+    /// Appends the shortest encoding of a positive INTEGER.
     private static func append(_ magnitude: borrowing Span<UInt8>, to encoded: inout [UInt8]) {
         var start = 0
         while start < magnitude.count - 1, magnitude[start] == 0 { start += 1 }

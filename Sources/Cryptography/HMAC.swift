@@ -1,14 +1,15 @@
 import COpenSSL
 
-/// Message authentication: who knows the key can tell that the bytes come from somebody else who knows it.
+/// Message authentication codes (HMAC, RFC 2104): only holders of the key can compute or check one.
 ///
 /// https://www.rfc-editor.org/rfc/rfc2104
 package enum HMAC {
-    /// HMAC-SHA256 as 64 lower-case hexadecimal digits; empty only where this system's OpenSSL refuses the algorithm.
+    /// Returns the HMAC-SHA256 as 64 lower-case hexadecimal digits; empty only if OpenSSL on this system refuses the
+    /// algorithm.
     package static func hex(_ bytes: [UInt8], key: [UInt8]) -> String {
         var result = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var length: UInt32 = 0
-        // An empty key is a key; OpenSSL takes a null pointer for "the one of before".
+        // An empty key is valid, but OpenSSL reads a null pointer as "keep the previous key".
         let padded = key.isEmpty ? [0] : key
         guard
             COpenSSL.HMAC(

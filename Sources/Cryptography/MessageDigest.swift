@@ -1,10 +1,11 @@
 import COpenSSL
 
 extension DigestAlgorithm {
-    /// OpenSSL's implementation, fetched once: `EVP_sha256()` and its kin look it up again in every operation.
+    /// OpenSSL's implementation, fetched once. `EVP_sha256()` and its siblings would be looked up again in every
+    /// operation.
     var implementation: OpaquePointer? { FetchedDigests.shared[self] }
 
-    /// The digest of the bytes; nil where this system's OpenSSL refuses the algorithm.
+    /// Returns the digest of the bytes; `nil` if OpenSSL on this system refuses the algorithm.
     package func digest(of bytes: borrowing Span<UInt8>) -> [UInt8]? {
         guard let implementation else { return nil }
         return bytes.withUnsafeBufferPointer { input in
@@ -19,9 +20,9 @@ extension DigestAlgorithm {
     }
 }
 
-/// The fetched implementations.
+/// A cache of the fetched implementations.
 ///
-/// `@unchecked Sendable`: EVP_MD objects are immutable and reference-counted; these live as long as the process.
+/// `@unchecked Sendable`: EVP_MD objects are immutable and reference-counted, and these live as long as the process.
 private struct FetchedDigests: @unchecked Sendable {
     static let shared = FetchedDigests()
 

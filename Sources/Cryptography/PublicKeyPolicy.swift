@@ -1,5 +1,7 @@
-/// Which keys are looked at at all. Judged on the encoding, before any arithmetic: a key of a million bits, or a curve
-/// of the sender's own making, costs nothing.
+/// The public keys that are allowed: RSA of 1024 to 4096 bits, and EC on P-256 or P-384.
+///
+/// The check reads the encoding only and runs before any arithmetic. So a key of a million bits, or a custom curve,
+/// costs the server nothing.
 enum PublicKeyPolicy {
     /// rsaEncryption, 1.2.840.113549.1.1.1
     private static let rsa: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01]
@@ -12,7 +14,9 @@ enum PublicKeyPolicy {
 
     private typealias Verdict = Result<Void, CryptographyError>
 
-    /// - Throws: `keyRefused`, or `malformed` where it is no key at all.
+    /// Checks a SubjectPublicKeyInfo.
+    ///
+    /// - Throws: `keyRefused` if the key is not allowed; `malformed` if the encoding is not a public key.
     static func check(_ info: BERElement, in bytes: borrowing Span<UInt8>) throws(CryptographyError) {
         let verdict: Verdict
         do throws(BERError) {
@@ -37,7 +41,7 @@ enum PublicKeyPolicy {
             return try checkRSA(key, in: bytes)
         }
         if name.holds(ellipticCurve, in: bytes) {
-            // A curve spelled out instead of named is a SEQUENCE here, and refused as any other.
+            // A curve with explicit parameters instead of a name is a SEQUENCE here, and is refused like any other.
             let curve = try algorithm.next(in: bytes)
             let known = curve.holds(p256, in: bytes) || curve.holds(p384, in: bytes)
             return curve.tag == BERTag.objectIdentifier && known
@@ -62,7 +66,7 @@ enum PublicKeyPolicy {
         return .success(())
     }
 
-    /// Bits of a positive INTEGER without leading zeros; 0 for a negative or empty one.
+    /// Returns the number of bits of a positive INTEGER without leading zeros; 0 for a negative or empty one.
     private static func bitWidth(_ integer: BERElement, in bytes: borrowing Span<UInt8>) -> Int {
         var position = integer.contentStart
         guard position < integer.contentEnd, bytes[position] & 0x80 == 0 else { return 0 }

@@ -1,8 +1,10 @@
 import COpenSSL
 
-/// Message digests for those who write signed things; who checks them digests on the way.
+/// Message digests (SHA-1, SHA-256, SHA-384) of byte arrays and texts.
+///
+/// Signature verification does not use these functions: ``VerificationContext`` computes its digest itself.
 package enum SHA {
-    /// 20, 32 or 48 bytes; empty only where this system's OpenSSL refuses the algorithm.
+    /// Returns the digest of 20, 32 or 48 bytes; empty only if OpenSSL on this system refuses the algorithm.
     package static func digest(_ bytes: [UInt8], with algorithm: DigestAlgorithm) -> [UInt8] {
         var result = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var length: UInt32 = 0
@@ -10,12 +12,12 @@ package enum SHA {
         return Array(result.prefix(Int(length)))
     }
 
-    /// The first eight bytes of a text's SHA-256: tells texts apart in a table of many.
+    /// Returns the first eight bytes of a text's SHA-256. Short enough for a key in a large table.
     package static func short(_ text: String) -> Int64 {
         Int64(bitPattern: digest(Array(text.utf8), with: .sha256).prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
     }
 
-    /// The digest as lower-case hexadecimal digits.
+    /// Returns the digest as lower-case hexadecimal digits.
     package static func hex(_ bytes: [UInt8], with algorithm: DigestAlgorithm) -> String {
         func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
         let bytes = digest(bytes, with: algorithm)

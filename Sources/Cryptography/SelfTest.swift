@@ -1,15 +1,18 @@
 import COpenSSL
 
-/// Checks that this system's OpenSSL still does what old receipts need. Some systems' policies forbid SHA-1 signatures
-/// or short RSA keys, and then every receipt of before 2023 would look forged.
+/// Checks that OpenSSL on this system supports the algorithms of old receipts.
+///
+/// Some systems' policies forbid SHA-1 signatures or short RSA keys. Without them every receipt signed before 2023
+/// would look forged.
 package enum SelfTest {
-    /// - Throws: `unavailable` with what is missing.
+    /// - Throws: `unavailable`, naming the missing algorithm.
     package static func run() throws(CryptographyError) {
         try verifiesShortKeys()
         try verifiesOldChains()
     }
 
-    /// RSA-1024 with SHA-1: what signs transactionReceipts of version 2. Made once, with a key that was thrown away.
+    /// RSA-1024 with SHA-1, which signs transactionReceipts of version 2. The test vector was made once, with a key
+    /// that was then discarded.
     private static func verifiesShortKeys() throws(CryptographyError) {
         let message = Array("Receipt Bridge".utf8)
         let (publicKeyInfo, signature) = (SelfTestVector.publicKeyInfo, SelfTestVector.signature)

@@ -1,4 +1,5 @@
-/// A signature over "Receipt Bridge" by an RSA-1024 key with SHA-1, made with `openssl dgst -sha1 -sign`.
+/// A test vector: a signature over "Receipt Bridge" by an RSA-1024 key with SHA-1, made with `openssl dgst -sha1
+/// -sign`.
 enum SelfTestVector {
     /// SubjectPublicKeyInfo, DER.
     static let publicKeyInfo: [UInt8] = [

@@ -1,15 +1,17 @@
 import COpenSSL
 import Synchronization
 
-/// Remembers verified chains by the bytes of their certificates, so that a receipt costs one signature verification
-/// and no certificate work. Bounded; the oldest goes first. Only what a pinned root vouches for gets in, each pair of
-/// leaf and authority apart, so nobody from outside can crowd it.
+/// A cache of verified signers of receipts, keyed by the bytes of their certificates. A receipt with a cached signer
+/// costs one signature verification and no certificate work.
+///
+/// The cache is bounded and evicts the oldest entry first. Only chains that end in a pinned root are inserted, one
+/// entry for each pair of leaf and authority, so clients cannot fill it.
 final class SignerCache: Sendable {
-    /// One chain: equal in every byte, or another one.
+    /// One chain. It matches only if every byte is equal.
     private struct Entry {
         let role: SignerRole
         let leaf: [UInt8]
-        /// Nil where the authority was known here and did not travel along.
+        /// The authority's certificate; `nil` if it is a known intermediate that did not come with the receipt.
         let authority: [UInt8]?
         let signer: VerifiedSigner
 
@@ -30,9 +32,10 @@ final class SignerCache: Sendable {
 
     var count: Int { entries.withLock { $0.count } }
 
-    /// What was verified for these certificates and this role, and was valid at that time.
+    /// Returns the cached signer for these certificates and this role, if its chain was valid at that time.
     ///
-    /// A dozen entries in practice, told apart by their first bytes: comparing is quicker than hashing.
+    /// Searches linearly: there are a dozen entries in practice, which differ in their first bytes, so comparing is
+    /// quicker than hashing.
     func signer(
         for presented: PresentedSigner, role: SignerRole, time: TrustStore.SigningTime, in bytes: borrowing Span<UInt8>
     ) -> VerifiedSigner? {
@@ -43,7 +46,7 @@ final class SignerCache: Sendable {
         return nil
     }
 
-    /// - Parameter authority: nil for one that is known here.
+    /// - Parameter authority: `nil` for a known intermediate.
     func insert(_ signer: VerifiedSigner, leaf: Certificate, authority: Certificate?, role: SignerRole) {
         let entry = Entry(role: role, leaf: leaf.der, authority: authority?.der, signer: signer)
         entries.withLock { entries in
@@ -63,14 +66,14 @@ final class SignerCache: Sendable {
     }
 }
 
-/// The certificates that came with a signature, where they stand.
+/// The byte ranges of the certificates that came with a signature.
 package struct PresentedSigner: Sendable {
-    /// Genuine receipts bring one.
+    /// Maximum number of authorities that are tried. Genuine receipts bring one.
     private static let maximumAuthorities = 4
 
-    /// The signer's certificate, DER.
+    /// Range of the signer's certificate, DER.
     package let leaf: Range<Int>
-    /// Certificates whose subject is the leaf's issuer, DER; the first four count.
+    /// Ranges of the certificates whose subject is the leaf's issuer, DER. Only the first four are used.
     package let authorities: [Range<Int>]
 
     package init(leaf: Range<Int>, authorities: [Range<Int>]) {
@@ -81,7 +84,7 @@ package struct PresentedSigner: Sendable {
 }
 
 extension Span<UInt8> {
-    /// Whether these bytes stand there.
+    /// Returns whether the bytes in the range equal the expected ones; `false` if the range exceeds the span.
     package func holds(_ expected: [UInt8], at range: Range<Int>) -> Bool {
         guard range.count == expected.count, range.upperBound <= count else { return false }
         return withUnsafeBufferPointer { buffer in

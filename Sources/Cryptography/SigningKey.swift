@@ -1,9 +1,10 @@
 import COpenSSL
 
-/// A private key: of the simulated App Store's authorities and signers, or of an app's Server API account.
+/// A private key: for authorities and signers of the simulated App Store, or for an app's App Store Server API
+/// account.
 ///
 /// `@unchecked Sendable`: the key is never written after `init`, and OpenSSL lets any number of threads sign with one
-/// `EVP_PKEY` at a time, each with a context of its own.
+/// `EVP_PKEY` at the same time, each with its own context.
 package final class SigningKey: @unchecked Sendable {
     private let key: OpaquePointer
 
@@ -16,45 +17,49 @@ package final class SigningKey: @unchecked Sendable {
         EVP_PKEY_free(key)
     }
 
-    /// A new RSA key; 1024 bits are what old transactionReceipts are signed with.
+    /// Generates an RSA key. Old transactionReceipts are signed with 1024 bits.
     package static func rsa(bits: Int) throws(CryptographyError) -> SigningKey {
         try generate("RSA") { EVP_PKEY_CTX_set_rsa_keygen_bits($0, Int32(clamping: bits)) }
     }
 
-    /// A new key on the curve of JWS leaves and of Server API keys.
+    /// Generates a P-256 key, the curve of JWS leaf certificates and of App Store Server API keys.
     package static func p256() throws(CryptographyError) -> SigningKey {
         try generate("EC") { EVP_PKEY_CTX_set_group_name($0, "P-256") }
     }
 
-    /// A new key on the curve of the authorities above JWS leaves.
+    /// Generates a P-384 key, the curve of the authorities above JWS leaf certificates.
     package static func p384() throws(CryptographyError) -> SigningKey {
         try generate("EC") { EVP_PKEY_CTX_set_group_name($0, "P-384") }
     }
 
-    /// A key from PKCS#8 text as `privateKeyPEM` writes it, or as App Store Connect's `.p8` files hold it; both halves of
-    /// an elliptic one must be of the same key.
+    /// Reads an unencrypted PKCS#8 key in PEM form, for example one of App Store Connect's `.p8` files or the text of
+    /// ``privateKeyPEM``.
+    ///
+    /// - Throws: `malformed` if the text is not such a key; `keyRefused` if the public half of an EC key does not
+    ///   belong to the private half.
     package init(privateKeyPEM text: String) throws(CryptographyError) {
         guard let input = BIO_new(BIO_s_mem()) else {
-            throw .openSSL(.unavailable, "no memory for a private key")
+            throw .openSSL(.unavailable, "cannot allocate memory for a private key")
         }
         defer { BIO_free(input) }
-        // Copied in: a BIO over foreign memory would keep a pointer that Swift lends for one call only.
+        // The bytes are copied in, because a BIO over them would keep a pointer that Swift lends for one call only.
         let bytes = Array(text.utf8)
         guard BIO_write(input, bytes, Int32(clamping: bytes.count)) == bytes.count else {
             throw .openSSL(.malformed, "not a private key in PEM form")
         }
-        // A callback that gives no passphrase: the default one would ask on the terminal.
+        // The callback provides no passphrase. OpenSSL's default callback would prompt on the terminal.
         guard let key = PEM_read_bio_PrivateKey(input, nil, { _, _, _, _ in -1 }, nil) else {
             throw .openSSL(.malformed, "not an unencrypted private key in PEM form")
         }
         self.key = key
-        // OpenSSL takes the public half as it is written, which in a file that is just written may be another key's.
+        // OpenSSL accepts the public half as it is written in the file, so it may belong to a different key, for
+        // example in a file that is being replaced.
         guard isRSA || hasMatchingHalves else {
-            throw .openSSL(.keyRefused, "a private key with another one's public key")
+            throw .openSSL(.keyRefused, "the public key in the file does not belong to the private key")
         }
     }
 
-    /// Whether the public half belongs to the private one.
+    /// `true` if the public half belongs to the private one.
     private var hasMatchingHalves: Bool {
         guard let context = EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { return false }
         defer { EVP_PKEY_CTX_free(context) }
@@ -65,36 +70,40 @@ package final class SigningKey: @unchecked Sendable {
         _ type: String, configure: (OpaquePointer) -> Int32
     ) throws(CryptographyError) -> SigningKey {
         guard let context = EVP_PKEY_CTX_new_from_name(nil, type, nil) else {
-            throw .openSSL(.unavailable, "no \(type) keys here")
+            throw .openSSL(.unavailable, "OpenSSL on this system does not support \(type) keys")
         }
         defer { EVP_PKEY_CTX_free(context) }
         var key: OpaquePointer?
         guard EVP_PKEY_keygen_init(context) == 1, configure(context) == 1, EVP_PKEY_generate(context, &key) == 1,
             let key
-        else { throw .openSSL(.keyRefused, "cannot make such a \(type) key") }
+        else { throw .openSSL(.keyRefused, "cannot generate a \(type) key with these parameters") }
         return SigningKey(owning: key)
     }
 }
 
 extension SigningKey {
-    /// RSA keys sign by PKCS#1 v1.5, EC keys by ECDSA; the latter's differ from call to call.
+    /// `true` if this is an RSA key. RSA keys sign with PKCS#1 v1.5, EC keys with ECDSA, whose signatures differ from
+    /// call to call.
     package var isRSA: Bool { EVP_PKEY_is_a(key, "RSA") == 1 }
 
+    /// Size of the modulus or of the curve, in bits.
     package var bits: Int { Int(EVP_PKEY_get_bits(key)) }
 
-    /// RSA: PKCS#1 v1.5, as many bytes as the key has. EC: a DER `ECDSA-Sig-Value`.
+    /// Signs the bytes. RSA: PKCS#1 v1.5, as many bytes as the key has. EC: a DER `ECDSA-Sig-Value`.
     package func signature(over bytes: [UInt8], digest: DigestAlgorithm) throws(CryptographyError) -> [UInt8] {
-        guard let context = EVP_MD_CTX_new() else { throw .openSSL(.unavailable, "no memory for a signature") }
+        guard let context = EVP_MD_CTX_new() else {
+            throw .openSSL(.unavailable, "cannot allocate a signature context")
+        }
         defer { EVP_MD_CTX_free(context) }
         var length = Int(EVP_PKEY_get_size(key))
         var result = [UInt8](repeating: 0, count: max(length, 0))
         guard EVP_DigestSignInit(context, nil, digest.signingMethod, nil, key) == 1,
             EVP_DigestSign(context, &result, &length, bytes, bytes.count) == 1
-        else { throw .openSSL(.unavailable, "cannot sign") }
+        else { throw .openSSL(.unavailable, "OpenSSL on this system cannot sign with this key and digest") }
         return Array(result.prefix(length))
     }
 
-    /// The 64 bytes r‖s that a JWS with `ES256` carries; only with a P-256 key.
+    /// Returns the 64 bytes r‖s of a JWS signature with `ES256`. Throws `keyRefused` unless this is a P-256 key.
     package func rawES256Signature(over bytes: [UInt8]) throws(CryptographyError) -> [UInt8] {
         guard !isRSA, bits == 256 else { throw CryptographyError(.keyRefused, "ES256 needs a P-256 key") }
         let encoded = try signature(over: bytes, digest: .sha256)
@@ -106,11 +115,11 @@ extension SigningKey {
         defer { ECDSA_SIG_free(parts) }
         var (r, s) = ([UInt8](repeating: 0, count: 32), [UInt8](repeating: 0, count: 32))
         guard BN_bn2binpad(ECDSA_SIG_get0_r(parts), &r, 32) == 32, BN_bn2binpad(ECDSA_SIG_get0_s(parts), &s, 32) == 32
-        else { throw .openSSL(.malformed, "an ECDSA signature that is too long") }
+        else { throw .openSSL(.malformed, "the ECDSA signature is too long") }
         return r + s
     }
 
-    /// The public half as `SubjectPublicKeyInfo` in DER.
+    /// The public half as a DER `SubjectPublicKeyInfo`.
     package var publicKeyInfo: [UInt8] {
         let count = Int(i2d_PUBKEY(key, nil))
         guard count > 0 else { return [] }

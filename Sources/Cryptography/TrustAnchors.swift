@@ -1,9 +1,9 @@
-/// What is trusted, and what helps to get there.
+/// The trusted roots, and known intermediates that help to build a chain to them.
 package struct TrustAnchors: Sendable {
-    /// Pinned: a chain counts only if it ends in one of these.
+    /// Pinned roots. A chain is accepted only if it ends in one of these.
     package let roots: [Certificate]
-    /// Known authorities for signers that travel without theirs (transactionReceipts). Not trusted for being here:
-    /// each must itself be issued by a root.
+    /// Known authorities, for signers that come without theirs (transactionReceipts). They are not trusted by
+    /// themselves: each must be issued by a root.
     package let intermediates: [Certificate]
 
     package init(roots: [Certificate], intermediates: [Certificate]) {
@@ -11,7 +11,8 @@ package struct TrustAnchors: Sendable {
         self.intermediates = intermediates
     }
 
-    /// Apple's roots and the RSA authorities Apple has published, from https://www.apple.com/certificateauthority/.
+    /// Apple's roots and the RSA authorities that Apple has published, from
+    /// https://www.apple.com/certificateauthority/.
     package static func apple() throws(CryptographyError) -> TrustAnchors {
         TrustAnchors(
             roots: try certificates(
@@ -26,7 +27,8 @@ package struct TrustAnchors: Sendable {
                 PackageResources.WWDRG7_cer))
     }
 
-    /// The same with more of either: test roots, authorities that are newer than this program.
+    /// Returns a copy with additional certificates, for example test roots, or authorities that are newer than this
+    /// program.
     package func adding(roots: [Certificate], intermediates: [Certificate]) -> TrustAnchors {
         TrustAnchors(roots: self.roots + roots, intermediates: self.intermediates + intermediates)
     }

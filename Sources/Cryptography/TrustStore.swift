@@ -1,11 +1,11 @@
-/// Finds and verifies the key of a signer: the one entry point for certificates that come from outside.
+/// Finds and verifies the key of a signer. The single entry point for certificates from outside.
 package final class TrustStore: Sendable {
-    /// When a signature counts as made.
+    /// The time at which the chain must have been valid.
     package enum SigningTime: Sendable, Hashable {
-        /// The signed content says when, in seconds since 1970.
+        /// The signed content states its time of signing, in seconds since 1970.
         case at(Int64)
-        /// The signed content says only what came before it (a purchase): the signer may have been made later, but
-        /// must not have ended before. Seconds since 1970.
+        /// The signed content states only an earlier event, for example a purchase, in seconds since 1970. The
+        /// signer's certificate may have been issued later, but must not have expired before it.
         case notBefore(Int64)
 
         func falls(in window: ClosedRange<Int64>) -> Bool {
@@ -21,8 +21,8 @@ package final class TrustStore: Sendable {
     let completeChains: ChainCache
     private let cache: SignerCache
 
-    /// - Parameter cacheCapacity: chains of receipts, and as many complete ones of signed texts; Apple has used about
-    ///   ten in seventeen years.
+    /// - Parameter cacheCapacity: maximum number of cached chains of receipts, and separately of complete chains of
+    ///   JWS. Apple has used about ten in seventeen years.
     package init(anchors: TrustAnchors, cacheCapacity: Int = 64) throws(CryptographyError) {
         self.anchors = anchors
         self.verifier = try ChainVerifier(roots: anchors.roots)
@@ -30,8 +30,8 @@ package final class TrustStore: Sendable {
         self.completeChains = ChainCache(capacity: cacheCapacity)
     }
 
-    /// The key of a signer, if its chain holds for the role and the time. The known authorities are tried behind those
-    /// that travelled along.
+    /// Returns the key of a signer if its chain is valid for the role and the time. Authorities that came with the
+    /// signature are tried first, then the known intermediates.
     ///
     /// - Throws: `malformed`, `keyRefused`, `markerMissing`, `issuerUnknown`, `untrusted`, `outsideValidity`.
     package func key(
@@ -45,33 +45,36 @@ package final class TrustStore: Sendable {
         return signer.key
     }
 
-    /// How many leaves are remembered, each below one authority; for measuring.
+    /// Number of cached pairs of leaf and authority, for measurements.
     package var cachedSigners: Int { cache.count }
 
-    /// How many complete chains are remembered; for measuring.
+    /// Number of cached complete chains, for measurements.
     package var rememberedChains: Int { completeChains.count }
 
-    /// How many chains OpenSSL was asked about since the start; for measuring.
+    /// Number of chains that OpenSSL verified or rejected since the start, for measurements.
     package var chainVerifications: Int { verifier.count }
 
-    /// Forgets what was verified; for measuring the first receipt of a chain.
+    /// Empties both caches, to measure the first receipt of a chain.
     package func removeCachedSigners() {
         cache.removeAll()
         completeChains.removeAll()
     }
 
-    /// Every chain of the leaf that holds. Each is remembered apart, and none that does not hold: what else travels
-    /// along, which nobody signed, makes no difference.
+    /// Returns every valid chain of the leaf.
+    ///
+    /// Each valid chain is cached as its own entry, and invalid ones are not cached. So additional certificates in
+    /// the input, which no signature covers, make no difference.
     private func verify(
         _ presented: PresentedSigner, in bytes: borrowing Span<UInt8>, role: SignerRole
     ) throws(CryptographyError) -> [VerifiedSigner] {
         let leaf = try Certificate(der: bytes.extracting(presented.leaf))
         guard leaf.carries(role.leafMarker) else {
-            throw CryptographyError(.markerMissing, "the signer does not carry \(role.leafMarker)")
+            throw CryptographyError(
+                .markerMissing, "the signer's certificate lacks the marker extension \(role.leafMarker)")
         }
-        guard !leaf.isSelfIssued else { throw CryptographyError(.untrusted, "the signer vouches for itself") }
+        guard !leaf.isSelfIssued else { throw CryptographyError(.untrusted, "the signer's certificate is self-issued") }
         var signers: [VerifiedSigner] = []
-        var failure = CryptographyError(.issuerUnknown, "the certificate of the signer's issuer is not at hand")
+        var failure = CryptographyError(.issuerUnknown, "the certificate of the signer's issuer is not available")
         for encoding in presented.authorities {
             do throws(CryptographyError) {
                 let authority = try Certificate(der: bytes.extracting(encoding))

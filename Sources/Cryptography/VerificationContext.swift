@@ -1,15 +1,16 @@
 import COpenSSL
 import Synchronization
 
-/// One EVP_PKEY_CTX made ready for verifying with a key and a digest: making it costs a fifth of a verification, so
-/// ``VerificationContextPool`` keeps some.
+/// An EVP_PKEY_CTX initialized for verification with one key and one digest. Initializing one costs a fifth of a
+/// verification, so ``VerificationContextPool`` reuses them.
 ///
-/// `@unchecked Sendable`: an EVP_PKEY_CTX may be used by one thread at a time, and the pool hands each out to one only.
+/// `@unchecked Sendable`: an EVP_PKEY_CTX may be used by one thread at a time, and the pool hands each out to one
+/// thread only.
 final class VerificationContext: @unchecked Sendable {
     private let context: OpaquePointer
     let digest: DigestAlgorithm
 
-    /// - Throws: `unavailable` where this system's OpenSSL refuses the key or the digest.
+    /// - Throws: `unavailable` if OpenSSL on this system refuses the key or the digest.
     init(key: OpaquePointer, digest: DigestAlgorithm) throws(CryptographyError) {
         guard let implementation = digest.implementation, let context = EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else {
             throw .openSSL(.unavailable, "\(digest)")
@@ -30,7 +31,7 @@ final class VerificationContext: @unchecked Sendable {
         EVP_PKEY_CTX_free(context)
     }
 
-    /// Whether the signature is the key's over the message.
+    /// Returns whether the signature is valid for the message.
     func holds(
         _ signature: borrowing Span<UInt8>, over message: borrowing Span<UInt8>
     ) throws(CryptographyError) -> Bool {
@@ -54,9 +55,9 @@ final class VerificationContext: @unchecked Sendable {
     }
 }
 
-/// The contexts of one key that no thread uses at the moment.
+/// A pool of the idle contexts of one key.
 final class VerificationContextPool: Sendable {
-    /// More than threads ever verify with one key at the same time would be kept for nothing.
+    /// Maximum number of idle contexts. More threads than this rarely verify with the same key at the same time.
     private static let capacity = 8
 
     private let idle = Mutex<[VerificationContext]>([])

@@ -1,19 +1,19 @@
 import COpenSSL
 
-/// A public key that was judged acceptable: RSA of 1024 to 4096 bits, P-256 or P-384.
+/// A public key that ``PublicKeyPolicy`` allows: RSA of 1024 to 4096 bits, P-256 or P-384.
 ///
 /// `@unchecked Sendable`: the EVP_PKEY is never changed after `init`, and OpenSSL allows one key to be used by many
-/// threads as long as each has its own context (EVP_PKEY(7)), which the pool sees to.
+/// threads if each has its own context (EVP_PKEY(7)), which the pool ensures.
 package final class VerifyingKey: @unchecked Sendable {
     private let key: OpaquePointer
     private let contexts = VerificationContextPool()
 
-    /// Takes over the reference.
+    /// Takes over the caller's reference.
     init(owning key: OpaquePointer) {
         self.key = key
     }
 
-    /// From a DER SubjectPublicKeyInfo (RFC 5280, 4.1).
+    /// Reads a DER SubjectPublicKeyInfo (RFC 5280, 4.1).
     package convenience init(publicKeyInfo: borrowing Span<UInt8>) throws(CryptographyError) {
         let info: BERElement
         do throws(BERError) {
@@ -28,7 +28,7 @@ package final class VerifyingKey: @unchecked Sendable {
             var start = buffer.baseAddress
             return d2i_PUBKEY(nil, &start, buffer.count)
         }
-        guard let parsed else { throw .openSSL(.malformed, "public key") }
+        guard let parsed else { throw .openSSL(.malformed, "the public key cannot be parsed") }
         self.init(owning: parsed)
     }
 
@@ -36,17 +36,17 @@ package final class VerifyingKey: @unchecked Sendable {
         EVP_PKEY_free(key)
     }
 
-    /// Whether the key lies on P-256, the one curve of `ES256` (RFC 7518, 3.4).
+    /// `true` if this is a P-256 key, the only curve of `ES256` (RFC 7518, 3.4).
     package var isP256: Bool { EVP_PKEY_is_a(key, "EC") == 1 && bits == 256 }
 
-    /// Whether signatures under the key are PKCS#1 v1.5.
+    /// `true` if this is an RSA key, whose signatures are PKCS#1 v1.5.
     package var isRSA: Bool { EVP_PKEY_is_a(key, "RSA") == 1 }
 
-    /// Of the modulus, or of the curve.
+    /// Size of the modulus or of the curve, in bits.
     var bits: Int { Int(EVP_PKEY_get_bits(key)) }
 
-    /// Throws unless `signature` is this key's over `message`: PKCS#1 v1.5 for RSA, a DER ECDSA-Sig-Value for P-256
-    /// and P-384.
+    /// Throws `badSignature` unless `signature` is valid for `message`: PKCS#1 v1.5 for RSA, a DER ECDSA-Sig-Value
+    /// for P-256 and P-384.
     package func verify(
         _ signature: borrowing Span<UInt8>, over message: borrowing Span<UInt8>, digest: DigestAlgorithm
     ) throws(CryptographyError) {
@@ -55,7 +55,7 @@ package final class VerifyingKey: @unchecked Sendable {
         let holds = try context.holds(signature, over: message)
         contexts.checkIn(context)
         guard holds else {
-            throw CryptographyError(.badSignature, "the signature is not this key's over the signed bytes")
+            throw CryptographyError(.badSignature, "the signature does not verify with the signer's key")
         }
     }
 

@@ -1,17 +1,18 @@
 import Rendering
 
-/// What was found of one thing that an installation needs.
+/// The result of one check of the installation.
 package struct CheckResult: Sendable, Hashable {
+    /// The status of a check; the raw value is `ok` in JSON.
     package enum Verdict: String, Sendable {
         case pass, warn, fail
     }
 
-    /// What was looked at, as `serverAPI com.example.app sandbox`.
+    /// Name of the check, for example `serverAPI com.example.app sandbox`.
     package let check: String
     package let verdict: Verdict
-    /// What is the case; no secret.
+    /// The finding. It contains no secrets.
     package let detail: String
-    /// What to do about it; nil where there is nothing to do.
+    /// Recommended action; `nil` if none is needed.
     package let advice: String?
 
     package init(_ check: String, _ verdict: Verdict, _ detail: String, advice: String? = nil) {
@@ -23,7 +24,11 @@ package struct CheckResult: Sendable, Hashable {
 }
 
 extension [CheckResult] {
-    /// A line each, and what to do about it below.
+    /// One line per result, with the advice below it. Example:
+    ///
+    ///     pass  openssl         verifies SHA-1 and RSA-1024, as old receipts need
+    ///     warn  store           none: …
+    ///                           → store: sqlite:receipt-bridge.sqlite
     package var table: String {
         let width = map(\.check.count).max() ?? 0
         return map { checkup in
@@ -33,7 +38,7 @@ extension [CheckResult] {
         }.joined()
     }
 
-    /// `[{check, ok, detail, advice}]`
+    /// The results as JSON: `[{check, ok, detail, advice}]`.
     package var json: [UInt8] {
         var writer = JSONWriter()
         writer.beginArray()

@@ -2,11 +2,13 @@ import Ledger
 import Pipeline
 import StoreTypes
 
-/// What the configuration says, and who can read its secrets.
+/// Checks which apps and keys the configuration has, and whether other users can read its secret files.
 struct ConfigurationChecks {
     let settings: ProxyConfiguration
 
-    var all: [CheckResult] { [configuration] + settings.unused.map(unused) + settings.secretFiles.compactMap(secret) }
+    var all: [CheckResult] {
+        [configuration] + settings.unknownVariables.map(unused) + settings.secretFiles.compactMap(secret)
+    }
 
     private var configuration: CheckResult {
         let apps = settings.apps.compactMap { $0.bundleId?.rawValue }
@@ -14,9 +16,9 @@ struct ConfigurationChecks {
             return CheckResult(
                 "configuration", settings.unknownApps == .pass ? .pass : .fail,
                 settings.unknownApps == .pass
-                    ? "no app is configured: receipts of all apps are passed on to Apple as they come"
-                    : "no app is configured, and unknownApps is refuse: every receipt gets 21003",
-                advice: settings.unknownApps == .pass ? nil : "name the apps under apps, or set unknownApps: pass")
+                    ? "no app is configured: receipts of all apps are forwarded to Apple unchanged"
+                    : "no app is configured and unknownApps is refuse: every receipt gets 21003",
+                advice: settings.unknownApps == .pass ? nil : "configure the apps under apps, or set unknownApps: pass")
         }
         return CheckResult(
             "configuration", .pass,
@@ -24,7 +26,7 @@ struct ConfigurationChecks {
     }
 
     private func unused(_ key: String) -> CheckResult {
-        CheckResult("configuration", .warn, "\(key) is not used", advice: "remove it, or look for a misspelling")
+        CheckResult("configuration", .warn, "\(key) is not used", advice: "remove it, or check its spelling")
     }
 
     private func secret(_ file: ProxyConfiguration.SecretFile) -> CheckResult? {

@@ -2,17 +2,17 @@ package import Pipeline
 package import StoreTypes
 package import Transport
 
-/// Looks at everything that an installation needs, and changes nothing.
+/// Checks everything that an installation needs. It changes nothing.
 package struct Doctor: Sendable {
     let settings: ProxyConfiguration
-    /// Nil where nobody is to be asked.
+    /// `nil` if no host is to be contacted.
     let transport: (any HTTPTransport)?
     let environment: [String: String]
     let now: @Sendable () -> Timestamp
 
     /// - Parameters:
-    ///   - transport: nil for what can be seen from here alone.
-    ///   - environment: where `HTTPS_PROXY` stands.
+    ///   - transport: `nil` for local checks only.
+    ///   - environment: The process environment, for `HTTPS_PROXY` and similar variables.
     package init(
         settings: ProxyConfiguration, transport: (any HTTPTransport)?, environment: [String: String],
         now: @escaping @Sendable () -> Timestamp = { .now }
@@ -23,13 +23,14 @@ package struct Doctor: Sendable {
         self.now = now
     }
 
-    /// What the machine has to bring, whatever the configuration says; for one with mistakes nothing else can be seen.
+    /// Returns the checks of the machine and the errors of the configuration. Other checks need a valid
+    /// configuration.
     package static func checks(mistakes: ConfigurationError) -> [CheckResult] {
         mistakes.findings.map { CheckResult("configuration", .fail, $0) } + [selfTest]
             + TrustChecks(settings: ProxyConfiguration(), now: .now).all
     }
 
-    /// In the order in which things depend on one another.
+    /// Returns all results. A check comes after the checks that it depends on.
     package func checks() async -> [CheckResult] {
         var all = ConfigurationChecks(settings: settings).all
         all.append(Self.selfTest)

@@ -1,8 +1,9 @@
 import Server
 
-/// Whether the limit of file descriptors, which a server raises to the hard one, serves the configured connections.
+/// Checks whether the hard limit of file descriptors is high enough for the configured number of connections. The
+/// server raises its soft limit to the hard limit.
 package struct FileDescriptorCheck {
-    /// `limits.connections`.
+    /// The value of `limits.connections`.
     let connections: Int
     let limit: Int
 
@@ -13,14 +14,16 @@ package struct FileDescriptorCheck {
     package func result() -> CheckResult {
         let advice = "raise the hard limit (LimitNOFILE= of systemd, ulimit -Hn), or lower limits.connections"
         guard let budget = FileDescriptorBudget(limit: limit, connections: connections) else {
-            return CheckResult("descriptors", .fail, "the hard limit is \(limit): too few to serve", advice: advice)
+            return CheckResult(
+                "descriptors", .fail, "the hard limit of \(limit) is too low to run the server", advice: advice)
         }
         guard budget.connections < connections else {
-            return CheckResult("descriptors", .pass, "the hard limit is \(limit): it serves \(connections) connections")
+            return CheckResult(
+                "descriptors", .pass, "the hard limit is \(limit): enough for \(connections) connections")
         }
         return CheckResult(
             "descriptors", .warn,
-            "the hard limit is \(limit): it serves \(budget.connections) connections, not \(connections) as limits.connections says",
+            "the hard limit is \(limit): enough for \(budget.connections) connections, fewer than limits.connections (\(connections))",
             advice: advice)
     }
 }

@@ -3,7 +3,7 @@ import Pipeline
 import StoreTypes
 import Transport
 
-/// Apple's hosts: whether they are reached, and what time it is there.
+/// Checks whether Apple's hosts can be reached, and compares this machine's clock with theirs.
 struct HostChecks {
     let settings: ProxyConfiguration
     let transport: any HTTPTransport
@@ -11,7 +11,7 @@ struct HostChecks {
 
     private struct HostProbe {
         let checkup: CheckResult
-        /// Ours less theirs, in seconds.
+        /// Difference between this machine's clock and the host's in seconds; positive if this clock is ahead.
         var skew: Int64?
     }
 
@@ -24,12 +24,13 @@ struct HostChecks {
             async let sandbox = probe(settings.serverAPI.sandbox, "serverAPI sandbox")
             sights += await [production, sandbox]
         }
-        // Tokens are judged by the Server API's clock.
+        // The Server API's clock is preferred, because the Server API checks the times of tokens.
         let clock = sights.reversed().compactMap(\.skew).first.map(Self.clock) ?? Self.unknownClock
         return sights.map(\.checkup) + [clock]
     }
 
-    /// GET does nothing: verifyReceipt says 21000, the Server API that nobody is there without a token.
+    /// Sends a GET, which has no effect: verifyReceipt responds with 21000, and the Server API with 401 because there
+    /// is no token.
     private func probe(_ url: String, _ name: String) async -> HostProbe {
         do throws(TransportError) {
             let asked = now()
@@ -40,17 +41,20 @@ struct HostChecks {
             guard response.status < 500 else {
                 return HostProbe(
                     checkup: CheckResult(
-                        name, .warn, "\(host) answers HTTP \(response.status)", advice: "try again later"),
+                        name, .warn, "\(host) responds with HTTP \(response.status)", advice: "try again later"),
                     skew: skew)
             }
-            return HostProbe(checkup: CheckResult(name, .pass, "\(host) answers"), skew: skew)
+            return HostProbe(checkup: CheckResult(name, .pass, "\(host) responds"), skew: skew)
         } catch {
             return HostProbe(
                 checkup: CheckResult(
-                    name, .fail, "\(error)", advice: "let this machine out to \(error.place), or name a proxy"))
+                    name, .fail, "\(error)",
+                    advice:
+                        "allow outbound connections from this machine to \(error.place), or configure upstream.proxy"))
         }
     }
 
+    /// Parses an HTTP `Date` header, for example `Sun, 06 Nov 1994 08:49:37 GMT`, into seconds since 1970.
     static func seconds(_ date: String) -> Int64? {
         let format = DateFormatter()
         format.locale = Locale(identifier: "en_US_POSIX")
@@ -59,18 +63,20 @@ struct HostChecks {
         return format.date(from: date).map { Int64($0.timeIntervalSince1970.rounded()) }
     }
 
-    /// - Parameter skew: of this machine's clock, in seconds.
+    /// Returns the result for a clock difference: a warning above 60 s, a failure above 300 s.
+    ///
+    /// - Parameter skew: Difference in seconds; positive if this machine's clock is ahead.
     static func clock(_ skew: Int64) -> CheckResult {
-        guard abs(skew) > 2 else { return CheckResult("clock", .pass, "as the App Store's") }
+        guard abs(skew) > 2 else { return CheckResult("clock", .pass, "agrees with the App Store's") }
         let text = "\(abs(skew)) s \(skew > 0 ? "ahead of" : "behind") the App Store's"
         guard abs(skew) > 60 else { return CheckResult("clock", .pass, text) }
         return CheckResult(
             "clock", abs(skew) > 300 ? .fail : .warn, text,
             advice:
-                "set it by NTP: the Server API refuses tokens of another time, and subscriptions end too early or too late"
+                "synchronize it with NTP: the Server API rejects tokens with a wrong time, and subscriptions expire too early or too late"
         )
     }
 
     private static let unknownClock = CheckResult(
-        "clock", .warn, "nobody said what time it is", advice: "compare it with another machine's")
+        "clock", .warn, "no host reported its time", advice: "compare this machine's clock with another machine's")
 }

@@ -2,7 +2,7 @@ import AppStore
 import Pipeline
 import StoreTypes
 
-/// The `.p8` of each app: there, readable, a P-256 key.
+/// Checks that each app's `.p8` file exists, is readable and contains a P-256 key.
 struct KeyChecks {
     let settings: ProxyConfiguration
     let now: Timestamp
@@ -16,19 +16,19 @@ struct KeyChecks {
 
     var all: [CheckResult] { results.map(\.checkup) }
 
-    /// Apps whose keys sign.
+    /// Apps whose private keys can sign.
     var usable: Set<BundleIdentifier> { Set(results.filter { $0.checkup.verdict == .pass }.map(\.bundleId)) }
 
     private func checkup(_ account: ServerAPIAccount) -> CheckResult {
         let name = "key \(account.bundleId)"
         do throws(ServerAPIError) {
             _ = try ProviderTokens(account: account).token(now: now)
-            return CheckResult(name, .pass, "\(account.keyId) is a P-256 key and signs")
+            return CheckResult(name, .pass, "\(account.keyId) is a usable P-256 key")
         } catch {
             return CheckResult(
                 name, .fail, "\(account.keyId): \(error.reason)",
                 advice:
-                    "download the In-App Purchase key of App Store Connect again; it can be had once only, so else make a new one"
+                    "use the In-App Purchase key as downloaded from App Store Connect; it can be downloaded only once, so create a new one if it is lost"
             )
         }
     }

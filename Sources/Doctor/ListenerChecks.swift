@@ -1,7 +1,7 @@
 import Pipeline
 import Server
 
-/// Whether the listeners' addresses are free.
+/// Checks whether the addresses of the listeners are free.
 struct ListenerChecks {
     let settings: ProxyConfiguration
 
@@ -18,13 +18,14 @@ struct ListenerChecks {
         case .free: return CheckResult(key, .pass, "\(address) is free")
         case .taken:
             return CheckResult(
-                key, .warn, "\(address) is taken",
+                key, .warn, "\(address) is already in use",
                 advice: isNeeded
-                    ? "by receipt-bridge itself all is well; else stop the other program, or choose another port"
-                    : "by receipt-bridge itself all is well; else nothing listens for operations")
+                    ? "expected if receipt-bridge is running; otherwise stop the other program, or choose another port"
+                    : "expected if receipt-bridge is running; otherwise the operations listener will be disabled")
         case .unusable(let reason):
             return CheckResult(
-                key, .fail, "\(address): \(reason)", advice: "an address of this machine, and a port it may use")
+                key, .fail, "\(address): \(reason)",
+                advice: "use an address of this machine and a port that this user may use")
         }
     }
 }

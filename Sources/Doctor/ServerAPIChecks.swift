@@ -4,15 +4,16 @@ import Pipeline
 import StoreTypes
 import Transport
 
-/// Whether the App Store Server API takes the apps' keys: one look-up in each environment, of a transaction that is none.
+/// Checks whether the App Store Server API accepts the apps' keys, with one lookup of a nonexistent transaction in
+/// each environment.
 struct ServerAPIChecks {
     let settings: ProxyConfiguration
     let transport: any HTTPTransport
-    /// Apps whose keys sign.
+    /// Apps whose private keys can sign.
     let usable: Set<BundleIdentifier>
     let now: @Sendable () -> Timestamp
 
-    /// Nobody's: ids have fifteen digits and more.
+    /// An id that belongs to no transaction: real ids have fifteen digits or more.
     private static let nobodys = "1"
 
     func all() async -> [CheckResult] {
@@ -43,7 +44,7 @@ struct ServerAPIChecks {
     private func ask(_ client: ServerAPIClient, _ environment: AppStoreEnvironment) async -> CheckResult {
         let name = "serverAPI \(client.bundleId) \(environment.rawValue.lowercased())"
         guard let id = TransactionIdentifier(rawValue: Self.nobodys) else {
-            return CheckResult(name, .fail, "no identifier to ask with")
+            return CheckResult(name, .fail, "no transaction id for the check")
         }
         do throws(ServerAPIError) {
             _ = try await client.transaction(id, in: environment, CallOptions(timeLimit: .seconds(8), maximumCalls: 8))
@@ -53,13 +54,13 @@ struct ServerAPIChecks {
         }
     }
 
-    /// That Apple does not know the transaction proves that it took the key.
+    /// Returns the result for a failed call. "Transaction not found" proves that Apple accepted the key.
     static func checkup(_ name: String, _ error: ServerAPIError, _ environment: AppStoreEnvironment) -> CheckResult {
         if error.httpStatus == 401 {
-            let release = environment == .production ? "; production refuses apps that were never released" : ""
+            let release = environment == .production ? "; production rejects apps that were never released" : ""
             return CheckResult(
                 name, .fail, error.reason,
-                advice: "compare issuerId, keyId and bundleId with App Store Connect; the key must be one of"
+                advice: "compare issuerId, keyId and bundleId with App Store Connect; the key must be listed under"
                     + " Users and Access, Integrations, In-App Purchase, and not be revoked\(release)")
         }
         if let status = error.httpStatus, status == 400 || status == 404, error.errorNumber != nil {
@@ -69,6 +70,7 @@ struct ServerAPIChecks {
             return CheckResult(name, .warn, error.reason, advice: "try again later")
         }
         return CheckResult(
-            name, .fail, "\(error)", advice: "the App Store Server API was not reached, or is not what answered")
+            name, .fail, "\(error)",
+            advice: "the App Store Server API could not be reached, or another server responded")
     }
 }

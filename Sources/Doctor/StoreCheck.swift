@@ -1,29 +1,30 @@
 import Foundation
 import Ledger
 
-/// The store, without opening it for writing: a newer version's layout is not made by looking.
+/// Checks the store without opening it for writing, so that a check does not migrate the schema.
 struct StoreCheck {
-    /// Nil where nothing is remembered.
+    /// `nil` if no store is configured.
     let path: String?
 
     var result: CheckResult {
         guard let path else {
             return CheckResult(
-                "store", .warn, "none: nothing outlives a restart, and notifications are not taken",
+                "store", .warn, "none: no data survives a restart, and notifications are rejected",
                 advice: "store: sqlite:receipt-bridge.sqlite")
         }
         let folder = URL(filePath: path).deletingLastPathComponent().path
         guard FileManager.default.isWritableFile(atPath: folder) else {
             return CheckResult(
-                "store", .fail, "\(folder) is not there, or cannot be written to",
-                advice: "SQLite writes two more files beside \(path)")
+                "store", .fail, "\(folder) does not exist or is not writable",
+                advice: "SQLite writes two more files next to \(path)")
         }
         guard FileManager.default.fileExists(atPath: path) else {
-            return CheckResult("store", .pass, "\(path) is not there yet, and can be made")
+            return CheckResult("store", .pass, "\(path) does not exist yet and can be created")
         }
         guard FileManager.default.isWritableFile(atPath: path) else {
             return CheckResult(
-                "store", .fail, "\(path) cannot be written to", advice: "its owner must be who runs this")
+                "store", .fail, "\(path) is not writable", advice: "its owner must be the user that runs receipt-bridge"
+            )
         }
         do throws(StorageError) {
             let facts = try Store.inspect(path: path)
@@ -31,12 +32,12 @@ struct StoreCheck {
             if let file = StoreFiles.exposed(of: path).first {
                 return CheckResult(
                     "store", .warn, "\(file.path) can be read or changed by \(file.exposure.description)",
-                    advice: "chmod 600; serve does that at its start if it owns the file")
+                    advice: "chmod 600; serve does that when it starts if its user owns the file")
             }
             let size = ByteCountFormatter.string(fromByteCount: facts.bytes, countStyle: .binary)
             return CheckResult(
                 "store", .pass,
-                "\(path), \(size), layout \(facts.layout ?? "none yet")\(facts.isCurrent ? "" : ", brought up to date at the next start")"
+                "\(path), \(size), schema \(facts.layout ?? "none yet")\(facts.isCurrent ? "" : ", migrated at the next start")"
             )
         } catch {
             return CheckResult("store", .fail, "\(error)", advice: Self.advice(for: error.code))
@@ -50,19 +51,19 @@ struct StoreCheck {
             CheckResult("store", .fail, "\(path) is damaged: \(reason)", advice: advice(for: .notADatabase))
         case .unfinished:
             CheckResult(
-                "store", .warn, "\(path) opens; it is too large to check all of it in 30 seconds",
-                advice: "sqlite3 \(path) 'PRAGMA quick_check' checks all of it")
+                "store", .warn, "\(path) can be opened; it is too large for a complete check in 30 seconds",
+                advice: "sqlite3 \(path) 'PRAGMA quick_check' checks it completely")
         }
     }
 
     private static func advice(for code: StorageError.Code) -> String? {
         switch code {
         case .changed: "run the version that wrote it, or a newer one; the file is intact"
-        case .locked: "another process holds it; try again when that has ended"
-        case .notPermitted: "its owner must be who runs this"
-        case .full: "make room on the disk"
+        case .locked: "another process has locked it; try again when that process has ended"
+        case .notPermitted: "its owner must be the user that runs receipt-bridge"
+        case .full: "free space on the disk"
         default:
-            "stop the server and put back a copy of the file, or move it away to begin with an empty one; receipts are "
+            "stop the server and restore a backup of the file, or move it away to start with an empty one; receipts are "
                 + "answered without it"
         }
     }

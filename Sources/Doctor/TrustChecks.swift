@@ -4,7 +4,7 @@ import Pipeline
 import StoreTypes
 
 extension Doctor {
-    /// What old receipts are signed with must still verify here.
+    /// Checks that OpenSSL on this machine can verify the algorithms of old receipts.
     static var selfTest: CheckResult {
         do throws(CryptographyError) {
             try SelfTest.run()
@@ -17,7 +17,7 @@ extension Doctor {
     }
 }
 
-/// Whom receipts and signed transactions are traced to.
+/// Checks the root certificates that receipts and signed transactions are verified with.
 struct TrustChecks {
     let settings: ProxyConfiguration
     let now: Timestamp
@@ -38,10 +38,11 @@ struct TrustChecks {
         let text = "\(certificate.commonName ?? "without a name"), until \(day), \(isAdded ? "added" : "built in")"
         if certificate.validity.upperBound < now.seconds {
             return CheckResult(
-                "root", .warn, "\(text): expired; what was signed in its time still counts",
-                advice: "look for a newer version of receipt-bridge")
+                "root", .warn, "\(text): expired; signatures made before its expiry are still valid",
+                advice: "install a newer version of receipt-bridge")
         }
         guard isAdded else { return CheckResult("root", .pass, text) }
-        return CheckResult("root", .warn, text, advice: "only for simulators: whoever has its key can make receipts")
+        return CheckResult(
+            "root", .warn, text, advice: "only for simulators: anyone with its private key can create receipts")
     }
 }

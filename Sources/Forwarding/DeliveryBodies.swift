@@ -4,12 +4,12 @@ import Pipeline
 import Rendering
 import StoreTypes
 
-/// Makes what is posted of a stored notification, at the time of posting: nothing is kept twice.
+/// Converts a stored notification into the bodies to post. They are made for each attempt and not stored.
 struct DeliveryBodies: Sendable {
     let source: ForwardingContext
     let tables: FieldTables
 
-    /// In the order of posting; none where the form has no word for it.
+    /// Returns the bodies in the order of posting; an empty array if the form has no body for this notification.
     func bodies(of delivery: StoredDelivery, for target: ForwardTarget) async throws(ForwardingFailure) -> [[UInt8]] {
         switch target.form {
         case .raw:
@@ -18,25 +18,27 @@ struct DeliveryBodies: Sendable {
         case .camel:
             return [CamelNotificationRenderer().render(try source.verified(delivery), uuid: delivery.uuid)]
         case .v1:
-            return try await firstVersion(of: delivery, for: target)
+            return try await version1Bodies(of: delivery, for: target)
         }
     }
 
-    private func firstVersion(
+    /// Returns the version 1 bodies of a notification.
+    private func version1Bodies(
         of delivery: StoredDelivery, for target: ForwardTarget
     ) async throws(ForwardingFailure) -> [[UInt8]] {
         let verified = try source.verified(delivery)
         let payload = verified.notification.payload
         let (transaction, renewal) = (verified.transaction?.payload, verified.renewal?.payload)
-        // Without a customer there is nothing that version 1 tells, and nothing to look up.
+        // Without a customer there is nothing to look up, and version 1 has no such notification.
         guard let type = payload.notificationType,
             tables.notifications.maySend(type: type, subtype: payload.subtype),
             let original = transaction?.originalTransactionId ?? transaction?.transactionId
                 ?? renewal?.originalTransactionId
         else { return [] }
-        let story = try await source.story(before: delivery)
-        var facts = NotificationFacts(transaction, renewal, story)
-        // The decision may do without the customer's history; a body never does.
+        let renewalHistory = try await source.renewalHistory(before: delivery)
+        var facts = NotificationFacts(transaction, renewal, renewalHistory)
+        // Whether there is a body can be decided without the customer's history for some types. A body always needs
+        // the history.
         if !tables.notifications.asksForHistory(type: type, subtype: payload.subtype),
             row(of: payload, target, facts)?.sends.isEmpty ?? true
         {
@@ -55,11 +57,12 @@ struct DeliveryBodies: Sendable {
             (notification.transaction, notification.renewal) = (transaction, renewal)
             notification.renews = row.says
             notification.statusChangedAt =
-                type == .didChangeRenewalStatus ? renewal?.signedDate ?? payload.signedDate : story.changedAt
+                type == .didChangeRenewalStatus ? renewal?.signedDate ?? payload.signedDate : renewalHistory.changedAt
             return NotificationV1Renderer(tables: tables).render(notification)
         }
     }
 
+    /// Returns the row of the conversion table that applies to a notification.
     private func row(
         of payload: NotificationPayload, _ target: ForwardTarget, _ facts: NotificationFacts
     ) -> NotificationTable.Row? {
@@ -70,13 +73,16 @@ struct DeliveryBodies: Sendable {
 }
 
 extension NotificationFacts {
-    init(_ transaction: TransactionPayload?, _ renewal: RenewalPayload?, _ story: ForwardingContext.RenewalHistory) {
+    init(
+        _ transaction: TransactionPayload?, _ renewal: RenewalPayload?,
+        _ renewalHistory: ForwardingContext.RenewalHistory
+    ) {
         self.init()
         isFamilyShared = transaction?.inAppOwnershipType == OwnershipType.familyShared.rawValue
         isAutoRenewable = transaction?.isAutoRenewable ?? (renewal != nil)
         isConsumable = transaction?.isConsumable ?? false
         renews = renewal?.autoRenewStatus.map { $0 != 0 }
-        renewedBefore = story.renewed
-        wasToldByAnEnd = story.wasToldByAnEnd
+        renewedBefore = renewalHistory.renewed
+        wasToldByAnEnd = renewalHistory.isFromRefundOrExpiry
     }
 }

@@ -4,29 +4,32 @@ import Pipeline
 import StoreTypes
 import Transport
 
-/// What is posted to a target.
+/// The HTTP request that posts one body to a target.
 ///
 ///     POST <url>
 ///     Content-Type: application/json
 ///     Receipt-Bridge-Delivery: <notificationUUID>
 ///     Receipt-Bridge-Attempt: <n, from 1>
-///     Receipt-Bridge-Part: <n>/<of how many>           (where one notification gives several bodies)
+///     Receipt-Bridge-Part: <n>/<count>                 (if one notification gives several bodies)
 ///     Receipt-Bridge-Signature: t=<unix seconds>,v1=<hexadecimal HMAC-SHA256 of "<t>.<body>">    (with a secret)
 enum DeliveryRequest {
-    /// From the first byte of connecting to the last of the answer.
+    /// Timeout of one exchange, from connecting to the last byte of the response.
     static let timeout = Duration.seconds(10)
-    /// Nobody reads it.
+    /// Maximum size of a response, in bytes. The response body is ignored.
     static let maximumResponseBytes = 1 << 20
 
+    /// Creates the request.
+    ///
     /// - Parameters:
-    ///   - part: from 1.
-    ///   - now: goes into the signature.
+    ///   - part: number of the body, from 1.
+    ///   - parts: how many bodies the notification has.
+    ///   - now: time of the signature.
     static func make(
         _ body: [UInt8], part: Int, of parts: Int, delivery: StoredDelivery, to target: ForwardTarget, now: Timestamp,
         timeout: Duration
     ) throws(TransportError) -> HTTPRequest {
         var headers: HTTPHeaders = [
-            "Content-Type": "application/json", "Receipt-Bridge-Delivery": name(delivery.uuid),
+            "Content-Type": "application/json", "Receipt-Bridge-Delivery": headerValue(delivery.uuid),
             "Receipt-Bridge-Attempt": String(delivery.attempts + 1),
         ]
         if parts > 1 { headers.append("Receipt-Bridge-Part", "\(part)/\(parts)") }
@@ -38,13 +41,14 @@ enum DeliveryRequest {
             maximumResponseBytes: maximumResponseBytes)
     }
 
+    /// Returns the value of `Receipt-Bridge-Signature`.
     static func signature(of body: [UInt8], secret: Redacted<String>, at now: Timestamp) -> String {
         let signed = Array("\(now.seconds).".utf8) + body
         return "t=\(now.seconds),v1=\(HMAC.hex(signed, key: Array(secret.reveal().utf8)))"
     }
 
-    /// A notification's name as a header may hold it.
-    private static func name(_ uuid: String) -> String {
+    /// Returns a notification's UUID, or its digest if it has characters that a header cannot contain.
+    private static func headerValue(_ uuid: String) -> String {
         guard uuid.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             return "sha256:" + SHA.hex(Array(uuid.utf8), with: .sha256)
         }

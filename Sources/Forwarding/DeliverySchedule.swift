@@ -1,17 +1,19 @@
 package import StoreTypes
 
-/// When a delivery that failed is tried again, and when it is given up.
+/// The retry schedule of a delivery: when a failed delivery is retried, and when it is given up.
 ///
-/// Knows no clock: it is told how often it failed, since when it has been queued, and what time it is.
+/// It has no clock; callers pass the number of failures, the time of queuing and the current time.
 package struct DeliverySchedule: Sendable, Hashable {
-    /// Milliseconds between the first failure and the second attempt, and so on; the last is for all further ones.
+    /// Pauses in milliseconds after the first failure, the second failure, and so on. The last pause applies to all
+    /// further failures.
     package var pauses: [Int64]
-    /// Milliseconds since it was queued, behind which nothing is tried any more.
+    /// Milliseconds after queuing. No retry is scheduled later than that.
     package var timeout: Int64
-    /// However the clock runs.
+    /// Maximum number of attempts. It bounds them even if the clock is set back.
     package var maximumAttempts: Int
 
-    /// 10 s, 1 min, 5 min, 30 min, 2 h, 6 h, then every 12 h, for three days.
+    /// Creates a schedule. By default the pauses are 10 s, 1 min, 5 min, 30 min, 2 h, 6 h, then 12 h each, and a
+    /// delivery is given up after three days.
     package init(
         pauses: [Int64] = [10, 60, 300, 1_800, 7_200, 21_600, 43_200].map { $0 * 1_000 },
         timeout: Int64 = 3 * 86_400_000, maximumAttempts: Int = 20
@@ -21,11 +23,11 @@ package struct DeliverySchedule: Sendable, Hashable {
         self.maximumAttempts = maximumAttempts
     }
 
-    /// The time of the next attempt; nil to give up.
+    /// Returns the time of the next attempt; `nil` if the delivery is given up.
     package func next(afterFailures failures: Int, queuedAt: Timestamp, now: Timestamp) -> Timestamp? {
         guard failures < maximumAttempts, let last = pauses.last else { return nil }
-        let place = max(failures - 1, 0)
-        let next = now.advanced(byMilliseconds: pauses.indices.contains(place) ? pauses[place] : last)
+        let index = max(failures - 1, 0)
+        let next = now.advanced(byMilliseconds: pauses.indices.contains(index) ? pauses[index] : last)
         return next.milliseconds - queuedAt.milliseconds <= timeout ? next : nil
     }
 }

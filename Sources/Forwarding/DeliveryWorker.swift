@@ -6,12 +6,13 @@ import Synchronization
 import Telemetry
 import Transport
 
-/// What is forwarded to one target: a few at a time, the one that waits longest first.
+/// Delivers notifications to one target, several at the same time, those with the earliest due time first.
 ///
-/// No lane waits for another, and nothing in a lane for what failed: that has its own time. Two deliveries about one
-/// purchase are never under way together, so that the second does not overtake the first.
+/// Workers of different targets are independent. A failed delivery does not block the others of its target, because
+/// it is retried at its own time. Two deliveries about one purchase are never in flight together, so that the second
+/// cannot overtake the first.
 final class DeliveryWorker: Sendable {
-    /// What all lanes have in common.
+    /// Dependencies that all workers share.
     struct Dependencies: Sendable {
         let source: ForwardingContext
         let bodies: DeliveryBodies
@@ -25,62 +26,63 @@ final class DeliveryWorker: Sendable {
 
     private struct State {
         var inFlight: [Int64: String?] = [:]
-        /// Somebody found work that had to wait for what is under way.
-        var hasPassedOver = false
+        /// Whether a task found due deliveries but could claim none, because deliveries about the same purchases are
+        /// in flight.
+        var hasBlockedDelivery = false
         var lastFailureLog: Timestamp?
     }
 
-    /// Looked at to find one that may be sent.
+    /// Number of due deliveries that are searched for one that may be sent.
     private static let window = 64
 
     private let target: ForwardTarget
     private let targetKey: ForwardingTargetKey
-    private let parts: Dependencies
+    private let dependencies: Dependencies
     private let state = Mutex(State())
-    /// Wakes the workers.
-    private let call = AsyncSignal()
-    /// Where nobody woke them.
-    private static let timeout = Duration.seconds(60)
+    /// Wakes the tasks that send.
+    private let workSignal = AsyncSignal()
+    /// How long a task waits at most without a signal.
+    private static let maximumWait = Duration.seconds(60)
 
-    init(target: ForwardTarget, targetKey: ForwardingTargetKey, parts: Dependencies) {
+    init(target: ForwardTarget, targetKey: ForwardingTargetKey, dependencies: Dependencies) {
         self.target = target
         self.targetKey = targetKey
-        self.parts = parts
+        self.dependencies = dependencies
     }
 
-    /// Wakes the workers when something is due, until `isClosing`, or cancelled.
-    func watch(until isClosing: @Sendable () -> Bool) async {
+    /// Wakes the sending tasks when a delivery is due. Returns if `isClosing` is true or the task is cancelled.
+    func signalWhenDue(until isClosing: @Sendable () -> Bool) async {
         while true {
-            // First the bell: else what changes in between is slept through.
-            let signals = parts.wakeUp.signals
+            // Read the number of signals first. Otherwise, a signal between the check and the wait would be lost.
+            let signals = dependencies.wakeUp.signals
             guard !Task.isCancelled, !isClosing() else { break }
             do throws(StorageError) {
-                if try await !due(limit: 1).isEmpty { call.signal() }
+                if try await !due(limit: 1).isEmpty { workSignal.signal() }
             } catch {
-                logFailure("the store cannot be read", error.code.rawValue)
+                logFailure("cannot read due deliveries from the store; will retry", error.code.rawValue)
             }
-            await parts.wakeUp.wait(after: signals, atMost: parts.options.poll)
+            await dependencies.wakeUp.wait(after: signals, atMost: dependencies.options.poll)
         }
-        call.signal()
+        workSignal.signal()
     }
 
-    /// One worker: until `isClosing`, or cancelled.
+    /// Sends due deliveries one after another. Returns if `isClosing` is true or the task is cancelled.
     func work(until isClosing: @Sendable () -> Bool) async {
         while true {
-            let signals = call.signals
+            let signals = workSignal.signals
             guard !Task.isCancelled, !isClosing() else { return }
             do throws(StorageError) {
                 if let due = try await claim() {
                     defer { release(due) }
-                    // Another worker may have tried it since the list was read.
-                    let delivery = try await parts.source.store.dueDelivery(due.id, at: parts.now())
+                    // Another task may have tried it since the list was read.
+                    let delivery = try await dependencies.source.store.dueDelivery(due.id, at: dependencies.now())
                     if let delivery { await deliver(delivery) }
                     continue
                 }
             } catch {
-                logFailure("the store cannot be read", error.code.rawValue)
+                logFailure("cannot read due deliveries from the store; will retry", error.code.rawValue)
             }
-            await call.wait(after: signals, atMost: Self.timeout)
+            await workSignal.wait(after: signals, atMost: Self.maximumWait)
         }
     }
 
@@ -96,23 +98,23 @@ final class DeliveryWorker: Sendable {
             if let free {
                 state.inFlight[free.id] = .some(free.subject)
             } else if !due.isEmpty {
-                state.hasPassedOver = true
+                state.hasBlockedDelivery = true
             }
             return free
         }
     }
 
     private func due(limit: Int) async throws(StorageError) -> [PendingDelivery] {
-        try await parts.source.store.dueDeliveries(to: targetKey, at: parts.now(), limit: limit)
+        try await dependencies.source.store.dueDeliveries(to: targetKey, at: dependencies.now(), limit: limit)
     }
 
     private func release(_ due: PendingDelivery) {
-        let somebodyWaits = state.withLock { state in
+        let wasBlocked = state.withLock { state in
             state.inFlight[due.id] = nil
-            defer { state.hasPassedOver = false }
-            return state.hasPassedOver
+            defer { state.hasBlockedDelivery = false }
+            return state.hasBlockedDelivery
         }
-        if somebodyWaits { call.signal() }
+        if wasBlocked { workSignal.signal() }
     }
 
     // MARK: - One delivery
@@ -121,30 +123,30 @@ final class DeliveryWorker: Sendable {
         var sent = delivery.bodiesSent
         let outcome: DeliveryOutcome
         do throws(ForwardingFailure) {
-            let bodies = try await parts.bodies.bodies(of: delivery, for: target)
-            for (place, body) in bodies.enumerated().dropFirst(sent) {
-                try await post(body, part: place + 1, of: bodies.count, delivery)
-                sent = place + 1
+            let bodies = try await dependencies.bodies.bodies(of: delivery, for: target)
+            for (index, body) in bodies.enumerated().dropFirst(sent) {
+                try await post(body, part: index + 1, of: bodies.count, delivery)
+                sent = index + 1
             }
             outcome = bodies.isEmpty ? .skipped : .delivered(bodies: sent)
         } catch {
-            // The end of the process is nobody's failure: the next one sends it.
+            // Stopping the process is not a failure: the delivery stays due, and the next process sends it.
             if Task.isCancelled || error == .stopped { return }
             outcome = failed(delivery, error, sent)
         }
-        parts.counts[targetKey.bundleId].deliveries.add(DeliveryLabel(outcome).rawValue)
+        dependencies.counts[targetKey.bundleId].deliveries.add(DeliveryLabel(outcome).rawValue)
         await recordOutcome(delivery, outcome)
     }
 
     private func post(
-        _ body: [UInt8], part: Int, of parts: Int, _ delivery: StoredDelivery
+        _ body: [UInt8], part: Int, of count: Int, _ delivery: StoredDelivery
     ) async throws(ForwardingFailure) {
         let response: HTTPResponse
         do throws(TransportError) {
             let request = try DeliveryRequest.make(
-                body, part: part, of: parts, delivery: delivery, to: target, now: self.parts.now(),
-                timeout: self.parts.options.timeout)
-            response = try await self.parts.transport.send(request)
+                body, part: part, of: count, delivery: delivery, to: target, now: dependencies.now(),
+                timeout: dependencies.options.timeout)
+            response = try await dependencies.transport.send(request)
         } catch {
             throw [.shutDown, .cancelled].contains(error.code)
                 ? .stopped : ForwardingFailure("transport.\(error.code.rawValue)")
@@ -153,11 +155,11 @@ final class DeliveryWorker: Sendable {
     }
 
     private func failed(_ delivery: StoredDelivery, _ failure: ForwardingFailure, _ sent: Int) -> DeliveryOutcome {
-        let next = parts.options.schedule.next(
-            afterFailures: delivery.attempts + 1, queuedAt: delivery.queuedAt, now: parts.now())
+        let next = dependencies.options.schedule.next(
+            afterFailures: delivery.attempts + 1, queuedAt: delivery.queuedAt, now: dependencies.now())
         guard let next else {
-            parts.logger.error(
-                "a notification is given up",
+            dependencies.logger.error(
+                "notification delivery given up; no more retries",
                 metadata: [
                     "notificationUUID": "\(delivery.uuid)", "host": "\(target.url.host)",
                     "as": "\(target.form.rawValue)",
@@ -165,25 +167,26 @@ final class DeliveryWorker: Sendable {
                 ])
             return .abandoned(code: failure.code, bodiesSent: sent)
         }
-        logFailure("a notification was not forwarded", failure.code)
+        logFailure("notification delivery failed; will retry", failure.code)
         return .failed(code: failure.code, bodiesSent: sent, next: next)
     }
 
-    /// Until it is written down: else it would be posted again and again while the disk is full.
+    /// Records the outcome, and retries until the store accepts it. Otherwise, the same notification would be posted
+    /// again and again while the disk is full.
     private func recordOutcome(_ delivery: StoredDelivery, _ outcome: DeliveryOutcome) async {
         while true {
             do throws(StorageError) {
-                return try await parts.source.store.recordOutcome(delivery, outcome)
+                return try await dependencies.source.store.recordOutcome(delivery, outcome)
             } catch {
-                logFailure("what became of a notification cannot be written down", error.code.rawValue)
+                logFailure("cannot record delivery outcome; will retry", error.code.rawValue)
             }
-            do { try await Task.sleep(for: parts.options.poll) } catch { return }
+            do { try await Task.sleep(for: dependencies.options.poll) } catch { return }
         }
     }
 
-    /// Once a minute.
+    /// Logs a failure, at most once a minute for this target.
     private func logFailure(_ line: String, _ reason: String) {
-        let now = parts.now()
+        let now = dependencies.now()
         let isDue = state.withLock { state in
             if let last = state.lastFailureLog, last <= now, now.milliseconds - last.milliseconds < 60_000 {
                 return false
@@ -192,7 +195,7 @@ final class DeliveryWorker: Sendable {
             return true
         }
         guard isDue else { return }
-        parts.logger.warning(
+        dependencies.logger.warning(
             "\(line)",
             metadata: [
                 "host": "\(target.url.host)", "as": "\(target.form.rawValue)", "bundleId": "\(targetKey.bundleId)",
@@ -202,7 +205,7 @@ final class DeliveryWorker: Sendable {
 }
 
 extension ForwardingFailure {
-    /// This process ends.
+    /// The process is stopping.
     fileprivate static let stopped = ForwardingFailure("stopped")
 }
 

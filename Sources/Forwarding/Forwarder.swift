@@ -7,30 +7,31 @@ package import StoreTypes
 import Synchronization
 package import Transport
 
-/// Sends genuine notifications on to the targets that apps name in `forward`, each at least once.
+/// Forwards authentic notifications to the targets that apps configure in `forward`, each at least once.
 ///
-/// What is to be sent stands in the store since the notification was stored; whatever happens to this process, the next one
-/// goes on. Payloads and secrets are never logged.
+/// The store is the outbox: a delivery is queued in the same transaction that stores its notification, so that
+/// another process can continue after a crash. Payloads and secrets are never logged.
 package final class Forwarder: Service {
-    /// How it goes about it.
+    /// Options of a forwarder.
     package struct Options: Sendable {
         package var schedule = DeliverySchedule()
-        /// Deliveries to one target at the same time.
+        /// Maximum number of concurrent deliveries to one target.
         package var concurrency = 4
-        /// Of one exchange.
+        /// Timeout of one exchange.
         package var timeout = DeliveryRequest.timeout
-        /// How long at most until what is due is seen: other processes queue, too.
+        /// Maximum time until a due delivery is found. Polling is needed because other processes queue deliveries
+        /// too.
         package var poll = Duration.seconds(1)
-        /// For what is under way when the process is to end.
+        /// Time for deliveries in flight when the process shuts down.
         package var grace = Duration.seconds(5)
 
         package init() {}
     }
 
-    /// The lanes of one configuration, and which one that is.
+    /// The workers of one configuration, and its number.
     private struct Plan: Sendable {
         var workers: [DeliveryWorker]
-        var number = 0
+        var generation = 0
     }
 
     private let plan: Mutex<Plan>
@@ -41,7 +42,8 @@ package final class Forwarder: Service {
     private let logger: Logger
     private let now: @Sendable () -> Timestamp
 
-    /// Nil where nothing is remembered. Where no app forwards it waits for a configuration in which one does.
+    /// Returns `nil` if there is no store. If no app has a target, the forwarder waits for a configuration that has
+    /// one.
     package init?(
         settings: ProxyConfiguration, pipelines: ServiceGraph, transport: any HTTPTransport, tables: FieldTables,
         logger: Logger,
@@ -58,21 +60,23 @@ package final class Forwarder: Service {
         apply(settings, pipelines)
     }
 
-    /// From now on these targets are sent to. What is under way to the former ones is finished first.
+    /// Replaces the targets after a reload. Deliveries in flight to the previous targets are finished first.
     package func apply(_ settings: ProxyConfiguration, _ pipelines: ServiceGraph) {
         guard let source = pipelines.forwarding else { return }
-        let parts = DeliveryWorker.Dependencies(
+        let dependencies = DeliveryWorker.Dependencies(
             source: source, bodies: DeliveryBodies(source: source, tables: tables), transport: transport,
             wakeUp: wakeUp,
             options: options, counts: pipelines.countedApps, now: now, logger: logger)
         let workers = settings.apps.flatMap { app in
-            zip(app.forward, app.targetKeys).map { DeliveryWorker(target: $0, targetKey: $1, parts: parts) }
+            zip(app.forward, app.targetKeys).map {
+                DeliveryWorker(target: $0, targetKey: $1, dependencies: dependencies)
+            }
         }
-        plan.withLock { $0 = Plan(workers: workers, number: $0.number + 1) }
+        plan.withLock { $0 = Plan(workers: workers, generation: $0.generation + 1) }
         wakeUp.signal()
     }
 
-    /// Until the process is asked to stop; what is under way then has a few seconds.
+    /// Runs until the process shuts down; deliveries in flight then have ``Options/grace``.
     package func run() async throws {
         await withGracefulShutdownHandler {
             await withTaskGroup(of: Void.self) { group in
@@ -91,7 +95,8 @@ package final class Forwarder: Service {
 
     private func work() async {
         while true {
-            // First the bell: else a plan, or the end, that comes in between is slept through.
+            // Read the number of signals first. Otherwise, a new plan or a shutdown between the check and the wait
+            // would go unnoticed.
             let signals = wakeUp.signals
             guard !Task.isCancelled, !Task.isShuttingDownGracefully else { return }
             let plan = plan.withLock { $0 }
@@ -103,16 +108,16 @@ package final class Forwarder: Service {
         }
     }
 
-    /// Until there is another plan.
+    /// Runs the workers of a plan until it is replaced or the process shuts down.
     private func work(by plan: Plan) async {
-        let isOver: @Sendable () -> Bool = {
-            Task.isShuttingDownGracefully || self.plan.withLock { $0.number } != plan.number
+        let isReplaced: @Sendable () -> Bool = {
+            Task.isShuttingDownGracefully || self.plan.withLock { $0.generation } != plan.generation
         }
         await withTaskGroup(of: Void.self) { group in
             for worker in plan.workers {
-                group.addTask { await worker.watch(until: isOver) }
+                group.addTask { await worker.signalWhenDue(until: isReplaced) }
                 for _ in 0..<options.concurrency {
-                    group.addTask { await worker.work(until: isOver) }
+                    group.addTask { await worker.work(until: isReplaced) }
                 }
             }
         }

@@ -2,7 +2,8 @@ import AppStore
 import Rendering
 import StoreTypes
 
-/// A customer's records with those of one notification among them: whoever was asked may not have heard of it yet.
+/// A customer's records with those of one notification merged in, because the store or the App Store Server API may
+/// not have them yet.
 struct NotificationV1History {
     let transactions: [TransactionPayload]
     let renewals: [RenewalPayload]
@@ -10,9 +11,9 @@ struct NotificationV1History {
     init(_ records: CustomerRecords, transaction: TransactionPayload?, renewal: RenewalPayload?) {
         var transactions = records.transactions.map(\.payload)
         if let transaction {
-            if let place = transactions.firstIndex(where: { $0.transactionId == transaction.transactionId }) {
-                if Self.isNewer(transaction.signedDate, than: transactions[place].signedDate) {
-                    transactions[place] = transaction
+            if let index = transactions.firstIndex(where: { $0.transactionId == transaction.transactionId }) {
+                if Self.isNewer(transaction.signedDate, than: transactions[index].signedDate) {
+                    transactions[index] = transaction
                 }
             } else {
                 transactions.append(transaction)
@@ -21,9 +22,9 @@ struct NotificationV1History {
         self.transactions = transactions
         var renewals = records.subscriptions.compactMap { $0.renewal?.payload }
         if let renewal {
-            let place = renewals.firstIndex { $0.originalTransactionId == renewal.originalTransactionId }
-            if let place {
-                if Self.isNewer(renewal.signedDate, than: renewals[place].signedDate) { renewals[place] = renewal }
+            let index = renewals.firstIndex { $0.originalTransactionId == renewal.originalTransactionId }
+            if let index {
+                if Self.isNewer(renewal.signedDate, than: renewals[index].signedDate) { renewals[index] = renewal }
             } else {
                 renewals.append(renewal)
             }
@@ -31,7 +32,8 @@ struct NotificationV1History {
         self.renewals = renewals
     }
 
-    /// Nil where no period before is known.
+    /// Returns whether the period before this transaction was of the same product; `nil` if no earlier period is
+    /// known.
     func isSameProductAsBefore(_ transaction: TransactionPayload?) -> Bool? {
         guard let transaction, let date = transaction.purchaseDate, let original = transaction.originalTransactionId
         else { return nil }
@@ -42,6 +44,7 @@ struct NotificationV1History {
         return previous.map { $0.productId == transaction.productId }
     }
 
+    /// Returns whether a date is later than another; a missing date is the earliest.
     private static func isNewer(_ date: Timestamp?, than other: Timestamp?) -> Bool {
         guard let date else { return false }
         return other.map { date > $0 } ?? true

@@ -1,10 +1,12 @@
 extension Span<UInt8> {
-    /// The next quote, backslash or control character, which is what a JSON string cannot simply contain; or the end.
+    /// Returns the index of the next quote, backslash or control character, none of which a JSON string can contain
+    /// unescaped. Returns the number of bytes if there is no such byte.
     func endOfPlainText(from start: Int) -> Int {
         bytes.withUnsafeBytes { buffer in
             var position = start
-            // Eight at a time: receipts are strings of a hundred thousand bytes. Each test sets the top bit of a byte
-            // that it holds for, and perhaps of bytes behind such a one: the first is right.
+            // Checks eight bytes at a time, because a receipt is a string of about a hundred thousand bytes. Each
+            // test sets the top bit of every byte that matches. A carry can also set the top bit of a byte after a
+            // match, so only the first set bit is reliable, and only the first is used.
             let ones: UInt64 = 0x0101_0101_0101_0101
             while position + 8 <= buffer.count {
                 let word = UInt64(littleEndian: buffer.loadUnaligned(fromByteOffset: position, as: UInt64.self))
@@ -26,7 +28,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// Whether exactly this text stands there.
+    /// Returns whether the bytes in `range` equal `text`.
     package func holds(_ text: StaticString, at range: Range<Int>) -> Bool {
         guard range.count == text.utf8CodeUnitCount else { return false }
         let wanted = text.utf8Start
@@ -36,7 +38,7 @@ extension Span<UInt8> {
 }
 
 extension UInt8 {
-    /// The value of a hex digit.
+    /// The value of a hexadecimal digit, upper or lower case; `nil` if the byte is not a digit.
     var hexDigit: UInt16? {
         switch self {
         case 0x30...0x39: UInt16(self - 0x30)

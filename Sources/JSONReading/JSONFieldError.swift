@@ -1,8 +1,8 @@
-/// A member that is there, but not what it should be.
+/// The error of a member that exists in the JSON object but has the wrong type or an unusable value.
 package struct JSONFieldError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The member.
+    /// The name of the member.
     package let name: String
-    /// What should have stood there.
+    /// The type or form that was expected, for example `a number of milliseconds`. It never contains the value.
     package let expected: String
 
     init(_ name: StaticString, _ expected: String) {
@@ -10,6 +10,6 @@ package struct JSONFieldError: Error, Sendable, Hashable, CustomStringConvertibl
         self.expected = expected
     }
 
-    /// `expiresDate: expected a number of milliseconds`.
+    /// One line, for example `expiresDate: expected a number of milliseconds`.
     package var description: String { "\(name): expected \(expected)" }
 }

@@ -1,21 +1,23 @@
-/// Numbers whose place is known and whose grammar was checked.
+/// Parses JSON numbers. The scanner has already found the bytes of the number and checked its grammar.
 enum JSONNumber {
-    /// 8.64 · 10¹⁵: 271,821 years around 1970, beyond which no calendar reaches.
+    /// The largest absolute value of a timestamp in milliseconds: 8.64 · 10¹⁵, which is 271,821 years before or after
+    /// 1970. ECMAScript has the same limit, and no calendar needs more.
     private static let farthestMilliseconds: Int64 = 8_640_000_000_000_000
 
-    /// A whole number that fits; a fraction must be zero.
+    /// Returns a whole number that fits into 64 bits. A fraction is allowed only if it is zero, for example `4990.0`.
     static func integer(_ range: Range<Int>, in bytes: Span<UInt8>) -> Int64? {
         digits(range, in: bytes) ?? number(range, in: bytes).flatMap { Int64(exactly: $0) }
     }
 
-    /// A number cut down to whole milliseconds.
+    /// Returns a number of milliseconds, rounded down to a whole number; `nil` if it is out of range.
     static func milliseconds(_ range: Range<Int>, in bytes: Span<UInt8>) -> Int64? {
         let value = digits(range, in: bytes) ?? number(range, in: bytes).flatMap { Int64(exactly: $0.rounded(.down)) }
         guard let value, (-farthestMilliseconds...farthestMilliseconds).contains(value) else { return nil }
         return value
     }
 
-    /// The number where it is nothing but digits; nil otherwise, and where it does not fit.
+    /// Returns the value of a number that consists of digits only, with an optional minus sign; `nil` if the number
+    /// has a fraction or an exponent, or does not fit into 64 bits.
     private static func digits(_ range: Range<Int>, in bytes: Span<UInt8>) -> Int64? {
         let isNegative = bytes[range.lowerBound] == UInt8(ascii: "-")
         var value: Int64 = 0
@@ -32,7 +34,9 @@ enum JSONNumber {
         return value
     }
 
-    /// A number with a fraction or an exponent. Nothing but digits is left to `digits`: a `Double` would round it.
+    /// Returns the value of a number with a fraction or an exponent, for example `1.5e3`; `nil` for plain digits.
+    /// Those are parsed by `digits` only, because a `Double` would round numbers above 2⁵³. Numbers of more than 64
+    /// bytes are not parsed.
     private static func number(_ range: Range<Int>, in bytes: Span<UInt8>) -> Double? {
         guard range.count <= 64 else { return nil }
         let text = bytes.extracting(range).withUnsafeBufferPointer { String(validating: $0, as: UTF8.self) }

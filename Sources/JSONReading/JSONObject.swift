@@ -1,14 +1,17 @@
-/// One JSON object, read in place: where its members are, and their values when asked for.
+/// A JSON object that is read in place. It stores the positions of its members and decodes a value only when it is
+/// requested.
 ///
-/// Of duplicate names the last one counts; a name that is spelled with escapes is another name. `null` is the same as
-/// absent. A value of another type than the one asked for is an error, never a default: a `revocationDate` that cannot
-/// be read must not look like none.
+/// If a name occurs more than once, the last member counts. A name that is written with escapes never matches. `null`
+/// is treated as absent. A value of the wrong type is an error and never replaced by a default, because a
+/// `revocationDate` that cannot be read must not look like a purchase that was not revoked.
 package struct JSONObject: Sendable {
-    /// The document that the object stands in.
+    /// The bytes of the whole document that contains this object.
     package let bytes: [UInt8]
     private let members: [JSONScanner.Member]
 
-    /// From a document that is exactly one object, with blanks around it or without.
+    /// Reads a document that consists of exactly one object, with optional white space around it.
+    ///
+    /// - Throws: ``JSONStructureError`` if the bytes are not such a document.
     package init(_ bytes: [UInt8]) throws(JSONStructureError) {
         try self.init(bytes, at: 0, isDocument: true)
     }
@@ -26,7 +29,7 @@ package struct JSONObject: Sendable {
         self.members = members
     }
 
-    /// Nil when absent or null.
+    /// Returns the last member of this name; `nil` if it is absent or `null`.
     private func value(_ name: StaticString) -> JSONScanner.Value? {
         let span = bytes.span
         for index in members.indices.reversed() where span.holds(name, at: members[index].name.range) {
@@ -38,29 +41,35 @@ package struct JSONObject: Sendable {
 }
 
 extension JSONObject {
-    /// Whether there is a value other than null.
+    /// Returns whether the member exists and is not `null`.
     package func has(_ name: StaticString) -> Bool { value(name) != nil }
 
-    /// A value as it is spelled, of whatever type; nil when absent or null.
+    /// Returns the bytes of a value of any type as written in the document; `nil` if the member is absent or `null`.
     package func spelling(_ name: StaticString) -> [UInt8]? {
         value(name).map { Array(bytes[$0.whole]) }
     }
 
-    /// The elements of an array as they are spelled; nil for what is no array.
+    /// Returns the bytes of each element of an array as written in the document; `nil` if the member is absent or not
+    /// an array.
     package func spellings(_ name: StaticString) -> [[UInt8]]? {
         (try? elements(name, "an array")).flatMap { $0 }.map { $0.map { Array(bytes[$0.whole]) } }
     }
 
-    /// A string.
+    /// Returns a string; `nil` if the member is absent or `null`.
+    ///
+    /// - Throws: ``JSONFieldError`` if the value is not a string, is not UTF-8, or contains an unpaired surrogate.
     package func text(_ name: StaticString) throws(JSONFieldError) -> String? {
         guard let value = value(name) else { return nil }
         guard case .string(let string) = value, let text = string.text(in: bytes.span) else {
-            throw JSONFieldError(name, "a text")
+            throw JSONFieldError(name, "a string")
         }
         return text
     }
 
-    /// A whole number of 64 bits, exactly; `4990.0` is one.
+    /// Returns a whole number that fits exactly into 64 bits, for example `4990` or `4990.0`; `nil` if the member is
+    /// absent or `null`.
+    ///
+    /// - Throws: ``JSONFieldError`` for any other value.
     package func integer(_ name: StaticString) throws(JSONFieldError) -> Int64? {
         guard let value = value(name) else { return nil }
         guard case .scalar(let range) = value, let number = JSONNumber.integer(range, in: bytes.span) else {
@@ -69,7 +78,10 @@ extension JSONObject {
         return number
     }
 
-    /// A number of milliseconds, no farther from 1970 than calendars reach; a fraction is cut off.
+    /// Returns a timestamp in milliseconds since 1970, rounded down to a whole number; `nil` if the member is absent
+    /// or `null`.
+    ///
+    /// - Throws: ``JSONFieldError`` if the value is not a number, or more than 8.64 · 10¹⁵ ms from 1970.
     package func milliseconds(_ name: StaticString) throws(JSONFieldError) -> Int64? {
         guard let value = value(name) else { return nil }
         guard case .scalar(let range) = value, let number = JSONNumber.milliseconds(range, in: bytes.span) else {
@@ -78,7 +90,9 @@ extension JSONObject {
         return number
     }
 
-    /// `true` or `false`.
+    /// Returns a boolean; `nil` if the member is absent or `null`.
+    ///
+    /// - Throws: ``JSONFieldError`` if the value is neither `true` nor `false`.
     package func flag(_ name: StaticString) throws(JSONFieldError) -> Bool? {
         guard let value = value(name) else { return nil }
         switch bytes[value.whole.lowerBound] {
@@ -88,21 +102,25 @@ extension JSONObject {
         }
     }
 
-    /// An array of strings.
+    /// Returns an array of strings; `nil` if the member is absent or `null`.
+    ///
+    /// - Throws: ``JSONFieldError`` if the value is not an array, or an element is not a string.
     package func texts(_ name: StaticString) throws(JSONFieldError) -> [String]? {
-        guard let elements = try elements(name, "an array of texts") else { return nil }
+        guard let elements = try elements(name, "an array of strings") else { return nil }
         var texts: [String] = []
         texts.reserveCapacity(elements.count)
         for element in elements {
             guard case .string(let string) = element, let text = string.text(in: bytes.span) else {
-                throw JSONFieldError(name, "an array of texts")
+                throw JSONFieldError(name, "an array of strings")
             }
             texts.append(text)
         }
         return texts
     }
 
-    /// An object.
+    /// Returns a nested object; `nil` if the member is absent or `null`. It shares the bytes of the document.
+    ///
+    /// - Throws: ``JSONFieldError`` if the value is not an object.
     package func object(_ name: StaticString) throws(JSONFieldError) -> JSONObject? {
         guard let value = value(name) else { return nil }
         do throws(JSONStructureError) {
@@ -112,7 +130,9 @@ extension JSONObject {
         }
     }
 
-    /// An array of objects.
+    /// Returns an array of objects; `nil` if the member is absent or `null`.
+    ///
+    /// - Throws: ``JSONFieldError`` if the value is not an array, or an element is not an object.
     package func objects(_ name: StaticString) throws(JSONFieldError) -> [JSONObject]? {
         guard let elements = try elements(name, "an array of objects") else { return nil }
         var objects: [JSONObject] = []

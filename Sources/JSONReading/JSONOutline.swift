@@ -1,26 +1,28 @@
-/// A document in one pass: where each of its values stands, without anything built of them.
+/// An index of all values of a JSON document, built in one pass. It stores positions only and decodes nothing.
 ///
-/// Values are in the order of the text; a container's members follow it, up to the index that its ``Node/end`` names.
-/// Depth and number are limited, so that memory is too.
+/// The nodes are in document order: the members of a container follow it directly, up to the index ``Node/end``. For
+/// example, `{"a":[1,2],"b":3}` has five nodes: 0 is the object with end 5, 1 is the array with end 4, 2 and 3 are
+/// its elements, and 4 is the member `b`. Nesting depth and number of values are limited, so memory is limited too.
 package struct JSONOutline: Sendable {
-    /// One value.
+    /// One value of the document.
     package struct Node: Sendable {
-        /// What stands there, and where.
+        /// The type of the value and its byte range.
         package let value: JSONScanner.Value
-        /// Of a member of an object.
+        /// The name, if the value is a member of an object.
         package let name: JSONString?
-        /// Of the value behind this one and all that is in it.
+        /// The index of the first node after this value and everything inside it.
         package fileprivate(set) var end: Int
     }
 
-    /// The text.
+    /// The bytes of the document.
     package let bytes: [UInt8]
-    /// The first one is the document's object.
+    /// All values. Index 0 is the object of the whole document.
     package private(set) var nodes: [Node] = []
 
-    /// From a document that is exactly one object, with blanks around it or without.
+    /// Reads a document that consists of exactly one object, with optional white space around it.
     ///
-    /// - Parameter maximumNodes: values in it, at all depths.
+    /// - Parameter maximumNodes: the maximum number of values in the document, counted at all depths.
+    /// - Throws: ``JSONStructureError`` if the document is not valid JSON, or exceeds a limit of values or depth.
     package init(_ bytes: [UInt8], maximumNodes: Int) throws(JSONStructureError) {
         self.bytes = bytes
         nodes.reserveCapacity(min(bytes.count / 24, maximumNodes))
@@ -41,7 +43,7 @@ package struct JSONOutline: Sendable {
             let isObject = scanner.consume(UInt8(ascii: "{"), bytes)
             if isObject || scanner.consume(UInt8(ascii: "["), bytes) {
                 guard open.count < JSONScanner.maximumDepth else { throw scanner.fails(expecting: "less nesting") }
-                // Its end is written when it is known.
+                // The range and the end are preliminary until the closing bracket is found.
                 nodes.append(Node(value: .container(start..<start + 1), name: name, end: index + 1))
                 open.append((index, isObject))
                 name = nil
@@ -63,7 +65,8 @@ package struct JSONOutline: Sendable {
         guard scanner.position == bytes.count else { throw scanner.fails(expecting: "nothing after the object") }
     }
 
-    /// Behind a value: closes what ends here. Gives the name of the next value, where it has one.
+    /// Called after each value. Closes the containers that end here and returns the name of the next value, if it has
+    /// one.
     private mutating func close(
         _ open: inout [(index: Int, isObject: Bool)], _ scanner: inout JSONScanner, _ bytes: Span<UInt8>
     ) throws(JSONStructureError) -> JSONString? {
@@ -85,19 +88,19 @@ package struct JSONOutline: Sendable {
 }
 
 extension JSONOutline {
-    /// Whether the value is an object.
+    /// Returns whether the value is an object.
     package func isObject(_ index: Int) -> Bool { bytes[nodes[index].value.whole.lowerBound] == UInt8(ascii: "{") }
 
-    /// Whether the value is an array.
+    /// Returns whether the value is an array.
     package func isArray(_ index: Int) -> Bool { bytes[nodes[index].value.whole.lowerBound] == UInt8(ascii: "[") }
 
-    /// Whether the value is `null`.
+    /// Returns whether the value is `null`.
     package func isNull(_ index: Int) -> Bool { bytes[nodes[index].value.whole.lowerBound] == UInt8(ascii: "n") }
 
-    /// The indices of a container's members, in their order.
+    /// Returns the indices of the direct members or elements of a container, in document order.
     package func children(of index: Int) -> Children { Children(outline: self, index: index) }
 
-    /// The members of one container.
+    /// A sequence of the node indices of the direct members of one container.
     package struct Children: Sequence, IteratorProtocol {
         private let outline: JSONOutline
         private let end: Int
@@ -109,7 +112,7 @@ extension JSONOutline {
             end = outline.nodes[index].end
         }
 
-        /// The next one's index.
+        /// Returns the index of the next member; `nil` after the last.
         package mutating func next() -> Int? {
             guard position < end else { return nil }
             defer { position = outline.nodes[position].end }
@@ -117,6 +120,6 @@ extension JSONOutline {
         }
     }
 
-    /// A member's name; nil for elements of arrays, and for names that are no text.
+    /// Returns the name of a member; `nil` for an array element, or if the name is not valid UTF-8.
     package func name(_ index: Int) -> String? { nodes[index].name?.text(in: bytes.span) }
 }

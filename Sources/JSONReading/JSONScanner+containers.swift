@@ -1,4 +1,4 @@
-/// Objects and arrays that are checked and not looked into.
+/// Validates nested objects and arrays without reporting their members.
 extension JSONScanner {
     mutating func skipContainer(_ bytes: Span<UInt8>) throws(JSONStructureError) {
         var open = OpenContainers(limit: valueDepth)
@@ -24,7 +24,7 @@ extension JSONScanner {
         } while !open.isEmpty
     }
 
-    /// After a value: closes what ends here, up to the comma before the next value.
+    /// Called after each value. Closes the containers that end here, up to the comma before the next value.
     private mutating func closeContainers(
         _ open: inout OpenContainers, _ bytes: Span<UInt8>
     ) throws(JSONStructureError) {
@@ -42,13 +42,14 @@ extension JSONScanner {
     }
 }
 
-/// The containers around a value, innermost last: one bit each.
+/// A stack of the containers around a value, stored as one bit each: 1 for an object, 0 for an array. The lowest bit
+/// is the innermost container.
 private struct OpenContainers {
     private var kinds: UInt64 = 0
     private var depth = 0
     private let limit: Int
 
-    /// - Parameter limit: at most 64, as many as there are bits.
+    /// - Parameter limit: the maximum depth, at most 64 because that is the number of bits.
     init(limit: Int) {
         self.limit = limit
     }
@@ -56,7 +57,7 @@ private struct OpenContainers {
     var isEmpty: Bool { depth == 0 }
     var isInObject: Bool { kinds & 1 == 1 }
 
-    /// False when there are as many as there may be.
+    /// Returns `false` if the maximum depth is already reached.
     mutating func push(isObject: Bool) -> Bool {
         guard depth < limit else { return false }
         kinds = kinds << 1 | (isObject ? 1 : 0)

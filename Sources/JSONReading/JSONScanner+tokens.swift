@@ -1,6 +1,6 @@
-/// Strings, numbers and words.
+/// Scans strings, numbers and the literals `true`, `false` and `null`.
 extension JSONScanner {
-    /// `"name" :` and the blanks around them.
+    /// Scans `"name" :` and the white space around it.
     mutating func takeName(_ bytes: Span<UInt8>) throws(JSONStructureError) -> JSONString {
         skipBlanks(bytes)
         let name = try takeString(bytes)
@@ -10,6 +10,7 @@ extension JSONScanner {
         return name
     }
 
+    /// Scans a string, quotes included, and records whether it contains escapes.
     mutating func takeString(_ bytes: Span<UInt8>) throws(JSONStructureError) -> JSONString {
         guard consume(UInt8(ascii: "\""), bytes) else { throw fails(expecting: "a string") }
         let start = position
@@ -28,7 +29,7 @@ extension JSONScanner {
         }
     }
 
-    /// Behind the backslash.
+    /// Scans the rest of an escape sequence, after its backslash.
     private mutating func skipEscape(_ bytes: Span<UInt8>) throws(JSONStructureError) {
         switch peek(bytes) {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
@@ -44,7 +45,7 @@ extension JSONScanner {
         }
     }
 
-    /// A number or word.
+    /// Scans a number or a literal.
     mutating func skipScalar(_ bytes: Span<UInt8>) throws(JSONStructureError) {
         switch peek(bytes) {
         case UInt8(ascii: "t"): try skipWord("true", bytes)
@@ -60,7 +61,7 @@ extension JSONScanner {
         }
     }
 
-    /// `-? (0 | [1-9] digits) (. digits)? ([eE] [+-]? digits)?`
+    /// Scans a number: `-? (0 | [1-9] digits) (. digits)? ([eE] [+-]? digits)?`
     private mutating func skipNumber(_ bytes: Span<UInt8>) throws(JSONStructureError) {
         let isNegative = consume(UInt8(ascii: "-"), bytes)
         if !consume(UInt8(ascii: "0"), bytes) {
@@ -75,7 +76,7 @@ extension JSONScanner {
         }
     }
 
-    /// False when there is none.
+    /// Scans digits. Returns `false` if there is not even one.
     private mutating func skipDigits(_ bytes: Span<UInt8>) -> Bool {
         let start = position
         while let byte = peek(bytes), (0x30...0x39).contains(byte) { position += 1 }

@@ -1,30 +1,33 @@
-/// Walks over JSON (RFC 8259) without building anything: each method checks one piece of the grammar and moves behind it.
+/// A validating scanner for JSON (RFC 8259) that allocates nothing: each method checks one piece of the grammar and
+/// moves the position past it.
 ///
 ///     document = blanks object blanks
 ///     object   = "{" [ member *( "," member ) ] "}"      member = string ":" value
 ///     array    = "[" [ value *( "," value ) ] "]"
 ///     value    = string / number / "true" / "false" / "null" / object / array
 ///
-/// Nested values are checked too, so that what passes here is JSON for every other reader. The work is linear, without
-/// recursion and without memory that grows. Whether the bytes of a string are UTF-8 is not checked.
+/// Nested values are validated too, so that everything accepted here is JSON for every other parser. The work is
+/// linear, there is no recursion, and memory use is constant. The scanner does not check whether strings are valid
+/// UTF-8.
 package struct JSONScanner {
-    /// Levels of objects and arrays; Apple's answers have four.
+    /// The maximum nesting depth of objects and arrays. Apple's responses have four levels.
     package static let maximumDepth = 64
 
-    /// Of the next byte.
+    /// The offset of the next byte.
     var position: Int
-    /// Levels that a value may have.
+    /// The maximum nesting depth of a single value.
     let valueDepth: Int
 
     /// - Parameters:
-    ///   - position: of the byte to begin at.
-    ///   - valueDepth: levels that a value may have, at most ``maximumDepth``; the object around it is one more.
+    /// - position: offset of the byte to start at. - valueDepth: the maximum nesting depth of a single value, at most
+    /// ``maximumDepth``; the object around it is one more level.
     package init(at position: Int = 0, valueDepth: Int = JSONScanner.maximumDepth - 1) {
         self.position = position
         self.valueDepth = min(valueDepth, Self.maximumDepth)
     }
 
-    /// A document that is exactly one object. Hands over its members in order, repetitions included.
+    /// Scans a document that consists of exactly one object. Passes each member to `body` in document order,
+    /// duplicate names included.
     package mutating func takeDocument(
         _ bytes: Span<UInt8>, _ body: (Member) -> Void
     ) throws(JSONStructureError) {
@@ -34,7 +37,7 @@ package struct JSONScanner {
         guard position == bytes.count else { throw fails(expecting: "nothing after the object") }
     }
 
-    /// Hands over the members in order, repetitions included.
+    /// Scans an object. Passes each member to `body` in document order, duplicate names included.
     mutating func takeObject(_ bytes: Span<UInt8>, _ body: (Member) -> Void) throws(JSONStructureError) {
         guard consume(UInt8(ascii: "{"), bytes) else { throw fails(expecting: "a JSON object") }
         skipBlanks(bytes)
@@ -47,7 +50,7 @@ package struct JSONScanner {
         guard consume(UInt8(ascii: "}"), bytes) else { throw fails(expecting: "a comma or }") }
     }
 
-    /// Hands over the elements in order.
+    /// Scans an array. Passes each element to `body` in document order.
     mutating func takeArray(_ bytes: Span<UInt8>, _ body: (Value) -> Void) throws(JSONStructureError) {
         guard consume(UInt8(ascii: "["), bytes) else { throw fails(expecting: "an array") }
         skipBlanks(bytes)
@@ -60,7 +63,7 @@ package struct JSONScanner {
         guard consume(UInt8(ascii: "]"), bytes) else { throw fails(expecting: "a comma or ]") }
     }
 
-    /// Any value, however nested, from its first byte to its last.
+    /// Scans any value, however deeply nested, from its first byte to its last.
     private mutating func takeValue(_ bytes: Span<UInt8>) throws(JSONStructureError) -> Value {
         let start = position
         switch peek(bytes) {
@@ -79,21 +82,24 @@ package struct JSONScanner {
 // MARK: - Bytes
 
 extension JSONScanner {
+    /// Returns the error for the current position.
     func fails(expecting expected: String) -> JSONStructureError {
         JSONStructureError(offset: position, expected: expected)
     }
 
+    /// Returns the next byte without moving; `nil` at the end.
     func peek(_ bytes: Span<UInt8>) -> UInt8? {
         position < bytes.count ? bytes[position] : nil
     }
 
-    /// True when the byte was there.
+    /// Skips the next byte if it equals `byte`. Returns whether it did.
     mutating func consume(_ byte: UInt8, _ bytes: Span<UInt8>) -> Bool {
         guard peek(bytes) == byte else { return false }
         position += 1
         return true
     }
 
+    /// Skips spaces, tabs and line breaks.
     mutating func skipBlanks(_ bytes: Span<UInt8>) {
         while position < bytes.count {
             switch bytes[position] {

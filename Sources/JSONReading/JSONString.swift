@@ -1,8 +1,8 @@
-/// A string, where it stands in a document that the scanner found well-formed.
+/// The position of a string in a JSON document that the scanner has already validated.
 package struct JSONString: Sendable, Hashable {
-    /// Between the quotes.
+    /// The byte range between the quotes.
     package let range: Range<Int>
-    /// Whether it says something else than it spells.
+    /// Whether the string contains escape sequences, so that its bytes differ from its text.
     package let isEscaped: Bool
 
     init(range: Range<Int>, isEscaped: Bool) {
@@ -10,30 +10,31 @@ package struct JSONString: Sendable, Hashable {
         self.isEscaped = isEscaped
     }
 
-    /// The characters of a number or a word.
+    /// The position of a number or a literal, which has no quotes and no escapes.
     package init(range: Range<Int>) {
         self.init(range: range, isEscaped: false)
     }
 
-    /// Whether this is what it says, however it is spelled.
+    /// Returns whether the unescaped string equals `text`.
     package func matches(_ text: StaticString, in bytes: Span<UInt8>) -> Bool {
         guard isEscaped else { return bytes.holds(text, at: range) }
-        // The longest spelling of a byte has six.
+        // The longest escape sequence for one byte, `\u00XX`, has six bytes.
         guard range.count <= 6 * text.utf8CodeUnitCount else { return false }
         let unescaped = unescaped(in: bytes)
         return unescaped.span.holds(text, at: unescaped.indices)
     }
 
-    /// What it says; half a surrogate pair becomes U+FFFD.
+    /// Returns the unescaped bytes; an unpaired surrogate becomes U+FFFD.
     package func unescaped(in bytes: Span<UInt8>) -> [UInt8] {
         unescaped(in: bytes, orHalf: "\u{FFFD}") ?? []
     }
 
-    /// What it says; nil for bytes that are not UTF-8, and for half a surrogate pair.
+    /// Returns the unescaped text; `nil` if the bytes are not UTF-8 or contain an unpaired surrogate.
     package func text(in bytes: Span<UInt8>) -> String? {
         guard isEscaped else {
             return bytes.extracting(range).withUnsafeBufferPointer { text in
-                // Most are ASCII, and read 37 ns faster so, each.
+                // Most strings are ASCII, for which this path saves 37 ns a string: the standard library's UTF-8
+                // validation is slower than this check.
                 text.reduce(0, |) < 0x80
                     ? String(decoding: text, as: UTF8.self) : String(validating: text, as: UTF8.self)
             }
@@ -41,7 +42,7 @@ package struct JSONString: Sendable, Hashable {
         return unescaped(in: bytes, orHalf: nil).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
-    /// - Parameter half: what stands for half a surrogate pair; nil where nothing can.
+    /// - Parameter half: replacement for an unpaired surrogate; if it is `nil`, such a string has no result.
     private func unescaped(in bytes: Span<UInt8>, orHalf half: UnicodeScalar?) -> [UInt8]? {
         let text = bytes.extracting(range)
         guard isEscaped else { return text.withUnsafeBufferPointer { [UInt8]($0) } }
@@ -63,7 +64,7 @@ package struct JSONString: Sendable, Hashable {
         }
     }
 
-    /// Of the letter behind a backslash.
+    /// Returns the byte that stands for the letter after a backslash, for example a line feed for `n`.
     private static func meaning(of letter: UInt8) -> UInt8 {
         switch letter {
         case UInt8(ascii: "b"): 0x08
@@ -77,7 +78,8 @@ package struct JSONString: Sendable, Hashable {
 }
 
 extension Span<UInt8> {
-    /// The four digits of `\uXXXX`, and its second half where there is one; nil for half a surrogate pair.
+    /// Decodes the four digits of `\uXXXX`, and the second half of a surrogate pair if one follows; `nil` for an
+    /// unpaired surrogate.
     fileprivate func scalar(at position: inout Int) -> UnicodeScalar? {
         guard let first = codeUnit(at: position) else { return nil }
         position += 4
@@ -89,7 +91,7 @@ extension Span<UInt8> {
         return UnicodeScalar(0x10000 + (UInt32(first) - 0xD800) << 10 + (UInt32(second) - 0xDC00))
     }
 
-    /// Four hexadecimal digits.
+    /// Decodes four hexadecimal digits; `nil` if one of them is not a digit.
     private func codeUnit(at start: Int) -> UInt16? {
         guard start + 4 <= count else { return nil }
         var unit: UInt16 = 0

@@ -1,10 +1,10 @@
-/// Where bytes stop being JSON.
+/// The error of bytes that are not valid JSON, or exceed the scanner's limits.
 package struct JSONStructureError: Error, Hashable, CustomStringConvertible {
-    /// The place.
+    /// The offset of the first byte that does not fit.
     package let offset: Int
-    /// What should have stood there.
+    /// A description of what was expected at this offset, for example `a colon`.
     package let expected: String
 
-    /// `byte 12: expected a colon`.
+    /// One line, for example `byte 12: expected a colon`.
     package var description: String { "byte \(offset): expected \(expected)" }
 }

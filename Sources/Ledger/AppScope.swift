@@ -1,10 +1,10 @@
 package import StoreTypes
 
-/// Which app's, in which part of the App Store: identifiers mean something only there.
+/// One app in one environment of the App Store. Transaction ids and other identifiers are unique only within a scope.
 package struct AppScope: Sendable, Hashable {
-    /// The app.
+    /// The app's bundle id.
     package let bundleId: BundleIdentifier
-    /// Ids of the sandbox and of production can be the same.
+    /// Sandbox or production. The same id can exist in both.
     package let environment: AppStoreEnvironment
 
     package init(bundleId: BundleIdentifier, environment: AppStoreEnvironment) {

@@ -3,23 +3,26 @@ import Foundation
 import GRDB
 import StoreTypes
 
-/// Where one customer of one app is found in the store.
+/// Locates all rows of one customer of one app in the store, so that an erasure can delete them.
 struct CustomerDataLocator: Sendable {
+    /// Row id of the app in table `app`.
     let app: Int64
     let scope: AppScope
-    /// Of transactions and first transactions.
+    /// Transaction ids and original transaction ids.
     var identifiers: Set<String>
-    /// Of downloads of the app.
+    /// App transaction ids: one for each customer's download of the app.
     private(set) var downloads: Set<String> = []
+    /// Row ids in table `customer`.
     private(set) var customers: Set<Int64> = []
     /// Account tokens, in lower case.
     private var tokens: Set<String> = []
-    /// Those that no column tells of.
+    /// Row ids of notifications that no indexed column connects with the customer.
     private(set) var notifications: Set<Int64> = []
+    /// Row ids of difference examples that contain one of the customer's identifiers.
     private(set) var examples: Set<Int64> = []
-    /// Of Apple's, to be given again.
+    /// Row ids of archived verifyReceipt responses.
     private(set) var answers: Set<Int64> = []
-    /// Digests of receipts, in hexadecimal.
+    /// Digests of receipts in `learntIdentifiers`, in hexadecimal.
     private(set) var learnt: Set<String> = []
 
     init(app: Int64, scope: AppScope, identifiers: Set<String>) {
@@ -28,7 +31,7 @@ struct CustomerDataLocator: Sendable {
         self.identifiers = identifiers
     }
 
-    /// Follows the identifiers to everything that belongs to the same customer.
+    /// Follows the identifiers to all rows of the same customer.
     mutating func follow(in db: Database) throws {
         repeat {
             try followCompanions(in: db)
@@ -41,7 +44,7 @@ struct CustomerDataLocator: Sendable {
         try findExamples(in: db)
     }
 
-    /// What the conditions of ``ErasurePolicy`` speak of.
+    /// The arguments for the conditions of ``ErasurePolicy``.
     var arguments: StatementArguments {
         [
             "app": app, "ids": Self.list(identifiers), "customers": Self.list(customers),
@@ -53,7 +56,7 @@ struct CustomerDataLocator: Sendable {
 
     // MARK: - Parts
 
-    /// Whoever has one of the identifiers asked for beside the history is that customer.
+    /// Adds customers that have one of the identifiers as an alias (table `companion`).
     private mutating func followCompanions(in db: Database) throws {
         customers.formUnion(
             try Int64.fetchAll(
@@ -64,7 +67,8 @@ struct CustomerDataLocator: Sendable {
                     """, arguments: [app, Self.list(identifiers)]))
     }
 
-    /// From identifiers to records, from these to the customer and the download of the app, and on until nothing is new.
+    /// Follows identifiers to records, and from these to the customer and to the app transaction id, until nothing
+    /// new is found.
     private mutating func followRecords(in db: Database) throws {
         var before = -1
         while before != identifiers.count + downloads.count + customers.count {
@@ -89,7 +93,8 @@ struct CustomerDataLocator: Sendable {
         }
     }
 
-    /// Receipts that Apple once named one of the identifiers for; the others that it named are the customer's.
+    /// Adds the identifiers of receipts for which Apple once returned one of the identifiers. All identifiers of such
+    /// a receipt belong to the customer.
     private mutating func followLearntIdentifiers(in db: Database) throws {
         let rows = try Row.fetchCursor(
             db, sql: "SELECT hex(receipt), originals || ' ' || others FROM learntIdentifiers")
@@ -101,10 +106,11 @@ struct CustomerDataLocator: Sendable {
         }
     }
 
-    /// Answers that name one of the identifiers: the purchases in them are the customer's, unless it is a known one and
-    /// another one has them.
+    /// Follows archived verifyReceipt responses that contain one of the identifiers. The purchases in them belong to
+    /// the customer, except those that another customer in the store has. The exception applies only if this customer
+    /// is in the store, too.
     ///
-    /// - Returns: whether there is more to follow.
+    /// - Returns: whether new identifiers were found, so that the search must continue.
     private mutating func followAnswers(in db: Database) throws -> Bool {
         let before = identifiers.count
         var named: Set<String> = []
@@ -115,7 +121,8 @@ struct CustomerDataLocator: Sendable {
             let words = PersonalIdentifierScanner.all(in: row[2] as DatabaseValue)
             guard !words.isDisjoint(with: identifiers) else { continue }
             answers.insert(row[0])
-            // A known customer's tokens are in the records; here may be somebody else's, too.
+            // The tokens of a customer in the store are read from the records. A response may also contain another
+            // customer's token.
             if customers.isEmpty { tokens.formUnion(words.filter { UUID(uuidString: $0) != nil }) }
             named.formUnion((row[1] as String).split(separator: " ").map(String.init))
         }
@@ -130,7 +137,8 @@ struct CustomerDataLocator: Sendable {
         return identifiers.count > before
     }
 
-    /// A receipt's ids beside its history, unless another customer has them: nobody else is to lose anything.
+    /// Adds the aliases of the customer's receipts, except those that a record of this app has as its transaction id
+    /// or original transaction id. Otherwise another customer's data could be erased.
     private mutating func addCompanions(in db: Database) throws {
         identifiers.formUnion(
             try String.fetchAll(
@@ -142,6 +150,7 @@ struct CustomerDataLocator: Sendable {
                     """, arguments: [Self.list(customers), app]))
     }
 
+    /// Adds the account tokens in the customer's current and replaced transactions.
     private mutating func readTexts(in db: Database) throws {
         for text in try DatabaseValue.fetchAll(
             db,
@@ -155,8 +164,8 @@ struct CustomerDataLocator: Sendable {
         }
     }
 
-    /// Notifications that are about no purchase of their own, such as those about a download of the app, and those of
-    /// version 1.
+    /// Finds notifications that no column connects with a purchase, by their text: those about a download of the app,
+    /// for example, and those of version 1.
     private mutating func findNotifications(in db: Database) throws {
         let wanted = words
         let rows = try Row.fetchCursor(
@@ -169,6 +178,7 @@ struct CustomerDataLocator: Sendable {
         }
     }
 
+    /// Finds difference examples that contain one of the customer's identifiers or tokens.
     private mutating func findExamples(in db: Database) throws {
         let wanted = words
         let rows = try Row.fetchCursor(
@@ -183,6 +193,7 @@ struct CustomerDataLocator: Sendable {
         }
     }
 
+    /// All texts that identify the customer in a JWS or a response.
     private var words: Set<String> { identifiers.union(downloads).union(tokens) }
 
     private static func list(_ numbers: Set<Int64>) -> String {

@@ -1,9 +1,9 @@
 package import StoreTypes
 
-/// Somebody to whom an app's notifications are forwarded, as one form.
+/// A forwarding target: the URL that receives an app's notifications in one form.
 package struct ForwardingTargetKey: Sendable, Hashable {
     package let bundleId: BundleIdentifier
-    /// The name of the form.
+    /// Name of the form. For example, `v1`: see `ForwardTarget.Form`.
     package let form: String
     package let url: String
 
@@ -14,15 +14,16 @@ package struct ForwardingTargetKey: Sendable, Hashable {
     }
 }
 
-/// Where a delivery stands. The numbers are in the file.
+/// State of a delivery. The raw values are stored in the database.
 package enum DeliveryState: Int64, Sendable, Hashable, CaseIterable {
     case waiting = 0
     case delivered = 1
-    /// Given up; only people wake it.
+    /// Given up after the last retry. Only a replay on command queues it again.
     case abandoned = 2
-    /// The form has no word for it: there was nothing to send.
+    /// The target's form cannot express the notification, so there was nothing to send.
     case skipped = 3
 
+    /// The name that commands print.
     package var name: String {
         switch self {
         case .waiting: "waiting"
@@ -33,10 +34,11 @@ package enum DeliveryState: Int64, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// A delivery that may be tried now.
+/// A delivery that is due.
 package struct PendingDelivery: Sendable, Hashable {
     package let id: Int64
-    /// The subscription or purchase that it tells of: those of one are not overtaken on purpose.
+    /// The subscription or purchase that the notification is about. Of deliveries with the same subject only one at a
+    /// time is in flight, so that they are not reordered without need.
     package let subject: String?
 
     package init(id: Int64, subject: String?) {
@@ -45,35 +47,35 @@ package struct PendingDelivery: Sendable, Hashable {
     }
 }
 
-/// What there is to be forwarded, and how far it came.
+/// A due delivery with its notification and the progress so far.
 package struct StoredDelivery: Sendable {
     package let id: Int64
     package let scope: AppScope
-    /// The notification's place in the order of arrival.
+    /// Row id of the notification. Ascends in the order of arrival.
     package let notification: Int64
     package let uuid: String
-    /// The compact JWS; nil where the store's is not as it was left.
+    /// The compact JWS; `nil` if the stored text is damaged.
     package let text: String?
-    /// As it came, where that is not `{"signedPayload":"<text>"}`.
+    /// The received body, if it is not `{"signedPayload":"<text>"}`.
     package let rawBody: [UInt8]?
-    /// Attempts that failed, since it was queued last.
+    /// Number of failed attempts since it was last queued.
     package let attempts: Int
-    /// Bodies of it that arrived already.
+    /// Number of bodies of this notification that the target has already accepted.
     package let bodiesSent: Int
-    /// When it was queued last.
+    /// When it was last queued.
     package let queuedAt: Timestamp
 }
 
-/// What became of an attempt.
+/// Outcome of a delivery attempt.
 package enum DeliveryOutcome: Sendable, Hashable {
     case delivered(bodies: Int)
     case skipped
-    /// To be tried again then.
+    /// To be retried at `next`.
     case failed(code: String, bodiesSent: Int, next: Timestamp)
     case abandoned(code: String, bodiesSent: Int)
 }
 
-/// A delivery for people: of whom, to whom, how far.
+/// A delivery for display: the notification, the target and the state.
 package struct DeliverySummary: Sendable, Hashable {
     package let id: Int64
     package let uuid: String
@@ -85,6 +87,6 @@ package struct DeliverySummary: Sendable, Hashable {
     package let attempts: Int
     package let lastFailure: String?
     package let createdAt: Timestamp
-    /// Nil unless it waits.
+    /// `nil` unless the delivery is waiting.
     package let nextAttempt: Timestamp?
 }

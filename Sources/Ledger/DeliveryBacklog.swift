@@ -1,20 +1,20 @@
 import GRDB
 package import StoreTypes
 
-/// Deliveries of an app that are not done.
+/// Numbers of an app's deliveries that are not completed.
 package struct DeliveryBacklog: Sendable, Hashable {
     package let bundleId: BundleIdentifier
-    /// To be sent, or tried again.
+    /// Waiting for the first attempt or for a retry.
     package let waiting: Int64
-    /// Given up.
+    /// Given up after the last retry.
     package let abandoned: Int64
 }
 
 extension Store {
-    /// Of each app that has any; goes by the indices of both.
+    /// Returns the backlog of each app that has one. Reads only the partial indices of both states.
     package func deliveryBacklog() async throws(StorageError) -> [DeliveryBacklog] {
         try await read { db in
-            // A state is spelled out, so that its index is used.
+            // The states are literals, because SQLite otherwise does not use the partial indices.
             try Row.fetchAll(
                 db,
                 sql: """

@@ -1,15 +1,15 @@
 import GRDB
 
 extension Database {
-    /// The value of `PRAGMA synchronous` at which a commit waits until the disk has it, `FULL`.
+    /// The value of `PRAGMA synchronous` at which a commit waits until the data is on disk: `FULL`.
     static let durable = 2
 
-    /// Makes every later commit on this connection wait until the disk has it.
+    /// Makes every later commit on this connection wait until the data is on disk.
     ///
-    /// GRDB sets `NORMAL` when it turns on WAL, after `prepareDatabase` ran, and in WAL mode that waits for nothing. So call
-    /// this on a connection that is open, outside a transaction.
+    /// GRDB sets `NORMAL` when it turns on WAL, after `prepareDatabase` ran, and in WAL mode `NORMAL` does not wait
+    /// for the disk. So call this on an open connection, outside a transaction.
     ///
-    /// - Throws: ``StorageError`` `notDurable` if SQLite does not take the setting.
+    /// - Throws: ``StorageError`` `notDurable` if SQLite does not accept the setting.
     func requireDurableCommits(at path: String) throws {
         try execute(sql: "PRAGMA synchronous = FULL")
         let level = try synchronousLevel()

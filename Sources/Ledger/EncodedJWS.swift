@@ -1,17 +1,17 @@
 import Foundation
 import GRDB
 
-/// What stands in a column for a signed text.
+/// The column value of a JWS.
 enum EncodedJWS: Sendable, Hashable {
-    /// As it came: all texts of former versions, and those that cannot be packed.
+    /// The text as received: all JWS of earlier versions, and those that cannot be packed.
     case raw(String)
     case packed(PackedJWS)
-    /// Bytes that are none of these: the file was damaged.
+    /// A value of neither form, because the file was damaged.
     case damaged
 }
 
 extension EncodedJWS: DatabaseValueConvertible {
-    /// TEXT as it came, or a BLOB: in columns of TEXT a BLOB stays one.
+    /// TEXT for a raw JWS, BLOB for a packed one. SQLite stores a BLOB unchanged, also in a TEXT column.
     var databaseValue: DatabaseValue {
         switch self {
         case .raw(let text): text.databaseValue

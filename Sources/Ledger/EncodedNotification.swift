@@ -1,22 +1,23 @@
 import Foundation
 
-/// What the texts of a notification are stored as.
+/// The encoded JWS of a notification and of the records in it.
 struct EncodedNotification: Sendable {
-    /// The text of a record, and what it is stored as.
+    /// The JWS of a record, and its encoded form.
     typealias Record = (text: String, stored: EncodedJWS)
 
+    /// The notification itself.
     let own: EncodedJWS
-    /// Those of its records; nil where there is none.
+    /// The notification's transaction and renewal info; `nil` if it has none.
     let transaction, renewal: EncodedJWS?
 
-    /// A notification that is stored as it came.
+    /// A notification that is stored as received.
     init(raw text: String, transaction: Record? = nil, renewal: Record? = nil) {
         own = .raw(text)
         self.transaction = transaction?.stored
         self.renewal = renewal?.stored
     }
 
-    /// One that is packed, and its records in it.
+    /// A packed notification, without the copies of its packed records.
     init(_ text: JWSParts, header: UInt16, transaction: Record?, renewal: Record?) {
         var inner: [(range: Range<Int>, text: PackedJWS)] = []
         for case let record? in [transaction, renewal] {
@@ -31,7 +32,7 @@ struct EncodedNotification: Sendable {
         self.renewal = renewal?.stored
     }
 
-    /// Where a text stands as a whole string of JSON, as it is spelled.
+    /// Returns the range of a text that occurs in the payload as a whole JSON string, compared byte for byte.
     private static func range(of text: String, in payload: [UInt8]) -> Range<Int>? {
         let quote = UInt8(ascii: "\"")
         var text = text

@@ -1,15 +1,15 @@
-/// What erasing a customer means to one table of the store.
+/// The rule of one table for erasing a customer.
 ///
-/// Every table is either in ``erased`` or in ``spared``; a test compares both with the file.
+/// Every table is either in ``erased`` or in ``spared``. A test compares both with the tables of the store.
 package struct ErasurePolicy: Sendable {
     package let name: String
-    /// What its rows are to people.
+    /// The name of the rows in the result, for example `transactions`.
     let kind: String
-    /// Which rows are the customer's. `:app` is the app's number; `:ids`, `:customers`, `:notifications`, `:examples`,
-    /// `:answers`, `:learnt` and `:digests` are lists in JSON.
+    /// SQL condition that selects the customer's rows. `:app` is the row id of the app; `:ids`, `:customers`,
+    /// `:notifications`, `:examples`, `:answers`, `:learnt` and `:digests` are JSON arrays.
     let condition: String
 
-    /// In the order in which they can go.
+    /// The rules in an order in which foreign keys allow the rows to be deleted.
     package static let erased: [ErasurePolicy] = [
         .init(deliveries, "deliveries", "notification IN (\(theirNotifications))"),
         .init("unusualBody", "bodies", "notification IN (\(theirNotifications))"),
@@ -31,17 +31,18 @@ package struct ErasurePolicy: Sendable {
             "customer IN \(list("digests")) AND bundleId = :bundleId AND environment = :environment"),
     ]
 
-    /// Tables without a person in them, and why.
+    /// Tables without personal data, and the reason.
     package static let spared: [String: String] = [
         "app": "a bundle id and an environment",
         "addressee": "where notifications are forwarded to",
         "comparison": "counts",
-        "difference": "counts; its examples go",
+        "difference": "counts; the examples are erased",
         "refundOutput": "the length of a file",
         "signedHeader": "certificates of the App Store's signers",
-        "erasure": "that somebody was erased, not who",
+        "erasure": "time and number of rows of each erasure, without identifiers",
     ]
 
+    /// Names of two tables that the erasure treats specially.
     static let (revocations, deliveries) = ("revocation", "delivery")
 
     private static let ids = list("ids")
@@ -50,6 +51,7 @@ package struct ErasurePolicy: Sendable {
         UNION SELECT value FROM json_each(:notifications)
         """
 
+    /// A subquery over the JSON array that is bound to a parameter.
     private static func list(_ name: String) -> String { "(SELECT value FROM json_each(:\(name)))" }
 
     private init(_ name: String, _ kind: String, _ condition: String) {

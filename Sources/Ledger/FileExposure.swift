@@ -1,10 +1,10 @@
 import Foundation
 
-/// Who can read or change a file, other than its owner.
+/// Users other than the owner that can read or change a file.
 package enum FileExposure: String, Sendable, CaseIterable {
     case group, everybody
 
-    /// `nil` for a file of its owner alone, and if there is no such file.
+    /// `nil` if only the owner can read or change the file, and if the file does not exist.
     package init?(path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
@@ -17,27 +17,29 @@ package enum FileExposure: String, Sendable, CaseIterable {
         }
     }
 
-    /// After "can be read or changed by".
+    /// Completes the sentence "can be read or changed by".
     package var description: String {
         switch self {
         case .group: "the file's group"
-        case .everybody: "everybody on this machine"
+        case .everybody: "every user of this machine"
         }
     }
 }
 
-/// The files of a SQLite database.
+/// The files of a SQLite database: the database, `-wal` and `-shm`.
 package enum StoreFiles {
-    /// Those of them that others than the owner can read or change.
+    /// Returns the files that users other than the owner can read or change.
     package static func exposed(of path: String) -> [(path: String, exposure: FileExposure)] {
         [path, path + "-wal", path + "-shm"].compactMap { file in
             FileExposure(path: file).map { (file, $0) }
         }
     }
 
-    /// Takes the others' permissions from the files that exist and are this user's; SQLite makes new ones like the first.
+    /// Removes the permissions of group and others from the existing files that this user owns. SQLite creates new
+    /// ones with the permissions of the database file.
     ///
-    /// By name, not by descriptor: closing a descriptor of a database gives up every lock that this process has on it.
+    /// The function opens no descriptor: closing one of a database file would release every lock that this process
+    /// has on it.
     static func makePrivate(_ path: String) {
         for (file, _) in exposed(of: path) {
             var status = stat()

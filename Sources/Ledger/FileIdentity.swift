@@ -1,11 +1,11 @@
 import Foundation
 
-/// The file that a path leads to: another one of the same name is not it.
+/// The identity of a file, by device and inode. A new file with the same path has another identity.
 struct FileIdentity: Sendable, Hashable {
     private let device: dev_t
     private let number: ino_t
 
-    /// Nil where there is none.
+    /// `nil` if there is no such file.
     init?(path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }

@@ -1,31 +1,32 @@
 import GRDB
 import GRDBSQLite
 
-/// A set of texts, however many: three million of them in 32 MiB of memory, the others in a temporary database of
-/// SQLite's, which is gone with the process.
+/// A set of texts of any size, stored as 64-bit fingerprints: the first three million in 32 MiB of memory, the others
+/// in a temporary SQLite database, which is deleted with the process.
 ///
-/// Kept are fingerprints of 64 bits, so that memory is enough for most. So a new text can be taken for a known one, once
-/// in a million sets of five million texts; never the other way round. Which one that is depends on the texts alone and is
-/// the same in every process.
+/// Because only fingerprints are stored, a new text can be taken for a duplicate (once in a million sets of five
+/// million texts), but never the other way round. Which text this affects depends on the texts alone and is the same
+/// in every process.
 package final class FingerprintSet {
-    /// Asked first: a tenth of a microsecond where the database takes three.
+    /// Checked first: a lookup takes 0.1 µs here and 3 µs in the database.
     private var inMemory: Set<UInt64> = []
     private let memoryLimit: Int
     private var onDisk: FingerprintFile?
 
-    /// - Parameter memoryLimit: how many to keep in memory; a set of Swift's doubles at three quarters of 2²².
+    /// - Parameter memoryLimit: maximum number of fingerprints in memory. The default is three quarters of 2²², where
+    ///   Swift's `Set` would double its storage.
     package init(memoryLimit: Int = 3 << 20) {
         self.memoryLimit = memoryLimit
     }
 
-    /// False where it was in the set already.
+    /// Returns `false` if the text was already in the set.
     package func insert(_ text: String) throws(StorageError) -> Bool {
         var text = text
         let fingerprint = text.withUTF8 { Self.fingerprint(of: UnsafeRawBufferPointer($0)) }
         return try insert(fingerprint)
     }
 
-    /// The same for text as it stands in a database.
+    /// Inserts the bytes of a text as read from a database.
     func insert(_ text: UnsafeRawBufferPointer) throws(StorageError) -> Bool {
         try insert(Self.fingerprint(of: text))
     }
@@ -39,7 +40,7 @@ package final class FingerprintSet {
         return try table.insert(fingerprint)
     }
 
-    /// FNV-1a, its bits mixed once more (the last step of MurmurHash3).
+    /// Returns the FNV-1a hash, with the final mixing step of MurmurHash3.
     private static func fingerprint(of text: UnsafeRawBufferPointer) -> UInt64 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in text { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
@@ -49,14 +50,14 @@ package final class FingerprintSet {
     }
 }
 
-/// The part of a set that is on disk.
+/// The part of a ``FingerprintSet`` that is in a temporary database.
 private final class FingerprintFile {
     private let queue: DatabaseQueue
     private var insertion: Statement?
 
     init() throws(StorageError) {
         var configuration = Configuration()
-        // One transaction for good: nothing is to survive, so nothing is to be journalled.
+        // A single transaction that never commits. The data need not survive the process, so no journal is needed.
         configuration.allowsUnsafeTransactions = true
         (queue, insertion) = try asLedgerError(at: Self.place) {
             let queue = try DatabaseQueue(path: "", configuration: configuration)
@@ -74,7 +75,8 @@ private final class FingerprintFile {
 
     private static let place = "temporary database"
 
-    /// A statement that outlives its connection keeps SQLite's half of it open, and GRDB's hooks are gone by then.
+    /// The statement must be released before the connection. Otherwise SQLite keeps the connection open and would
+    /// call GRDB's hooks after they are gone.
     deinit {
         insertion = nil
         try? queue.close()

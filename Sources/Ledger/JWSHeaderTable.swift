@@ -1,13 +1,14 @@
 import Foundation
 import Synchronization
 
-/// Headers of signed texts and their numbers, as far as they are on disk.
+/// A cache of the JWS headers that are stored in the database, and of their row ids.
 ///
-/// Of 4 KB each, the same for years. There are never more than ``capacity``: texts with any other are stored as they came.
+/// A header has about 4 KB and stays the same for years. A store has at most ``capacity`` headers: a JWS with any
+/// other header is stored as received.
 final class JWSHeaderTable: Sendable {
-    /// Headers that are kept in a store; the App Store has used about five in five years.
+    /// Maximum number of headers in a store. The App Store has used about five in five years.
     static let capacity = 64
-    /// Longer ones are not kept.
+    /// Maximum size of a header in bytes. A JWS with a longer header is stored as received.
     static let maximumBytes = 16_384
 
     private struct State {
@@ -17,17 +18,19 @@ final class JWSHeaderTable: Sendable {
 
     private let state = Mutex(State())
 
+    /// Returns the row id of a header, or `nil` if it is not in the cache.
     func number(of header: [UInt8]) -> UInt16? {
         state.withLock { $0.known }.first { known in
             known.text.count == header.count && memcmp(known.text, header, header.count) == 0
         }?.number
     }
 
+    /// Returns the header with a row id, or `nil` if it is not in the cache.
     func text(of number: UInt16) -> [UInt8]? {
         state.withLock { $0.known }.first { $0.number == number }?.text
     }
 
-    /// Only what is committed: a number that was rolled back may become another header's.
+    /// Adds a committed header. After a rollback, SQLite may give the same row id to another header.
     func note(_ number: UInt16, _ header: [UInt8]) {
         state.withLock { state in
             guard !state.known.contains(where: { $0.number == number }) else { return }
@@ -35,7 +38,7 @@ final class JWSHeaderTable: Sendable {
         }
     }
 
-    /// Whether the store takes no more of them.
+    /// `true` if the store has ``capacity`` headers and accepts no more.
     var isFull: Bool { state.withLock { $0.isFull } }
 
     func noteFull() { state.withLock { $0.isFull = true } }

@@ -1,23 +1,24 @@
 import Foundation
 import StoreTypes
 
-/// A compact JWS taken apart, where its parts give back its text byte for byte.
+/// The decoded parts of a compact JWS, if encoding them again gives the same text byte for byte.
 ///
 ///     header "." BASE64URL(payload) "." BASE64URL(signature)
 ///
 /// RFC 7515, 3.1.
 struct JWSParts: Sendable, Hashable {
-    /// As it is spelled: one of a few in years, since it holds the signer's certificates.
+    /// The header, still in base64url. There are only a few in years, although each contains the signer's
+    /// certificates.
     let header: [UInt8]
     let payload: [UInt8]
-    /// Of `ES256`: ``signatureBytes`` of them.
+    /// The `ES256` signature of ``signatureBytes`` bytes.
     let signature: [UInt8]
 
     static let signatureBytes = 64
     private static let signatureCharacters = Base64Text.urlSafeCount(of: signatureBytes)
 
-    /// Nil for every text that the parts would not give back. ``Base64Text`` takes one spelling of each value, and only
-    /// that one is written again.
+    /// `nil` if encoding the parts again would not give the same text. ``Base64Text`` accepts only the canonical
+    /// base64url encoding of a value, and that is the one it writes.
     init?(_ text: String) {
         var text = text
         let parts = text.withUTF8 { bytes -> (header: [UInt8], payload: [UInt8], signature: [UInt8])? in

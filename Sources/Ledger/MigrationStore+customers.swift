@@ -1,31 +1,33 @@
 import Foundation
 import GRDB
 
-/// A customer of one app as the rows of a migration tell of one: all identifiers that were ever seen together in authentic
-/// rows, or those of one that is not.
+/// A customer of one app, as found in the rows of a migration. Its identifiers are all that occurred together in
+/// authentic rows, or those of a single row that is not authentic.
 package struct MigrationCustomer: Sendable {
+    /// Row id in table `customer`.
     package let key: Int64
     package let bundleId: String
-    /// As the receipts say; where the customer was found, once that is known.
+    /// The environment in which the customer was found, otherwise the one of the receipts.
     package let environment: String
     /// Sorted as text.
     package let identifiers: [String]
-    /// The account token of the customer's rows; nil where they have none, or not the same.
+    /// The account token of the customer's rows; `nil` if they have none, or different ones.
     package let accountToken: String?
-    /// Of the last look-up, and the JSON array of its signed transactions; nil where there was none.
+    /// Revision of the last lookup, and the JSON array of its signed transactions; `nil` if there was no lookup.
     package let known: (revision: String, signedTransactions: [UInt8])?
 }
 
-/// What looking a customer up came to.
+/// Result of a customer lookup.
 package enum CustomerLookupResult: Sendable, Hashable {
     case known(CustomerColumns)
-    /// In neither environment.
+    /// Not found in either environment.
     case notFound(reason: String)
-    /// For now.
+    /// A temporary failure, to be retried on the next run.
     case failed(reason: String)
 }
 
-/// What the Server API says of a customer, as it goes into the result rows: each of the three a JSON array.
+/// The columns of the result rows that come from the Server API. `transactions`, `subscriptions` and
+/// `signedTransactions` are JSON arrays.
 package struct CustomerColumns: Sendable, Hashable {
     package var environment: String
     package var appAppleId: Int64?
@@ -33,7 +35,8 @@ package struct CustomerColumns: Sendable, Hashable {
     package var subscriptions: [UInt8]
     package var signedTransactions: [UInt8]
     package var revision: String?
-    /// All identifiers in it: whoever has one of them is the same customer.
+    /// All transaction ids and original transaction ids in the history. Any row with one of them belongs to the same
+    /// customer.
     package var identifiers: [String]
 
     package init(
@@ -50,7 +53,7 @@ package struct CustomerColumns: Sendable, Hashable {
     }
 }
 
-/// Where customers stand.
+/// Numbers of customers by state.
 package struct CustomerTally: Sendable, Hashable, Codable {
     package var waiting: Int64 = 0
     package var known: Int64 = 0
@@ -59,6 +62,8 @@ package struct CustomerTally: Sendable, Hashable, Codable {
 
     package init() {}
 
+    /// The number of all customers.
+    /// State of a customer's lookup, as stored in `customer.state`.
     package var all: Int64 { waiting + known + notFound + failed }
 }
 
@@ -68,19 +73,19 @@ extension MigrationStore {
         case known, notFound, failed
     }
 
-    /// Apps with an environment each, by numbers: every one of them has hourly limits of its own.
+    /// Returns the row ids of all scopes, that is, of each app and environment. Each has its own hourly rate limit.
     package func scopes() throws(StorageError) -> [Int64] {
         try read { try Int64.fetchAll($0, sql: "SELECT key FROM scope ORDER BY key") }
     }
 
-    /// Who is still to be asked about, in the order of keys.
+    /// Returns customers whose lookup is pending, in the order of keys.
     package func waitingCustomers(
         in scope: Int64, after key: Int64, limit: Int
     ) throws(StorageError) -> [MigrationCustomer] {
         try customers("customer.state = 0 AND customer.scope = \(scope) AND", after: key, limit: limit)
     }
 
-    /// False where the customer was found to be another one, or was asked about.
+    /// Returns `false` if the customer was merged into another one, or was already looked up.
     package func isWaiting(_ key: Int64) throws(StorageError) -> Bool {
         try read { db in
             try Int64.fetchOne(db.cachedStatement(sql: "SELECT state FROM customer WHERE key = ?"), arguments: [key])
@@ -88,11 +93,12 @@ extension MigrationStore {
         }
     }
 
-    /// Whose account is to be tied to their purchases, and is not yet.
+    /// Returns customers whose account token is not yet set on their purchases.
     package func customersWithToken(after key: Int64, limit: Int) throws(StorageError) -> [MigrationCustomer] {
         try customers("state = 1 AND tokens = 1 AND tokenState IS NULL AND", after: key, limit: limit)
     }
 
+    /// Returns the number of customers whose account token is not yet set on their purchases.
     package func countOfCustomersWithToken() throws(StorageError) -> Int64 {
         try read { db in
             try Int64.fetchOne(
@@ -126,20 +132,21 @@ extension MigrationStore {
         }
     }
 
-    /// The eighth column, of a customer who is only claimed; else by the first one.
+    /// Returns the identifiers in the eighth column (`claims`) if the row is not authentic, otherwise those of table
+    /// `identifier`.
     private func identifiers(of row: Row, _ select: Statement) throws -> [String] {
         if let claims = row[7] as String? { return claims.split(separator: " ").map(String.init) }
         return try String.fetchAll(select, arguments: [row[0] as Int64])
     }
 
-    /// The sixth and seventh column; nil where there was no look-up.
+    /// Reads the sixth and seventh column; `nil` if there was no lookup.
     private func known(of row: Row) throws(StorageError) -> (revision: String, signedTransactions: [UInt8])? {
         guard let revision = row[5] as String?, let data = row[6] as Data? else { return nil }
-        return (revision, try written([UInt8](data), "what is known of customer \(row[0] as Int64)"))
+        return (revision, try written([UInt8](data), "the lookup result of customer \(row[0] as Int64)"))
     }
 
-    /// What became of a customer. Whoever waits and has an identifier of this one's history is the same customer. Where
-    /// asking failed, what was told before stays.
+    /// Records the result of a lookup. Pending customers with an identifier of this customer's history are merged
+    /// into it. If the lookup failed, the data of the previous one stays.
     package func note(_ finding: CustomerLookupResult, of key: Int64) throws(StorageError) {
         try write { db in
             switch finding {
@@ -172,19 +179,19 @@ extension MigrationStore {
             arguments: [state.rawValue, reason, key])
     }
 
-    /// Where asking failed for a while it is tried again.
+    /// Queues customers whose lookup failed for a retry.
     package func retryFailedCustomers() throws(StorageError) {
         try write { try $0.execute(sql: "UPDATE customer SET state = 0, reason = NULL WHERE state = 3") }
     }
 
-    /// Everybody is to be asked about again, for what is new; what was told before stays until then.
+    /// Queues all customers for a new lookup, to find what changed. The data of the previous lookup stays until then.
     package func refreshCustomers() throws(StorageError) {
         try write {
             try $0.execute(sql: "UPDATE customer SET state = 0, reason = CASE state WHEN 2 THEN reason END")
         }
     }
 
-    /// How many customers were known before, and could not be asked about again.
+    /// Returns the number of customers that have data of an earlier lookup and whose latest lookup failed.
     package func staleCustomers() throws(StorageError) -> Int64 {
         try read { db in
             try Int64.fetchOne(db, sql: "SELECT count(*) FROM customer WHERE state = 3 AND transactions IS NOT NULL")
@@ -192,7 +199,7 @@ extension MigrationStore {
         }
     }
 
-    /// What became of tying an account to a customer's purchases.
+    /// Records the result of setting the account token on a customer's purchases.
     package func note(tokenState: String, of key: Int64) throws(StorageError) {
         try write { db in
             try db.cachedStatement(sql: "UPDATE customer SET tokenState = ? WHERE key = ?").execute(
@@ -200,16 +207,18 @@ extension MigrationStore {
         }
     }
 
-    /// Whose account could not be tied is tried again.
+    /// Queues customers whose account token could not be set for a retry.
     package func retryFailedTokens() throws(StorageError) {
         try write { try $0.execute(sql: "UPDATE customer SET tokenState = NULL WHERE tokenState <> 'set'") }
     }
 
-    /// How many customers have rows with different account tokens: nobody can tell which one is meant.
+    /// Returns the number of customers whose rows have different account tokens. No token is set for these, because
+    /// the right one is unknown.
     package func customersWithSeveralTokens() throws(StorageError) -> Int64 {
         try read { try Int64.fetchOne($0, sql: "SELECT count(*) FROM customer WHERE tokens > 1") ?? 0 }
     }
 
+    /// Returns the numbers of customers by state.
     package func tally() throws(StorageError) -> CustomerTally {
         try read { db in
             var tally = CustomerTally()

@@ -1,14 +1,14 @@
 import Foundation
 import GRDB
 
-/// Who is who: rows that name the same identifiers tell of the same customer, if they are to be believed.
+/// Identity of customers: authentic rows that share an identifier belong to the same customer.
 extension MigrationStore {
-    /// So many identifiers of a customer are told to whoever asks about them.
+    /// Maximum number of identifiers that are loaded for one customer.
     static let toldIdentifiers = 200
 
-    /// The customer whom these identifiers belong to: those who were thought to be several are one from now on.
+    /// Returns the customer with these identifiers. If several customers have one of them, they are merged into one.
     ///
-    /// - Parameter identifiers: of a row that is authentic; not empty.
+    /// - Parameter identifiers: those of an authentic row; not empty.
     package func customer(
         of identifiers: [String], bundleId: String, environment: String, accountToken: String?
     ) throws(StorageError) -> Int64 {
@@ -45,11 +45,13 @@ extension MigrationStore {
         }
     }
 
-    /// The customer whom a row names that is not authentic: its identifiers are only what somebody wrote. They make no two
-    /// customers one, nobody else gets them, and no account is tied to them. Another such row is this customer's where it
-    /// names exactly the same.
+    /// Returns the customer of a row that is not authentic, so that anyone could have written its identifiers.
     ///
-    /// - Parameter identifiers: not empty, and without blanks.
+    /// The identifiers never merge two customers and are never assigned to another customer, and no account token is
+    /// set on the purchases. Another such row belongs to the same customer only if it has exactly the same
+    /// identifiers.
+    ///
+    /// - Parameter identifiers: not empty, and without spaces.
     package func claimedCustomer(
         of identifiers: [String], bundleId: String, environment: String
     ) throws(StorageError) -> Int64 {
@@ -64,6 +66,7 @@ extension MigrationStore {
         }
     }
 
+    /// Returns the key of an app in one environment. Inserts a row if there is none.
     private func scope(_ bundleId: String, _ environment: String, in db: Database) throws -> Int64 {
         let select = try db.cachedStatement(sql: "SELECT key FROM scope WHERE bundleId = ? AND environment = ?")
         if let key = try Int64.fetchOne(select, arguments: [bundleId, environment]) { return key }
@@ -72,8 +75,8 @@ extension MigrationStore {
         return db.lastInsertedRowID
     }
 
-    /// Of those who are one from now on, the one whose state and records stay: the first with records, else the first; nil
-    /// of nobody.
+    /// Returns the customer whose state and data stay after a merge: the one with the smallest key that has data,
+    /// otherwise the one with the smallest key; `nil` if the set is empty.
     private func survivor(of keys: Set<Int64>, in db: Database) throws -> Int64? {
         guard keys.count > 1 else { return keys.first }
         let select = try db.cachedStatement(sql: "SELECT transactions IS NOT NULL FROM customer WHERE key = ?")
@@ -81,9 +84,10 @@ extension MigrationStore {
         return known.min() ?? keys.min()
     }
 
-    /// Whoever gains an identifier that their history does not mention is asked about again. Their records stay.
+    /// Queues a customer for a new lookup if it gains an identifier that is not in its history. Its data stays until
+    /// then.
     private func askAgain(about key: Int64, with gained: [String], in db: Database) throws {
-        // A history is JSON, and the ids in it are texts.
+        // A history is JSON, and the ids in it are strings, so a quoted id is searched.
         let ask = try db.cachedStatement(
             sql: """
                 UPDATE customer SET state = 0, reason = NULL
@@ -92,6 +96,7 @@ extension MigrationStore {
         for identifier in gained { try ask.execute(arguments: [key, Data("\"\(identifier)\"".utf8)]) }
     }
 
+    /// Moves the identifiers, staged rows and account token of a customer to another one, and deletes it.
     private func merge(_ other: Int64, into key: Int64, in db: Database) throws {
         for table in ["identifier", "staged"] {
             try db.cachedStatement(sql: "UPDATE \(table) SET customer = ? WHERE customer = ?").execute(
@@ -103,7 +108,8 @@ extension MigrationStore {
         try db.cachedStatement(sql: "DELETE FROM customer WHERE key = ?").execute(arguments: [other])
     }
 
-    /// Tokens are compared without regard to case, as UUIDs are; two different ones are none.
+    /// Records an account token. Tokens are compared case-insensitively, as UUIDs are. Two different tokens count as
+    /// no token.
     private func note(_ accountToken: String, tokens: Int64, of key: Int64, in db: Database) throws {
         try db.cachedStatement(
             sql: """
@@ -114,7 +120,8 @@ extension MigrationStore {
         ).execute(arguments: [accountToken, tokens, key])
     }
 
-    /// Whoever waits and has one of these identifiers is this customer; nobody is, where the customer is only claimed.
+    /// Merges pending customers with one of these identifiers into this customer, unless this customer comes from a
+    /// row that is not authentic.
     func join(_ identifiers: [String], to key: Int64, in db: Database) throws {
         let waiting = try db.cachedStatement(
             sql: """

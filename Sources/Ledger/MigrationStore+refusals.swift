@@ -1,9 +1,9 @@
 import Foundation
 import GRDB
 
-/// A row that was refused: all that a person needs to find it again, and nothing of the receipt.
+/// A refused row: the data needed to find it in the source, without any part of the receipt.
 package struct Refusal: Sendable, Hashable {
-    /// In the source, from 1.
+    /// Row number in the source, from 1.
     package let row: Int64
     package let id: String
     package let code: String
@@ -20,14 +20,15 @@ package struct Refusal: Sendable, Hashable {
 }
 
 extension String {
-    /// For a column that takes text of others: as text it would end at its first zero byte.
+    /// For columns with text from outside, which are stored as BLOB: SQLite would end TEXT at the first zero byte.
     var asBytes: Data { Data(utf8) }
 
     init(bytes: Data) { self.init(decoding: bytes, as: UTF8.self) }
 }
 
 extension MigrationStore {
-    /// Many rows are refused for few reasons. Each reason is stored once: a refused row then takes 25 bytes instead of 100.
+    /// Many rows are refused for the same few reasons. Each reason is stored once, so a refused row takes 25 bytes
+    /// instead of 100.
     static let refusalTables = """
         CREATE TABLE refusalReason (
             key INTEGER PRIMARY KEY, code TEXT NOT NULL, place BLOB NOT NULL, reason BLOB NOT NULL,
@@ -35,10 +36,10 @@ extension MigrationStore {
         CREATE TABLE refusal (row INTEGER PRIMARY KEY, id BLOB NOT NULL, reason INTEGER NOT NULL);
         """
 
-    /// The last version that stored the reason with each row.
+    /// The last schema version that stored the reason with each row.
     static let versionBeforeReasons: Int64 = 2
 
-    /// Brings a file of ``versionBeforeReasons`` up to date.
+    /// Migrates a file of schema version ``versionBeforeReasons``.
     static func separateReasons(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -50,6 +51,7 @@ extension MigrationStore {
                 """)
     }
 
+    /// Stores refused rows. A row that is already stored is replaced.
     package func add(_ refusals: [Refusal]) throws(StorageError) {
         guard !refusals.isEmpty else { return }
         try write { db in
@@ -60,6 +62,7 @@ extension MigrationStore {
         }
     }
 
+    /// Returns the key of a reason. Inserts a row if there is none.
     private func reasonKey(of refusal: Refusal, in db: Database) throws -> Int64 {
         let reason: StatementArguments = [refusal.code, refusal.place.asBytes, refusal.reason.asBytes]
         let select = try db.cachedStatement(
@@ -70,7 +73,7 @@ extension MigrationStore {
         return db.lastInsertedRowID
     }
 
-    /// The next ones behind a row, in the order of rows.
+    /// Returns the next refusals after a row, in the order of rows.
     package func refusals(after row: Int64, limit: Int) throws(StorageError) -> [Refusal] {
         try read { db in
             try Row.fetchAll(
@@ -88,7 +91,7 @@ extension MigrationStore {
         }
     }
 
-    /// Takes back what was noted of rows behind this one.
+    /// Deletes refused and staged rows after this one.
     package func deleteRows(after row: Int64) throws(StorageError) {
         try write { db in
             try db.execute(sql: "DELETE FROM refusal WHERE row > ?", arguments: [row])

@@ -1,14 +1,14 @@
 import Foundation
 import GRDB
 
-/// A row that was read and decoded, and waits for its customer.
+/// A decoded row that waits for the lookup of its customer.
 package struct StagedRow: Sendable, Hashable {
-    /// In the source, from 1.
+    /// Row number in the source, from 1.
     package let row: Int64
     package let id: String
-    /// Nil where there is nobody to look up.
+    /// The customer's key; `nil` if the row has nothing to look up.
     package let customer: Int64?
-    /// Whatever the caller needs to write the result.
+    /// The encoded result so far. Its format is up to the caller.
     package let result: [UInt8]
 
     package init(row: Int64, id: String, customer: Int64?, result: [UInt8]) {
@@ -20,7 +20,7 @@ package struct StagedRow: Sendable, Hashable {
 }
 
 extension MigrationStore {
-    /// - Returns: false where the id is another row's; nothing is written then.
+    /// - Returns: `false` if another row has the same id. Nothing is written then.
     package func stage(_ staged: StagedRow) throws(StorageError) -> Bool {
         try write { db in
             try db.cachedStatement(sql: "INSERT INTO staged VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING").execute(
@@ -29,8 +29,9 @@ extension MigrationStore {
         }
     }
 
-    /// The next rows with what is known of their customers, in the order of rows; a finding is nil where there is no
-    /// customer, or nobody has asked yet. Records stay until another answer takes their place.
+    /// Returns the next rows, in the order of rows, with the lookup results of their customers. The result is `nil`
+    /// if the row has no customer, or if the lookup is pending. The data of an earlier lookup stays until a new one
+    /// replaces it.
     package func stagedRows(
         after row: Int64, limit: Int
     ) throws(StorageError) -> [(staged: StagedRow, finding: CustomerLookupResult?)] {
@@ -52,12 +53,13 @@ extension MigrationStore {
         }
     }
 
+    /// Returns the lookup result in a row of the join of `staged` and `customer`.
     private func finding(in row: Row) throws(StorageError) -> CustomerLookupResult? {
         func bytes(_ column: Int) throws(StorageError) -> [UInt8] {
             try written(
-                (row[column] as Data?).map { [UInt8]($0) } ?? [], "what is known of row \(row[0] as Int64)")
+                (row[column] as Data?).map { [UInt8]($0) } ?? [], "the lookup result of row \(row[0] as Int64)")
         }
-        // Whoever is asked about again is what they were until there is an answer.
+        // While a new lookup is pending, the previous result counts.
         if row[12] as Bool {
             return .known(
                 CustomerColumns(

@@ -1,23 +1,26 @@
 import Foundation
 import GRDB
 
-/// What a migration keeps beside its destination, so that it can be stopped at any moment and go on: where it stands,
-/// what was refused, and with the Server API, the rows and customers on their way.
+/// The progress file of a long-running command, next to its output, so that the command can be stopped at any moment and
+/// resumed: `migrate`, `compare`, `refunds sweep` or `notifications history`.
 ///
-/// The process that opens it is the only one until it ends, however it ends. What is written between two calls of
-/// ``commit()`` is there as a whole after a crash, or not at all.
+/// Contains the checkpoint of each of these. For a migration it also contains the refused rows and, with the Server API,
+/// the rows and customers in progress.
+///
+/// The process that opens the file has an exclusive lock until it exits, however it exits. After a crash, the writes
+/// between two calls of ``commit()`` are either all there or all missing.
 package final class MigrationStore {
     let path: String
     let queue: DatabaseQueue
     private var isInTransaction = false
 
-    /// The layout below, as `user_version`; 0 in a new file, and in those that were made before it was counted.
+    /// The schema version below, as `user_version`; 0 in a new file, and in files from before versions were numbered.
     private static let version: Int64 = 3
 
-    /// Opens the ledger, or makes a new one that only this user can read. One that is there is read as a whole first: what
-    /// is damaged is refused, and nothing was written then.
+    /// Opens the file, or creates one that only this user can read. An existing file is checked completely first; if
+    /// it is damaged, it is refused and stays unchanged.
     ///
-    /// - Throws: `locked` where another process has it, `notADatabase` for a file that is damaged or something else,
+    /// - Throws: `locked` if another process has it open, `notADatabase` for a file that is damaged or no database,
     ///   `changed` for one of another version.
     package init(path: String) throws(StorageError) {
         self.path = path
@@ -25,7 +28,7 @@ package final class MigrationStore {
             guard
                 FileManager.default.createFile(
                     atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
-            else { throw StorageError(.notPermitted, at: path, "the file cannot be made") }
+            else { throw StorageError(.notPermitted, at: path, "the file cannot be created") }
         }
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
@@ -46,21 +49,21 @@ package final class MigrationStore {
         }
     }
 
-    /// What a person can do about it.
+    /// Adds to the reason what the user can do.
     private static func explained(_ error: StorageError) -> StorageError {
         switch error.code {
-        case .locked: StorageError(.locked, at: error.place, "another process works on this destination")
+        case .locked: StorageError(.locked, at: error.place, "another process is using this destination")
         case .notADatabase:
             StorageError(
                 .notADatabase, at: error.place,
-                "\(error.reason). It says how far the work is, and cannot be read; nothing was changed. Put a copy of it "
-                    + "back, or move it and what was written with it elsewhere, and the same command begins anew")
+                "\(error.reason). The progress file cannot be read; nothing was changed. Restore a copy of it, and the "
+                    + "same command resumes; or move it and the output away, and the same command starts over")
         default: error
         }
     }
 
     private static func open(_ db: Database, at path: String) throws {
-        // The lock is SQLite's own: it goes with the process.
+        // The lock is SQLite's own, so it is released when the process exits.
         try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
         let found = try Int64.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         guard found <= version else {
@@ -70,8 +73,8 @@ package final class MigrationStore {
         guard isNew || found >= versionBeforeReasons else {
             throw StorageError(
                 .changed, at: path,
-                "an older version of receipt-bridge wrote this file, or something else did. Move it and what was "
-                    + "written with it elsewhere, and the same command begins anew")
+                "an older version of receipt-bridge or another program wrote this file. Move it and the output "
+                    + "away, and the same command starts over")
         }
         let verdict = try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? ""
         guard verdict == "ok" else {
@@ -84,9 +87,20 @@ package final class MigrationStore {
         try db.execute(sql: "COMMIT")
     }
 
-    // A connection that is closed inside a transaction calls GRDB's observers after they are gone.
+    // Rolls back first: a connection that is closed inside a transaction calls GRDB's observers after they are gone.
     deinit { try? queue.inDatabase { if $0.isInsideTransaction { try $0.execute(sql: "ROLLBACK") } } }
 
+    /// Creates the tables.
+    ///
+    /// - `state`: checkpoint and other values, by key.
+    /// - `refusal`, `refusalReason`: refused rows.
+    /// - `scope`: an app in one environment.
+    /// - `customer`: a customer and the result of the lookup. `state` is 0 pending, 1 found, 2 not found, 3 failed.
+    ///   `claims` is set only for customers of rows that are not authentic. `tokens` is 0 if the rows have no account
+    ///   token, 1 if they have one, 2 if they have different ones. `tokenState` is `set` once the token is set on the
+    ///   purchases, or the reason why that failed.
+    /// - `identifier`: assigns transaction ids to customers.
+    /// - `staged`: decoded rows that wait for a lookup.
     private static func prepare(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -113,7 +127,7 @@ package final class MigrationStore {
                 """)
     }
 
-    /// Everything is forgotten, the lock is kept.
+    /// Deletes all data and keeps the lock.
     package func removeAll() throws(StorageError) {
         try write { db in
             for table in ["state", "refusal", "refusalReason", "scope", "customer", "identifier", "staged"] {
@@ -123,16 +137,16 @@ package final class MigrationStore {
         try commit()
     }
 
-    /// What was kept under a name; nil where there is nothing.
+    /// Returns the value stored under a key, or `nil` if there is none.
     package func state(_ key: String) throws(StorageError) -> [UInt8]? {
         try read { db in
             try Data.fetchOne(db, sql: "SELECT value FROM state WHERE key = ?", arguments: [key]).map { [UInt8]($0) }
         }
     }
 
-    /// The same, of a value that ``save(encoding:as:)`` kept.
+    /// Returns the value that ``save(encoding:as:)`` stored under a key, or `nil` if there is none.
     ///
-    /// - Throws: `notADatabase` where it is not such a value.
+    /// - Throws: `notADatabase` if the stored value cannot be decoded.
     package func state<Value: Decodable>(_ key: String, as type: Value.Type) throws(StorageError) -> Value? {
         guard let bytes = try state(key) else { return nil }
         do { return try JSONDecoder().decode(type, from: Data(bytes)) } catch {
@@ -140,23 +154,24 @@ package final class MigrationStore {
         }
     }
 
-    /// JSON as it was written: a page of zeros in the middle of it would go into the result.
+    /// Returns the JSON if it has no zero byte. A damaged page of zeros must not get into a result.
     func written(_ json: [UInt8], _ what: String) throws(StorageError) -> [UInt8] {
         guard !json.contains(0) else { throw damaged(what) }
         return json
     }
 
-    /// Something in it is not what was written: SQLite has checksums of nothing.
+    /// The error for a value that differs from what was written. SQLite has no checksums, so damage shows up only
+    /// when a value is used.
     package func damaged(_ what: String) -> StorageError {
         Self.explained(StorageError(.notADatabase, at: path, "\(what) is damaged"))
     }
 
-    /// Keeps a value under a name, as JSON.
+    /// Stores a value under a key, as JSON.
     package func save(encoding value: some Encodable, as key: String) throws {
         try save([UInt8](JSONEncoder().encode(value)), as: key)
     }
 
-    /// Keeps a value under a name.
+    /// Stores a value under a key.
     package func save(_ value: [UInt8], as key: String) throws(StorageError) {
         try write { db in
             try db.cachedStatement(sql: "INSERT OR REPLACE INTO state VALUES (?, ?)").execute(
@@ -164,13 +179,14 @@ package final class MigrationStore {
         }
     }
 
-    /// Everything written until now is on disk when this returns.
+    /// Commits. All previous writes are on disk when this returns.
     package func commit() throws(StorageError) {
         guard isInTransaction else { return }
         try read { try $0.execute(sql: "COMMIT") }
         isInTransaction = false
     }
 
+    /// Runs a change in the open transaction, and begins one if there is none.
     func write<Result>(_ body: (Database) throws -> Result) throws(StorageError) -> Result {
         if !isInTransaction {
             try read { try $0.execute(sql: "BEGIN IMMEDIATE") }

@@ -1,32 +1,32 @@
 import Foundation
 import StoreTypes
 
-/// A signed text as it is stored: a compact JWS whose header is a number, as bytes without base64. Signed texts inside its
-/// payload are taken out and packed likewise.
+/// The binary form in which a JWS is stored: the header as a row id, payload and signature without base64. Each JWS
+/// inside the payload is cut out and packed in the same way.
 ///
-///     0x01, header (2 bytes), signature (64), how many were taken out (1),
-///     for each where it was (4), how long it is packed (4), and itself packed; then the payload without these
+///     0x01, header (2 bytes), signature (64 bytes), number of parts (1 byte),
+///     for each part its offset (4 bytes), its packed size (4 bytes) and the packed part; then the payload without parts
 ///
-/// Numbers have their highest byte first.
+/// Integers are big-endian. For example, a JWS without parts takes 68 bytes and its payload.
 struct PackedJWS: Sendable, Hashable {
-    /// A signed text inside a payload.
+    /// A JWS that was cut out of a payload.
     struct Part: Sendable, Hashable {
-        /// Where it goes in the payload that is without it.
+        /// Offset in the payload without parts at which it is inserted again.
         let place: Int
         let text: PackedJWS
     }
 
     let header: UInt16
     let signature: [UInt8]
-    /// By place; they have no parts themselves.
+    /// In ascending order of offsets. Parts have no parts themselves.
     let parts: [Part]
-    /// Without what was taken out.
+    /// The payload without the parts.
     let payload: [UInt8]
 
-    /// The first byte, for a form that is to come.
+    /// The first byte, which identifies this version of the format.
     private static let mark: UInt8 = 1
 
-    /// - Parameter inner: what is taken out of the payload; apart from one another.
+    /// - Parameter inner: the JWS to cut out of the payload; ranges must not overlap.
     init(_ text: JWSParts, header: UInt16, without inner: [(range: Range<Int>, text: PackedJWS)] = []) {
         self.header = header
         signature = text.signature
@@ -61,7 +61,7 @@ struct PackedJWS: Sendable, Hashable {
         return bytes
     }
 
-    /// Nil for what ``bytes`` never says.
+    /// `nil` for bytes that ``bytes`` never produces.
     init?(_ bytes: Data) {
         self.init(bytes[...], mayHaveParts: true)
     }
@@ -88,6 +88,7 @@ struct PackedJWS: Sendable, Hashable {
         payload = Array(rest)
     }
 
+    /// Reads a big-endian integer of four bytes; `nil` if there are fewer.
     private static func number(_ rest: inout Data.SubSequence) -> Int? {
         guard rest.count >= 4 else { return nil }
         defer { rest = rest.dropFirst(4) }
@@ -96,9 +97,9 @@ struct PackedJWS: Sendable, Hashable {
 
     // MARK: - Text
 
-    /// The text as it was.
+    /// Returns the original text, as UTF-8.
     ///
-    /// - Parameter headers: by number, as they were spelled.
+    /// - Parameter headers: returns a header in base64url by its row id.
     func text(headers: (UInt16) throws -> [UInt8]) rethrows -> [UInt8] {
         var whole: [UInt8] = []
         var position = 0

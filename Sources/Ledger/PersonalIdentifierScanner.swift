@@ -1,11 +1,12 @@
 import Foundation
 import GRDB
 
-/// What in a text can name a person: numbers, and UUIDs in lower case. Signed texts are opened, those inside them, too.
+/// Finds texts that can identify a person: numbers, and UUIDs in lower case. The payload of each JWS is scanned as
+/// well.
 enum PersonalIdentifierScanner {
-    /// Signed texts within one another: a notification, and the transaction in it.
+    /// Maximum nesting of JWS. For example, a notification contains the JWS of a transaction.
     private static let maximumDepth = 3
-    /// Identifiers are shorter.
+    /// Maximum number of digits of an identifier. Longer numbers are ignored.
     private static let maximumDigits = 32
 
     static func all(in bytes: some Collection<UInt8>) -> Set<String> {
@@ -14,7 +15,7 @@ enum PersonalIdentifierScanner {
         return words
     }
 
-    /// Of what stands in a column, whether TEXT or a BLOB.
+    /// Scans a column value, TEXT or BLOB.
     static func all(in value: DatabaseValue) -> Set<String> {
         switch value.storage {
         case .string(let text): all(in: text.utf8)
@@ -33,7 +34,7 @@ enum PersonalIdentifierScanner {
         }
     }
 
-    /// Letters, digits, and what base64url and the compact form of a JWS have besides.
+    /// Matches letters, digits and the other characters of base64url and of the compact form of a JWS.
     private static func belongsToWord(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
@@ -43,6 +44,8 @@ enum PersonalIdentifierScanner {
         }
     }
 
+    /// Returns the run if it is a number of at most ``maximumDigits`` digits, or in lower case if it is a UUID; `nil`
+    /// otherwise.
     private static func word(_ run: ArraySlice<UInt8>) -> String? {
         if run.count <= maximumDigits, run.allSatisfy({ (0x30...0x39).contains($0) }) {
             return String(decoding: run, as: UTF8.self)
@@ -51,7 +54,7 @@ enum PersonalIdentifierScanner {
         return UUID(uuidString: String(decoding: run, as: UTF8.self))?.uuidString.lowercased()
     }
 
-    /// Of a compact JWS: its middle part.
+    /// Returns the decoded payload of a compact JWS, which is its middle part; `nil` if the text is no JWS.
     private static func payload(of run: ArraySlice<UInt8>) -> [UInt8]? {
         let parts = run.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3 else { return nil }

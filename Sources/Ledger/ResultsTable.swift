@@ -1,12 +1,14 @@
 import Foundation
 import GRDB
 
-/// The database that results go to: one table `results`, a row a result, rowids counting from 1 in the order of writing.
+/// The SQLite database of a migration's results: one table `results` with a row for each result. Rowids count from 1
+/// in the order of writing.
 ///
-/// The first column is text and never twice the same; an index over it comes last, in ``close()``, because one that grows
-/// along with the rows takes three times as long as they do. What is written becomes durable with ``commit()``, all of it or
-/// nothing. A call that failed has failed for good: open the table anew.
+/// The first column is unique text. Its index is created last, in ``close()``, because an index that grows with the
+/// rows takes three times as long as the rows do. Writes become durable with ``commit()``, all or none of them. After
+/// an error every later call throws the same error, so open the table again.
 package final class ResultsTable {
+    /// A column of the table: its name and type.
     package struct Column: Sendable, Hashable {
         package enum Kind: String, Sendable, Hashable {
             case text = "TEXT"
@@ -22,28 +24,30 @@ package final class ResultsTable {
         }
     }
 
-    /// How many rows there are, those included that are not committed yet.
+    /// Number of rows, including those that are not committed yet.
     package private(set) var rows: Int64 = 0
 
+    /// Name of the unique index over the first column. It exists only in a completed table.
     private static let index = "results_id"
 
     private let path: String
     private let columns: [Column]
     private var queue: DatabaseQueue?
     private var insertion: Statement?
-    /// The first column's texts; nil before the first row, they are many to read again.
+    /// The texts of the first column; `nil` before the first insertion, because reading the existing ones again takes
+    /// long.
     private var ids: FingerprintSet?
     private var isInTransaction = false
     private var failure: StorageError?
 
-    /// Seconds to wait for somebody who reads or writes.
+    /// Seconds to wait for a lock of another process.
     private static let timeout: TimeInterval = 5
 
-    /// Opens the database; nothing is written to it before the first row.
+    /// Opens the database. Nothing is written to it before the first row, except that surplus rows are deleted.
     ///
     /// - Parameters:
-    ///   - path: of a database that ``commit()`` left, or of an empty file.
-    ///   - rowsToKeep: those behind are deleted; it is an error if there are not as many.
+    ///   - path: a database that ``commit()`` left, or an empty file.
+    ///   - rowsToKeep: number of rows to keep. Rows after them are deleted; it is an error if there are fewer.
     package init(path: String, columns: [Column], keeping rowsToKeep: Int64) throws(StorageError) {
         self.path = path
         self.columns = columns
@@ -58,7 +62,8 @@ package final class ResultsTable {
         rows = rowsToKeep
     }
 
-    /// Looks whether there are as many rows as were written; changes nothing.
+    /// Checks that there are at least as many rows as were written, without changing the database. Throws `changed`
+    /// if there are fewer.
     package static func check(path: String, holds rows: Int64) throws(StorageError) {
         var configuration = Configuration()
         configuration.readonly = true
@@ -71,19 +76,21 @@ package final class ResultsTable {
         try check(path, has: last ?? 0, of: rows)
     }
 
+    /// Throws `changed` if the table has fewer rows than were written.
     private static func check(_ path: String, has found: Int64, of rows: Int64) throws(StorageError) {
         guard found >= rows else {
-            throw StorageError(.changed, at: path, "the table results has \(found) rows where \(rows) were written")
+            throw StorageError(.changed, at: path, "the table results has \(found) rows, but \(rows) were written")
         }
     }
 
-    /// A statement that outlives its connection keeps SQLite's half of it open, and GRDB's hooks are gone by then.
+    /// The statement must be released before the connection. Otherwise SQLite keeps the connection open and would
+    /// call GRDB's hooks after they are gone.
     deinit {
         insertion = nil
         try? queue?.close()
     }
 
-    /// - Returns: false where the first column's text is taken; nothing is written then.
+    /// - Returns: `false` if another row has the same text in the first column. Nothing is written then.
     package func insert(_ row: borrowing RowBuffer) throws(StorageError) -> Bool {
         let ids = try knownIds()
         guard try row.withFirstText({ (id) throws(StorageError) in try ids.insert(id) }) else { return false }
@@ -95,6 +102,7 @@ package final class ResultsTable {
         return true
     }
 
+    /// Returns the texts of the first column. The first call reads those of the existing rows.
     private func knownIds() throws(StorageError) -> FingerprintSet {
         if let ids { return ids }
         let known = FingerprintSet()
@@ -112,14 +120,14 @@ package final class ResultsTable {
         return known
     }
 
-    /// Everything written until now is on disk when this returns.
+    /// Commits. All previous writes are on disk when this returns.
     package func commit() throws(StorageError) {
         guard isInTransaction else { return }
         try onDatabase { try $0.execute(sql: "COMMIT") }
         isInTransaction = false
     }
 
-    /// Commits, and leaves one plain file without companions. A second call does nothing.
+    /// Creates the index, commits, and leaves a single file without `-wal` and `-shm`. A second call does nothing.
     package func close() throws(StorageError) {
         guard queue != nil else { return }
         try onDatabase { db in
@@ -135,14 +143,15 @@ package final class ResultsTable {
         queue = nil
     }
 
-    /// Whether ``close()`` was here before.
+    /// Returns whether ``close()`` has already created the index.
     private func isFinished(_ db: Database) throws -> Bool {
         try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master WHERE name = ?", arguments: [Self.index]) == 1
     }
 
+    /// Runs the body. Saves the first error and throws it again on every later call.
     private func onDatabase<Result>(_ body: (Database) throws -> Result) throws(StorageError) -> Result {
         if let failure { throw failure }
-        guard let queue else { throw StorageError(.failed, at: path, "the database was closed") }
+        guard let queue else { throw StorageError(.failed, at: path, "the database is closed") }
         do {
             return try queue.inDatabase(body)
         } catch {
@@ -152,12 +161,12 @@ package final class ResultsTable {
         }
     }
 
-    /// The statement that writes a row, inside a transaction; the first one makes the table.
+    /// Returns the statement that inserts a row, inside a transaction. The first call creates the table.
     private func begin(_ db: Database) throws -> Statement {
         if let insertion, isInTransaction { return insertion }
         if insertion == nil {
-            // Readers do not wait for us, and we do not wait for them. A checkpoint of the log costs two more waits
-            // for the disk: it is worth one of 64 MiB.
+            // In WAL mode readers and this writer do not wait for each other. A checkpoint costs two more waits for
+            // the disk, so it runs only every 64 MiB (16,384 pages of 4,096 bytes).
             try db.execute(
                 sql: """
                     PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 16384; PRAGMA cache_size = -32768
@@ -181,9 +190,9 @@ package final class ResultsTable {
         return statement
     }
 
-    /// Deletes what lies beyond; refuses what is not ours.
+    /// Deletes the rows after the wanted ones. Throws `changed` if the database has fewer rows or other columns.
     private func truncate(_ wanted: Int64, in db: Database) throws {
-        // What a dead run wrote and did not commit gives its room back to the disk.
+        // Returns the disk space of what an earlier process wrote to the log and did not commit.
         try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
         let names = try String.fetchAll(db, sql: "SELECT name FROM pragma_table_info('results') ORDER BY cid")
         guard !names.isEmpty else {
@@ -195,7 +204,7 @@ package final class ResultsTable {
         }
         guard names == columns.map(\.name) else {
             throw StorageError(
-                .changed, at: path, "the table results has other columns: \(names.joined(separator: ", "))")
+                .changed, at: path, "the table results has different columns: \(names.joined(separator: ", "))")
         }
         let last = try Int64.fetchOne(db, sql: "SELECT max(rowid) FROM results") ?? 0
         try Self.check(path, has: last, of: wanted)

@@ -1,43 +1,46 @@
-/// How long things stay in the store, in days; nil is for good.
+/// Retention periods of the store in days; `nil` keeps the rows forever.
 ///
-/// Refunded purchases that are known stay for good: an id and a date, without which a receipt would count again.
+/// Revocations of refunded purchases are always kept: an id and a date, without which a refunded receipt would count
+/// again.
 package struct Retention: Sendable, Hashable {
-    /// Since they came in; with what became of their deliveries.
+    /// Notifications and their deliveries, since they were received.
     package var notifications: Int64? = 400
-    /// Earlier words on a purchase, since they were signed.
+    /// Replaced versions of a transaction, since they were signed.
     package var superseded: Int64? = 400
-    /// Of whom nothing was asked and nothing was heard.
+    /// Customers, since their last lookup and their last signed record.
     package var customers: Int64? = 800
-    /// Differences that the shadow found.
+    /// Counts and differences of the shadow comparison.
     package var comparisons: Int64? = 90
-    /// Deliveries that are done; those that wait or were given up stay as long as their notification.
+    /// Completed deliveries. Waiting and abandoned ones are kept as long as their notification.
     package var forwardedDeliveries: Int64? = 30
-    /// Since Apple named them.
+    /// Identifiers of receipts, since Apple returned them.
     package var learntIdentifiers: Int64? = 400
-    /// Refunds that were told, since they were made.
+    /// Reported refunds, since the refund.
     package var refunds: Int64? = 800
-    /// Renewal dates that were moved.
+    /// Extended renewal dates, since the extension.
     package var renewalExtensions: Int64? = 400
 
     package init() {}
 }
 
-/// What of one table is too old, and what goes with it.
+/// The retention rule of one table: which rows are expired, and which rows of other tables are deleted with them.
 struct RetentionRule: Sendable {
+    /// Name of the rows in the result. Several rules may have the same.
     let kind: String
     let days: @Sendable (Retention) -> Int64?
     let table: String
-    /// Of tables without a rowid the columns of the primary key: small ones, or with an index by age.
+    /// For tables without a rowid: the columns of the primary key. Such tables must be small, or have an index by
+    /// age.
     var primaryKey: String?
-    /// `:before` is milliseconds since 1970, `:beforeDay` days.
+    /// SQL condition of an expired row. `:before` is milliseconds since 1970, `:beforeDay` is days since 1970.
     let isPast: String
-    /// What besides must hold.
+    /// A further SQL condition of the rows that may be deleted.
     var mayGo = "1"
-    /// Rows of the table that are looked at; all where it is nil.
+    /// SQL condition of the rows to scan; all rows if `nil`.
     var among: String?
-    /// Rows that come later are younger: where one is not past, those behind it need not be looked at.
+    /// `true` if rows with larger rowids are newer. Then the scan ends at the first row that is not expired.
     var isInOrderOfAge = true
-    /// What goes first; `:keys` is a list in JSON.
+    /// Statements that delete rows of other tables first; `:keys` is a JSON array of rowids.
     var dependents: [String] = []
 
     static let keys = "(SELECT value FROM json_each(:keys))"
@@ -57,7 +60,7 @@ struct RetentionRule: Sendable {
                 NOT EXISTS (SELECT 1 FROM transactionRecord WHERE customer = customer.id AND signedDate >= :before)
                 """,
             isInOrderOfAge: false, dependents: dependents(ofRecords: "customer")),
-        // Of whom only notifications told.
+        // Records that are known only from notifications and belong to no customer.
         RetentionRule(
             kind: "transactions", days: \.customers, table: "transactionRecord", isPast: "signedDate < :before",
             among: "customer IS NULL AND place = 0", isInOrderOfAge: false, dependents: dependents(ofRecords: "id")),
@@ -79,7 +82,9 @@ struct RetentionRule: Sendable {
             primaryKey: "bundleId, environment, customer", isPast: "day < :beforeDay"),
     ]
 
-    /// - Parameter column: of `transactionRecord`, which the keys are of.
+    /// Returns the statements that delete the records of a customer, and what belongs to them.
+    ///
+    /// - Parameter column: the column of `transactionRecord` that contains the keys.
     private static func dependents(ofRecords column: String) -> [String] {
         let records = "FROM transactionRecord WHERE \(column) IN \(keys)"
         return [

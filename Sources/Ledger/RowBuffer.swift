@@ -1,14 +1,14 @@
 import GRDB
 import GRDBSQLite
 
-/// The values of one row in the order of its columns, as they go into SQLite: all text in one buffer.
+/// The values of one row in column order, to be bound to a SQLite statement. All text is in one buffer.
 ///
-/// Made to be filled again and again: a value that is text of its own would be copied once more for each column.
+/// Reuse one buffer for many rows. Separate strings would cost a further copy for each column.
 package struct RowBuffer: Sendable {
     private enum Cell {
         case null
         case integer(Int64)
-        /// Up to here in ``text``, from where the text before it ends.
+        /// Text that ends at this offset in ``text`` and begins where the previous text ends.
         case text(end: Int)
     }
 
@@ -17,33 +17,35 @@ package struct RowBuffer: Sendable {
 
     package init() {}
 
-    /// Forgets the values and keeps the room they took.
+    /// Removes the values and keeps the capacity.
     package mutating func removeAll() {
         cells.removeAll(keepingCapacity: true)
         text.removeAll(keepingCapacity: true)
     }
 
+    /// Appends an INTEGER.
     package mutating func append(_ number: Int64) { cells.append(.integer(number)) }
 
-    /// NULL for nil.
+    /// Appends TEXT, or NULL if the string is `nil`.
     package mutating func append(_ string: String?) {
         guard var string else { return cells.append(.null) }
         string.withUTF8 { text.append(contentsOf: $0) }
         cells.append(.text(end: text.count))
     }
 
-    /// TEXT that is UTF-8 already; NULL for nil.
+    /// Appends TEXT that is already UTF-8, or NULL if the bytes are `nil`.
     package mutating func append(utf8: [UInt8]?) {
         guard let utf8 else { return cells.append(.null) }
         text.append(contentsOf: utf8)
         cells.append(.text(end: text.count))
     }
 
+    /// Appends NULL.
     package mutating func appendNull() { cells.append(.null) }
 
     var count: Int { cells.count }
 
-    /// The text of the first column; empty where it is none.
+    /// Calls the body with the text of the first column, or with an empty buffer if that is not text.
     func withFirstText<Result>(_ body: (UnsafeRawBufferPointer) throws(StorageError) -> Result) throws(StorageError)
         -> Result
     {
@@ -54,7 +56,7 @@ package struct RowBuffer: Sendable {
         return try outcome.get()
     }
 
-    /// Puts the values in the statement, which must be done with them before `body` returns.
+    /// Binds the values to the statement, which must not use them after `body` returns.
     func withBindings<Result>(to statement: SQLiteStatement, _ body: () throws -> Result) throws -> Result {
         try text.withUnsafeBytes { buffer in
             var start = 0

@@ -1,6 +1,6 @@
-/// The name of a table or column of somebody else's, as it may stand in SQL.
+/// The name of a table or column of a foreign database, quoted for SQL.
 ///
-/// Quoted as SQLite wants it, quotes inside doubled: a name is data, whatever it looks like.
+/// Quotes inside the name are doubled, so that any name is safe. For example, `a"b` becomes `"a""b"`.
 struct SQLName: Sendable, Hashable, CustomStringConvertible {
     let text: String
 
@@ -12,7 +12,7 @@ struct SQLName: Sendable, Hashable, CustomStringConvertible {
         "\"\(text.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\""
     }
 
-    /// SQLite's own comparison: letters of ASCII in either case.
+    /// Returns whether SQLite treats both names as equal: ASCII letters are compared case-insensitively.
     static func areSame(_ one: String, _ other: String) -> Bool {
         one.utf8.count == other.utf8.count && zip(one.utf8, other.utf8).allSatisfy { folded($0) == folded($1) }
     }

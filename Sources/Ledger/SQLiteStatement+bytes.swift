@@ -2,21 +2,22 @@ import GRDB
 import GRDBSQLite
 
 extension SQLiteStatement {
-    /// TEXT without a copy, zero bytes in it included; it must stay where it is until the statement is done.
+    /// Binds TEXT without a copy, including zero bytes. The memory must stay valid until the statement has run.
     func bind(text: UnsafeRawBufferPointer, at index: CInt) {
-        // Where the pointer is nil SQLite would bind NULL.
+        // SQLite would bind NULL for a null pointer.
         let start = text.baseAddress ?? UnsafeRawPointer(emptyText.utf8Start)
         sqlite3_bind_text64(
             self, index, start.assumingMemoryBound(to: CChar.self), UInt64(text.count), nil, UInt8(SQLITE_UTF8))
     }
 
-    /// In UTF-8 whatever the database is written in; valid until the next step.
+    /// Returns a column's text in UTF-8, whatever the encoding of the database; `nil` for NULL. Valid until the next
+    /// step.
     func utf8(at column: CInt) -> UnsafeRawBufferPointer? {
         guard let start = sqlite3_column_text(self, column) else { return nil }
         return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(self, column)))
     }
 
-    /// Runs a statement that gives no rows; how many rows it changed.
+    /// Runs a statement that returns no rows. Returns the number of changed rows.
     func run() throws(DatabaseError) -> Int {
         let connection = sqlite3_db_handle(self)
         let code = sqlite3_step(self)

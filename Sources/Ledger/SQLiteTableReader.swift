@@ -2,41 +2,44 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// One table of somebody else's SQLite database, read in the order of its rowids.
+/// Reads one table of a foreign SQLite database in the order of its rowids.
 ///
-/// The connection is read-only. Each batch is a transaction of its own and as short as its reading, so that others can
-/// write in between; a row they put behind the last one read is delivered in its turn, one put before it is not.
+/// The connection is read-only. Each batch is a short transaction of its own, so that other processes can write in
+/// between. A row that they insert after the last one read is delivered later; one inserted before it is not.
 package struct SQLiteTableReader: Sendable {
-    /// One row.
+    /// One row: the key, the id, the receipt and the account token.
     package struct Row: Sendable {
-        /// Ascending; where to go on after.
+        /// Ascending. Pass the last one to ``rows(after:maximumRows:maximumBytes:largestValue:)`` to continue.
         package let key: Int64
-        /// A text, which may be no UTF-8, or a BLOB's hexadecimal digits; nil for NULL and the empty text.
+        /// TEXT, which may be invalid UTF-8, or a BLOB as hexadecimal digits; `nil` for NULL and empty values.
         package let id: [UInt8]?
+        /// The value of the receipt column.
         package let value: Value
+        /// In the form of ``id``.
         package let accountToken: [UInt8]?
     }
 
-    /// What stands where a receipt is expected.
+    /// The value of the receipt column.
     package enum Value: Sendable, Hashable {
         /// TEXT in UTF-8, or a BLOB; not empty.
         case bytes([UInt8])
-        /// NULL, or empty.
+        /// NULL, or an empty value.
         case missing
-        /// A number.
+        /// An INTEGER or REAL.
         case number
-        /// More bytes than asked for.
+        /// More bytes than the caller allows.
         case tooLarge
     }
 
-    /// What tells whether this is still the table that a run began with.
+    /// A fingerprint of the table, to check on a resume that it is still the same table.
     package struct TableFingerprint: Sendable, Hashable {
-        /// Its name and the statement that made it.
+        /// The name of the table.
         package let table: String
+        /// The CREATE TABLE statement.
         package let schema: String
-        /// Of the first row: key and id.
+        /// Key and hexadecimal id of the first row; `nil` if there is no row.
         package let first: String?
-        /// The largest key; nil where there is no row.
+        /// The largest key; `nil` if there is no row.
         package let lastKey: Int64?
     }
 
@@ -45,8 +48,8 @@ package struct SQLiteTableReader: Sendable {
     private let place: String
 
     /// - Parameters:
-    ///   - table: nil for the only table, or `receipts` where there are several.
-    ///   - idColumn: nil for `id`, where there is such a column.
+    ///   - table: `nil` for the only table, or for `receipts` if there are several.
+    ///   - idColumn: `nil` for the column `id`, if there is one.
     package init(
         path: String, table: String?, receiptColumn: String, idColumn: String?, accountTokenColumn: String?
     ) throws(StorageError) {
@@ -69,15 +72,15 @@ package struct SQLiteTableReader: Sendable {
         place = "\(path), table \(layout.table.text)"
     }
 
-    /// Seconds to wait for somebody who writes.
+    /// Seconds to wait for a lock of another process.
     private static let timeout: TimeInterval = 10
 
-    /// The next rows, in the order of their keys; none where there are no more for now.
+    /// Returns the next rows in the order of their keys; empty if there are no more at present.
     ///
     /// - Parameters:
-    ///   - key: the last one read; nil to begin.
-    ///   - maximumBytes: no further row is begun behind so many bytes of values.
-    ///   - largestValue: what is longer is ``Value/tooLarge``.
+    ///   - key: the last key read; `nil` to start at the beginning.
+    ///   - maximumBytes: no further row is read once the values have this many bytes.
+    ///   - largestValue: maximum size of a value in bytes. A longer one is ``Value/tooLarge``.
     package func rows(
         after key: Int64?, maximumRows: Int, maximumBytes: Int, largestValue: Int
     ) throws(StorageError) -> [Row] {
@@ -106,7 +109,7 @@ package struct SQLiteTableReader: Sendable {
         }
     }
 
-    /// Looked up anew with every call: a table can grow.
+    /// Returns the fingerprint of the table. Reads it from the database on every call, because the table can grow.
     package func landmarks() throws(StorageError) -> TableFingerprint {
         let id = layout.id?.description ?? "NULL"
         return try asLedgerError(at: place) {
@@ -125,9 +128,9 @@ package struct SQLiteTableReader: Sendable {
     }
 
     private func row(of statement: SQLiteStatement, largestValue: Int) throws(StorageError) -> Row {
-        // Without rowids the primary key can hold text; it would come behind every number.
+        // In a table without rowids the primary key can contain text, which SQLite sorts after all numbers.
         guard sqlite3_column_type(statement, 0) == SQLITE_INTEGER else {
-            throw StorageError(.unusableTable, at: place, "a primary key is no integer")
+            throw StorageError(.unusableTable, at: place, "a primary key is not an integer")
         }
         return Row(
             key: sqlite3_column_int64(statement, 0), id: statement.text(at: 2),
@@ -136,7 +139,8 @@ package struct SQLiteTableReader: Sendable {
 }
 
 extension SQLiteStatement {
-    /// Numbers as SQLite writes them, a BLOB in hexadecimal digits; nil for NULL and the empty text.
+    /// Returns a column as text: numbers as SQLite formats them, a BLOB as hexadecimal digits; `nil` for NULL and
+    /// empty values.
     fileprivate func text(at column: CInt) -> [UInt8]? {
         let isBlob = sqlite3_column_type(self, column) == SQLITE_BLOB
         guard let bytes = isBlob ? blob(at: column) : utf8(at: column), !bytes.isEmpty else { return nil }

@@ -1,38 +1,39 @@
 import GRDB
 
-/// Why a database was not read or written: match on `code`, print the rest.
+/// A database error: a code to match on, and a place and reason to print.
 package struct StorageError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What went wrong.
+    /// The kind of error.
     package enum Code: String, Sendable, Hashable, CaseIterable {
-        /// There is no such file.
+        /// The file does not exist.
         case notFound
-        /// The file is no SQLite database, or a damaged one.
+        /// The file is damaged, or is not a SQLite database.
         case notADatabase
-        /// There is no such table, or it is not clear which one is meant.
+        /// The table does not exist, or several tables are possible and none was named.
         case missingTable
+        /// The column does not exist.
         case missingColumn
-        /// A view, or a table whose rows have no integer to go by.
+        /// The table is a view, or its rows have no integer key.
         case unusableTable
-        /// Somebody else holds the database, for longer than we wait.
+        /// Another process has locked the database for longer than the timeout, or too many writes are queued.
         case locked
-        /// The disk, or what this user may use of it, is full.
+        /// The disk, or this user's quota, is full.
         case full
-        /// The file, or its folder, may not be written, or not be opened.
+        /// The file or its folder cannot be written or opened.
         case notPermitted
-        /// It was not opened yet; that is tried again and again.
+        /// The store is not open. Opening it is retried in the background.
         case notOpen
-        /// Commits would not wait for the disk.
+        /// Commits would not wait until the data is on disk.
         case notDurable
-        /// The database holds other rows than those that were left in it.
+        /// The database differs from what was written to it: it was replaced, changed, or written by another version.
         case changed
-        /// Something that is none of the above, in SQLite's own words.
+        /// Any other error, with SQLite's own message.
         case failed
     }
 
     package let code: Code
-    /// The file, and the table where it is about one.
+    /// Path of the file, and the table if the error concerns one. Example: `receipts.db, table results`.
     package let place: String
-    /// A sentence for people, without anything that stands in a row.
+    /// A sentence for display. Contains no value of any row.
     package let reason: String
 
     package init(_ code: Code, at place: String, _ reason: String) {
@@ -45,7 +46,7 @@ package struct StorageError: Error, Sendable, Hashable, CustomStringConvertible 
 }
 
 extension StorageError {
-    /// What a call of GRDB threw; SQLite's message names tables and columns, never values.
+    /// Converts an error that GRDB threw. SQLite's message names tables and columns, never values.
     init(_ error: any Error, at place: String) {
         if let known = error as? StorageError {
             self = known
@@ -67,7 +68,7 @@ extension StorageError {
     }
 }
 
-/// Calls of GRDB, with its errors as ours.
+/// Calls GRDB and converts its errors to ``StorageError``.
 func asLedgerError<Result>(at place: String, _ body: () throws -> Result) throws(StorageError) -> Result {
     do {
         return try body()

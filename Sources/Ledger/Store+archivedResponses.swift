@@ -2,17 +2,20 @@ package import Foundation
 import GRDB
 package import StoreTypes
 
-/// Apple's last good answer to a question, as it is kept.
+/// Apple's last good verifyReceipt response to a request, as stored.
 package struct ArchivedResponseRow: Sendable, Hashable {
-    /// A digest of the question: ``receiptDigestSize`` bytes of the receipt, then others of the rest.
+    /// A digest of the request: the first ``receiptDigestSize`` bytes depend on the receipt, the others on the rest.
     package let question: [UInt8]
-    /// The status, the body, and what was taken out of the body to be kept apart.
+    /// Apple's `status`: 0 or 21006.
     package let status: Int
+    /// The response body, in which the texts that differ in every response are empty: the request dates and
+    /// `latest_receipt`.
     package let body: [UInt8]
+    /// The decoded `latest_receipt`; `nil` if it equals the submitted receipt, and if there is none.
     package let latestReceipt: Data?
-    /// The same where the answer is the same, whatever was signed anew in it.
+    /// SHA-256 of ``body``. Equal for responses that differ only in the emptied texts.
     package let digest: [UInt8]
-    /// First transactions of the purchases in it: whose answer it is.
+    /// Original transaction ids of the purchases in the response, which identify the customer.
     package let originals: [String]
 
     package init(
@@ -26,28 +29,28 @@ package struct ArchivedResponseRow: Sendable, Hashable {
         self.originals = originals
     }
 
-    /// Bytes at the beginning of ``question`` that are the same for every question about one receipt.
+    /// The number of leading bytes of ``question`` that depend on the receipt alone.
     static let receiptDigestSize = 32
 
-    /// Bytes, with what SQLite needs beside it.
+    /// The size that is counted, in bytes: the values and 300 bytes for SQLite's overhead.
     fileprivate var size: Int {
         300 + body.count + (latestReceipt?.count ?? 0) + originals.reduce(0) { $0 + $1.utf8.count + 1 }
     }
 }
 
-/// What keeping an answer changed.
+/// The effect of storing a response.
 package struct ArchiveChange: Sendable, Hashable {
-    /// How many bytes more are kept than before.
+    /// Growth of the archive in bytes; negative if it shrank.
     package let bytes: Int
-    /// Questions of the same customer whose answers were deleted for it.
+    /// Digests of the same customer's requests whose responses were deleted to make room.
     package let deleted: [[UInt8]]
 }
 
-/// One that was found again.
+/// An archived response that matches a request.
 package struct ArchivedResponseMatch: Sendable {
-    /// The environment is the one that Apple answered from.
+    /// The app, and the environment that Apple answered from.
     package let scope: AppScope
-    /// When Apple said so last.
+    /// When Apple last returned this response.
     package let keptAt: Timestamp
     package let status: Int
     package let body: [UInt8]
@@ -55,6 +58,8 @@ package struct ArchivedResponseMatch: Sendable {
 }
 
 extension Store {
+    /// Creates the archive table `lastGood`, with one row for each request. `originals` contains original transaction
+    /// ids, separated by spaces.
     static func addLastGood(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -67,11 +72,12 @@ extension Store {
                 """)
     }
 
-    /// How long the same answer is not written down again, in milliseconds.
+    /// Minimum time between two updates of `keptAt` for an unchanged response: one day, in milliseconds.
     private static let day: Int64 = 86_400_000
 
-    /// Keeps an answer in place of the one to the same question. One that is kept already is only marked as heard again,
-    /// and that once a day. Of one customer at most ``answersPerCustomer`` are kept; the oldest are deleted.
+    /// Stores a response and replaces the previous one to the same request. If it is unchanged, only `keptAt` is
+    /// updated, at most once a day. At most ``answersPerCustomer`` responses of one customer are stored; the oldest
+    /// are deleted.
     package func save(
         _ row: ArchivedResponseRow, of scope: AppScope, at now: Timestamp
     ) async throws(StorageError) -> ArchiveChange {
@@ -104,10 +110,11 @@ extension Store {
         }
     }
 
-    /// Answers of one customer: variants of a receipt or of a password take no room of other customers.
+    /// Maximum number of responses of one customer. Otherwise variants of one receipt or password could displace the
+    /// responses of other customers.
     private static let answersPerCustomer = 8
 
-    /// Deletes the oldest answers to the same receipt, or about the same purchases, beyond ``answersPerCustomer``.
+    /// Deletes the oldest responses to the same receipt, or about the same purchases, beyond ``answersPerCustomer``.
     private static func deleteExcess(
         of row: ArchivedResponseRow, keeping id: Int64, app: Int64, in db: Database
     ) throws -> (bytes: Int, questions: [[UInt8]]) {
@@ -131,7 +138,7 @@ extension Store {
         return (excess.reduce(0) { $0 + ($1[1] as Int) }, excess.map { [UInt8]($0[2] as Data) })
     }
 
-    /// The answer to a question; nil where none is kept.
+    /// Returns the archived response to a request, or `nil` if there is none.
     package func archivedResponse(to question: [UInt8]) async throws(StorageError) -> ArchivedResponseMatch? {
         try await read { db in
             let find = try db.cachedStatement(
@@ -150,7 +157,8 @@ extension Store {
         }
     }
 
-    /// Whether a notification or a look-up told of one of these purchases since.
+    /// Returns whether a record of one of these purchases was signed after that time. Records come from notifications
+    /// and lookups.
     package func holdsNews(
         of originals: [String], in scope: AppScope, since: Timestamp
     ) async throws(StorageError) -> Bool {
@@ -169,7 +177,7 @@ extension Store {
         }
     }
 
-    /// Answers that are kept, and their bytes.
+    /// Returns the number of archived responses, and their size in bytes.
     package func lastGoodUsage() async throws(StorageError) -> (count: Int, bytes: Int) {
         try await read { db in
             let row = try Row.fetchOne(db, sql: "SELECT count(*), coalesce(sum(size), 0) FROM lastGood")
@@ -177,10 +185,10 @@ extension Store {
         }
     }
 
-    /// Forgets the answers from before that time, and the oldest others until so many bytes are left; some at a time, so
-    /// that nobody who wants something written waits for long.
+    /// Deletes responses from before that time, and the oldest others until at most this many bytes are left. One
+    /// call deletes a single batch, so that other writes do not wait long.
     ///
-    /// - Returns: whether there may be more to forget.
+    /// - Returns: whether there may be more to delete.
     package func deleteArchivedResponses(before time: Timestamp, downTo bytes: Int) async throws(StorageError) -> Bool {
         try await write { db in
             let total = try Int.fetchOne(db, sql: "SELECT coalesce(sum(size), 0) FROM lastGood") ?? 0
@@ -197,6 +205,6 @@ extension Store {
         }
     }
 
-    /// Answers that are forgotten at a time.
+    /// Maximum number of responses that are deleted in one transaction.
     private static let forgotten = 500
 }

@@ -2,13 +2,14 @@ import Dispatch
 import GRDB
 import Synchronization
 
-/// The end of a store: the one file holds everything.
+/// Closing a store, so that the database file alone contains all data.
 extension Store {
-    /// Waits for pending writes, moves the write-ahead log into the file and closes it; later calls fail.
+    /// Waits for pending writes, checkpoints the write-ahead log and closes the file. Later calls throw.
     ///
-    /// Other processes may have the file open. If one of them reads for longer than this one waits, its log stays.
+    /// Other processes may have the file open. If one of them reads for longer than the timeout, the log stays.
     ///
-    /// - Returns: why the file alone does not hold everything; `nil` if it does, and for a store that was not open.
+    /// - Returns: why the database file alone does not contain all data; `nil` if it does, and for a store that was
+    ///   not open.
     @discardableResult
     package func close() async -> StorageError? {
         let opened = state.withLock { state -> OpenedDatabase? in
@@ -23,13 +24,13 @@ extension Store {
         }
     }
 
-    /// Blocks for as long as the disk and other processes take.
+    /// Closes the file. Blocks for as long as the disk and other processes take.
     func closeFile(_ opened: OpenedDatabase) -> StorageError? {
-        // Only the last connection removes the log when it closes, and a read-only one cannot. GRDB closes its readers
-        // after the writer, so close them first.
+        // Only the last connection removes the log when it closes, and a read-only one cannot. GRDB closes its
+        // readers after the writer, so close them first.
         opened.pool.releaseMemory()
         do throws(StorageError) {
-            // A file that was replaced gets nothing of the old one.
+            // If the file was replaced, nothing of the old one may be written to the new one.
             guard opened.identity == FileIdentity(path: path) else { throw lost(opened) }
             try asLedgerError(at: path) {
                 _ = try opened.pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }

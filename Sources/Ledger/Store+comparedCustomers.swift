@@ -1,8 +1,8 @@
 import GRDB
 
-/// Customers of one app and environment whose receipts were compared.
+/// Compared customers of one day, app and environment.
 package struct ComparedCustomers: Sendable, Hashable {
-    /// Since 1970-01-01, UTC.
+    /// Days since 1970-01-01, UTC.
     package var day: Int64
     package var bundleId: String
     package var environment: String
@@ -18,8 +18,8 @@ package struct ComparedCustomers: Sendable, Hashable {
 }
 
 extension Store {
-    /// One row for each customer, with the last day of a comparison: so that receipts of one customer count once, over
-    /// restarts and days.
+    /// Creates the table with one row for each customer and the day of the last comparison. So several receipts of a
+    /// customer count once, also across restarts and days.
     static func addComparedCustomers(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -29,7 +29,9 @@ extension Store {
                 """)
     }
 
-    /// - Parameter limit: customers of one app and environment that are kept; later ones are not counted.
+    /// Adds customers, and updates the day of existing ones.
+    ///
+    /// - Parameter limit: maximum number of customers of one app and environment. Further ones are not counted.
     static func add(_ customers: ComparedCustomers, limit: Int, to db: Database) throws {
         let known = try Int.fetchOne(
             db.cachedStatement(sql: "SELECT count(*) FROM comparedCustomer WHERE bundleId = ? AND environment = ?"),
@@ -49,7 +51,7 @@ extension Store {
         }
     }
 
-    /// How many different customers were compared since a day, by bundle id and environment.
+    /// Returns the number of different customers compared since a day, by bundle id and environment.
     package func comparedCustomers(
         since day: Int64
     ) async throws(StorageError) -> [(bundleId: String, environment: String, count: Int64)] {

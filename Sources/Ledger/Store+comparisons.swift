@@ -1,13 +1,13 @@
 import Foundation
 import GRDB
 
-/// Comparisons of one day, app, environment and outcome.
+/// Number of comparisons of one day, app, environment and outcome.
 package struct ComparisonCount: Sendable, Hashable {
-    /// Since 1970-01-01, UTC.
+    /// Days since 1970-01-01, UTC.
     package var day: Int64
     package var bundleId: String
     package var environment: String
-    /// `equal`, `different`, or why there was no comparison.
+    /// `equal`, `different`, or the reason why there was no comparison.
     package var outcome: String
     package var count: Int64
 
@@ -20,20 +20,21 @@ package struct ComparisonCount: Sendable, Hashable {
     }
 }
 
-/// Differences of one day that are counted together.
+/// Number of differences of one day with the same class, rule and path.
 package struct DifferenceCount: Sendable, Hashable {
     package var day: Int64
     package var bundleId: String
     package var environment: String
-    /// `expected` or `unexpected`
+    /// `expected` or `unexpected`.
     package var verdict: String
     package var rule: String
     package var path: String
     package var count: Int64
-    /// Milliseconds since 1970.
+    /// First occurrence, in milliseconds since 1970.
     package var first: Int64
+    /// Last occurrence, in milliseconds since 1970.
     package var last: Int64
-    /// A few that show it, as whoever wrote them likes it; never a receipt.
+    /// A few examples, in the encoding of the caller; never a receipt.
     package var examples: [[UInt8]]
 
     package init(
@@ -54,9 +55,11 @@ package struct DifferenceCount: Sendable, Hashable {
 }
 
 extension Store {
-    /// Examples of each that are kept.
+    /// Maximum number of examples of each difference.
     package static let differenceExamples = 3
 
+    /// Creates the tables of the shadow comparison: `comparison` counts comparisons, `difference` counts differences,
+    /// `differenceExample` has a few examples of each difference.
     static func addComparisons(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -75,9 +78,9 @@ extension Store {
                 """)
     }
 
-    /// Adds to what was counted before.
+    /// Adds numbers to the stored ones.
     ///
-    /// - Parameter limit: customers of one app and environment that are kept.
+    /// - Parameter limit: maximum number of customers of one app and environment.
     package func add(
         comparisons: [ComparisonCount], differences: [DifferenceCount], customers: [ComparedCustomers] = [],
         limit: Int = 10_000
@@ -120,7 +123,7 @@ extension Store {
         }
     }
 
-    /// What was counted since a day.
+    /// Returns the comparisons and differences since a day.
     package func comparisons(
         since day: Int64
     ) async throws(StorageError) -> (comparisons: [ComparisonCount], differences: [DifferenceCount]) {

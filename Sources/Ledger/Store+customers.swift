@@ -2,7 +2,7 @@ import GRDB
 package import StoreTypes
 
 extension Store {
-    /// Keeps the whole history of one customer; what was heard of later than it was signed stays.
+    /// Stores the complete history of one customer. Records that were signed later than the history's stay unchanged.
     package func save(_ customer: CustomerRow, of scope: AppScope) async throws(StorageError) {
         let transactions = await stored(customer.transactions.map(\.text))
         let renewals = await stored(customer.renewals.map(\.text))
@@ -12,7 +12,8 @@ extension Store {
             for (place, (row, text)) in zip(customer.transactions, transactions).enumerated() {
                 try Self.applyLookedUpTransaction(row, as: text, customer: id, place: Int64(place), app: app, in: db)
             }
-            // What the history does not hold any more is nobody's, unless it is news that came after it.
+            // A record that is no longer in the history is detached from the customer, unless it was signed after the
+            // history.
             try db.execute(
                 sql: """
                     UPDATE transactionRecord SET customer = NULL, place = 0 WHERE customer = ? AND signedDate < ?
@@ -32,8 +33,10 @@ extension Store {
         }
     }
 
-    /// The customer whom all these identifiers belong to; nil where their whole history is not held, or a receipt with
-    /// them is of more than one customer, or knows of a purchase that is not held.
+    /// Returns the customer that has all these identifiers.
+    ///
+    /// - Returns: `nil` if the customer's complete history is not stored, or if the identifiers belong to more than
+    ///   one customer or include an unknown purchase.
     package func customer(of keys: CustomerIdentifiers, in scope: AppScope) async throws(StorageError)
         -> StoredCustomer?
     {
@@ -48,7 +51,8 @@ extension Store {
         }
     }
 
-    /// Remembers purchases that were taken back, and those that are so no more, whose customers need a look-up then.
+    /// Stores revoked purchases, and deletes the revocations of purchases that are valid again. The customers of the
+    /// latter are marked for a new lookup.
     package func save(
         revoked: [RevocationRow], valid: [String], of scope: AppScope
     ) async throws(StorageError) {
@@ -57,7 +61,8 @@ extension Store {
             for row in revoked { try Self.save(row, app: app, in: db) }
             for id in valid {
                 try Self.deleteRevocation(of: id, app: app, in: db)
-                // The record may say otherwise: a look-up that was signed after it will tell.
+                // The record may still say that the purchase is revoked. A lookup that was signed after the record
+                // decides.
                 try db.cachedStatement(
                     sql: """
                         UPDATE customer SET needsLookupSince = max(coalesce(needsLookupSince, 0), record.signedDate + 1)
@@ -69,7 +74,9 @@ extension Store {
         }
     }
 
-    /// The latest that are known, at most so many of an app and environment. Waits for the disk.
+    /// Returns the latest revocations by scope. Blocks the calling thread while it reads.
+    ///
+    /// - Parameter limit: maximum number of revocations of one app and environment.
     package func revocations(limit: Int) throws(StorageError) -> [AppScope: [RevocationRow]] {
         try readWaiting { db in
             var found: [AppScope: [RevocationRow]] = [:]
@@ -96,8 +103,8 @@ extension Store {
 
     // MARK: - Parts
 
-    /// The one whose records these are, told apart from nobody else: where several were held as one each, they become
-    /// one. Its own row is brought up to date.
+    /// Returns the id of the customer that has these records, and updates its row. Inserts a customer if there is
+    /// none. If several customers have some of the records, they are merged into one.
     private static func customer(holding row: CustomerRow, app: Int64, in db: Database) throws -> Int64 {
         let held = try Int64.fetchAll(
             db,
@@ -117,7 +124,7 @@ extension Store {
                 sql: "UPDATE transactionRecord SET customer = ? WHERE customer = ?", arguments: [id, other])
             try db.execute(
                 sql: "UPDATE OR IGNORE companion SET customer = ? WHERE customer = ?", arguments: [id, other])
-            // What happened to one of them since is news of the one that they are now.
+            // An event that affected the merged customer requires a new lookup of the merged history.
             try db.execute(
                 sql: """
                     UPDATE customer SET needsLookupSince = max(coalesce(needsLookupSince, since), since)
@@ -149,7 +156,7 @@ extension Store {
         }
         let id: Int64 = old[0]
         guard row.signedDate.milliseconds >= old[1] as Int64 else {
-            // Something newer was heard while the question was under way; it is the customer's all the same.
+            // A newer record arrived during the lookup. It belongs to the customer all the same.
             try db.cachedStatement(sql: "UPDATE transactionRecord SET customer = ? WHERE id = ?").execute(
                 arguments: [customer, id])
             return
@@ -158,8 +165,8 @@ extension Store {
         try note(row, app: app, in: db)
     }
 
-    /// The first that one of the identifiers leads to. A few are tried: who is known by none of those is not held, or
-    /// not as the same customer.
+    /// Returns the first customer that one of the identifiers leads to. Only the first eight of each kind are tried:
+    /// a customer that none of them leads to is not stored, or is stored as several customers.
     private static func customer(of keys: CustomerIdentifiers, app: Int64, in db: Database) throws -> Int64? {
         for identifier in keys.originalTransactionIds.prefix(8) + keys.transactionIds.prefix(8) {
             if let id = try customer(of: identifier.rawValue, app: app, in: db) { return id }
@@ -167,6 +174,7 @@ extension Store {
         return nil
     }
 
+    /// Returns the customer with this id if it has all the identifiers, otherwise `nil`.
     private func customer(
         _ id: Int64, covering keys: CustomerIdentifiers, app: Int64, in db: Database
     ) throws -> StoredCustomer? {
@@ -212,7 +220,8 @@ extension Store {
             })
     }
 
-    /// Identifiers are digits alone, or were read as JSON texts: quoted so that any text stays one.
+    /// Returns a JSON array of strings. Identifiers have only digits or come from JSON strings; quotes and
+    /// backslashes are removed, so that any text stays one string.
     static func list(_ identifiers: [String]) -> String {
         "[" + identifiers.map { "\"" + $0.filter { $0 != "\"" && $0 != "\\" } + "\"" }.joined(separator: ",") + "]"
     }

@@ -2,17 +2,17 @@ package import Foundation
 import GRDB
 package import StoreTypes
 
-/// Who is to be erased.
+/// The customer to erase.
 package enum ErasureSubject: Sendable, Hashable {
-    /// Whoever has this transaction, or first transaction.
+    /// The customer with this transaction id or original transaction id.
     case transaction(TransactionIdentifier)
-    /// Whoever has a record with this token of an app's own accounts.
+    /// The customers with a record that has this account token (`appAccountToken`).
     case accountToken(UUID)
 }
 
-/// What was erased, or would be.
+/// The rows that were erased, or would be erased by a dry run.
 package struct Erasure: Sendable, Hashable {
-    /// Rows of one kind.
+    /// Number of rows of one kind.
     package struct Kind: Sendable, Hashable {
         package let name: String
         package let count: Int
@@ -23,13 +23,13 @@ package struct Erasure: Sendable, Hashable {
         }
     }
 
-    /// Where the customer was found; the token of an account may lead to several.
+    /// Where the customer was found. An account token can lead to several customers.
     package fileprivate(set) var scopes: [AppScope] = []
-    /// Those with a count above 0.
+    /// Only kinds with a count above 0.
     package fileprivate(set) var kinds: [Kind] = []
-    /// Deliveries among them that nobody has got yet.
+    /// Number of erased deliveries that were still waiting.
     package fileprivate(set) var waitingDeliveries = 0
-    /// Refunded purchases of which the id and the date stay.
+    /// Number of refunded purchases whose id and date are kept.
     package fileprivate(set) var keptRevocations = 0
 
     package var isEmpty: Bool { kinds.isEmpty && keptRevocations == 0 }
@@ -45,7 +45,8 @@ package struct Erasure: Sendable, Hashable {
 }
 
 extension Store {
-    /// Other processes with the same file see by it that what they have in memory may be of somebody who was erased.
+    /// Creates the table of erasures. Other processes with the same file read it to find out that data in their
+    /// memory may belong to an erased customer.
     static func addErasure(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -54,14 +55,14 @@ extension Store {
                 """)
     }
 
-    /// Erases a customer, all of it or nothing. What is deleted is overwritten; copies that SQLite made of it in passing
-    /// are gone after ``rewrite()``.
+    /// Erases a customer in one transaction. Deleted data is overwritten. Copies of it that SQLite has made elsewhere
+    /// in the file remain until ``compact()``.
     ///
     /// - Parameters:
-    ///   - bundleId: only there; nil for all apps.
-    ///   - environment: likewise.
-    ///   - keepsRevocations: which purchases were refunded, and when, is not forgotten.
-    ///   - isDryRun: only counts.
+    ///   - bundleId: erases in this app only; `nil` for all apps.
+    ///   - environment: erases in this environment only; `nil` for both.
+    ///   - keepsRevocations: keeps the ids and dates of refunded purchases.
+    ///   - isDryRun: only counts the rows.
     package func erase(
         _ subject: ErasureSubject, bundleId: BundleIdentifier? = nil, environment: AppStoreEnvironment? = nil,
         keepsRevocations: Bool = false, isDryRun: Bool = false, at now: Timestamp
@@ -91,13 +92,14 @@ extension Store {
         return try await isDryRun ? read(body) : write(body)
     }
 
-    /// Changes with every erasure; nil before the first.
+    /// Returns the id of the last erasure, which changes with every erasure; `nil` if there was none.
     package func lastErasure() async throws(StorageError) -> Int64? {
         try await read { try Int64.fetchOne($0, sql: "SELECT max(id) FROM erasure") }
     }
 
     // MARK: - Parts
 
+    /// Returns the apps that match the bundle id and the environment; all if both are `nil`.
     private static func apps(
         _ bundleId: BundleIdentifier?, _ environment: AppStoreEnvironment?, in db: Database
     ) throws -> [(app: Int64, scope: AppScope)] {
@@ -109,13 +111,13 @@ extension Store {
         }
     }
 
-    /// What the search begins with.
+    /// Returns the identifiers that the search begins with.
     private static func identifiers(of subject: ErasureSubject, app: Int64, in db: Database) throws -> Set<String> {
         guard case .accountToken(let token) = subject else {
             guard case .transaction(let id) = subject else { return [] }
             return [id.rawValue]
         }
-        // It stands in signed texts only, in newer or in older ones.
+        // Account tokens occur only inside JWS, in the current ones or in replaced ones.
         let wanted = token.uuidString.lowercased()
         var found: Set<String> = []
         let rows = try Row.fetchCursor(
@@ -140,6 +142,7 @@ extension Store {
         return found
     }
 
+    /// Erases or counts the rows of one customer, table by table, and adds their numbers to `erasure`.
     private static func erase(
         _ footprint: CustomerDataLocator, keepsRevocations: Bool, isDryRun: Bool, in db: Database,
         counting erasure: inout Erasure

@@ -1,17 +1,18 @@
 import GRDB
 package import StoreTypes
 
-/// A renewal date that was moved.
+/// An extension of a subscription's renewal date.
 package struct ExtensionRow: Sendable, Hashable {
     package let originalTransactionId: String
-    /// Ours, another one for each request.
+    /// Created by this program, different for each request.
     package let requestIdentifier: String
+    /// Number of days that the renewal date is extended by.
     package let days: Int
-    /// 0 to 3.
+    /// Apple's `extendReasonCode`, 0 to 3.
     package let reason: Int64
     /// By this machine's clock.
     package let extendedAt: Timestamp
-    /// The new end of the period; nil where Apple did not say.
+    /// The new end of the period; `nil` if Apple did not report it.
     package let effectiveDate: Timestamp?
 
     package init(
@@ -28,6 +29,7 @@ package struct ExtensionRow: Sendable, Hashable {
 }
 
 extension Store {
+    /// Creates the table of renewal date extensions.
     static func addExtensions(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -39,7 +41,7 @@ extension Store {
                 """)
     }
 
-    /// Remembers an extension; the same request again is the same extension.
+    /// Stores an extension. A request that is already stored is ignored.
     package func save(_ row: ExtensionRow, of scope: AppScope) async throws(StorageError) {
         try await write { db in
             let app = try Self.number(of: scope, in: db)
@@ -52,7 +54,7 @@ extension Store {
         }
     }
 
-    /// Those of one subscription, the oldest first.
+    /// Returns the extensions of one subscription, the oldest first.
     package func extensions(
         of originalTransactionId: TransactionIdentifier, in scope: AppScope
     ) async throws(StorageError) -> [ExtensionRow] {

@@ -2,8 +2,15 @@ import Foundation
 import GRDB
 package import StoreTypes
 
-/// The outbox: a row for each notification and addressee, made in the transaction that stores the notification.
+/// The outbox of forwarded notifications: one row for each notification and target, inserted in the transaction that
+/// stores the notification.
 extension Store {
+    /// Creates the tables of the outbox.
+    ///
+    /// - `addressee`: a forwarding target (``ForwardingTargetKey``).
+    /// - `delivery`: a notification to be sent to a target. `state` is a ``DeliveryState``; `queuedAt` changes when a
+    ///   delivery is queued again, `createdAt` does not.
+    /// - `unusualBody`: the received body of a notification that is not `{"signedPayload":"<text>"}`.
     static func addForwarding(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -24,7 +31,7 @@ extension Store {
                 """)
     }
 
-    /// In the transaction that stores the notification.
+    /// Inserts the deliveries of a notification. Runs in the transaction that stores the notification.
     static func address(
         _ notification: NotificationRow, number: Int64, to targetKeys: [ForwardingTargetKey], in db: Database
     ) throws {
@@ -42,7 +49,7 @@ extension Store {
         try db.cachedStatement(sql: "INSERT INTO unusualBody VALUES (?, ?)").execute(arguments: [number, Data(body)])
     }
 
-    /// Made where there is none yet.
+    /// Returns the row id of a target. Inserts a row if there is none.
     private static func number(of targetKey: ForwardingTargetKey, in db: Database) throws -> Int64 {
         let arguments: StatementArguments = [targetKey.bundleId.rawValue, targetKey.form, targetKey.url]
         let find = try db.cachedStatement(sql: "SELECT id FROM addressee WHERE bundleId = ? AND form = ? AND url = ?")
@@ -52,7 +59,7 @@ extension Store {
         return db.lastInsertedRowID
     }
 
-    /// Those whose time has come, the one that waits longest first.
+    /// Returns the deliveries that are due, the one that has waited longest first.
     package func dueDeliveries(
         to targetKey: ForwardingTargetKey, at now: Timestamp, limit: Int
     ) async throws(StorageError) -> [PendingDelivery] {
@@ -73,7 +80,8 @@ extension Store {
         }
     }
 
-    /// Nil where its time has not come any more: it was tried meanwhile, or its notification is gone.
+    /// Returns a delivery if it is still due; `nil` if another worker has tried it since, or its notification was
+    /// deleted.
     package func dueDelivery(_ id: Int64, at now: Timestamp) async throws(StorageError) -> StoredDelivery? {
         try await read { db in
             let find = try db.cachedStatement(
@@ -103,7 +111,7 @@ extension Store {
         }
     }
 
-    /// Writes down what became of it; nothing where it was queued anew meanwhile.
+    /// Records the outcome of an attempt. Does nothing if the delivery was queued again during the attempt.
     package func recordOutcome(_ delivery: StoredDelivery, _ outcome: DeliveryOutcome) async throws(StorageError) {
         let state: DeliveryState
         var (code, next): (String?, Int64?) = (nil, nil)
@@ -128,13 +136,13 @@ extension Store {
         }
     }
 
-    // MARK: - For people
+    // MARK: - For commands
 
-    /// In the order of arrival.
+    /// Returns deliveries in the order of arrival.
     ///
     /// - Parameters:
-    ///   - state: nil for all.
-    ///   - after: the last one of the page before.
+    ///   - state: only deliveries in this state; `nil` for all.
+    ///   - after: the last id of the previous page.
     package func deliveries(
         in state: DeliveryState? = nil, after id: Int64 = 0, limit: Int = 500
     ) async throws(StorageError) -> [DeliverySummary] {
@@ -142,25 +150,26 @@ extension Store {
             try Row.fetchAll(
                 db,
                 sql: Self.summaries + " WHERE delivery.id > ? "
-                    // Spelled out, so that the index of the dead is used.
+                    // A literal state, because SQLite otherwise does not use the partial index of abandoned
+                    // deliveries.
                     + (state.map { "AND state = \($0.rawValue) " } ?? "") + "ORDER BY delivery.id LIMIT ?",
                 arguments: [id, limit]
             ).compactMap(Self.summary)
         }
     }
 
-    /// Which deliveries are to be sent again.
+    /// The deliveries to send again.
     package enum Replay: Sendable, Hashable {
-        /// All that were given up.
+        /// All abandoned deliveries.
         case allDead
-        /// One notification's, whatever became of them.
+        /// The deliveries of one notification, in any state.
         case notification(uuid: String)
     }
 
-    /// Queues deliveries anew, with no attempt made; gives them as they are now.
+    /// Queues deliveries again, with no attempts counted, and returns them in their new state.
     ///
-    /// - Parameter url: those to this target only. A notification is also queued for such a target that it was never
-    ///   meant for, where that target is of the same app and has been sent to before.
+    /// - Parameter url: only deliveries to this target. A notification is also queued for this target if it was not
+    ///   addressed to it before, provided that the target belongs to the same app and has been used before.
     package func replay(
         _ replay: Replay, to url: String? = nil, at now: Timestamp
     ) async throws(StorageError) -> [DeliverySummary] {
@@ -208,6 +217,7 @@ extension Store {
         JOIN notification ON notification.id = delivery.notification JOIN app ON app.id = notification.app
         """
 
+    /// Returns the delivery in a row of ``summaries``.
     private static func summary(_ row: Row) -> DeliverySummary? {
         guard let bundleId = BundleIdentifier(rawValue: row[5]), let state = DeliveryState(rawValue: row[8]) else {
             return nil

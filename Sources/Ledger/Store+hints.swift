@@ -1,13 +1,16 @@
 import GRDB
 package import StoreTypes
 
-/// Version 1 notifications. Nothing in them is signed, so of the body only the transaction ids are stored.
+/// Version 1 notifications. They are unsigned, so they count only as hints, and only the transaction ids of the body
+/// are stored.
 extension Store {
-    /// Bodies that are reduced in the first transaction; each may have a mebibyte.
+    /// Number of bodies that are reduced in the first transaction. Each can have 1 MiB.
     private static let firstBodies = 4
-    /// Recognizes what older versions stored: the whole body. Also the condition of the index `wholeHint`.
+    /// SQL condition of rows of older versions, which stored the whole body. Also the condition of the index
+    /// `wholeHint`.
     private static let isWhole = "version = 1 AND instr(text, '{') > 0"
 
+    /// Creates the indices of version 1 notifications.
     static func addHints(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -16,7 +19,7 @@ extension Store {
                 """)
     }
 
-    /// Stores a notification that proves nothing, and marks the customers that are to be looked up again.
+    /// Stores an unsigned notification and marks the customers that need a new lookup.
     ///
     /// - Parameter hints: identifiers of those customers.
     package func save(
@@ -36,6 +39,7 @@ extension Store {
         }
     }
 
+    /// Deletes the oldest version 1 notifications of an app's UTC day beyond `count`.
     private static func deleteOldestHints(
         of app: Int64, onDayOf time: Timestamp, keeping count: Int, in db: Database
     ) throws {
@@ -50,16 +54,16 @@ extension Store {
         ).execute(arguments: [app, begin, begin + day, count])
     }
 
-    /// How many bodies ``reduceHints(pause:)`` would reduce.
+    /// Returns the number of bodies that ``reduceHints(pause:)`` would reduce.
     func wholeHintCount() async throws(StorageError) -> Int {
         try await read { try Int.fetchOne($0, sql: "SELECT count(*) FROM notification WHERE \(Self.isWhole)") ?? 0 }
     }
 
-    /// Reduces the bodies that older versions stored to the transaction ids in them, in small batches between which others
-    /// write.
+    /// Replaces the bodies that older versions stored by the transaction ids in them. Works in small batches, between
+    /// which other tasks can write.
     ///
     /// - Parameter pause: as for ``expire(_:isDryRun:at:pause:)``.
-    /// - Returns: how many were reduced.
+    /// - Returns: the number of reduced bodies.
     func reduceHints(pause: (Duration) async -> Bool) async throws(StorageError) -> Int {
         var batch = Batch(size: Self.firstBodies)
         while try await batch.run(in: self, { [limit = batch.size] db in try Self.reduceHints(limit, in: db) }) > 0 {
@@ -68,7 +72,7 @@ extension Store {
         return batch.count
     }
 
-    /// At most so many. A body that SQLite does not read as JSON keeps no ids but the one in its column.
+    /// Reduces at most `limit` bodies. If SQLite cannot parse a body as JSON, only the id in its column remains.
     private static func reduceHints(_ limit: Int, in db: Database) throws -> Int {
         try db.cachedStatement(
             sql: """
@@ -86,12 +90,12 @@ extension Store {
 }
 
 extension NotificationRow {
-    /// Transaction ids that are stored of a version 1 notification.
+    /// Maximum number of transaction ids that are stored of a version 1 notification.
     static let maximumIdentifiers = 16
 
-    /// Version 1: of the body only the type and the ids are stored.
+    /// Creates a version 1 notification from its type and ids, the only parts of the body that are stored.
     ///
-    /// - Parameter uuid: the digest of the body, by which a repeated one is recognized.
+    /// - Parameter uuid: a digest of the body, to recognize duplicates.
     package init(
         hint uuid: String, type: String, naming identifiers: [TransactionIdentifier], receivedAt: Timestamp
     ) {

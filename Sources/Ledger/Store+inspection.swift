@@ -3,29 +3,29 @@ import GRDB
 import GRDBSQLite
 
 extension Store {
-    /// What can be said of a store from outside.
+    /// Information about a store file, for diagnosis.
     package struct StoreInfo: Sendable, Hashable {
-        /// Of the file and of what is written beside it.
+        /// Size of the database file and its `-wal` file.
         package let bytes: Int64
-        /// The last step of its layout; nil for an empty file.
+        /// The last applied schema migration; `nil` for an empty file.
         package let layout: String?
-        /// Whether opening it changes nothing of the layout.
+        /// `true` if no schema migration is pending.
         package let isCurrent: Bool
         package let integrity: Integrity
     }
 
-    /// What SQLite says of the structure of a file.
+    /// Result of SQLite's check of the file structure.
     package enum Integrity: Sendable, Hashable {
         case intact
         case damaged(String)
-        /// The time for it was over before everything was read.
+        /// The time limit ended the check before everything was read.
         case unfinished
     }
 
-    /// Looks at a store without changing it, whoever else writes there.
+    /// Inspects a store without changing it. Other processes can write to it at the same time.
     ///
-    /// - Parameter limit: for reading all of it; what is damaged is often found early.
-    /// - Throws: ``StorageError``; `changed` for one of a newer version.
+    /// - Parameter limit: time limit of the integrity check. Damage is often found early.
+    /// - Throws: ``StorageError``; `changed` for a store of a newer version.
     package static func inspect(path: String, limit: Duration = .seconds(30)) throws(StorageError) -> StoreInfo {
         try asLedgerError(at: path) {
             var configuration = Configuration()
@@ -45,12 +45,12 @@ extension Store {
         }
     }
 
-    /// `PRAGMA synchronous` of the connection that writes: 2 if every commit waits for the disk.
+    /// Returns `PRAGMA synchronous` of the writing connection: 2 if every commit waits until the data is on disk.
     package func synchronousLevel() async throws(StorageError) -> Int {
         try await write { try $0.synchronousLevel() }
     }
 
-    /// The structure of all pages.
+    /// Checks the structure of all pages.
     private static func check(_ db: Database, limit: Duration) throws -> Integrity {
         let deadline = Deadline(limit: limit)
         return try withExtendedLifetime(deadline) {

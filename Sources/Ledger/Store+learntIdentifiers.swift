@@ -2,13 +2,13 @@ import Foundation
 import GRDB
 package import StoreTypes
 
-/// Whom receipts without a purchase belong to, as Apple once told.
+/// The customer identifiers of receipts that contain no purchase, as Apple returned them once.
 extension Store {
-    /// Receipts that are kept of one customer.
+    /// Maximum number of receipts that are stored of one customer.
     private static let receiptsPerCustomer = 8
 
-    /// Finds the receipts of one customer. Rows of earlier versions have digests of whole containers: no receipt has those
-    /// any more.
+    /// Creates the index for finding the receipts of one customer. Deletes the rows of earlier versions: they have
+    /// digests of whole containers, which no lookup uses any more.
     static func addLearntByOriginals(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -17,9 +17,10 @@ extension Store {
                 """)
     }
 
-    /// Keeps to whom a receipt belongs. Of one customer at most ``receiptsPerCustomer`` are kept; the oldest are deleted.
+    /// Stores the customer identifiers of a receipt. At most ``receiptsPerCustomer`` receipts of one customer are
+    /// stored; the oldest are deleted.
     ///
-    /// - Parameter receipt: a digest of it.
+    /// - Parameter receipt: a digest of the receipt.
     package func saveIdentifiers(_ keys: CustomerIdentifiers, of receipt: [UInt8], at now: Timestamp)
         async throws(StorageError)
     {
@@ -38,7 +39,7 @@ extension Store {
         }
     }
 
-    /// The latest, oldest first. Waits for the disk.
+    /// Returns the latest identifiers, oldest first. Blocks the calling thread while it reads.
     package func customerIdentifiersByReceipt(limit: Int) throws(StorageError) -> [(
         receipt: [UInt8], keys: CustomerIdentifiers
     )] {

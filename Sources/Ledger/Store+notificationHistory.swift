@@ -2,7 +2,7 @@ import GRDB
 package import StoreTypes
 
 extension Store {
-    /// A notification that came before another one.
+    /// An earlier notification about the same purchase.
     package struct PreviousNotification: Sendable, Hashable {
         package let type: String?
         package let signedDate: Timestamp?
@@ -10,11 +10,11 @@ extension Store {
         package let text: String
     }
 
-    /// Genuine notifications about the same purchase that were stored before, the one that was signed last first.
+    /// Returns earlier signed notifications about the same purchase, the most recently signed first.
     ///
     /// - Parameters:
-    ///   - number: of the notification, as ``StoredDelivery/notification``.
-    ///   - type: only those of this type; nil for all.
+    ///   - number: row id of the notification, as in ``StoredDelivery/notification``.
+    ///   - type: only notifications of this type; `nil` for all.
     package func previousNotifications(
         of number: Int64, type: String? = nil, limit: Int
     ) async throws(StorageError) -> [PreviousNotification] {

@@ -1,12 +1,12 @@
 import GRDB
 package import StoreTypes
 
-/// What a notification tells of one customer.
+/// The changes to a customer's records that a notification reports.
 package struct NotificationUpdate: Sendable {
     package var transaction: TransactionRow?
     package var renewal: RenewalRow?
     package var status: StatusRow?
-    /// Something happened that the records in the notification do not tell completely.
+    /// `true` if the notification does not describe the change completely, so that a lookup is needed.
     package var needsLookup = false
 
     package init(
@@ -20,21 +20,21 @@ package struct NotificationUpdate: Sendable {
     }
 }
 
-/// What became of a notification.
+/// Result of storing a notification.
 package enum NotificationOutcome: Sendable, Hashable {
-    /// On disk. `isNew`: its transaction is the newest word on that purchase.
+    /// The notification is on disk. `isNew`: its transaction is the most recently signed one of that purchase.
     case stored(isNew: Bool)
-    /// It was there already; nothing was changed.
+    /// The notification was already stored. Nothing was changed.
     case repeated
 }
 
 extension Store {
-    /// Keeps a notification, and what it tells where that is newer than what is known: all of it or nothing.
+    /// Stores a notification, and its records if they are newer than the stored ones, in one transaction.
     ///
-    /// A record is replaced as a whole by one that was signed later; what was replaced, and what came too late, is kept
-    /// as history. The same date again changes nothing.
+    /// A record is replaced as a whole by one that was signed later. The replaced record, or one that arrives too
+    /// late, is stored as history. A record with the same date changes nothing.
     ///
-    /// - Parameter targetKeys: whom it is to be forwarded to, where it is new.
+    /// - Parameter targetKeys: the targets to forward the notification to if it is new.
     package func save(
         _ notification: NotificationRow, _ news: NotificationUpdate, of scope: AppScope,
         for targetKeys: [ForwardingTargetKey] = []
@@ -64,7 +64,7 @@ extension Store {
         }
     }
 
-    /// Those of the identifiers that some record of the app is about, and where.
+    /// Returns those identifiers that occur in a record of the app, each with the environment of the record.
     package func known(
         _ identifiers: [TransactionIdentifier], of bundleId: BundleIdentifier
     ) async throws(StorageError) -> [(identifier: TransactionIdentifier, environment: AppStoreEnvironment)] {
@@ -85,14 +85,14 @@ extension Store {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of stored notifications.
     package func notificationCount() async throws(StorageError) -> Int {
         try await read { try Int.fetchOne($0, sql: "SELECT count(*) FROM notification") ?? 0 }
     }
 
     // MARK: - Parts
 
-    /// Its number; nil where it was there already.
+    /// Inserts a notification. Returns its row id, or `nil` if it was already stored.
     static func insert(
         _ notification: NotificationRow, as texts: EncodedNotification, about original: String?, app: Int64,
         in db: Database
@@ -110,7 +110,8 @@ extension Store {
         return db.changesCount > 0 ? db.lastInsertedRowID : nil
     }
 
-    /// Whether it is the newest word on its purchase.
+    /// Stores the transaction of a notification or of a refund history. Returns whether it is now the most recently
+    /// signed one of its purchase.
     static func applyReportedTransaction(
         _ row: TransactionRow, as text: EncodedJWS, app: Int64, since clock: Timestamp, in db: Database
     ) throws -> Bool {
@@ -119,7 +120,7 @@ extension Store {
         guard let old = try Row.fetchOne(find, arguments: [row.transactionId, app]) else {
             let (customer, isNewSubscription) = try owner(of: row, app: app, in: db)
             try insert(row, as: text, customer: customer, app: app, in: db)
-            // Where it stands among the customer's other subscriptions, only a look-up tells.
+            // Only a lookup returns the position among the customer's other subscriptions.
             if let customer, isNewSubscription { try markStale(customer, since: clock, in: db) }
             try note(row, app: app, in: db)
             return true
@@ -138,7 +139,8 @@ extension Store {
         return true
     }
 
-    /// Whose a purchase is that was not known: whose the subscription is, else whose the download of the app is.
+    /// Returns the customer of a new purchase: the one that has the subscription, otherwise the one that has the app
+    /// transaction id.
     private static func owner(
         of row: TransactionRow, app: Int64, in db: Database
     ) throws -> (customer: Int64?, isNewSubscription: Bool) {
@@ -159,13 +161,13 @@ extension Store {
 }
 
 extension NotificationUpdate {
-    /// Which purchase it is about.
+    /// Original transaction id of the purchase that the notification is about.
     package var originalTransactionId: String? {
         transaction?.originalTransactionId ?? renewal?.originalTransactionId ?? status?.originalTransactionId
     }
 }
 
 extension NotificationRow {
-    /// By the App Store's clock where it says so.
+    /// When the notification was signed, by the App Store's clock. Without that date, when it was received.
     fileprivate var clock: Timestamp { signedDate ?? receivedAt }
 }

@@ -2,17 +2,19 @@ import Dispatch
 import GRDB
 import Synchronization
 
-/// A store that cannot be opened at the start: the disk is full, the folder is not there, somebody holds the file.
+/// Opening a store with retries. For example, the disk may be full, the folder missing, or the file locked at the
+/// start.
 extension Store {
-    /// Between two attempts; the last one again and again.
+    /// Delays between two attempts. The last one is repeated.
     private static let pauses: [Duration] = [.seconds(1), .seconds(2), .seconds(5), .seconds(10), .seconds(30)]
 
-    /// Opens the store now, or where that fails as soon as it can be opened. Until then nothing is read and nothing is
-    /// written: every call fails with `notOpen`.
+    /// Opens the store now or, if that fails, retries in the background. Until it is open every call throws
+    /// `notOpen`.
     ///
     /// - Parameters:
-    ///   - pauses: between two attempts; not empty.
-    ///   - told: of a failure, of another one, and with nil when it is open after one.
+    ///   - pauses: delays between two attempts; not empty.
+    ///   - told: called with the first error, with each different error, and with `nil` once the store is open after
+    ///     an error.
     package convenience init(
         opening path: String, pauses: [Duration]? = nil, _ told: @escaping @Sendable (StorageError?) -> Void
     ) {
@@ -26,13 +28,13 @@ extension Store {
         }
     }
 
-    /// Whether it can be read and written.
+    /// `true` if the store can be read and written.
     package var isOpen: Bool { state.withLock { $0.opened != nil && !$0.isClosed } }
 
-    /// Its file was taken away, or replaced, while it was open: it opens no more before the next start.
+    /// `true` if the file was removed or replaced while it was open. It is not opened again before a restart.
     package var isLost: Bool { state.withLock { $0.lost != nil } }
 
-    /// Runs the body when the store is open: now, or when it has been opened.
+    /// Runs the body when the store is open: now, or once it has been opened.
     package func whenOpen(_ body: @escaping @Sendable () -> Void) {
         let isOpen = state.withLock { state in
             if state.opened == nil { state.waiting.append(body) }
@@ -41,7 +43,7 @@ extension Store {
         if isOpen { body() }
     }
 
-    /// Blocks for as long as the disk and other processes take.
+    /// Opens the file. Blocks for as long as the disk and other processes take.
     func open() throws(StorageError) {
         let opened = try openFile()
         let waiting = state.withLock { state -> [@Sendable () -> Void]? in
@@ -57,12 +59,13 @@ extension Store {
         for body in waiting { body() }
     }
 
-    /// The end of it until the next start: what is in memory of the old file is not to get into another one, and what
-    /// SQLite left beside the one not into the other.
+    /// Ends the use of the file until a restart. Data in memory belongs to the old file and must not get into a new
+    /// one, and neither must the log that SQLite left.
     func lost(_ opened: OpenedDatabase) -> StorageError {
         let error = StorageError(
             .changed, at: path,
-            "the file was taken away, or replaced, while it was open. Stop, put it back as a whole, and start again")
+            "the file was removed or replaced while it was open. Stop receipt-bridge, restore the complete file, and restart"
+        )
         let whenLost = state.withLock { state -> (@Sendable (StorageError) -> Void)? in
             guard state.opened?.pool === opened.pool else { return nil }
             (state.opened, state.lost) = (nil, opened)
@@ -89,7 +92,7 @@ extension Store {
         }
     }
 
-    /// On a thread that may wait; nil where it is open.
+    /// Tries to open the store on a thread that may block. Returns the error, or `nil` if it is open.
     private func attempt() async -> StorageError? {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async {

@@ -1,16 +1,16 @@
 import GRDB
 package import StoreTypes
 
-/// Single questions about what is held.
+/// Queries of single rows.
 extension Store {
-    /// Whether a notification of that name came in.
+    /// Returns whether a notification with this UUID is stored.
     package func holdsNotification(_ uuid: String) async throws(StorageError) -> Bool {
         try await read { db in
             try Int.fetchOne(db, sql: "SELECT 1 FROM notification WHERE uuid = ?", arguments: [uuid]) != nil
         }
     }
 
-    /// The latest word on a transaction, a compact JWS; nil where none is held.
+    /// Returns the most recently signed version of a transaction as compact JWS, or `nil` if there is none.
     package func transaction(
         _ id: TransactionIdentifier, in scope: AppScope
     ) async throws(StorageError) -> String? {
@@ -25,9 +25,9 @@ extension Store {
         }
     }
 
-    /// Notifications of one type about a purchase, version 2, the latest first: the texts and when they came.
+    /// Returns version 2 notifications of one type about a purchase, the latest first, each with the time of receipt.
     ///
-    /// - Parameter originalTransactionId: the purchase's first transaction.
+    /// - Parameter originalTransactionId: of the purchase.
     package func notifications(
         _ type: String, about originalTransactionId: String, in scope: AppScope
     ) async throws(StorageError) -> [(text: String, receivedAt: Timestamp)] {

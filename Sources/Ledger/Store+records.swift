@@ -1,8 +1,9 @@
 import GRDB
 import StoreTypes
 
-/// Single records: the newest signature counts.
+/// Inserts and updates of single records. The most recently signed version is stored.
 extension Store {
+    /// Inserts a transaction. Without `place` it comes after all records of the customer.
     static func insert(
         _ row: TransactionRow, as text: EncodedJWS, customer: Int64?, place: Int64? = nil, app: Int64,
         in db: Database
@@ -19,6 +20,7 @@ extension Store {
         ])
     }
 
+    /// Replaces a transaction by a version that was signed later.
     static func update(
         _ row: TransactionRow, as text: EncodedJWS, id: Int64, customer: Int64?, place: Int64, in db: Database
     ) throws {
@@ -32,7 +34,7 @@ extension Store {
         ])
     }
 
-    /// Behind all that the customer has: a history is in the order of the last change.
+    /// Returns the position after all records of the customer, because a history is sorted by the last change.
     static func nextPlace(of customer: Int64?, in db: Database) throws -> Int64 {
         guard let customer else { return 0 }
         let last = try Int64.fetchOne(
@@ -41,7 +43,7 @@ extension Store {
         return (last ?? -1) + 1
     }
 
-    /// Whether the purchase is taken back now.
+    /// Stores or deletes the revocation of a purchase, depending on the record.
     static func note(_ row: TransactionRow, app: Int64, in db: Database) throws {
         if let revocation = row.revocation {
             try save(revocation, app: app, in: db)
@@ -50,6 +52,7 @@ extension Store {
         }
     }
 
+    /// Stores a revocation and replaces an earlier one of the same transaction.
     static func save(_ revocation: RevocationRow, app: Int64, in db: Database) throws {
         try db.cachedStatement(
             sql: "INSERT OR REPLACE INTO revocation (app, transactionId, webOrderLineItemId, date, reason, "
@@ -65,7 +68,7 @@ extension Store {
             arguments: [transactionId, app])
     }
 
-    /// The subscription stays where it is among the customer's, or comes behind the others.
+    /// Stores renewal info if it is newer. An existing subscription keeps its position; a new one comes last.
     static func save(_ renewal: RenewalRow, as text: EncodedJWS, app: Int64, in db: Database) throws {
         try db.cachedStatement(
             sql: """
@@ -80,7 +83,10 @@ extension Store {
         ])
     }
 
-    /// - Parameter place: among the customer's subscriptions; nil leaves it where it is, or puts it behind the others.
+    /// Stores the status of a subscription if it is newer.
+    ///
+    /// - Parameter place: position among the customer's subscriptions. If `nil`, an existing subscription keeps its
+    ///   position and a new one comes last.
     static func save(_ row: StatusRow, place: Int?, app: Int64, in db: Database) throws {
         try db.cachedStatement(
             sql: """
@@ -103,8 +109,10 @@ extension Store {
         ).execute(arguments: [place, row.originalTransactionId, app, place])
     }
 
+    /// Position of subscriptions that no lookup has returned yet: after all others.
     private static let lastPlace = 1_000_000
 
+    /// Marks the customers that have one of the identifiers as stale.
     static func markStale(
         customersOf identifiers: [String], app: Int64, since clock: Timestamp, in db: Database
     ) throws {
@@ -115,14 +123,14 @@ extension Store {
         }
     }
 
-    /// Until a look-up that was signed later.
+    /// Marks a customer as stale until a lookup that was signed later.
     static func markStale(_ customer: Int64, since clock: Timestamp, in db: Database) throws {
         try db.cachedStatement(
             sql: "UPDATE customer SET needsLookupSince = max(coalesce(needsLookupSince, 0), ?) WHERE id = ?"
         ).execute(arguments: [clock.milliseconds, customer])
     }
 
-    /// Whose a transaction, or a first transaction, is.
+    /// Returns the customer with this transaction id or original transaction id, or `nil` if there is none.
     static func customer(of identifier: String, app: Int64, in db: Database) throws -> Int64? {
         for column in ["originalTransactionId", "transactionId"] {
             let found = try Int64.fetchOne(

@@ -1,12 +1,12 @@
 import GRDB
 package import StoreTypes
 
-/// A customer whose refunds are to be asked for.
+/// A customer whose refund history is to be requested.
 package struct RefundTarget: Sendable, Hashable {
     package let scope: AppScope
-    /// Any transaction of the customer's.
+    /// Any transaction of the customer.
     package let identifier: TransactionIdentifier
-    /// Of the last refund history; nil where none was read yet.
+    /// Revision of the last refund history; `nil` if none has been read.
     package let revision: String?
 
     package init(scope: AppScope, identifier: TransactionIdentifier, revision: String?) {
@@ -16,10 +16,10 @@ package struct RefundTarget: Sendable, Hashable {
     }
 }
 
-/// A refund that was found.
+/// A refund found in a refund history.
 package struct RefundRow: Sendable, Hashable {
     package let transaction: TransactionRow
-    /// When it was refunded.
+    /// Date of the refund.
     package let date: Timestamp
 
     package init(transaction: TransactionRow, date: Timestamp) {
@@ -28,7 +28,7 @@ package struct RefundRow: Sendable, Hashable {
     }
 }
 
-/// A refund that nobody was told of yet.
+/// A refund that has not been reported yet.
 package struct UnreportedRefund: Sendable, Hashable {
     package let id: Int64
     package let scope: AppScope
@@ -38,6 +38,12 @@ package struct UnreportedRefund: Sendable, Hashable {
 }
 
 extension Store {
+    /// Creates the tables of the refund sweep.
+    ///
+    /// - `refundSweep`: the revision of a customer's refund history, and when it was last read.
+    /// - `refund`: refunds found so far. `isTold` is 1 once a refund was reported.
+    /// - `refundOutput`: the size in bytes of each output file after the last report, so that a sweep that was killed
+    ///   can continue the file.
     static func addRefunds(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -53,8 +59,8 @@ extension Store {
                 """)
     }
 
-    /// Every customer by one transaction, without those who were swept at that time or later. Who is known by
-    /// notifications alone counts by the download of the app, or by subscription.
+    /// Returns one target for each customer, without those swept at or after that time. Records that are known only
+    /// from notifications are grouped by app transaction id, otherwise by subscription.
     package func refundTargets(notSweptSince begin: Timestamp) async throws(StorageError) -> [RefundTarget] {
         try await read { db in
             let rows = try Row.fetchAll(
@@ -77,7 +83,7 @@ extension Store {
         }
     }
 
-    /// The one customer; nil when swept at that time or later.
+    /// Returns the target of one customer, or `nil` if it was swept at or after that time.
     package func refundTarget(
         _ identifier: TransactionIdentifier, in scope: AppScope, notSweptSince begin: Timestamp
     ) async throws(StorageError) -> RefundTarget? {
@@ -95,10 +101,11 @@ extension Store {
         }
     }
 
-    /// Keeps what the refund history of a customer told: from now on no answer is without it. A subscription with a
-    /// refund that was not known waits for its next look-up, since the refund does not tell where it stands.
+    /// Stores the refund history of a customer. From then on every response takes the refunds into account. A
+    /// subscription with a new refund is marked for a lookup, because the refund does not include the subscription's
+    /// status.
     ///
-    /// - Parameter revision: asks for later ones; nil where there is no such history.
+    /// - Parameter revision: revision to continue from in the next sweep; `nil` if there is no such history.
     package func save(
         _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp
     ) async throws(StorageError) {
@@ -125,7 +132,7 @@ extension Store {
         ).execute(arguments: [app, row.transactionId, refund.date.milliseconds, text])
     }
 
-    /// In the order in which they were found.
+    /// Returns refunds that have not been reported, in the order in which they were found.
     package func unreportedRefunds(limit: Int) async throws(StorageError) -> [UnreportedRefund] {
         try await read { db in
             let rows = try Row.fetchAll(
@@ -144,7 +151,7 @@ extension Store {
         }
     }
 
-    /// These were told; where they were written to a file, that is so long now.
+    /// Marks refunds as reported. If they were written to a file, records the new size of the file.
     package func markReported(_ refunds: [UnreportedRefund], in output: (path: String, size: Int64)?)
         async throws(StorageError)
     {
@@ -160,21 +167,23 @@ extension Store {
         }
     }
 
-    /// Before anything is written to a new file of refunds: whoever is killed then finds it to be theirs.
+    /// Records a new output file before anything is written to it. So a sweep that is killed recognizes the file as
+    /// its own when it resumes.
     package func beginRefundOutput(_ path: String) async throws(StorageError) {
         try await write { db in
             try db.execute(sql: "INSERT OR REPLACE INTO refundOutput VALUES (?, 0)", arguments: [path])
         }
     }
 
-    /// After a sweep that came to its end and wrote nothing: what is in a file of that name later is somebody else's.
+    /// Removes the record of an output file after a completed sweep that wrote nothing. A later file at that path
+    /// belongs to another program.
     package func endRefundOutput(_ path: String) async throws(StorageError) {
         try await write { db in
             try db.execute(sql: "DELETE FROM refundOutput WHERE path = ? AND size = 0", arguments: [path])
         }
     }
 
-    /// How long a file of refunds is; nil where none was begun.
+    /// Returns the recorded size of an output file in bytes, or `nil` if none is recorded.
     package func sizeOfRefundOutput(_ path: String) async throws(StorageError) -> Int64? {
         try await read { db in
             try Int64.fetchOne(db, sql: "SELECT size FROM refundOutput WHERE path = ?", arguments: [path])

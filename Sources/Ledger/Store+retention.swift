@@ -2,15 +2,16 @@ import GRDB
 package import StoreTypes
 
 extension Store {
-    /// Rows that are looked at in one go, by readers.
+    /// Number of rows that are scanned in one read.
     private static let window: Int64 = 1_000
 
-    /// Deletes what is too old, and reduces what older versions stored, in small batches between which others write.
+    /// Deletes expired rows, and reduces version 1 notifications of older versions. Works in small batches, between
+    /// which other tasks can write.
     ///
     /// - Parameters:
-    ///   - isDryRun: only counts.
-    ///   - pause: waits after a batch that held the writer for so long; false to stop.
-    /// - Returns: what was deleted or reduced, by kind; none with a count of 0.
+    ///   - isDryRun: only counts the rows.
+    ///   - pause: called after each batch with the time that it blocked other writes; returns `false` to stop.
+    /// - Returns: the numbers of deleted or reduced rows by kind, without kinds with a count of 0.
     package func expire(
         _ retention: Retention, isDryRun: Bool = false, at now: Timestamp, pause: (Duration) async -> Bool
     ) async throws(StorageError) -> [Erasure.Kind] {
@@ -32,12 +33,15 @@ extension Store {
         return counts.filter { $0.count > 0 }.map { Erasure.Kind(name: $0.name, count: $0.count) }
     }
 
+    /// Counts the expired rows of one rule.
     private func count(_ rule: RetentionRule, before: Timestamp) async throws(StorageError) -> Int {
         try await read { db in
             try Int.fetchOne(db, sql: "SELECT count(*) \(rule.source)", arguments: rule.arguments(before)) ?? 0
         }
     }
 
+    /// Deletes the expired rows of one rule, in batches. Tables with a rowid are scanned in read transactions first,
+    /// so that only the deletion itself blocks writers.
     private func expire(
         _ rule: RetentionRule, before: Timestamp, pause: (Duration) async -> Bool
     ) async throws(StorageError) -> Int {
@@ -66,16 +70,19 @@ extension Store {
         }
     }
 
-    /// How many rows are changed at a time: as many as hold the writer for about ``limit``.
+    /// Adapts the number of rows in a batch, so that each batch blocks other writes for about ``limit``: doubles it
+    /// up to 512 after a short batch, and halves it after a long one.
     struct Batch {
+        /// Maximum number of rows of the next batch.
         private(set) var size = 64
+        /// Number of rows changed so far.
         private(set) var count = 0
-        /// Of the last one.
+        /// Duration of the last batch.
         private(set) var time = Duration.zero
 
         private static let limit = Duration.milliseconds(20)
 
-        /// - Parameter size: of the first batch.
+        /// - Parameter size: maximum number of rows of the first batch.
         init(size: Int = 64) { self.size = size }
 
         mutating func run(
@@ -90,6 +97,7 @@ extension Store {
         }
     }
 
+    /// Reads the next rows of a table, and evaluates the conditions of the rule for each.
     private func scan(
         _ rule: RetentionRule, after key: Int64, before: Timestamp
     ) async throws(StorageError) -> [(key: Int64, isPast: Bool, mayGo: Bool)] {
@@ -110,10 +118,11 @@ extension RetentionRule {
         ["before": before.milliseconds, "beforeDay": before.seconds / 86_400]
     }
 
-    /// The rows that go.
+    /// The FROM and WHERE clauses that select the rows to delete.
     var source: String { "FROM \(table) WHERE \(among ?? "1") AND \(isPast) AND \(mayGo)" }
 
-    /// Those of the rows that still may go: something may have been heard since they were looked at.
+    /// Deletes those of the rows that are still expired, because a row may have been updated since the scan. Returns
+    /// their number.
     func delete(_ keys: [Int64], before: Timestamp, in db: Database) throws -> Int {
         func list(_ keys: [Int64]) -> String { "[" + keys.map(String.init).joined(separator: ",") + "]" }
         let old = try Int64.fetchAll(
@@ -126,7 +135,7 @@ extension RetentionRule {
         return old.count
     }
 
-    /// At most so many.
+    /// Deletes at most `limit` expired rows of a table without a rowid. Returns their number.
     func delete(_ limit: Int, before: Timestamp, in db: Database) throws -> Int {
         guard let primaryKey else { return 0 }
         try db.execute(

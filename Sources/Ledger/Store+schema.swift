@@ -2,10 +2,22 @@ import GRDB
 import StoreTypes
 
 extension Store {
-    /// Notifications, and the customers' records that they and look-ups bring.
+    /// Creates the tables of notifications and customers, and of the records that notifications and lookups bring.
     ///
-    /// A record is one signed text and its clock. A `customer` groups the records of one history; records of nobody
-    /// have none, until a look-up tells whose they are.
+    /// A record is one JWS and its date of signing. A `customer` groups the records of one history. Records whose
+    /// customer is unknown have none until a lookup assigns one.
+    ///
+    /// - `app`: an app in one environment (``AppScope``).
+    /// - `notification`: received notifications (``NotificationRow``).
+    /// - `customer`: a customer, and when the history was last looked up. `needsLookupSince` is set while the
+    ///   customer is stale.
+    /// - `companion`: aliases, that is, identifiers of the customer's receipts that are not in the history.
+    /// - `transactionRecord`: the most recently signed version of each transaction. `place` is the position in the
+    ///   history.
+    /// - `supersededTransaction`: replaced versions of transactions.
+    /// - `subscription`: status and renewal info. Each has its own date, and the later one is stored.
+    /// - `revocation`: revoked purchases.
+    /// - `learntIdentifiers`: customer identifiers of receipts without a purchase.
     static func addCustomers(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -53,7 +65,7 @@ extension Store {
                 """)
     }
 
-    /// The number of an app in one environment; made where there is none yet.
+    /// Returns the row id of an app in one environment. Inserts a row if there is none.
     static func number(of scope: AppScope, in db: Database) throws -> Int64 {
         let arguments: StatementArguments = [scope.bundleId.rawValue, scope.environment.rawValue]
         let find = try db.cachedStatement(sql: "SELECT id FROM app WHERE bundleId = ? AND environment = ?")

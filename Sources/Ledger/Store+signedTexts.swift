@@ -2,24 +2,25 @@ import Foundation
 import GRDB
 import StoreTypes
 
-/// How signed texts are stored: their headers once, and the rest as bytes.
+/// Storage of JWS: each header once, payload and signature as bytes.
 ///
-/// A notification is 15 KB of text, in which a header of 4 KB stands three times, and base64 is around base64. What cannot
-/// be given back exactly is stored as it came.
+/// A notification has 15 KB of text, which contains a header of 4 KB three times and base64 inside base64. A JWS that
+/// cannot be restored exactly is stored as received.
 extension Store {
-    /// What rows of former versions hold stays as it is.
+    /// Creates the table of headers. Rows of earlier versions stay unchanged.
     static func addSignedTexts(_ db: Database) throws {
         try db.execute(sql: "CREATE TABLE signedHeader (id INTEGER PRIMARY KEY, text BLOB NOT NULL)")
     }
 
     // MARK: - Into the store
 
-    /// As it is stored by itself.
+    /// Encodes a single JWS for storage.
     func stored(_ text: String) async -> EncodedJWS {
         guard let compact = JWSParts(text), let header = await number(of: compact.header) else { return .raw(text) }
         return .packed(PackedJWS(compact, header: header))
     }
 
+    /// Encodes several JWS for storage.
     func stored(_ texts: [String]) async -> [EncodedJWS] {
         var stored: [EncodedJWS] = []
         stored.reserveCapacity(texts.count)
@@ -27,6 +28,7 @@ extension Store {
         return stored
     }
 
+    /// Encodes a notification together with its records.
     func stored(_ notification: NotificationRow, _ news: NotificationUpdate) async -> EncodedNotification {
         var (transaction, renewal): (EncodedNotification.Record?, EncodedNotification.Record?)
         if let text = news.transaction?.text { transaction = (text, await stored(text)) }
@@ -37,8 +39,8 @@ extension Store {
         return EncodedNotification(text, header: header, transaction: transaction, renewal: renewal)
     }
 
-    /// A header's number; nil where it gets none. It is on disk when this returns, in a transaction of its own, so that
-    /// no row says a number that was never committed.
+    /// Returns the row id of a header; `nil` if it cannot be stored. The row is committed in its own transaction
+    /// before this returns, so that no other row refers to a row id that was never committed.
     private func number(of header: [UInt8]) async -> UInt16? {
         if let known = headers.number(of: header) { return known }
         guard header.count <= JWSHeaderTable.maximumBytes, !headers.isFull else { return nil }
@@ -47,12 +49,13 @@ extension Store {
             if let number { headers.note(number, header) } else { headers.noteFull() }
             return number
         } catch {
-            // What is written next will tell.
+            // The next write reports the error.
             return nil
         }
     }
 
-    /// Nil where there are too many.
+    /// Returns the row id of a header, and inserts it if needed; `nil` if ``JWSHeaderTable/capacity`` headers are
+    /// stored already.
     private static func number(of header: [UInt8], in db: Database) throws -> UInt16? {
         let text = Data(header)
         if let known = try UInt16.fetchOne(db, sql: "SELECT id FROM signedHeader WHERE text = ?", arguments: [text]) {
@@ -66,26 +69,29 @@ extension Store {
 
     // MARK: - Out of the store
 
-    /// The text as it came. Only for readers: what a writer sees may be undone, and headers are remembered.
+    /// Returns the original text. Use it in read transactions only: a write may be rolled back, and the headers read
+    /// here are cached.
     func text(_ stored: EncodedJWS, in db: Database) throws -> String {
         switch stored {
         case .raw(let text): text
         case .packed(let packed):
             String(decoding: try packed.text { number in try header(number, in: db) }, as: UTF8.self)
-        case .damaged: throw damaged("a signed text")
+        case .damaged: throw damaged("a stored JWS")
         }
     }
 
     private func header(_ number: UInt16, in db: Database) throws -> [UInt8] {
         if let known = headers.text(of: number) { return known }
         let find = try db.cachedStatement(sql: "SELECT text FROM signedHeader WHERE id = ?")
-        guard let bytes = try Data.fetchOne(find, arguments: [number]) else { throw damaged("a signed text's header") }
+        guard let bytes = try Data.fetchOne(find, arguments: [number]) else {
+            throw damaged("the header of a stored JWS")
+        }
         let header = [UInt8](bytes)
         headers.note(number, header)
         return header
     }
 
     private func damaged(_ what: String) -> StorageError {
-        StorageError(.changed, at: path, "\(what) is not as it was left")
+        StorageError(.changed, at: path, "\(what) failed its integrity check")
     }
 }

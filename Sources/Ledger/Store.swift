@@ -3,24 +3,26 @@ import GRDB
 import Synchronization
 import Telemetry
 
-/// What the proxy remembers between requests and over restarts: one SQLite file, readable by its owner alone.
+/// The persistent store of the proxy: one SQLite file that only its owner can read.
 ///
-/// What ``write(_:)`` returns from is on disk. Writes of many tasks share one commit: each waits for the disk, and none
-/// waits for the others' turn. Readers never wait for writers.
+/// A write is on disk when ``write(_:)`` returns. The writes of concurrent tasks share one commit, so that none waits
+/// for the commits of the others. Readers never wait for writers.
 package final class Store: Sendable {
-    /// The file.
+    /// Path of the database file.
     package let path: String
     private let maximumPages: Int?
-    /// Version 1 notifications of one day (UTC), app and environment that are stored; beyond that the oldest are deleted.
+    /// Maximum number of version 1 notifications that are stored per UTC day, app and environment. Beyond that the
+    /// oldest are deleted.
     let hintsPerDay: Int
     let state = Mutex(State())
+    /// A cache of the JWS headers in the database.
     let headers = JWSHeaderTable()
-    /// Since it was opened.
+    /// Counters since the store was opened.
     package let counts = StoreMetrics()
-    /// Changes that wait for the disk.
+    /// Number of writes in the queue.
     package var writesWaiting: Int { state.withLock { $0.opened?.queue.waiting ?? 0 } }
 
-    /// The file, open.
+    /// The open database, its write queue and the identity of its file.
     struct OpenedDatabase: Sendable {
         let pool: DatabasePool
         let queue: WriteQueue
@@ -29,24 +31,26 @@ package final class Store: Sendable {
 
     struct State {
         var opened: OpenedDatabase?
-        /// Open, and of no use: the file was taken away.
+        /// The database that was open when its file was removed or replaced.
         var lost: OpenedDatabase?
         var isClosed = false
-        /// What waits for it to be open.
+        /// Called once the store is open.
         var waiting: [@Sendable () -> Void] = []
-        /// Told when the file was taken away.
+        /// Called if the file was removed or replaced.
         var whenLost: (@Sendable (StorageError) -> Void)?
     }
 
-    /// Seconds to wait for another process.
+    /// Seconds to wait for a lock of another process.
     private static let timeout: TimeInterval = 5
 
-    /// Opens the store, or makes a new one.
+    /// Opens the store, or creates a new one.
     ///
     /// - Parameters:
-    ///   - maximumPages: of 4,096 bytes each, after which it is full; nil where the disk is the limit.
-    ///   - hintsPerDay: of version 1 notifications, for each app and environment.
-    /// - Throws: ``StorageError``; `notADatabase` for a file that is something else, `changed` for one of a newer version.
+    ///   - maximumPages: maximum size in pages of 4,096 bytes, after which the store is full; `nil` if only the disk
+    ///     limits it.
+    ///   - hintsPerDay: maximum number of version 1 notifications per day, app and environment.
+    /// - Throws: ``StorageError``; `notADatabase` for a file that is not a database, `changed` for one of a newer
+    ///   version.
     package convenience init(
         path: String, maximumPages: Int? = nil, hintsPerDay: Int = 10_000
     ) throws(StorageError) {
@@ -54,31 +58,31 @@ package final class Store: Sendable {
         try open()
     }
 
-    /// A store that nothing can be read from or written to until it is opened.
+    /// Creates a store that is not open: every read and write throws `notOpen` until ``open()``.
     init(unopened path: String, maximumPages: Int? = nil, hintsPerDay: Int = 10_000) {
         self.path = path
         self.hintsPerDay = hintsPerDay
         self.maximumPages = maximumPages
     }
 
-    /// The file, made where there is none.
+    /// Opens the file. Creates it if it does not exist.
     func openFile() throws(StorageError) -> OpenedDatabase {
         let maximumPages = maximumPages
         StoreFiles.makePrivate(path)
-        // SQLite would make it readable by others.
+        // SQLite would create it readable by other users.
         if !FileManager.default.fileExists(atPath: path) {
             let file = Foundation.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
             guard file >= 0 || errno == EEXIST else {
-                throw StorageError(.notPermitted, at: path, "the file cannot be made")
+                throw StorageError(.notPermitted, at: path, "the file cannot be created")
             }
             if file >= 0 { Foundation.close(file) }
         }
         var configuration = Configuration()
         configuration.busyMode = .timeout(Self.timeout)
         configuration.prepareDatabase { db in
-            // A checkpoint waits for the disk twice more and writes everything again: worth one of 32 MiB. Signed texts
-            // are long; 16 MiB hold some thousand pages of the indices. What is deleted is overwritten with zeros, as
-            // Debian's SQLite does by itself.
+            // A checkpoint costs two more waits for the disk and writes all pages again, so it runs only every 32 MiB
+            // (8,192 pages). The cache of 16 MiB has room for some thousand index pages, since JWS are long.
+            // `secure_delete` overwrites deleted data with zeros, which is also the default of Debian's SQLite.
             try db.execute(
                 sql: """
                     PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 8192; PRAGMA cache_size = -16384;
@@ -101,22 +105,26 @@ package final class Store: Sendable {
             pool: pool, queue: WriteQueue(pool: pool, path: path), identity: FileIdentity(path: path))
     }
 
-    /// Of a file that can only be read nothing is noticed until then; one that somebody else writes to now can be written.
+    /// Checks that the file can be written. Opening a read-only file succeeds, so the error would otherwise appear
+    /// only at the first write. If another process is writing at the moment, the file is writable.
     private static func checkWriting(to pool: DatabasePool) throws {
         do {
             try pool.writeWithoutTransaction { db in try db.inTransaction(.immediate) { .commit } }
         } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {}
     }
 
-    /// - Throws: `notOpen` before it was opened, and after it was closed; `changed` where the file is not the one that has
-    ///   its name now: what is written to it would be gone with it.
+    /// - Throws: `notOpen` before the store was opened and after it was closed; `changed` if the file at the path is
+    ///   no longer the one that was opened, because writes to it would be lost.
     private func opened() throws(StorageError) -> OpenedDatabase {
-        guard let opened = state.withLock(\.opened) else { throw StorageError(.notOpen, at: path, "not open") }
+        guard let opened = state.withLock(\.opened) else {
+            throw StorageError(.notOpen, at: path, "the store is not open")
+        }
         guard opened.identity == FileIdentity(path: path) else { throw lost(opened) }
         return opened
     }
 
-    /// All tables, a step for each version that added some. Steps are never changed, only added to.
+    /// The schema migrations, one for each version that added tables. Existing steps never change; new ones are
+    /// appended.
     static var layout: DatabaseMigrator {
         var layout = DatabaseMigrator()
         layout.registerMigration("comparisons", migrate: addComparisons)
@@ -133,9 +141,10 @@ package final class Store: Sendable {
         return layout
     }
 
-    /// Changes what is kept; everything that `body` did is on disk when this returns, or nothing of it is.
+    /// Runs a change. When this returns, all of it is on disk; if it throws, nothing of it is.
     ///
-    /// - Parameter body: runs inside a transaction that it shares with others, and is undone alone where it throws.
+    /// - Parameter body: runs in a transaction that it may share with other writes. If it throws, only its own
+    ///   changes are rolled back.
     func write<Result: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Result
     ) async throws(StorageError) -> Result {
@@ -149,7 +158,7 @@ package final class Store: Sendable {
         }
     }
 
-    /// What is kept, as of one moment.
+    /// Reads a snapshot of the database.
     func read<Result: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Result
     ) async throws(StorageError) -> Result {
@@ -160,20 +169,20 @@ package final class Store: Sendable {
             return result
         } catch {
             let error = StorageError(error, at: path)
-            // A reader that ended meanwhile says nothing about the store.
+            // A canceled reader does not indicate a failure of the store.
             if !Task.isCancelled { counts.readFailed(error) }
             throw error
         }
     }
 
-    /// The same on the caller's own thread, which must be one that may wait.
+    /// Reads a snapshot on the calling thread, which may block.
     func readWaiting<Result>(_ body: (Database) throws -> Result) throws(StorageError) -> Result {
         let pool = try opened().pool
         return try asLedgerError(at: path) { try pool.read(body) }
     }
 
-    /// Writes the whole file anew, so that nothing is left in it of what was deleted, and empties the log beside it. Takes
-    /// as much room again for the time; other processes cannot write meanwhile.
+    /// Rewrites the whole file (`VACUUM`), so that no deleted data is left in it, and empties the write-ahead log.
+    /// Needs as much disk space again while it runs; other processes cannot write during that time.
     package func compact() async throws(StorageError) {
         let pool = try opened().pool
         do {
@@ -184,7 +193,7 @@ package final class Store: Sendable {
         }
     }
 
-    /// Others may read from it at the moment.
+    /// Truncates the write-ahead log. Retries five times if another process is reading from it.
     private static func emptyLog(of pool: DatabasePool) async throws {
         var attempts = 0
         while true {

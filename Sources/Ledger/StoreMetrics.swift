@@ -1,17 +1,17 @@
 import Synchronization
 package import Telemetry
 
-/// What the store did since it was opened.
+/// Counters of the store since it was opened.
 package final class StoreMetrics: Sendable {
-    /// Changes that are on disk.
+    /// Number of committed writes.
     package let writes = Counter()
-    /// What failed, reading and writing, by ``StorageError/Code``.
+    /// Number of failed reads and writes, by ``StorageError/Code``.
     package let errors = CounterTable("code", StorageError.Code.allCases.map(\.rawValue))
 
     private let lastWriteFailed = Atomic<Bool>(false)
     private let lastReadFailed = Atomic<Bool>(false)
 
-    /// Whether the last change, or the last reading, failed.
+    /// `true` if the last write or the last read failed.
     package var isFailing: Bool {
         lastWriteFailed.load(ordering: .relaxed) || lastReadFailed.load(ordering: .relaxed)
     }
@@ -33,6 +33,7 @@ package final class StoreMetrics: Sendable {
         count(error)
     }
 
+    /// Counts an error by its code.
     private func count(_ error: StorageError) {
         if let place = StorageError.Code.allCases.firstIndex(of: error.code) { errors.add(place) }
     }

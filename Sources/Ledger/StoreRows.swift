@@ -1,22 +1,22 @@
 package import StoreTypes
 
-/// A notification as it is kept: what it was about, and its text. Never changed again.
+/// A notification as stored. Rows are never updated.
 package struct NotificationRow: Sendable, Hashable {
-    /// The same for every delivery of one notification.
+    /// Apple's `notificationUUID`, the same for every retry. Version 1: a digest of the body.
     package let uuid: String
-    /// 1 or 2.
+    /// Version of App Store Server Notifications, 1 or 2.
     package let version: Int
-    /// As Apple spells it.
+    /// Apple's `notificationType`, for example `DID_RENEW`.
     package let type: String?
-    /// As Apple spells it.
+    /// Apple's `subtype`, for example `AUTO_RENEW_DISABLED`.
     package let subtype: String?
-    /// When the App Store signed it; nil for version 1, and where it does not say.
+    /// When the App Store signed it; `nil` for version 1, and if the notification has no date.
     package let signedDate: Timestamp?
     /// By this machine's clock.
     package let receivedAt: Timestamp
     /// Version 2: the compact JWS. Version 1: transaction ids, separated by spaces.
     package let text: String
-    /// Version 2, to be forwarded: the body as it came, where it is not `{"signedPayload":"<text>"}`.
+    /// Version 2, if it is to be forwarded: the received body, if it is not `{"signedPayload":"<text>"}`.
     package let rawBody: [UInt8]?
 
     package init(
@@ -34,17 +34,17 @@ package struct NotificationRow: Sendable, Hashable {
     }
 }
 
-/// One signed transaction, and what it is found by.
+/// A signed transaction and the columns to find it by.
 package struct TransactionRow: Sendable, Hashable {
     package let transactionId: String
     package let originalTransactionId: String
-    /// Of the customer's download of the app; nil in payloads of before 2025.
+    /// The `appTransactionId` of the customer's download of the app; `nil` in payloads from before 2025.
     package let appTransactionId: String?
-    /// Auto-renewables have a status.
+    /// `true` for auto-renewable subscriptions, the only purchases with a status.
     package let isSubscription: Bool
-    /// The record's clock: the newer signature counts.
+    /// When the record was signed. The version with the latest date is stored.
     package let signedDate: Timestamp
-    /// Nil where it was not taken back, or is a consumable.
+    /// The revocation; `nil` if the purchase is not revoked, and for consumables.
     package let revocation: RevocationRow?
     /// The compact JWS.
     package let text: String
@@ -63,14 +63,15 @@ package struct TransactionRow: Sendable, Hashable {
     }
 }
 
-/// A purchase that was taken back.
+/// A revoked purchase, for example a refunded one.
 package struct RevocationRow: Sendable, Hashable {
     package let transactionId: String
     package let webOrderLineItemId: String?
+    /// Date of the revocation.
     package let date: Timestamp
-    /// 0 other, 1 an issue in the app.
+    /// Apple's `revocationReason`: 0 other, 1 an issue in the app.
     package let reason: Int64?
-    /// When the record that says so was signed; nil for what verifyReceipt told.
+    /// When the record with the revocation was signed; `nil` if verifyReceipt reported it.
     package let signedDate: Timestamp?
 
     package init(
@@ -85,10 +86,10 @@ package struct RevocationRow: Sendable, Hashable {
     }
 }
 
-/// How a subscription goes on, as signed.
+/// The signed renewal info of a subscription.
 package struct RenewalRow: Sendable, Hashable {
     package let originalTransactionId: String
-    /// The record's clock.
+    /// When the record was signed. The version with the latest date is stored.
     package let signedDate: Timestamp
     /// The compact JWS.
     package let text: String
@@ -100,14 +101,14 @@ package struct RenewalRow: Sendable, Hashable {
     }
 }
 
-/// Where a subscription stands.
+/// The status of a subscription.
 package struct StatusRow: Sendable, Hashable {
     package let originalTransactionId: String
-    /// 1 active, 2 expired, 3 in billing retry, 4 in grace, 5 revoked.
+    /// 1 active, 2 expired, 3 in billing retry, 4 in grace period, 5 revoked.
     package let status: Int
-    /// Nil where it is not told; then what is known stays.
+    /// `nil` if it was not reported. Then the stored value stays.
     package let subscriptionGroupIdentifier: String?
-    /// As of when: what is newer counts.
+    /// The time at which the status was valid. The latest status is stored.
     package let clock: Timestamp
 
     package init(originalTransactionId: String, status: Int, subscriptionGroupIdentifier: String?, clock: Timestamp) {

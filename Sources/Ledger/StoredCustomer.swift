@@ -1,21 +1,21 @@
 package import StoreTypes
 
-/// A customer's whole history as one look-up told it, to be kept.
+/// A customer's complete history from one lookup, to be stored.
 package struct CustomerRow: Sendable {
-    /// When the look-up began, by this machine's clock.
+    /// When the lookup began, by this machine's clock.
     package let askedAt: Timestamp
-    /// When the answer was signed, by the App Store's.
+    /// When the response was signed, by the App Store's clock.
     package let signedDate: Timestamp
     package let appAppleId: Int64?
-    /// Of the history.
+    /// Revision of the history.
     package let revision: String?
     /// In the order of the history.
     package let transactions: [TransactionRow]
-    /// In the order of the statuses' answer.
+    /// In the order of the statuses response.
     package let statuses: [StatusRow]
     package let renewals: [RenewalRow]
-    /// Identifiers of receipts that stand beside this history without being in it: a restored purchase has had other
-    /// ids. Nobody is found by these.
+    /// Identifiers of receipts that belong to this customer but are not in the history. For example, a restored
+    /// purchase had other ids. They are not used to find the customer.
     package let aliases: [String]
 
     package init(
@@ -33,9 +33,9 @@ package struct CustomerRow: Sendable {
     }
 }
 
-/// What is kept of a customer whose whole history was looked up once, with everything that was heard since.
+/// A stored customer: the complete history from the last lookup, with all later records.
 package struct StoredCustomer: Sendable {
-    /// Where a subscription stands.
+    /// The stored status of a subscription.
     package struct Subscription: Sendable {
         package let originalTransactionId: String
         package let status: Int
@@ -44,17 +44,17 @@ package struct StoredCustomer: Sendable {
         package let renewal: String?
     }
 
-    /// When the whole history was looked up last, by this machine's clock.
+    /// When the complete history was last looked up, by this machine's clock.
     package let askedAt: Timestamp
-    /// Whether something happened since that the history must be looked up for again.
+    /// `true` if an event since then requires a new lookup of the history.
     package let needsLookup: Bool
     package let appAppleId: Int64?
     package let revision: String?
     /// Compact JWS, in the order of their last change.
     package let transactions: [String]
-    /// Ids of those that are taken back by what was heard last, which need not be the record: verifyReceipt may have
-    /// called the purchase good since.
+    /// Transaction ids that are revoked according to the latest information. It can be newer than the record:
+    /// verifyReceipt may have reported the purchase as valid since.
     package let takenBack: Set<String>
-    /// In the order of the statuses' answer.
+    /// In the order of the statuses response.
     package let subscriptions: [Subscription]
 }

@@ -1,8 +1,8 @@
 import GRDB
 
-/// How one table of a foreign database is read: which one, by which integer, and the names of its columns.
+/// The table and columns that are read from a foreign database.
 struct TableSchema: Sendable, Hashable {
-    /// What the caller asked for; nil where a default does.
+    /// The caller's selection; `nil` selects a default.
     struct TableSelection: Sendable, Hashable {
         var table: String?
         var receiptColumn: String
@@ -11,15 +11,15 @@ struct TableSchema: Sendable, Hashable {
     }
 
     let table: SQLName
-    /// What each row has one of, in ascending order: the rowid, or an integer primary key.
+    /// The column that identifies a row and gives the order: the rowid, or an integer primary key.
     let key: String
     let receipt: SQLName
     let id: SQLName?
     let accountToken: SQLName?
-    /// The statement that made the table.
+    /// The CREATE TABLE statement.
     let schema: String
 
-    /// Looks around in the database; every error names what there is instead.
+    /// Reads the schema of the database. Every error names the tables or columns that exist.
     init(_ wish: TableSelection, in db: Database, at place: String) throws {
         let (name, schema) = try Self.table(wish.table, in: db, at: place)
         self.schema = schema
@@ -36,7 +36,7 @@ struct TableSchema: Sendable, Hashable {
         accountToken = try wish.accountTokenColumn.map { try Self.column($0, of: columns, at: place) }
     }
 
-    /// The one that is wished for; else the only one there is; else `receipts`.
+    /// Returns the selected table, otherwise the only table, otherwise `receipts`.
     private static func table(
         _ wanted: String?, in db: Database, at place: String
     ) throws -> (name: String, schema: String) {
@@ -55,12 +55,13 @@ struct TableSchema: Sendable, Hashable {
             throw StorageError(.missingTable, at: place, "\(what); \(names)")
         }
         guard !found.isView else {
-            let reason = "\(found.name) is a view: its rows have no number to go on from; name a table"
+            let reason = "\(found.name) is a view: its rows have no integer key to resume from; select a table"
             throw StorageError(.unusableTable, at: place, reason)
         }
         return (found.name, found.schema)
     }
 
+    /// Returns the column with this name, in the spelling of the table.
     private static func column(_ wanted: String, of columns: [Column], at place: String) throws(StorageError) -> SQLName
     {
         guard let column = columns.first(where: { SQLName.areSame($0.name, wanted) }) else {
@@ -70,7 +71,8 @@ struct TableSchema: Sendable, Hashable {
         return SQLName(column.name)
     }
 
-    /// A name of the rowid that no column has taken; in a table without rowids its integer primary key.
+    /// Returns a name of the rowid that is not the name of a column. In a table without rowids, returns its integer
+    /// primary key.
     private static func key(
         of table: SQLName, columns: [Column], in db: Database, at place: String
     ) throws -> String {
@@ -78,15 +80,15 @@ struct TableSchema: Sendable, Hashable {
         if let free, (try? db.makeStatement(sql: "SELECT \(free) FROM \(table) LIMIT 0")) != nil { return free }
         let primary = columns.filter { $0.placeInPrimaryKey > 0 }
         if primary.count == 1, primary[0].type.uppercased().contains("INT") { return "\(SQLName(primary[0].name))" }
-        let reason = "the rows have neither a rowid nor an integer primary key to go on from"
+        let reason = "the rows have neither a rowid nor an integer primary key to resume from"
         throw StorageError(.unusableTable, at: place, reason)
     }
 
-    /// A column as SQLite describes it, generated ones included.
+    /// A column as SQLite describes it, including generated columns.
     private struct Column {
         let name: String
         let type: String
-        /// From 1; 0 for a column outside the primary key.
+        /// Position in the primary key, from 1; 0 for a column outside the primary key.
         let placeInPrimaryKey: Int
 
         static func all(of table: String, in db: Database) throws -> [Column] {

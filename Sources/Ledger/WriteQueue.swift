@@ -2,19 +2,20 @@ import Dispatch
 import GRDB
 import Synchronization
 
-/// Writes of many tasks in few transactions: whatever came while the disk was busy goes into the next one.
+/// A queue that groups the writes of many tasks into few transactions: writes that arrive during a commit go into the
+/// next one (group commit).
 final class WriteQueue: Sendable {
-    /// What one task wants written.
+    /// One write.
     private struct Job: Sendable {
-        /// Inside a transaction; keeps its result for later. Where that transaction is undone, it runs once more.
+        /// Runs inside a transaction and saves the result. Runs a second time if that transaction is rolled back.
         let run: @Sendable (Database) throws -> Void
-        /// Keeps why it did not work.
+        /// Saves the error of the write.
         let fail: @Sendable (StorageError) -> Void
-        /// Tells the task, once the transaction is on disk, or why it is not.
+        /// Resumes the task after the commit, or with the error of the commit.
         let finish: @Sendable (StorageError?) -> Void
     }
 
-    /// Some job of a transaction cannot be done.
+    /// A write in the transaction failed.
     private struct JobFailure: Error {}
 
     private struct State {
@@ -23,9 +24,9 @@ final class WriteQueue: Sendable {
         var isFinished = false
     }
 
-    /// More waiting than this is a disk that does not keep up; whoever comes then is told at once.
+    /// Maximum number of waiting writes. More means that the disk does not keep up, so further writes fail at once.
     static let capacity = 10_000
-    /// Jobs of one transaction.
+    /// Maximum number of writes in one transaction.
     private static let batch = 512
 
     private let pool: DatabasePool
@@ -38,9 +39,10 @@ final class WriteQueue: Sendable {
         self.path = path
     }
 
-    /// Jobs that no transaction took yet.
+    /// Number of writes that no transaction has taken yet.
     var waiting: Int { state.withLock { $0.jobs.count } }
 
+    /// Runs a write and waits for its commit. Throws the error of the write or of the commit.
     func run<Result: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Result
     ) async throws(StorageError) -> Result {
@@ -61,17 +63,19 @@ final class WriteQueue: Sendable {
         return try outcome.get()
     }
 
-    /// Waits for what is under way; refuses what comes later.
+    /// Waits for the writes in progress and refuses later ones.
     func finish() async {
         state.withLock { $0.isFinished = true }
         await withCheckedContinuation { continuation in thread.async { continuation.resume() } }
     }
 
+    /// Queues a write. Returns an error if the queue is full or closed.
     private func add(_ job: Job) -> StorageError? {
         state.withLock { state in
-            guard !state.isFinished else { return StorageError(.failed, at: path, "the store was closed") }
+            guard !state.isFinished else { return StorageError(.failed, at: path, "the store is closed") }
             guard state.jobs.count < Self.capacity else {
-                return StorageError(.locked, at: path, "\(Self.capacity) writes are waiting for the disk")
+                return StorageError(
+                    .locked, at: path, "write queue full: \(Self.capacity) writes are waiting for the disk")
             }
             state.jobs.append(job)
             if !state.isWriting {
@@ -82,7 +86,7 @@ final class WriteQueue: Sendable {
         }
     }
 
-    /// Until nobody wants anything.
+    /// Commits batches until no write is waiting.
     private func work() {
         while true {
             let jobs = state.withLock { state -> [Job] in
@@ -102,8 +106,8 @@ final class WriteQueue: Sendable {
         }
     }
 
-    /// All in one transaction. A savepoint for each job would copy every page that the job changes: only where one fails
-    /// are all done again, each so that it is undone alone.
+    /// Commits all writes in one transaction. A savepoint for each would copy every page that it changes. So only if
+    /// a write fails are all of them run again, each in its own savepoint.
     private func commit(_ jobs: [Job]) throws {
         do {
             try pool.write { db in
@@ -116,6 +120,7 @@ final class WriteQueue: Sendable {
         }
     }
 
+    /// Runs one write in a savepoint and rolls back only its changes if it fails.
     private func runAlone(_ job: Job, in db: Database) {
         do {
             try db.inSavepoint {

@@ -2,7 +2,8 @@ import NIOCore
 import NIOSSL
 
 extension ListenerCertificate {
-    /// The names that clients compare with the one they asked for; the common name is none of them.
+    /// Returns the DNS names and IP addresses that TLS clients compare with the requested host. The common name is
+    /// not included because clients ignore it.
     static func names(of certificate: NIOSSLCertificate) -> [String] {
         certificate._subjectAlternativeNames().compactMap { name in
             switch name.nameType {

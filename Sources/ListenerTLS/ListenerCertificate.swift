@@ -2,55 +2,61 @@ import Cryptography
 import NIOCore
 package import NIOSSL
 
-/// The certificate of a listener and its private key, checked against each other, and the TLS that is spoken with them:
-/// 1.2 at least with ephemeral keys only, HTTP/1.1 alone in ALPN, no certificate of the client.
+/// A listener's certificate chain and private key, checked against each other, and the TLS settings made from them.
+///
+/// TLS is version 1.2 or later with ephemeral key exchange only. ALPN offers only HTTP/1.1. No client certificate is
+/// requested.
 package struct ListenerCertificate: Sendable {
-    /// For the connections that begin from now on.
+    /// The TLS settings for new connections.
     package let context: NIOSSLContext
-    /// DER, the listener's own first.
+    /// The certificates in DER, the listener's own first.
     package let chain: [[UInt8]]
-    /// DNS names and addresses that it is for.
+    /// The DNS names and IP addresses the certificate is issued for.
     package let names: [String]
-    /// Seconds since 1970, both inclusive; of the listener's own certificate.
+    /// The validity of the listener's own certificate, in seconds since 1970, both ends inclusive.
     package let validity: ClosedRange<Int64>
-    /// Nothing but a certificate that somebody else issued: clients that do not know the issuer cannot trust it.
+    /// True if the file contains a single certificate that is not self-issued: the issuer's certificate is missing,
+    /// and clients that do not have it cannot trust the listener.
     package let lacksIssuer: Bool
 
-    /// How long the other side has for its part of the end of a connection.
-    private static let closingSeconds: Int64 = 2
+    /// Maximum time in seconds to wait for the peer's part of the TLS shutdown.
+    private static let shutdownTimeoutSeconds: Int64 = 2
 
+    /// Loads the certificates and the key, and throws if they cannot be read or do not belong together.
+    ///
     /// - Parameters:
-    ///   - certificates: PEM, the listener's own first.
-    ///   - privateKey: PEM, unencrypted.
+    ///   - certificates: Certificates in PEM form, the listener's own first.
+    ///   - privateKey: An unencrypted private key in PEM form.
     package init(certificates: [UInt8], privateKey: [UInt8]) throws(ListenerCertificateError) {
         let loaded = try Self.load(certificates)
-        let own: Certificate
+        let leaf: Certificate
         do throws(CryptographyError) {
-            own = try Certificate(der: loaded.own.span)
+            leaf = try Certificate(der: loaded.leaf.span)
         } catch {
-            throw .certificate("expected an RSA or P-256 key in it: \(error.reason)")
+            throw .certificate("expected a certificate with an RSA or P-256 key: \(error.reason)")
         }
         context = try Self.context(loaded.chain, try Self.key(privateKey))
         chain = loaded.encodings
         names = loaded.chain.first.map(Self.names) ?? []
-        validity = own.validity
-        lacksIssuer = loaded.chain.count == 1 && !own.isSelfIssued
+        validity = leaf.validity
+        lacksIssuer = loaded.chain.count == 1 && !leaf.isSelfIssued
     }
 
-    /// Between now and the end of the certificate, in whole days; negative when it is over.
+    /// Whole days from the given time, in seconds since 1970, to the end of the certificate. Negative if it has
+    /// expired.
     package func daysLeft(at seconds: Int64) -> Int64 {
-        let (days, rest) = (validity.upperBound - seconds).quotientAndRemainder(dividingBy: 86_400)
-        return rest < 0 ? days - 1 : days
+        let (days, remainder) = (validity.upperBound - seconds).quotientAndRemainder(dividingBy: 86_400)
+        return remainder < 0 ? days - 1 : days
     }
 
-    private typealias Loaded = (chain: [NIOSSLCertificate], encodings: [[UInt8]], own: [UInt8])
+    private typealias Loaded = (chain: [NIOSSLCertificate], encodings: [[UInt8]], leaf: [UInt8])
 
     private static func load(_ pem: [UInt8]) throws(ListenerCertificateError) -> Loaded {
-        // NIOSSL takes no empty buffers.
+        // NIOSSL does not accept empty buffers.
         guard !pem.isEmpty, let chain = try? NIOSSLCertificate.fromPEMBytes(pem),
-            let encodings = try? chain.map({ try $0.toDERBytes() }), let own = encodings.first
+            let encodings = try? chain.map({ try $0.toDERBytes() }), let leaf = encodings.first
         else { throw .certificate("expected certificates in PEM form, the listener's own first") }
-        return (chain, encodings, own)
+        return (chain, encodings, leaf)
     }
 
     private static func key(_ pem: [UInt8]) throws(ListenerCertificateError) -> NIOSSLPrivateKey {
@@ -60,7 +66,8 @@ package struct ListenerCertificate: Sendable {
         return key
     }
 
-    /// Of TLS 1.2, all with forward secrecy. iOS 6 to 8 know only the last two, which are CBC with SHA-1.
+    /// The cipher suites of TLS 1.2, all with forward secrecy. iOS 6 to 8 support only the last two, which are CBC
+    /// with SHA-1.
     private static let ciphers: [NIOTLSCipher] = [
         .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
         .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
@@ -76,18 +83,19 @@ package struct ListenerCertificate: Sendable {
         configuration.minimumTLSVersion = .tlsv12
         configuration.cipherSuiteValues = ciphers
         configuration.applicationProtocols = ["http/1.1"]
-        configuration.shutdownTimeout = .seconds(closingSeconds)
+        configuration.shutdownTimeout = .seconds(shutdownTimeoutSeconds)
         do {
             return try NIOSSLContext(configuration: configuration)
         } catch NIOSSLError.failedToLoadPrivateKey {
             throw .privateKey("expected the key of the first certificate")
         } catch {
-            throw .certificate("expected certificates that TLS can be spoken with")
+            throw .certificate("expected certificates that the TLS library accepts")
         }
     }
 }
 
-/// What is wrong with a certificate or its key, as what was expected; nothing of either is in it.
+/// The reason why a certificate or its key cannot be used, as a sentence that says what was expected. Contains
+/// nothing of the certificate or the key.
 package enum ListenerCertificateError: Error, Sendable, Hashable {
     case certificate(String)
     case privateKey(String)

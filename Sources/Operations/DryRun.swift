@@ -2,7 +2,7 @@ package import AppStore
 import Rendering
 import Transport
 
-/// What a command would send, without sending it:
+/// The output of `--dry-run`: the request that a command would send.
 ///
 ///     { "dryRun": true, "method": "PUT", "url": "https://…", "body": {…} | null }
 package enum DryRun {

@@ -2,8 +2,8 @@ import Foundation
 package import StoreTypes
 
 extension Timestamp {
-    /// An instant as people write it: `2026-11-21`, `2026-11-21T12:00:00Z` with or without a fraction or another offset, or
-    /// milliseconds since 1970. Nil for anything else.
+    /// Parses an instant: `2026-11-21`, `2026-11-21T12:00:00Z` with an optional fraction or another offset, or
+    /// milliseconds since 1970 (12 digits or more). Returns `nil` for anything else.
     package init?(instant text: String) {
         if text.utf8.count >= 12, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int64(text) {
             self.init(milliseconds: number)
@@ -15,7 +15,7 @@ extension Timestamp {
         self.init(milliseconds: Int64((date.timeIntervalSince1970 * 1_000).rounded()))
     }
 
-    /// `2026-11-21T12:00:00Z`
+    /// The instant in ISO 8601, for example `2026-11-21T12:00:00Z`.
     package var instantText: String {
         Date(timeIntervalSince1970: Double(seconds)).formatted(Date.ISO8601FormatStyle())
     }

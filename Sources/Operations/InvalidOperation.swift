@@ -1,8 +1,8 @@
-/// Why something was not done, found out here: nobody was asked.
+/// An error that is detected before anything is sent: the input breaks one of Apple's rules or of this program's.
 package struct InvalidOperation: Error, Sendable, Hashable, CustomStringConvertible {
-    /// A sentence for people.
+    /// A sentence for users.
     package let reason: String
-    /// What to do about it; nil where there is nothing to say.
+    /// Recommended action; `nil` if there is none.
     package let hint: String?
 
     package init(_ reason: String, hint: String? = nil) {

@@ -2,7 +2,7 @@ import AppStore
 import Rendering
 import StoreTypes
 
-/// Members that are always there: null where there is nothing.
+/// Writers for members that are always present; a missing value is `null`.
 extension JSONWriter {
     mutating func member(_ name: String, _ value: String?) {
         key(name)
@@ -19,15 +19,16 @@ extension JSONWriter {
         if let value { self.value(value) } else { null() }
     }
 
-    /// Milliseconds since 1970.
+    /// Writes milliseconds since 1970.
     mutating func member(_ name: String, _ date: Timestamp?) { member(name, date?.milliseconds) }
 
+    /// Writes a JSON text as the value; `null` if it is empty.
     mutating func member(_ name: String, json: [UInt8]) {
         key(name)
         if json.isEmpty { null() } else { values(json: json) }
     }
 
-    /// `[{"attemptDate": 1795262400001, "sendAttemptResult": "SUCCESS"}]`, the first attempt first.
+    /// Writes `[{"attemptDate": 1795262400001, "sendAttemptResult": "SUCCESS"}]`, sorted by date.
     mutating func member(_ name: String, _ attempts: [SendAttempt]) {
         key(name)
         beginArray()
@@ -40,7 +41,7 @@ extension JSONWriter {
         endArray()
     }
 
-    /// One JSON object.
+    /// Returns one JSON object.
     static func object(_ members: (inout JSONWriter) -> Void) -> [UInt8] {
         var writer = JSONWriter(reserving: 1_024)
         writer.beginObject()

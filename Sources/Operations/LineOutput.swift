@@ -1,6 +1,6 @@
 package import StoredRows
 
-/// Where lines of results go: to a file that grows, or to whoever reads them now.
+/// The destination of result lines: a file that is appended to, or a stream such as standard output.
 package struct LineOutput {
     private var file: OutputFile?
     private let write: ([UInt8]) -> Void
@@ -12,12 +12,12 @@ package struct LineOutput {
 
     package init(_ write: @escaping ([UInt8]) -> Void) { self.write = write }
 
-    /// - Parameter line: without its line break.
+    /// - Parameter line: The line without its line feed.
     package mutating func append(_ line: [UInt8]) throws(SinkError) {
         if file == nil { write(line + [0x0A]) } else { try file?.append(line + [0x0A]) }
     }
 
-    /// Everything is on disk when this returns. How long the file is; nil for no file.
+    /// Flushes everything to disk. Returns the length of the file in bytes; `nil` if the destination is a stream.
     package mutating func makeDurable() throws(SinkError) -> Int64? {
         try file?.makeDurable()
         return file?.size

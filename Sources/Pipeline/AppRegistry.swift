@@ -1,19 +1,20 @@
 package import StoreTypes
 
-/// The configured apps by bundle id, and what happens to the others.
+/// The configured apps by bundle id, and the treatment of all other apps (`unknownApps`).
 package struct AppRegistry: Sendable {
-    /// How a receipt of some app is treated.
+    /// The treatment of an app's receipts.
     package enum AppResolution: Sendable {
         case app(AppConfiguration)
-        /// `unknownApps: refuse`.
+        /// The app is not configured, and `unknownApps` is `refuse`.
         case refused
     }
 
     private let apps: [BundleIdentifier: AppConfiguration]
     private let unknownApps: ProxyConfiguration.UnknownApps
-    /// Whether some app has a rule that Apple's answers are judged by, besides replays.
-    let judgesAnswers: Bool
+    /// Whether any app has a rule, other than replay detection, that Apple's responses are checked against.
+    let checksUpstreamResponses: Bool
 
+    /// Creates a registry. An app without a shared secret gets the account-wide one.
     package init(settings: ProxyConfiguration) {
         var apps: [BundleIdentifier: AppConfiguration] = [:]
         for var app in settings.apps {
@@ -22,19 +23,21 @@ package struct AppRegistry: Sendable {
         }
         self.apps = apps
         unknownApps = settings.unknownApps
-        judgesAnswers =
+        checksUpstreamResponses =
             unknownApps == .refuse || apps.values.contains { $0.sandbox == .deny || $0.testers != nil }
     }
 
-    /// Unknown apps, where they pass, have no secret: they are forwarded as they come, and their own receipt may answer.
-    /// - Parameter bundleId: nil where the text names none.
-    package func treatment(of bundleId: BundleIdentifier?) -> AppResolution {
+    /// Returns the treatment of an app. With `unknownApps: pass` an unknown app has no shared secret: its requests are
+    /// forwarded unchanged, and its receipts may answer for themselves.
+    ///
+    /// - Parameter bundleId: `nil` if the receipt names no app.
+    package func resolution(of bundleId: BundleIdentifier?) -> AppResolution {
         if let app = bundleId.flatMap({ apps[$0] }) { return .app(app) }
         return unknownApps == .pass ? .app(AppConfiguration(bundleId: bundleId)) : .refused
     }
 
-    /// The app that an answer of Apple's is judged by if neither the answer nor an authentic receipt names one: it has the
-    /// strictest rules of all, for it may be any of them.
+    /// The rules for a response of Apple's if neither the response nor an authentic receipt names an app. Because it
+    /// may belong to any app, the strictest rules of all apps apply.
     var strictest: AppResolution {
         guard unknownApps == .pass else { return .refused }
         var app = AppConfiguration(bundleId: nil)
@@ -43,21 +46,22 @@ package struct AppRegistry: Sendable {
         return .app(app)
     }
 
-    /// What log lines about an app are counted by. Apps that are not configured share one name: requests make up theirs.
+    /// The app's name in log lines and in their rate limits. Apps that are not configured share one name, because
+    /// clients can make up any number of bundle ids.
     func logName(of bundleId: BundleIdentifier?) -> String {
         bundleId.flatMap { apps[$0]?.bundleId?.rawValue } ?? "other"
     }
 
-    /// The app of that name; nil where none is configured.
+    /// The configuration of an app; `nil` if it is not configured.
     package func configured(_ bundleId: BundleIdentifier) -> AppConfiguration? { apps[bundleId] }
 
-    /// Whether one of the configured apps is like that.
-    func contains(where isLike: (AppConfiguration) -> Bool) -> Bool { apps.values.contains(where: isLike) }
+    /// Returns whether any configured app satisfies the predicate.
+    func contains(where predicate: (AppConfiguration) -> Bool) -> Bool { apps.values.contains(where: predicate) }
 
-    /// Whether no app is configured at all.
+    /// Whether no app is configured.
     package var isEmpty: Bool { apps.isEmpty }
 
-    /// The one configured app; nil where there is none, or more than one.
+    /// The only configured app; `nil` if there is none, or more than one.
     package var only: (bundleId: BundleIdentifier, app: AppConfiguration)? {
         guard apps.count == 1, let (bundleId, app) = apps.first else { return nil }
         return (bundleId, app)

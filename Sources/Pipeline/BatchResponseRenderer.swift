@@ -6,25 +6,26 @@ import ReceiptDecoding
 import Rendering
 package import StoreTypes
 
-/// What the source `api` would answer to a stored receipt, from records that are at hand.
+/// Renders the response of the source `api` to a stored receipt, from records that were looked up before.
 package struct BatchResponseRenderer: Sendable {
     private let decoder: ReceiptDecoder
     private let renderer: VerifyReceiptRenderer
     private let apps: AppRegistry
 
+    /// Creates a renderer for the apps and field tables of the settings.
     package init(settings: ProxyConfiguration, trust: TrustStore) {
         decoder = ReceiptDecoder(trust: trust, profile: .tolerant)
         renderer = VerifyReceiptRenderer(tables: settings.tables)
         apps = AppRegistry(settings: settings)
     }
 
-    /// The answer's body; nil if the source has none: for what is no authentic receipt, for a customer whom the App Store
-    /// Server API does not know, and for an iOS 6 receipt of a subscription without a status.
+    /// Returns the body of the response. `nil` if the source has none: for a receipt that is not authentic, for a
+    /// customer unknown to the App Store Server API, and for an iOS 6 receipt of a subscription without a status.
     ///
     /// - Parameters:
-    ///   - records: nil if the Server API was not asked, or does not know the customer.
-    ///   - time: the answer's `request_date`.
-    ///   - excludesOldTransactions: as the request said.
+    ///   - records: `nil` if the Server API was not called, or does not know the customer.
+    ///   - time: the `request_date` of the response.
+    ///   - excludesOldTransactions: the request's `exclude-old-transactions`.
     package func answer(
         to stored: DecodedReceipt, records: CustomerRecords?, at time: Timestamp, excludesOldTransactions: Bool = false
     ) -> [UInt8]? {

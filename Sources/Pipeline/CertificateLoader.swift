@@ -1,9 +1,9 @@
 import Cryptography
 package import Foundation
 
-/// Certificates as they lie on disk.
+/// Reads certificates from files and folders.
 package enum CertificateLoader {
-    /// The DER of a file that holds DER or one PEM block.
+    /// Returns the DER encoding in a file that holds DER or one PEM block.
     package static func der(of data: Data) -> [UInt8] {
         guard let text = String(data: data, encoding: .utf8), text.contains("-----BEGIN CERTIFICATE-----") else {
             return [UInt8](data)
@@ -15,22 +15,23 @@ package enum CertificateLoader {
         return [UInt8](Data(base64Encoded: body.joined()) ?? Data())
     }
 
-    /// What holds certificates in a folder, by its ending: cer, crt, der, pem; a file itself. Nil where neither can be read.
+    /// Returns the certificate files of a folder, by extension: cer, crt, der, pem. For a file, the file itself. `nil`
+    /// if the URL can be read as neither.
     package static func files(at url: URL) -> [URL]? {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else { return nil }
         guard isFolder.boolValue else { return [url] }
-        // Of a link to a folder Foundation lists nothing.
+        // Foundation lists nothing for a symbolic link to a folder.
         let folder = url.resolvingSymlinksInPath()
         return try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
             .filter { ["cer", "crt", "der", "pem"].contains($0.pathExtension) }
             .sorted { $0.lastPathComponent < $1.lastPathComponent }
     }
 
-    /// The certificates of a folder, or the one of a file.
+    /// Returns the certificates of a folder, or the one in a file, DER encoded.
     ///
-    /// - Parameter name: what the place is called where it is named; nil for its path.
-    /// - Throws: ``ConfigurationError`` with every file that cannot be used, and for a folder that holds none.
+    /// - Parameter name: the name of the file or folder in error messages; `nil` for its path.
+    /// - Throws: ``ConfigurationError`` that lists every unusable file, or says that a folder holds no certificate.
     package static func read(_ url: URL, named name: String? = nil) throws(ConfigurationError) -> [[UInt8]] {
         let name = name ?? url.path
         guard let files = files(at: url) else { throw ConfigurationError(["cannot read \(name)"]) }
@@ -38,9 +39,9 @@ package enum CertificateLoader {
         var certificates: [[UInt8]] = []
         var findings: [String] = []
         for file in files {
-            let place = file == url ? name : "\(name.hasSuffix("/") ? name : name + "/")\(file.lastPathComponent)"
+            let path = file == url ? name : "\(name.hasSuffix("/") ? name : name + "/")\(file.lastPathComponent)"
             guard let data = try? Data(contentsOf: file) else {
-                findings.append("cannot read \(place)")
+                findings.append("cannot read \(path)")
                 continue
             }
             let encoding = der(of: data)
@@ -48,7 +49,7 @@ package enum CertificateLoader {
                 _ = try Certificate(der: encoding.span)
                 certificates.append(encoding)
             } catch {
-                findings.append("\(place) cannot be used: \(error.reason)")
+                findings.append("\(path) cannot be used: \(error.reason)")
             }
         }
         guard findings.isEmpty else { throw ConfigurationError(findings) }
@@ -57,7 +58,7 @@ package enum CertificateLoader {
 }
 
 extension ProxyConfiguration {
-    /// Tells the certificates that are named beside Apple's from others, in whatever order they are.
+    /// A digest of the certificates that are trusted in addition to Apple's, independent of their order.
     package var trustDigest: String {
         let all = [trustedRoots, intermediates].map {
             $0.map { SHA.hex($0, with: .sha256) }.sorted().joined(separator: " ")
@@ -65,10 +66,10 @@ extension ProxyConfiguration {
         return SHA.hex(Array(all.joined(separator: "\n").utf8), with: .sha256)
     }
 
-    /// Trusts the certificates of a folder, or the one of a file: those that vouch for themselves as roots, the others
-    /// only as links to a root.
+    /// Trusts the certificates of a folder, or the one in a file: self-issued ones as roots, all others only as
+    /// intermediates.
     ///
-    /// - Throws: as ``CertificateLoader/read(_:named:)`` does; then none of them is trusted.
+    /// - Throws: the error of ``CertificateLoader/read(_:named:)``; then none of them is trusted.
     package mutating func trust(certificatesIn url: URL, named name: String? = nil) throws(ConfigurationError) {
         for encoding in try CertificateLoader.read(url, named: name) {
             if (try? Certificate(der: encoding.span))?.isSelfIssued == true {

@@ -1,11 +1,12 @@
 import AppStore
+import JSONReading
 import Logging
 import Purchases
 import ReceiptDecoding
 import Rendering
-import StoreTypes
+package import StoreTypes
 
-/// The walk of new clients: a receipt, a signed transaction or an id in, the one view of its customer out.
+/// Answers the requests of new clients: a receipt, a signed transaction or an id in, the JSON view of its customer out.
 package struct CustomerViewService: Sendable {
     private let decoder: ReceiptDecoder
     private let verifier: SignedPayloadVerifier
@@ -16,12 +17,14 @@ package struct CustomerViewService: Sendable {
     private let deadline: Duration
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
-    private let failureLog = LogThrottle<[String]>()
+    private let logThrottle = LogThrottle<[String]>()
 
+    /// Creates the service.
+    ///
     /// - Parameters:
-    ///   - serverAPI: nil where nobody may be asked.
-    ///   - revocations: shared with whoever else learns of some.
-    ///   - deadline: for one request.
+    ///   - serverAPI: `nil` if there are no network connections.
+    ///   - revocations: shared with the other services, which add to it.
+    ///   - deadline: the time for one request.
     init(
         decoder: ReceiptDecoder, verifier: SignedPayloadVerifier, apps: AppRegistry, serverAPI: ServerAPISource?,
         revocations: RevocationCache, renderer: CustomerViewRenderer, deadline: Duration,
@@ -38,7 +41,7 @@ package struct CustomerViewService: Sendable {
         self.logger = logger
     }
 
-    /// The view, JSON, of the customer whose receipt or signed transaction a body holds.
+    /// Returns the view, as JSON, of the customer whose receipt or signed transaction the body holds.
     package func view(body: [UInt8]) async throws(CustomerViewError) -> [UInt8] {
         switch try CustomerViewRequest(body: body) {
         case .receiptData(let text): try await view(receiptText: text.reveal())
@@ -46,9 +49,9 @@ package struct CustomerViewService: Sendable {
         }
     }
 
-    /// The view of the customer of any transaction; which environment knows it is found out.
+    /// Returns the view of the customer who owns a transaction. Both environments are searched.
     ///
-    /// - Parameter bundleId: may be nil where one app is configured.
+    /// - Parameter bundleId: may be `nil` if exactly one app is configured.
     package func view(transactionId: String, bundleId: String?) async throws(CustomerViewError) -> [UInt8] {
         guard let id = TransactionIdentifier(rawValue: transactionId) else {
             throw CustomerViewError(.malformedTransactionId, "a transaction id is 1 to 20 digits, not all of them 0")
@@ -77,34 +80,35 @@ package struct CustomerViewService: Sendable {
         } catch {
             throw CustomerViewError(error)
         }
-        guard case .app(let settings) = apps.treatment(of: receipt.bundleId) else { throw Self.unknownApp }
+        guard case .app(let settings) = apps.resolution(of: receipt.bundleId) else { throw Self.unknownApp }
         try check(receipt.environment, for: settings)
         let keys = receipt.contents.orderedLookupKeys
-        // Nothing was ever bought, or nobody can be asked: the receipt knows all there is.
+        // The receipt alone is complete: it holds no purchase, or the Server API cannot be called for this app.
         guard !keys.isEmpty, serverAPI?.handles(receipt.bundleId) ?? false else { return view(receipt, settings) }
         let app = ConfiguredApp(bundleId: receipt.bundleId, settings: settings)
         do throws(CustomerViewError) {
             let records = try await records(for: keys, of: app, in: receipt.environment)
             return render(records, of: app, receipt: PurchaseHistory(receipt: receipt, records: records).receipt)
         } catch {
-            // Apple's trouble is not the customer's: the receipt is genuine, and tells what cannot be stale.
+            // A failure of the App Store must not hit the customer: the receipt is genuine, and it answers if it cannot
+            // be stale.
             let isUnknown = error.code == .transactionNotFound && settings.unknownTransaction == .receipt
-            guard isUnknown || error.code.isAppStoreTrouble,
-                settings.staleSubscription == .answer || !known(of: receipt).receipt.mayBeStale(at: now())
+            guard isUnknown || error.code.isAppStoreFailure,
+                settings.staleSubscription == .answer || !history(of: receipt).receipt.mayBeStale(at: now())
             else { throw error }
             return view(receipt, settings)
         }
     }
 
-    /// What the receipt alone tells, with the revocations that are known.
+    /// The view of the receipt alone, with the revocations recorded since.
     private func view(_ receipt: Receipt, _ settings: AppConfiguration) -> [UInt8] {
         renderer.render(
             CustomerView(
-                history: known(of: receipt), bundleId: receipt.bundleId, configuredAppAppleId: settings.appAppleId,
+                history: history(of: receipt), bundleId: receipt.bundleId, configuredAppAppleId: settings.appAppleId,
                 verifiedAt: now()))
     }
 
-    private func known(of receipt: Receipt) -> PurchaseHistory {
+    private func history(of receipt: Receipt) -> PurchaseHistory {
         PurchaseHistory(
             receipt: receipt, revocations: revocations.revocations(of: receipt.bundleId, in: receipt.environment))
     }
@@ -122,12 +126,12 @@ package struct CustomerViewService: Sendable {
             originalTransactionIds: [transaction.originalTransactionId ?? transaction.transactionId],
             transactionIds: [])
         guard let bundleId = transaction.bundleId, !keys.isEmpty else {
-            throw CustomerViewError(.notASignedTransaction, "payload: names no app, or no transaction")
+            throw CustomerViewError(.notASignedTransaction, "payload: the bundle id or the transaction id is missing")
         }
-        // Genuine ones of 2021 do not say; what a client brings has to.
+        // Genuine signed transactions of 2021 name no environment, but one that a client submits must.
         guard let environment = transaction.environment.flatMap(AppStoreEnvironment.init(rawValue:)),
             environment != .xcode
-        else { throw CustomerViewError(.notAuthentic, "environment: names no environment") }
+        else { throw CustomerViewError(.notAuthentic, "environment: missing or not accepted") }
         let app = try configured(bundleId)
         try check(environment, for: app.settings)
         return render(try await records(for: keys, of: app, in: environment), of: app)
@@ -135,6 +139,7 @@ package struct CustomerViewService: Sendable {
 
     // MARK: - Parts of all three
 
+    /// An app and its configuration.
     private struct ConfiguredApp {
         let bundleId: BundleIdentifier
         let settings: AppConfiguration
@@ -149,11 +154,14 @@ package struct CustomerViewService: Sendable {
         return ConfiguredApp(bundleId: bundleId, settings: app)
     }
 
+    /// Throws `sandboxDenied` if the app denies sandbox purchases.
     private func check(_ environment: AppStoreEnvironment, for app: AppConfiguration) throws(CustomerViewError) {
         guard environment == .sandbox, app.sandbox == .deny else { return }
-        throw CustomerViewError(.sandboxDenied, "the app takes no purchases of the sandbox")
+        throw CustomerViewError(.sandboxDenied, "the app denies sandbox purchases")
     }
 
+    /// Looks the customer up, and records the revocations. A failure on the App Store's side is logged at most once a
+    /// minute per app.
     private func records(
         for keys: CustomerIdentifiers, of app: ConfiguredApp, in environment: AppStoreEnvironment?
     ) async throws(CustomerViewError) -> CustomerRecords {
@@ -167,14 +175,15 @@ package struct CustomerViewService: Sendable {
             }
         } catch {
             let failure = CustomerViewError(error, now: now())
-            if failure.code.httpStatus >= 500, failureLog.allows([apps.logName(of: app.bundleId)], at: now()) {
+            if failure.code.httpStatus >= 500, logThrottle.allows([apps.logName(of: app.bundleId)], at: now()) {
                 logger.warning(
-                    "the Server API has no answer",
+                    "App Store Server API lookup failed",
                     metadata: ["bundleId": "\(app.bundleId)", "reason": "\(error)"])
             }
             throw failure
         }
-        throw CustomerViewError(.serverAPINotConfigured, "the app has no serverAPI with issuerId, keyId and privateKey")
+        throw CustomerViewError(
+            .serverAPINotConfigured, "the app's configuration has no serverAPI with issuerId, keyId and privateKey")
     }
 
     private func render(_ records: CustomerRecords, of app: ConfiguredApp, receipt: ReceiptContents? = nil) -> [UInt8] {
@@ -182,5 +191,41 @@ package struct CustomerViewService: Sendable {
             CustomerView(
                 bundleId: app.bundleId, records: records, receipt: receipt,
                 configuredAppAppleId: app.settings.appAppleId, verifiedAt: now()))
+    }
+}
+
+/// The body of `POST /v1/receipts`: exactly one of two keys. Other keys are ignored.
+///
+/// ```
+/// { "receiptData": base64 }    { "signedTransaction": "eyJ…" }
+/// ```
+package enum CustomerViewRequest: Sendable {
+    /// A receipt file of an app, in base64.
+    case receiptData(Redacted<[UInt8]>)
+    /// A signed transaction (JWS) of StoreKit 2.
+    case signedTransaction(Redacted<String>)
+
+    /// Parses a body.
+    ///
+    /// - Throws: `malformedRequest`.
+    package init(body: [UInt8]) throws(CustomerViewError) {
+        let receipt: String?
+        let transaction: String?
+        do {
+            let object = try JSONObject(body)
+            (receipt, transaction) = (try object.text("receiptData"), try object.text("signedTransaction"))
+        } catch let error as JSONFieldError {
+            throw CustomerViewError(.malformedRequest, "\(error)")
+        } catch {
+            throw CustomerViewError(.malformedRequest, "the body is not a JSON object")
+        }
+        switch (receipt, transaction) {
+        case (let receipt?, nil) where !receipt.isEmpty: self = .receiptData(Redacted(Array(receipt.utf8)))
+        case (nil, let transaction?) where !transaction.isEmpty: self = .signedTransaction(Redacted(transaction))
+        default:
+            throw CustomerViewError(
+                .malformedRequest, "exactly one of receiptData and signedTransaction is required, and must not be empty"
+            )
+        }
     }
 }

@@ -4,47 +4,51 @@ import Purchases
 package import ReceiptDecoding
 package import StoreTypes
 
-/// What a stored text turned out to be: a receipt in either style, a signed text of the App Store, or nothing.
+/// The result of decoding a stored text: a receipt of either style, a signed text of the App Store, or neither.
 package struct DecodedReceipt: Sendable {
     package let kind: ReceiptKind
-    /// Nil exactly when it is authentic.
+    /// `nil` exactly if it is authentic.
     package let failure: ReceiptDecodingError?
-    /// What had to be undone to read it.
+    /// The repairs that were needed to read it.
     package let repairs: [ReceiptRepair]
-    /// As it says; of what is not authentic too, as far as it can be read.
+    /// The environment it names. Also set if it is not authentic, as far as it can be read.
     package let environment: AppStoreEnvironment?
-    /// The same.
+    /// The bundle id it names. Also set if it is not authentic.
     package let bundleId: String?
-    /// The same: whom to look up.
+    /// The identifiers to look the customer up with. Also set if it is not authentic.
     package let lookupKeys: CustomerIdentifiers
-    /// Identifiers that stand only in the JSON around the receipt, where a whole verifyReceipt answer was stored.
+    /// Identifiers that appear only in the unsigned JSON around the receipt, if a whole verifyReceipt response was
+    /// stored.
     package let unverifiedIds: [TransactionIdentifier]
-    /// SHA-256 of the decoded bytes, in hexadecimal; nil where nothing was decoded.
+    /// The SHA-256 digest of the decoded bytes, in hexadecimal; `nil` if nothing was decoded.
     package let digest: String?
-    /// The decoded bytes; nil where nothing was decoded.
+    /// The decoded bytes; `nil` if nothing was decoded.
     package let bytes: Redacted<[UInt8]>?
-    /// When the receipt was made, the purchase of a transactionReceipt, or the text was signed.
+    /// The creation date of an App Receipt, the purchase date of a transactionReceipt, or the signing date of a signed
+    /// text.
     package let date: Timestamp?
 
     package var isVerified: Bool { failure == nil }
 }
 
-/// Reads stored texts, with every repair; the signature is the gate.
+/// Decodes stored texts, with every repair: whether a repaired text is accepted is decided by its signature.
 package struct ReceiptReader: Sendable {
     private let decoder: ReceiptDecoder
     private let verifier: SignedPayloadVerifier
     private let now: @Sendable () -> Timestamp
 
+    /// Creates a reader.
+    ///
     /// - Parameters:
-    ///   - trust: whom to believe.
-    ///   - now: when signed texts that do not say when they were signed are judged.
+    ///   - trust: the trusted certificates.
+    ///   - now: the clock. A signed text without a signing date is checked at this time.
     package init(trust: TrustStore, now: @escaping @Sendable () -> Timestamp = { .now }) {
         decoder = ReceiptDecoder(trust: trust, profile: .tolerant)
         verifier = SignedPayloadVerifier(trust: trust)
         self.now = now
     }
 
-    /// Never fails: what is no receipt is told so.
+    /// Decodes a text. Never fails: a text that is not a receipt has a `failure`.
     package func read(_ stored: [UInt8]) -> DecodedReceipt {
         let inspection = decoder.inspect(stored.span)
         let digest = inspection.bytes.map { SHA.hex($0.reveal(), with: .sha256) }
@@ -76,9 +80,9 @@ package struct ReceiptReader: Sendable {
 
     private static func unverifiedIds(in stored: [UInt8], beyond keys: CustomerIdentifiers) -> [TransactionIdentifier] {
         guard stored.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") else { return [] }
-        let found = CustomerIdentifiers(unverifiedAnswer: stored)
-        let known = Set(keys.originalTransactionIds + keys.transactionIds)
-        return Set(found.originalTransactionIds + found.transactionIds).subtracting(known).sorted {
+        let all = CustomerIdentifiers(unverifiedAnswer: stored)
+        let signed = Set(keys.originalTransactionIds + keys.transactionIds)
+        return Set(all.originalTransactionIds + all.transactionIds).subtracting(signed).sorted {
             $0.rawValue < $1.rawValue
         }
     }

@@ -1,15 +1,15 @@
 import Foundation
 import StoreTypes
 
-/// A request that a client sent as a form, or escaped like one, as the JSON that was meant. For the tolerant profile alone:
-/// Apple's endpoint answers both with 21002.
+/// Converts a request that a client sent as an HTML form, or percent-encoded like one, to the JSON that was meant. For
+/// the tolerant profile only: Apple's endpoint returns 21002 for both. For example:
 ///
 ///     %7B%22receipt-data%22%3A%22MII…%22%7D
 ///     receipt-data=MII…&password=…&exclude-old-transactions=true
 enum FormRequestParser {
     private static let keys: Set<String> = ["receipt-data", "password", "exclude-old-transactions"]
 
-    /// Nil for what is neither, and where one of the three cannot be undone.
+    /// Returns the JSON; `nil` if the body is neither, or if one of the three values is not valid percent encoding.
     static func json(of body: [UInt8]) -> [UInt8]? {
         if body.starts(with: Array("%7B".utf8)) || body.starts(with: Array("%7b".utf8)) { return unescaped(body[...]) }
         var object: [String: JSONScalar] = [:]
@@ -46,23 +46,23 @@ enum FormRequestParser {
         unescaped(bytes).flatMap { String(bytes: $0, encoding: .utf8) }
     }
 
-    /// A plus sign is a blank in a form; where that came of base64 without escaping, the receipt is mended later. Nil for a
-    /// percent sign without two digits.
+    /// Decodes percent encoding; `nil` for a percent sign without two hexadecimal digits. A plus sign becomes a blank,
+    /// as in a form. If it was a base64 digit that the client did not escape, the receipt is repaired later.
     private static func unescaped(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
-        var plain: [UInt8] = []
-        plain.reserveCapacity(bytes.count)
+        var decoded: [UInt8] = []
+        decoded.reserveCapacity(bytes.count)
         var rest = bytes
         while let byte = rest.popFirst() {
             guard byte == UInt8(ascii: "%") else {
-                plain.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+                decoded.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
                 continue
             }
             guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
                 return nil
             }
-            plain.append(high << 4 | low)
+            decoded.append(high << 4 | low)
         }
-        return plain
+        return decoded
     }
 
     private static func digit(_ byte: UInt8) -> UInt8? {

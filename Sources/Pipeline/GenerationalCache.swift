@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Keeps what was put in last, up to a limit: two generations, of which the older goes as a whole when the younger is
-/// full. What is asked for moves to the younger one.
+/// A bounded cache with two generations. When the younger one is full, it replaces the older one, whose entries are
+/// evicted together. A read moves an entry to the younger generation, so entries in use stay.
 final class GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct Entry {
         let value: Value
@@ -17,11 +17,15 @@ final class GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Sendab
     private let generations = Mutex(Generations())
     private let limit: Int
 
-    /// - Parameter limit: of the costs of all values together; a single one above a quarter of it is not kept.
+    /// Creates a cache.
+    ///
+    /// - Parameter limit: the bound for the costs of all values together. A value that costs more than a quarter of it
+    ///   is not cached.
     init(limit: Int) {
         self.limit = limit
     }
 
+    /// The cached value. A hit in the older generation moves the entry to the younger one.
     subscript(key: Key) -> Value? {
         generations.withLock { generations in
             if let entry = generations.younger[key] { return entry.value }
@@ -31,6 +35,9 @@ final class GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Sendab
         }
     }
 
+    /// Caches a value, and replaces an earlier one of the same key.
+    ///
+    /// - Parameter cost: in the unit of the limit, for example bytes.
     func insert(_ value: Value, for key: Key, cost: Int) {
         generations.withLock { generations in
             remove(key, from: &generations)

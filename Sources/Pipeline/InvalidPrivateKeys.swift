@@ -1,18 +1,18 @@
 import AppStore
 package import StoreTypes
 
-/// An app whose private key signs nothing, so that the App Store Server API is not asked for it.
+/// An app whose private key cannot sign, so that the App Store Server API is not called for it.
 package struct InvalidPrivateKey: Sendable {
     package let bundleId: BundleIdentifier
     package let keyId: String
-    /// The file of the key, or what else is wrong.
+    /// The file of the key, or the part of the configuration that is wrong.
     package let place: String
-    /// Nothing of the key is in it.
+    /// Contains nothing of the key.
     package let reason: String
 }
 
 extension ProxyConfiguration {
-    /// Reads the keys as they are now.
+    /// The apps with an unusable key. Reads the key files again each time.
     package var unusableKeys: [InvalidPrivateKey] {
         apps.compactMap { app in
             guard let bundleId = app.bundleId, let account = app.serverAPI else { return nil }
@@ -26,9 +26,11 @@ extension ProxyConfiguration {
         }
     }
 
-    /// Before the first call: a file that is no key is a mistake of the configuration, and no refusal of the App Store's.
+    /// Checks the keys before the first call, because a file that is no key is a configuration error, and not a refusal
+    /// by the App Store.
     ///
-    /// - Parameter bundleId: of the one app that is asked about; nil for all.
+    /// - Parameter bundleId: the only app to check; `nil` checks all.
+    /// - Throws: ``ConfigurationError`` with one line for each unusable key.
     package func checkKeys(of bundleId: String? = nil) throws(ConfigurationError) {
         let unusable = unusableKeys.filter { bundleId == nil || $0.bundleId.rawValue == bundleId }
         guard unusable.isEmpty else {

@@ -3,25 +3,25 @@ import JSONReading
 package import ReceiptDecoding
 package import StoreTypes
 
-/// What a signed text (JWS) of the App Store is found to be: a transaction, a renewal, an app transaction or a
-/// notification with what is signed inside it.
+/// The content of a signed text (JWS) of the App Store, and whether it is authentic. The text may be a transaction, a
+/// renewal, an app transaction, or a notification with the signed texts inside it.
 package struct JWSInspection: Sendable {
-    /// The payload as it was signed, JSON; also where it is not believed, as far as it can be read.
+    /// The signed payload, as JSON. Also set if the signature is not valid, as far as the payload can be read.
     package let claims: [UInt8]?
-    /// By the name of the claim that held it: payloads of texts inside a notification.
+    /// The payloads of the signed texts inside a notification, by claim name, for example `signedTransactionInfo`.
     package let nested: [(name: String, claims: [UInt8])]
-    /// Nil exactly when the text, and all that is signed inside it, is authentic.
+    /// `nil` exactly if the text, and every signed text inside it, is authentic.
     package let failure: ReceiptDecodingError?
-    /// As the payload says.
+    /// The environment that the payload names.
     package let environment: String?
-    /// As the payload says.
+    /// The bundle id that the payload names.
     package let bundleId: String?
-    /// Of a transaction or a renewal; of a notification those of what it holds.
+    /// The identifiers of a transaction or a renewal; for a notification, those of the texts inside it.
     package let lookupKeys: CustomerIdentifiers
-    /// When it was signed, as the payload says.
+    /// The signing date that the payload names.
     package let signedDate: Timestamp?
 
-    /// Reads as much as possible, authentic or not.
+    /// Reads as much as possible, even if the text is not authentic.
     package init(_ text: String, verifier: SignedPayloadVerifier, now: Timestamp) {
         let claims = Self.unverifiedClaims(of: text)
         let object = claims.flatMap { try? JSONObject($0) }
@@ -59,7 +59,7 @@ package struct JWSInspection: Sendable {
         bundleId = Self.text("bundleId", object) ?? Self.text("bundleId", data)
     }
 
-    /// JSON has line breaks between its tokens only.
+    /// Replaces line breaks, which JSON allows only between tokens.
     private static func onOneLine(_ json: [UInt8]) -> [UInt8] {
         json.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }
     }
@@ -76,7 +76,7 @@ package struct JWSInspection: Sendable {
 }
 
 extension ReceiptDecodingError {
-    /// The same codes for a signed text as for a receipt.
+    /// Maps the failure of a signed text to the code that a receipt has for it.
     init(_ error: SignedPayloadError) {
         let code: Code =
             switch error.code {

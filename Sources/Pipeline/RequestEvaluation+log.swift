@@ -3,12 +3,15 @@ import Logging
 import ReceiptDecoding
 import StoreTypes
 
-/// What one request writes into the log: each line at most once a minute for each configured app, and for all other apps
-/// together.
+/// The log lines of one request. Each topic is logged at most once a minute per configured app; all apps that are not
+/// configured share one limit.
 extension VerifyReceiptService.RequestEvaluation {
+    /// Logs a line, or downgrades it to the debug level if the same topic was logged within the last minute.
+    ///
     /// - Parameters:
-    ///   - level: of a line that gets through; the others are debug lines, and counted in the next one as `suppressed`.
-    ///   - topic: what is counted together, with the app and the environment.
+    ///   - level: the level of a line that passes the rate limit. The number of lines that did not is in the next one,
+    ///     as `suppressed`.
+    ///   - topic: lines with the same topic, app and environment share one limit, for example `api`.
     func log(
         _ level: Logger.Level, _ message: Logger.Message, by topic: String, _ environment: AppStoreEnvironment?,
         _ details: Logger.Metadata = [:]
@@ -16,34 +19,36 @@ extension VerifyReceiptService.RequestEvaluation {
         var metadata = details
         metadata["bundleId"] = "\(app.bundleId?.rawValue ?? "-")"
         if let environment { metadata["environment"] = "\(environment.rawValue)" }
-        guard level > .debug else { return pipeline.logger.debug(message, metadata: metadata) }
-        let name = [pipeline.apps.logName(of: app.bundleId), topic, environment?.rawValue ?? "-"]
-        let suppressed = pipeline.failureLog.admission(of: name, at: now)
+        guard level > .debug else { return service.logger.debug(message, metadata: metadata) }
+        let name = [service.apps.logName(of: app.bundleId), topic, environment?.rawValue ?? "-"]
+        let suppressed = service.logThrottle.admission(of: name, at: now)
         if let suppressed, suppressed > 0 { metadata["suppressed"] = "\(suppressed)" }
-        pipeline.logger.log(level: suppressed == nil ? .debug : level, message, metadata: metadata)
+        service.logger.log(level: suppressed == nil ? .debug : level, message, metadata: metadata)
     }
 
-    /// The client sent no password, or one that was good before: what Apple does not take is ours.
+    /// The client sent no password or an accepted one, so the secret that Apple rejected is the configured one.
     func logRejectedSecret(_ environment: AppStoreEnvironment) {
         log(
-            .error, "Apple does not take the app's sharedSecret: clients that send none get 21004", by: "secret",
+            .error, "Apple rejected the configured sharedSecret (21004); requests without a password will fail",
+            by: "secret",
             environment)
     }
 
-    /// It may be genuine, and this configuration cannot tell: an operator can add what is missing.
+    /// The receipt may be genuine, but this configuration cannot tell. An operator can fix that, for example by adding
+    /// the missing intermediate certificate to `trust.intermediates`.
     func logUndecodedReceipt() {
         guard case .rejected(let error, _) = verification, error.status == nil else { return }
         log(
-            .warning, "a receipt cannot be judged here", by: "unjudged \(error.code.rawValue)", nil,
+            .warning, "receipt could not be verified locally", by: "unjudged \(error.code.rawValue)", nil,
             ["reason": "\(error.code.rawValue)"])
     }
 
-    /// Verdicts of Apple's that an operator wants to know of.
-    func note(_ answer: UpstreamResponse, from environment: AppStoreEnvironment) {
+    /// Logs a response of Apple's that an operator should see: 21003 (not authentic) and 21010 (account not found).
+    func logForwardedStatus(_ answer: UpstreamResponse, from environment: AppStoreEnvironment) {
         guard answer.status == .notAuthentic || answer.status == .accountNotFound else { return }
         let isAuthenticHere = authenticReceipt != nil
         log(
-            .notice, "Apple's verdict passed on", by: "verdict \(answer.status) \(isAuthenticHere)", environment,
+            .notice, "forwarding Apple's response", by: "verdict \(answer.status) \(isAuthenticHere)", environment,
             ["status": "\(answer.status)", "authenticHere": "\(isAuthenticHere)"])
     }
 }

@@ -7,41 +7,48 @@ import Rendering
 import StoreTypes
 
 extension VerifyReceiptService {
-    /// One request on its way through the sources of its app.
+    /// Evaluates one request: tries the sources of its app in order until one has a response.
+    ///
+    /// For example, with `answer: [api, apple, receipt]` the App Store Server API is called first. If it has no
+    /// response, Apple's verifyReceipt is called with the time that is left, and if that has none either, the receipt
+    /// answers for itself.
     struct RequestEvaluation {
         let request: VerifyReceiptRequest
         let route: UpstreamRouter.Route
         let verification: ReceiptVerification
-        /// What the app's rules are judged on; no answer is made of it.
+        /// The receipt that the app's rules are checked against. It is never rendered into a response. `nil` if nothing
+        /// in the request is authentic.
         let receiptForRules: Receipt?
-        /// One of its purchases was another user's before.
+        /// Whether one of the receipt's purchases was presented with a different account before.
         let isReplay: Bool
         let app: AppConfiguration
         let requestOptions: RequestOptions
-        /// Of the request, where its answer may be given again.
-        let memoryKey: [UInt8]?
+        /// The key of this request in the response cache; `nil` if its response must not be cached.
+        let cacheKey: [UInt8]?
         let now: Timestamp
         let deadline: RequestDeadline
-        let pipeline: VerifyReceiptService
+        let service: VerifyReceiptService
 
-        /// A source's word: a verdict, or why the next one is asked.
+        /// The result of one source: a response, or the reason to try the next source.
         enum SourceResult {
             case answered(VerifyReceiptResult)
-            /// `fallback` goes back if nothing else answers.
+            /// The source has no response now. `fallback` is returned if no other source has one.
             case unavailable(fallback: VerifyReceiptResult)
-            /// Nothing is left behind: it was only looked whether the answer is at hand.
+            /// Not attempted: only an immediately available response would have been used.
             case notAttempted
-            /// The same, and the receipt alone is not to answer.
+            /// Like ``unavailable(fallback:)``, and the receipt alone must not answer: a source of Apple's denied it.
             case requiresUpstream(fallback: VerifyReceiptResult)
         }
 
+        /// Tries the sources in order and returns the response for the client.
         func answer() async -> VerifyReceiptResult {
             logUndecodedReceipt()
             if let refusal = await refusal() { return refusal }
             let password = SharedSecretCheck(
                 request.password, for: app, hasAutoRenewable: authenticReceipt?.contents.hasAutoRenewable ?? false)
             if case .missing = password {
-                // The other endpoint's receipt is sent there first, with a password or without.
+                // The endpoint is checked before the password: a receipt of the other endpoint is redirected (21007,
+                // 21008) with or without one.
                 if let redirected = authenticReceipt.flatMap(misroutedStatus) {
                     return reply(.failure(redirected), from: .receipt)
                 }
@@ -50,28 +57,29 @@ extension VerifyReceiptService {
             let sources = requestOptions.sources ?? app.answer
             var fallback: VerifyReceiptResult?
             var receiptMayAnswer = true
-            var appleIsSilent = false
+            var appleIsUnavailable = false
             for (index, source) in sources.enumerated() where source != .receipt || receiptMayAnswer {
                 if let reply = responseForDisconnectedClient(sources[...index]) { return reply }
-                if source == .receipt, appleIsSilent, !sources[index...].contains(where: \.asks),
+                if source == .receipt, appleIsUnavailable, !sources[index...].contains(where: \.needsUpstream),
                     let reply = await lastGood(password)
                 {
                     return reply
                 }
                 let result: SourceResult
                 switch source {
-                case .apple: result = await askApple(password, within: share(before: sources[(index + 1)...]))
-                case .api: result = await askServerAPI(password, within: share(before: sources[(index + 1)...]))
+                case .apple: result = await callApple(password, within: share(before: sources[(index + 1)...]))
+                case .api: result = await callServerAPI(password, within: share(before: sources[(index + 1)...]))
                 case .receipt: result = readReceipt(password, isFallback: index > 0)
                 case .stored:
                     result = await readStore(
-                        password, isFallback: sources[..<index].contains(where: \.asks),
-                        within: deadline.reading(before: sources[(index + 1)...].count(where: \.asks)))
+                        password, isFallback: sources[..<index].contains(where: \.needsUpstream),
+                        within: deadline.reading(before: sources[(index + 1)...].count(where: \.needsUpstream)))
                 }
-                if source == .apple { appleIsSilent = true }
+                if source == .apple { appleIsUnavailable = true }
                 switch result {
                 case .answered(let reply): return reply
-                // That a receipt may be stale is told in our words, whatever Apple's number for its trouble was.
+                // The source `receipt` is unavailable only if the receipt may be stale. That is reported as a retryable
+                // 21005 of ours, instead of a temporary status of Apple's such as 21009.
                 case .unavailable(let reply):
                     let isOurs = source == .receipt && authenticReceipt != nil
                     fallback = isOurs && fallback?.answer.status.isTemporary ?? true ? reply : fallback ?? reply
@@ -81,27 +89,33 @@ extension VerifyReceiptService {
                     receiptMayAnswer = false
                 }
             }
-            if appleIsSilent, !Task.isCancelled, let reply = await lastGood(password) { return reply }
+            if appleIsUnavailable, !Task.isCancelled, let reply = await lastGood(password) { return reply }
             return responseForDisconnectedClient(sources[...]) ?? fallback
                 ?? unavailable(from: sources.last ?? .receipt)
         }
 
-        /// Nobody waits for the answer of a client that went away; and who only seems gone is not to get another one than
-        /// all get who stay.
+        /// The result for a client that has disconnected; `nil` while the client is connected, or if none of the
+        /// sources makes a call.
+        ///
+        /// The client has disconnected, so stop trying sources. Return the same error a connected client would get, in
+        /// case the disconnect was a false positive.
         private func responseForDisconnectedClient(_ sources: ArraySlice<AnswerSource>) -> VerifyReceiptResult? {
-            guard Task.isCancelled, let asked = sources.first(where: \.asks) else { return nil }
-            return unavailable(from: asked)
+            guard Task.isCancelled, let source = sources.first(where: \.needsUpstream) else { return nil }
+            return unavailable(from: source)
         }
 
-        /// The time of a source that asks.
+        /// The time for one source that makes calls: an equal share of what is left, because each source after it needs
+        /// one too.
         func share(before others: ArraySlice<AnswerSource>) -> Duration {
-            deadline.share(before: others.count(where: \.asks))
+            deadline.share(before: others.count(where: \.needsUpstream))
         }
 
         // MARK: - Sources
 
-        private func askApple(_ password: SharedSecretCheck, within limit: Duration) async -> SourceResult {
-            guard let apple = pipeline.apple else { return .unavailable(fallback: unavailable(from: .apple)) }
+        /// Forwards the request to Apple. The configured secret is sent if the client sent no password, or one of
+        /// `acceptedSecrets`.
+        private func callApple(_ password: SharedSecretCheck, within limit: Duration) async -> SourceResult {
+            guard let apple = service.apple else { return .unavailable(fallback: unavailable(from: .apple)) }
             var replacement: SharedSecret?
             if case .fine(let secret) = password { replacement = secret }
             let outcome = await apple.answer(
@@ -109,51 +123,57 @@ extension VerifyReceiptService {
                 isVerifiedHere: authenticReceipt != nil, followsToSandbox: followsToSandbox, within: limit)
             switch outcome {
             case .pass(let answer, let environment):
-                note(answer, from: environment)
+                logForwardedStatus(answer, from: environment)
                 if replacement != nil, answer.status == .wrongSharedSecret { logRejectedSecret(environment) }
                 if let refusal = await refusal(of: answer.body, answer.status, from: environment) {
                     return .answered(refusal)
                 }
                 if let authenticReceipt { record(answer, for: authenticReceipt) }
-                if let (archive, question) = lastGoodQuestion(password) {
-                    archive.save(answer, to: question, from: environment, at: now)
+                if let (archive, key) = lastGoodKey(password) {
+                    archive.save(answer, to: key, from: environment, at: now)
                 }
-                return .answered(passed(answer, from: environment))
+                return .answered(forwarded(answer, from: environment))
             case .sandboxDenied:
                 return .answered(VerifyReceiptResult(.failure(.notAuthentic), source: .receipt, environment: .sandbox))
             case .unavailable(let last, let environment, let reason, let wasAsked, _):
-                // Of a host that is left alone its breaker tells, once.
+                // The circuit breaker logs once when it opens. A request that it refuses is therefore logged at the
+                // debug level only.
                 log(
-                    wasAsked ? .warning : .debug, "Apple has no answer", by: "apple", environment,
+                    wasAsked ? .warning : .debug, "Apple's verifyReceipt is unavailable; trying the next source",
+                    by: "apple", environment,
                     ["reason": "\(reason)"])
-                return .unavailable(fallback: last.map { passed($0, from: environment) } ?? unavailable(from: .apple))
+                return .unavailable(
+                    fallback: last.map { forwarded($0, from: environment) } ?? unavailable(from: .apple))
             }
         }
 
-        /// What the Server API told before Apple's other endpoint told something else is asked for anew.
+        /// Records what Apple's verifyReceipt says about the receipt's purchases. Cached records of the Server API are
+        /// invalidated if they contradict it, and are fetched again.
         private func record(_ answer: UpstreamResponse, for receipt: Receipt) {
-            let news = pipeline.observations.record(answer, for: receipt)
-            guard !news.isEmpty else { return }
-            pipeline.serverAPI?.invalidate(
-                news, in: AppScope(bundleId: receipt.bundleId, environment: receipt.environment))
+            let changedIds = service.observations.record(answer, for: receipt)
+            guard !changedIds.isEmpty else { return }
+            service.serverAPI?.invalidate(
+                changedIds, in: AppScope(bundleId: receipt.bundleId, environment: receipt.environment))
         }
 
-        /// What Apple said of the receipt the last time, where that still stands.
+        /// Returns Apple's last good response to this request from the response archive; `nil` if there is none or it
+        /// no longer holds.
         private func lastGood(_ password: SharedSecretCheck) async -> VerifyReceiptResult? {
-            guard let (archive, question) = lastGoodQuestion(password) else { return nil }
-            let found = await archive.answer(
-                to: question, on: route, mayBeStale: app.staleSubscription == .answer, at: now,
+            guard let (archive, key) = lastGoodKey(password) else { return nil }
+            let archived = await archive.answer(
+                to: key, on: route, mayBeStale: app.staleSubscription == .answer, at: now,
                 within: deadline.reading(before: 0))
-            guard let (answer, environment) = found else { return nil }
-            // It may be from the time before a rule.
+            guard let (answer, environment) = archived else { return nil }
+            // The archived response may be older than one of the app's rules.
             return await refusal(of: answer.body, answer.status, from: environment)
                 ?? VerifyReceiptResult(answer, source: .stored, environment: environment)
         }
 
-        /// Nil where the answer depends on more than can be told, or nothing is kept of the app's.
-        private func lastGoodQuestion(_ password: SharedSecretCheck) -> (ResponseArchive, ArchiveKey)? {
-            guard let archive = pipeline.lastGood, requestOptions.sources == nil, let receipt = authenticReceipt,
-                app.answer.contains(.apple), pipeline.apps.configured(receipt.bundleId) != nil,
+        /// The archive and the key of this request in it. `nil` if the response depends on more than the key holds, or
+        /// if no responses of this app are archived.
+        private func lastGoodKey(_ password: SharedSecretCheck) -> (ResponseArchive, ArchiveKey)? {
+            guard let archive = service.lastGood, requestOptions.sources == nil, let receipt = authenticReceipt,
+                app.answer.contains(.apple), service.apps.configured(receipt.bundleId) != nil,
                 let password = ArchiveKey.Password(request.password, judged: password, for: app)
             else { return nil }
             return (
@@ -163,6 +183,7 @@ extension VerifyReceiptService {
             )
         }
 
+        /// The result of the source `receipt`, named first or reached as a fallback.
         private func readReceipt(_ password: SharedSecretCheck, isFallback: Bool) -> SourceResult {
             let receipt: Receipt
             switch trusted(password, by: .receipt) {
@@ -172,8 +193,9 @@ extension VerifyReceiptService {
             return read(receipt, isFallback: isFallback)
         }
 
+        /// Renders a response from the receipt alone, unless it may be stale and is only a fallback.
         private func read(_ receipt: Receipt, isFallback: Bool) -> SourceResult {
-            let revocations = pipeline.observations.revocations
+            let revocations = service.observations.revocations
             let history = PurchaseHistory(
                 receipt: receipt, revocations: revocations.revocations(of: receipt.bundleId, in: receipt.environment))
             if isFallback, app.staleSubscription == .retry, history.receipt.mayBeStale(at: now) {
@@ -182,8 +204,11 @@ extension VerifyReceiptService {
             return .answered(answer(history, from: .receipt))
         }
 
-        /// What is kept, written as if the Server API had told it just now. Named before the sources that ask Apple it
-        /// answers what is as good as asking; named after them also what is older, where it cannot be stale.
+        /// Renders a response from the stored records of the customer, as if the Server API had just returned them.
+        ///
+        /// If `stored` comes before the sources that call Apple, only records that are as good as a call are used: no
+        /// older than the app's `storedMaxAge`. If it comes after them, older records are used as well, if they cannot
+        /// be stale.
         private func readStore(
             _ password: SharedSecretCheck, isFallback: Bool, within limit: Duration
         ) async -> SourceResult {
@@ -192,10 +217,10 @@ extension VerifyReceiptService {
             case .success(let authentic): receipt = authentic
             case .failure(let refusal): return refusal.result
             }
-            let keys = pipeline.observations.lookupKeys(of: receipt)
+            let keys = service.observations.lookupKeys(of: receipt)
             guard !keys.isEmpty else { return .answered(answer(PurchaseHistory(receipt: receipt), from: .receipt)) }
             let scope = AppScope(bundleId: receipt.bundleId, environment: receipt.environment)
-            guard let snapshot = await pipeline.stored?.snapshot(on: keys, in: scope, at: now, within: limit) else {
+            guard let snapshot = await service.stored?.snapshot(on: keys, in: scope, at: now, within: limit) else {
                 return .notAttempted
             }
             guard !receipt.contents.lacksStatus(in: snapshot.records) else { return .notAttempted }
@@ -210,28 +235,31 @@ extension VerifyReceiptService {
             return .answered(reply)
         }
 
-        /// Only what does not change with time alone: an iOS 6 answer may, and what Apple once named for a receipt.
+        /// Caches a response in which only `request_date` depends on the time. Two kinds are never cached: an iOS 6
+        /// response, because it has no such date and its status may change with time alone, and the response to a
+        /// receipt without identifiers, because those that Apple once returned for it may change.
         private func cache(
             _ reply: VerifyReceiptResult, to receipt: Receipt, made snapshot: StoredCustomerSnapshot, in scope: AppScope
         ) {
             let keys = receipt.contents.lookupKeys
-            guard let memoryKey, let serial = snapshot.serial, app.answer.first == .stored, !keys.isEmpty,
+            guard let cacheKey, let serial = snapshot.serial, app.answer.first == .stored, !keys.isEmpty,
                 let answer = ResponseTemplate(reply.answer, requestDate: now)
             else { return }
-            pipeline.memory?.insert(
+            service.responseCache?.insert(
                 .init(
                     app: app, scope: scope, keys: keys, serial: serial, answer: answer,
-                    consumables: reply.consumables), for: memoryKey)
+                    consumables: reply.consumables), for: cacheKey)
         }
 
-        private func askServerAPI(_ password: SharedSecretCheck, within limit: Duration) async -> SourceResult {
+        /// Looks the customer up with the Server API.
+        private func callServerAPI(_ password: SharedSecretCheck, within limit: Duration) async -> SourceResult {
             let receipt: Receipt
             switch trusted(password, by: .api) {
             case .success(let authentic): receipt = authentic
             case .failure(let refusal): return refusal.result
             }
-            let keys = pipeline.observations.lookupKeys(of: receipt)
-            // Nothing was ever bought that somebody could be asked about: the receipt knows it all.
+            let keys = service.observations.lookupKeys(of: receipt)
+            // The receipt holds no purchase that the Server API could be called for, so the receipt alone is complete.
             guard !keys.isEmpty else { return .answered(answer(PurchaseHistory(receipt: receipt), from: .receipt)) }
             do throws(ServerAPIError) {
                 guard
@@ -244,42 +272,49 @@ extension VerifyReceiptService {
                 return .answered(reply)
             } catch {
                 log(
-                    error.isRefusal ? .debug : .warning, "the Server API has no answer", by: "api",
+                    error.isRefusal ? .debug : .warning, "App Store Server API lookup failed; trying the next source",
+                    by: "api",
                     receipt.environment, ["reason": "\(error)"])
                 return error.isUnknownTransaction
-                    ? unknown(receipt) : .unavailable(fallback: refusal(error, of: receipt))
+                    ? resultForUnknownTransaction(of: receipt) : .unavailable(fallback: refusal(error, of: receipt))
             }
         }
 
-        /// Before a renewal that is due is asked for once more.
+        /// The pause before the Server API is called again for a renewal that is due.
         private static let renewalPause = Duration.milliseconds(500)
 
-        /// Nil where the app has no key.
+        /// Renders a response from the Server API's records; `nil` if the app has no key.
+        ///
+        /// - Parameters:
+        ///   - isFresh: calls the API even if records are cached.
+        ///   - end: the deadline of all calls and pauses.
         private func reply(
             to receipt: Receipt, keys: CustomerIdentifiers, _ password: SharedSecretCheck, isFresh: Bool,
             until end: ContinuousClock.Instant
         ) async throws(ServerAPIError) -> VerifyReceiptResult? {
             guard
-                let records = try await pipeline.serverAPI?.records(
+                let records = try await service.serverAPI?.records(
                     for: keys, bundleId: receipt.bundleId, environment: receipt.environment, isFresh: isFresh,
                     priority: requestOptions.priority, within: end - .now)
             else { return nil }
-            pipeline.observations.revocations.record(records, of: receipt.bundleId)
+            service.observations.revocations.record(records, of: receipt.bundleId)
             guard !receipt.contents.lacksStatus(in: records) else {
-                throw ServerAPIError(.statusesMissing, at: "statuses", "nothing of the receipt's subscription")
+                throw ServerAPIError(.statusesMissing, at: "statuses", "no status of the receipt's subscription")
             }
             let history = PurchaseHistory(receipt: receipt, records: records, configuredAppAppleId: app.appAppleId)
             let reply = answer(history, from: .api, password)
             guard !isFresh, reply.answer.status == .subscriptionExpired, records.mayBeRenewing(at: now),
                 end - .now > Self.renewalPause
             else { return reply }
-            // The news of a renewal can be minutes behind its due time: once more, before somebody is locked out.
-            await pipeline.sleep(Self.renewalPause)
+            // The record of a renewal can appear minutes after it is due. The API is called a second time before a
+            // paying subscriber is locked out.
+            await service.sleep(Self.renewalPause)
             return (try? await self.reply(to: receipt, keys: keys, password, isFresh: true, until: end)) ?? reply
         }
 
-        /// Authentic, but the Server API does not know it.
-        private func unknown(_ receipt: Receipt) -> SourceResult {
+        /// The result for an authentic receipt whose transactions the Server API does not know. The app's
+        /// `unknownTransaction` decides.
+        private func resultForUnknownTransaction(of receipt: Receipt) -> SourceResult {
             switch app.unknownTransaction {
             case .accountNotFound:
                 .requiresUpstream(fallback: reply(.accountNotFound(environment: environment), from: .api))
@@ -296,13 +331,14 @@ extension VerifyReceiptService {
             reply(error.answer(in: receipt.environment), from: .api)
         }
 
-        /// What keeps a source of ours from answering.
+        /// The reason why a source other than Apple's own endpoint must not answer.
         private struct Refusal: Error {
             let result: SourceResult
         }
 
-        /// The receipt, if it is authentic, came to its own endpoint, and without a wrong password that it needs right: what
-        /// every source but Apple's own endpoint needs.
+        /// Returns the receipt if a source other than Apple's own endpoint may answer with it. The receipt must be
+        /// authentic and belong to the requested endpoint. If it holds an auto-renewable, the password must not be
+        /// wrong.
         private func trusted(_ password: SharedSecretCheck, by source: AnswerSource) -> Result<Receipt, Refusal> {
             let receipt: Receipt
             switch verification {
@@ -323,8 +359,10 @@ extension VerifyReceiptService {
             return .success(receipt)
         }
 
-        /// - Parameter password: nil for an answer of the receipt alone, which holds nothing that a password protects, or
-        ///   needed the right one.
+        /// Renders a history, with the options of the request and of the app.
+        ///
+        /// - Parameter password: `nil` for a response from the receipt alone: it either holds nothing that a password
+        ///   protects, or ``trusted(_:by:)`` has checked the password already.
         private func answer(
             _ history: PurchaseHistory, from source: AnswerSource, _ password: SharedSecretCheck? = nil
         ) -> VerifyReceiptResult {
@@ -332,7 +370,7 @@ extension VerifyReceiptService {
                 excludesOldTransactions: request.excludesOldTransactions,
                 latestReceiptInfoOrder: app.latestReceiptInfoOrder, omitsLatest: password?.omitsLatest ?? false)
             var reply = reply(
-                pipeline.renderer.answer(history: history, requestDate: now, options: options), from: source)
+                service.renderer.answer(history: history, requestDate: now, options: options), from: source)
             reply.consumables = history.records?.consumables ?? []
             return reply
         }
@@ -345,7 +383,8 @@ extension VerifyReceiptService {
 
         var environment: AppStoreEnvironment { verification.environment(on: route) }
 
-        /// 21007 and 21008, where the client named an endpoint.
+        /// The status that redirects the client, 21007 or 21008. `nil` if the receipt belongs to the endpoint that the
+        /// client named, or if it named none.
         private func misroutedStatus(_ receipt: Receipt) -> VerifyReceiptStatus? {
             guard case .only(let environment) = route, environment != receipt.environment else { return nil }
             return environment == .production ? .sandboxReceipt : .productionReceipt
@@ -357,11 +396,14 @@ extension VerifyReceiptService {
             VerifyReceiptResult(answer, source: source, environment: environment)
         }
 
-        private func passed(_ answer: UpstreamResponse, from environment: AppStoreEnvironment) -> VerifyReceiptResult {
+        /// Apple's response, byte for byte.
+        private func forwarded(_ answer: UpstreamResponse, from environment: AppStoreEnvironment) -> VerifyReceiptResult
+        {
             VerifyReceiptResult(
                 VerifyReceiptAnswer(status: answer.status, body: answer.body), source: .apple, environment: environment)
         }
 
+        /// A 21005 of ours, with `is_retryable`.
         func unavailable(from source: AnswerSource) -> VerifyReceiptResult {
             reply(.temporarilyUnavailable(isRetryable: true), from: source)
         }
@@ -369,7 +411,8 @@ extension VerifyReceiptService {
 }
 
 extension ReceiptContents {
-    /// Whether an answer would have to say where a subscription stands that the statuses do not tell of.
+    /// Returns whether a response would need the status of a subscription that the records do not have. This is only
+    /// possible for an iOS 6 receipt, because its status says whether the subscription is active.
     fileprivate func lacksStatus(in records: CustomerRecords) -> Bool {
         if case .transaction(let receipt) = self { receipt.lacksStatus(in: records) } else { false }
     }

@@ -4,10 +4,14 @@ import Purchases
 import StoreTypes
 import Synchronization
 
-/// What Apple told of revocations, by either way, so that an answer from the receipt alone does not forget them. In
-/// memory, and bounded: an app's are dropped as a whole when they become too many. With a store they are there after a
-/// restart: look-ups and notifications are kept as a whole, what verifyReceipt told is handed to the keeper here.
+/// A cache of the revocations that Apple has reported, by verifyReceipt or by the Server API, so that a response from
+/// the receipt alone shows refunds.
+///
+/// In memory, and bounded: if an app has too many, all of its revocations are dropped. With a store they are loaded
+/// again after a restart. Lookups and notifications are stored as a whole by other parts; revocations that
+/// verifyReceipt reports are written from here.
 final class RevocationCache: Sendable {
+    /// One app in one environment.
     private struct Key: Hashable {
         let bundleId: BundleIdentifier
         let environment: AppStoreEnvironment
@@ -18,32 +22,36 @@ final class RevocationCache: Sendable {
         let transactionId: String
     }
 
-    /// Ids of one app and environment; with their payload about 200 bytes each.
+    /// The maximum number of ids of one app and environment, about 200 bytes each.
     private static let capacity = 100_000
 
-    private let known = Mutex<[Key: RevocationIndex]>([:])
-    /// When what was heard of last of a transaction was signed.
-    private let recorded = GenerationalCache<RevocationKey, Timestamp>(limit: 200_000)
-    /// Taken back by records, and by verifyReceipt's word no more; until a newer record comes.
+    private let indexes = Mutex<[Key: RevocationIndex]>([:])
+    /// The signing date of the newest record of each transaction.
+    private let signedDates = GenerationalCache<RevocationKey, Timestamp>(limit: 200_000)
+    /// Revoked by the Server API's records, and reversed by a later verifyReceipt response. An entry is removed when a
+    /// newer record comes.
     private let reversed = GenerationalCache<RevocationKey, Bool>(limit: 10_000)
     private let writer: BackgroundStoreWriter?
     private let counts: ProxyMetrics?
 
+    /// Creates an empty cache.
+    ///
     /// - Parameters:
-    ///   - writer: of what verifyReceipt tells; nil where nothing is remembered over a restart.
-    ///   - counts: told of what is new; nil counts nothing.
+    ///   - writer: stores the revocations that verifyReceipt reports; `nil` if nothing is stored across restarts.
+    ///   - counts: counts new revocations; `nil` counts nothing.
     init(writer: BackgroundStoreWriter? = nil, counts: ProxyMetrics? = nil) {
         self.writer = writer
         self.counts = counts
     }
 
-    /// Takes in what was known before the start.
+    /// Adds the revocations that the store holds from before the start.
     func load(from store: Store) throws(StorageError) {
         for (scope, rows) in try stored(in: store) {
             change(scope.bundleId, scope.environment, isNew: false) { revocations in
                 for row in rows {
-                    // Where the store was opened late, more may be known by now.
-                    let last = recorded[RevocationKey(environment: scope.environment, transactionId: row.transactionId)]
+                    // If the store was opened late, a newer record may have been received already.
+                    let last = signedDates[
+                        RevocationKey(environment: scope.environment, transactionId: row.transactionId)]
                     if let last, row.signedDate.map({ $0 < last }) ?? true { continue }
                     revocations.insert(row)
                     if let date = row.signedDate { record(row.transactionId, in: scope.environment, signed: date) }
@@ -52,28 +60,29 @@ final class RevocationCache: Sendable {
         }
     }
 
-    /// Knows what the store holds in place of what it knew. At no time in between it knows less, and where the store cannot
-    /// be read it stays as it was.
+    /// Replaces the cache with the store's content. It never holds less than before in the meantime, and stays
+    /// unchanged if the store cannot be read.
     func reload(from store: Store) throws(StorageError) {
-        var fresh: [Key: RevocationIndex] = [:]
+        var loaded: [Key: RevocationIndex] = [:]
         for (scope, rows) in try stored(in: store) {
             for row in rows {
-                fresh[Key(bundleId: scope.bundleId, environment: scope.environment), default: .init()].insert(row)
+                loaded[Key(bundleId: scope.bundleId, environment: scope.environment), default: .init()].insert(row)
             }
         }
-        recorded.removeAll()
+        signedDates.removeAll()
         reversed.removeAll()
-        known.withLock { $0 = fresh }
-        // What came into the store since it was read, and when all of it was signed.
+        indexes.withLock { $0 = loaded }
+        // Adds what was stored during the read, and the signing dates of all records.
         try load(from: store)
     }
 
     private func stored(in store: Store) throws(StorageError) -> [AppScope: [RevocationRow]] {
-        // By two ids each.
+        // Half the capacity, because each revocation has two ids.
         try store.revocations(limit: Self.capacity / 2)
     }
 
-    /// Takes in one of several that may come at the same time, and in any order: the newer signature counts.
+    /// Records the state of one transaction. Records may arrive at the same time and in any order; the newest signing
+    /// date counts.
     func record(_ transaction: TransactionPayload, of bundleId: BundleIdentifier, in environment: AppStoreEnvironment) {
         guard let id = transaction.transactionId, let date = transaction.signedDate else { return }
         change(bundleId, environment) { revocations in
@@ -85,16 +94,18 @@ final class RevocationCache: Sendable {
     }
 
     private func record(_ transactionId: String, in environment: AppStoreEnvironment, signed date: Timestamp) {
-        recorded.insert(date, for: RevocationKey(environment: environment, transactionId: transactionId), cost: 1)
+        signedDates.insert(date, for: RevocationKey(environment: environment, transactionId: transactionId), cost: 1)
     }
 
-    /// Takes in what the store holds of a customer. Another process may have put it there: a purchase whose newer record
-    /// is not revoked is so no more. What verifyReceipt told has no date to be compared with, and stays.
-    func compare(stored records: CustomerRecords, of bundleId: BundleIdentifier) {
+    /// Compares the cache with the stored records of a customer. Another process may have written them: a purchase
+    /// whose newer record is not revoked is removed from the cache. Revocations that verifyReceipt reported have no
+    /// signing date to compare, and stay.
+    func reconcile(stored records: CustomerRecords, of bundleId: BundleIdentifier) {
         change(bundleId, records.environment) { revocations in
             for transaction in records.transactions {
                 guard let id = transaction.payload.transactionId, let date = transaction.payload.signedDate,
-                    let last = recorded[RevocationKey(environment: records.environment, transactionId: id)], date > last
+                    let last = signedDates[RevocationKey(environment: records.environment, transactionId: id)],
+                    date > last
                 else { continue }
                 record(id, in: records.environment, signed: date)
                 reversed.remove(RevocationKey(environment: records.environment, transactionId: id))
@@ -103,14 +114,17 @@ final class RevocationCache: Sendable {
         }
     }
 
-    /// False where something that was signed later was heard: a look-up may have been under way for a while.
+    /// Returns false if a record with a later signing date was recorded before, because a lookup can be in flight for a
+    /// while.
     private func isNew(_ transaction: TransactionPayload, in environment: AppStoreEnvironment) -> Bool {
         guard let id = transaction.transactionId, let date = transaction.signedDate,
-            let last = recorded[RevocationKey(environment: environment, transactionId: id)]
+            let last = signedDates[RevocationKey(environment: environment, transactionId: id)]
         else { return true }
         return date >= last
     }
 
+    /// Records a customer's records from a lookup. They replace what verifyReceipt reported before, unless a newer
+    /// record was received in the meantime.
     func record(_ records: CustomerRecords, of bundleId: BundleIdentifier) {
         change(bundleId, records.environment) { revocations in
             for transaction in records.transactions where isNew(transaction.payload, in: records.environment) {
@@ -127,74 +141,81 @@ final class RevocationCache: Sendable {
         }
     }
 
-    /// - Returns: ids, first transactions' too, of which something else was known.
+    /// Records the rows of a verifyReceipt response.
+    ///
+    /// - Returns: the ids, and the original transaction ids, of the purchases whose recorded state was different.
     func record(
         _ rows: [VerifyReceiptRow], of bundleId: BundleIdentifier, in environment: AppStoreEnvironment
     ) -> [String] {
-        // in_app is as old as the receipt; what an answer says last of a purchase is what holds.
+        // `in_app` is as old as the receipt, so the last row of a purchase in the response counts.
         var last: [String: Int] = [:]
-        for (place, row) in rows.enumerated() { if let id = row.transactionId { last[id] = place } }
-        let rows = rows.enumerated().filter { place, row in
-            row.transactionId.flatMap { last[$0] } ?? place == place
+        for (index, row) in rows.enumerated() { if let id = row.transactionId { last[id] = index } }
+        let rows = rows.enumerated().filter { index, row in
+            row.transactionId.flatMap { last[$0] } ?? index == index
         }.map(\.element)
-        var news: [VerifyReceiptRow] = []
+        var changed: [VerifyReceiptRow] = []
         change(bundleId, environment) { revocations in
             for row in rows {
                 if let id = row.transactionId,
                     revocations.revocation(transactionId: id, webOrderLineItemId: nil) != row.revocation
                 {
-                    news.append(row)
+                    changed.append(row)
                 }
                 revocations.insert(
                     row.revocation, transactionId: row.transactionId, webOrderLineItemId: row.webOrderLineItemId)
             }
         }
-        guard !news.isEmpty else { return [] }
-        for row in news {
+        guard !changed.isEmpty else { return [] }
+        for row in changed {
             guard let id = row.transactionId else { continue }
-            let name = RevocationKey(environment: environment, transactionId: id)
-            if row.revocation == nil { reversed.insert(true, for: name, cost: 1) } else { reversed.remove(name) }
+            let key = RevocationKey(environment: environment, transactionId: id)
+            if row.revocation == nil { reversed.insert(true, for: key, cost: 1) } else { reversed.remove(key) }
         }
         writer?.save(
-            revoked: news.compactMap(RevocationRow.init),
-            valid: news.compactMap { $0.revocation == nil ? $0.transactionId : nil },
+            revoked: changed.compactMap(RevocationRow.init),
+            valid: changed.compactMap { $0.revocation == nil ? $0.transactionId : nil },
             of: AppScope(bundleId: bundleId, environment: environment))
-        return news.flatMap { [$0.originalTransactionId, $0.transactionId].compactMap(\.self) }
+        return changed.flatMap { [$0.originalTransactionId, $0.transactionId].compactMap(\.self) }
     }
 
+    /// Changes the revocations of one app under the lock, counts new ones, and empties them if they exceed the
+    /// capacity.
+    ///
+    /// - Parameter isNew: false if the revocations were counted before, because they come from the store.
     private func change(
         _ bundleId: BundleIdentifier, _ environment: AppStoreEnvironment, isNew: Bool = true,
         _ body: (inout RevocationIndex) -> Void
     ) {
         let key = Key(bundleId: bundleId, environment: environment)
-        let learnt = known.withLock { known in
-            let before = known[key]?.added ?? 0
-            // In place: a copy of a hundred thousand entries for each answer would be dear.
-            body(&known[key, default: RevocationIndex()])
-            let after = known[key]?.added ?? 0
-            if known[key].map({ $0.count > Self.capacity }) == true { known[key] = RevocationIndex() }
+        let added = indexes.withLock { indexes in
+            let before = indexes[key]?.added ?? 0
+            // Changed in place, because a copy of a hundred thousand entries for each response would be expensive.
+            body(&indexes[key, default: RevocationIndex()])
+            let after = indexes[key]?.added ?? 0
+            if indexes[key].map({ $0.count > Self.capacity }) == true { indexes[key] = RevocationIndex() }
             return after - before
         }
-        if isNew, learnt > 0 { counts?[bundleId].revoked(in: environment, count: learnt) }
+        if isNew, added > 0 { counts?[bundleId].revoked(in: environment, count: added) }
     }
 
+    /// Returns the revocations of an app; empty if there are none.
     func revocations(of bundleId: BundleIdentifier, in environment: AppStoreEnvironment) -> RevocationIndex {
-        known.withLock { $0[Key(bundleId: bundleId, environment: environment)] } ?? RevocationIndex()
+        indexes.withLock { $0[Key(bundleId: bundleId, environment: environment)] } ?? RevocationIndex()
     }
 
-    /// Whether one of these purchases, which were taken back, is known to be so no more.
+    /// Returns whether the revocation of one of these purchases was reversed after `since`.
     func knowsNoMore(of transactionIds: [String], since: Timestamp, in scope: AppScope) -> Bool {
-        let known = revocations(of: scope.bundleId, in: scope.environment)
+        let index = revocations(of: scope.bundleId, in: scope.environment)
         return transactionIds.contains { id in
-            guard let date = recorded[RevocationKey(environment: scope.environment, transactionId: id)], date > since
+            guard let date = signedDates[RevocationKey(environment: scope.environment, transactionId: id)], date > since
             else {
                 return false
             }
-            return !known.mentions(id)
+            return !index.mentions(id)
         }
     }
 
-    /// Whether these records call a purchase taken back that verifyReceipt has called good since.
+    /// Returns whether these records contain a revocation that a later verifyReceipt response has reversed.
     func contradicts(_ records: CustomerRecords) -> Bool {
         records.transactions.contains { transaction in
             guard transaction.payload.revocationDate != nil, let id = transaction.payload.transactionId else {
@@ -204,11 +225,11 @@ final class RevocationCache: Sendable {
         }
     }
 
-    /// Whether one of these purchases is known to be taken back.
+    /// Returns whether one of these purchases is recorded as revoked.
     func knows(_ keys: CustomerIdentifiers, of bundleId: BundleIdentifier, in environment: AppStoreEnvironment) -> Bool
     {
-        known.withLock { known in
-            guard let revocations = known[Key(bundleId: bundleId, environment: environment)], !revocations.isEmpty
+        indexes.withLock { indexes in
+            guard let revocations = indexes[Key(bundleId: bundleId, environment: environment)], !revocations.isEmpty
             else {
                 return false
             }
@@ -228,7 +249,7 @@ extension RevocationIndex {
 }
 
 extension RevocationRow {
-    /// Nil where the row was not taken back, or has no id.
+    /// `nil` if the purchase is not revoked, or has no id.
     fileprivate init?(_ purchase: VerifyReceiptRow) {
         guard let id = purchase.transactionId, let revocation = purchase.revocation else { return nil }
         self.init(

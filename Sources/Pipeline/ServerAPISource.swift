@@ -4,29 +4,32 @@ package import StoreTypes
 import Telemetry
 import Transport
 
-/// The App Store Server API as a source: one client for each app that has a key, and what they were told moments ago.
+/// The App Store Server API as a source: one client for each app that has a key, and a cache of recent records.
 package struct ServerAPISource: Sendable {
     private struct App: Sendable {
         let client: ServerAPIClient
         let budget: ServerAPIBudget
-        /// Of kept records, in milliseconds.
+        /// The lifetime of cached records, in milliseconds.
         let lifetime: Int64
     }
 
     private let apps: [BundleIdentifier: App]
     private let cache: CustomerRecordsCache
-    /// Of apps that were there before, too: what was called is paid, however often the configuration is read.
+    /// The rate limits of all apps, including those of previous configurations. Calls that were made count, however
+    /// often the configuration is reloaded.
     private let allBudgets: [BundleIdentifier: ServerAPIBudget]
     private let now: @Sendable () -> Timestamp
-    /// Nil where nothing is kept for longer.
+    /// Writes records to the store; `nil` if there is no store.
     private let writer: BackgroundStoreWriter?
-    /// Nil counts nothing.
+    /// `nil` if nothing is counted.
     private let counts: ProxyMetrics?
 
+    /// Creates a source.
+    ///
     /// - Parameters:
     ///   - share: the part of Apple's hourly limits to use, above 0 and at most 1.
-    ///   - reserve: the part of that which live traffic has for itself.
-    ///   - previous: whose budgets and memory this one goes on with.
+    ///   - reserve: the part of that share which only live traffic may use.
+    ///   - previous: the source of the previous configuration. Its rate limits and its cache stay in use.
     init(
         settings: ProxyConfiguration, transport: any HTTPTransport, verifier: SignedPayloadVerifier,
         now: @escaping @Sendable () -> Timestamp, share: Double = 1, reserve: Double = 0.3,
@@ -64,14 +67,16 @@ package struct ServerAPISource: Sendable {
         self.counts = counts
     }
 
-    /// What the API knows of the customer of these identifiers, perhaps from moments ago; nil where the app has no key.
+    /// Returns the API's records of the customer with these identifiers, from the cache if possible; `nil` if the app
+    /// has no key.
     ///
     /// - Parameters:
     ///   - keys: not empty.
-    ///   - environment: nil asks production, then the sandbox.
-    ///   - isFresh: asks again, though not for long: there is an answer already. Not within seconds of the last time.
-    ///   - priority: who asks.
-    ///   - limit: for all calls, pauses and waiting together.
+    ///   - environment: `nil` tries production, then the sandbox.
+    ///   - isFresh: calls the API again, for at most 3 seconds, because the caller already has a response. Not within
+    ///     seconds of the last such call.
+    ///   - priority: the priority within the rate limit.
+    ///   - limit: the time for all calls, pauses and waiting together.
     func records(
         for keys: CustomerIdentifiers, bundleId: BundleIdentifier, environment: AppStoreEnvironment?,
         isFresh: Bool = false,
@@ -83,18 +88,19 @@ package struct ServerAPISource: Sendable {
         if !isFresh { counts?.recordCache.add((records == nil ? HitLabel.miss : .hit).rawValue) }
         if let records { return records }
         let limit = isFresh ? min(limit, .seconds(3)) : limit
-        return try await ask(app, key, CallOptions(priority: priority, timeLimit: limit), isConfirming: isFresh)
+        return try await lookUp(app, key, CallOptions(priority: priority, timeLimit: limit), isConfirming: isFresh)
     }
 
-    /// Asks in any case, when the budget of those who have time allows it: what comes back is kept.
+    /// Calls the API even if records are cached, with the priority of batch work, and caches the result.
     @discardableResult
     func refresh(_ keys: CustomerIdentifiers, in scope: AppScope) async throws(ServerAPIError) -> CustomerRecords? {
         guard let app = apps[scope.bundleId] else { return nil }
         let key = CustomerRecordsCache.Key(bundleId: scope.bundleId, environment: scope.environment, identifiers: keys)
-        return try await ask(app, key, CallOptions(priority: .batch, timeLimit: .seconds(60)))
+        return try await lookUp(app, key, CallOptions(priority: .batch, timeLimit: .seconds(60)))
     }
 
-    private func ask(
+    /// Looks a customer up, then caches and stores the records.
+    private func lookUp(
         _ app: App, _ key: CustomerRecordsCache.Key, _ options: CallOptions, isConfirming: Bool = false
     ) async throws(ServerAPIError) -> CustomerRecords {
         let (mark, askedAt) = (cache.mark, now())
@@ -106,21 +112,23 @@ package struct ServerAPISource: Sendable {
         return records
     }
 
-    /// Something became known of the customer of one of these: what was told moments ago counts no more.
+    /// Invalidates the cached records of the customers with these identifiers, because something about them has
+    /// changed.
     func invalidate(_ identifiers: [String], in scope: AppScope) { cache.invalidate(identifiers, in: scope) }
 
+    /// Clears the cache. Records of a lookup in flight are not cached either.
     func removeAll() { cache.removeAll() }
 
-    /// Whether the app has a key.
+    /// Returns whether the app has a key.
     func handles(_ bundleId: BundleIdentifier) -> Bool { apps[bundleId] != nil }
 
-    /// The app's client, for calls that nothing is kept of; nil where the app has no key.
+    /// The client of an app, for calls whose results are not cached; `nil` if the app has no key.
     func client(for bundleId: BundleIdentifier) -> ServerAPIClient? { apps[bundleId]?.client }
 
-    /// Of all apps with a key.
+    /// The rate limits of all apps with a key.
     var budgets: [ServerAPIBudget] { apps.values.map(\.budget) }
 
-    /// The same, with their apps, in order.
+    /// The remaining calls of each app, sorted by bundle id.
     var appBudgets: [AppBudget] {
         let uptime = AppStoreClock.system.uptime()
         return apps.map { AppBudget(bundleId: $0, levels: $1.budget.levels(at: uptime)) }
@@ -128,9 +136,9 @@ package struct ServerAPISource: Sendable {
     }
 }
 
-/// What is left of an app's calls to the App Store Server API.
+/// The remaining calls of an app to the App Store Server API.
 package struct AppBudget: Sendable {
     package let bundleId: BundleIdentifier
-    /// Of what was ever asked.
+    /// Only endpoints that were called at least once.
     package let levels: [ServerAPIBudget.Level]
 }

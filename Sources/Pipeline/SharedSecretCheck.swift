@@ -1,19 +1,25 @@
 import Cryptography
 import StoreTypes
 
-/// What a request's `password` means for an app.
+/// The result of checking a request's `password` against the app's secrets.
 enum SharedSecretCheck: Sendable {
-    /// Goes on; `replacement` takes its place upstream.
+    /// The request continues. `replacement` is sent to Apple instead of the client's password; `nil` sends it
+    /// unchanged.
     case fine(replacement: SharedSecret?)
-    /// Present, and not one of the app's. Apple judges for itself; every other source answers 21004 to a receipt with an
-    /// auto-renewable, and to any other receipt without what the password protects.
+    /// Present, but not a secret of the app. The source `apple` forwards it unchanged, because Apple checks it itself.
+    /// Every other source returns 21004 for a receipt with an auto-renewable, and omits what the password protects for
+    /// any other receipt.
     case wrong
-    /// Missing where the app demands one: 21004.
+    /// Missing, although the app requires a password for such a receipt: 21004.
     case missing
-    /// The same, with a receipt that holds no auto-renewable: it goes on without a password, as at Apple.
+    /// Missing, although the app requires one, but the receipt holds no auto-renewable. As at Apple, the request
+    /// continues without a password.
     case absent
 
-    /// - Parameter hasAutoRenewable: of an authenticated receipt; only such receipts need a password.
+    /// Checks a password.
+    ///
+    /// - Parameter hasAutoRenewable: whether the authenticated receipt holds an auto-renewable. Only such receipts need
+    ///   a password.
     init(_ password: VerifyReceiptRequest.Password, for app: AppConfiguration, hasAutoRenewable: Bool) {
         switch password {
         case .absent:
@@ -29,8 +35,8 @@ enum SharedSecretCheck: Sendable {
         }
     }
 
-    /// Whether `latest_receipt`, `latest_receipt_info` and `pending_renewal_info` are left out of an answer of ours: Apple
-    /// gives them only to a right password.
+    /// Whether a rendered response omits `latest_receipt`, `latest_receipt_info` and `pending_renewal_info`. Apple
+    /// returns them only for a correct password.
     var omitsLatest: Bool {
         switch self {
         case .wrong, .absent: true
@@ -38,14 +44,14 @@ enum SharedSecretCheck: Sendable {
         }
     }
 
-    /// Compares with every secret, so that the time does not tell which one was right.
+    /// Compares with every secret, so that the time taken does not reveal which one matched.
     private static func check(_ text: SharedSecret, for app: AppConfiguration) -> SharedSecretCheck {
         let isCurrent = app.sharedSecret.map { ConstantTime.equal($0.reveal(), text.reveal()) } ?? false
-        let isFormer = app.acceptedSecrets.reduce(false) { found, secret in
+        let isPrevious = app.acceptedSecrets.reduce(false) { found, secret in
             ConstantTime.equal(secret.reveal(), text.reveal()) || found
         }
         if isCurrent { return .fine(replacement: nil) }
-        if isFormer { return .fine(replacement: app.sharedSecret) }
+        if isPrevious { return .fine(replacement: app.sharedSecret) }
         return app.sharedSecret == nil && app.acceptedSecrets.isEmpty ? .fine(replacement: nil) : .wrong
     }
 }

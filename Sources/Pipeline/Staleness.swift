@@ -3,8 +3,8 @@ import ReceiptDecoding
 import StoreTypes
 
 extension ReceiptContents {
-    /// Whether the receipt may have been overtaken: an auto-renewable in it has no period that covers now, and its newest
-    /// is not known to be cancelled. Its renewal would be news that only Apple has.
+    /// Returns whether the receipt may be out of date: an auto-renewable in it has no period that covers `now`, and the
+    /// newest period is not canceled. Only Apple knows whether such a subscription was renewed.
     func mayBeStale(at now: Timestamp) -> Bool {
         switch self {
         case .app(let receipt):
@@ -12,8 +12,8 @@ extension ReceiptContents {
                 $0.originalTransactionId ?? $0.transactionId ?? ""
             }
             return subscriptions.values.contains { periods in
-                // The refund of an older period says nothing of what came behind it.
-                let newest = periods.max { $0.place < $1.place }
+                // The refund of an older period says nothing about the periods after it.
+                let newest = periods.max { $0.sortKey < $1.sortKey }
                 let isRunning = periods.contains {
                     $0.cancellationDate == nil && $0.expiresDate.map { $0 > now } == true
                 }
@@ -27,18 +27,19 @@ extension ReceiptContents {
 }
 
 extension InAppPurchase {
-    /// Among the periods of its subscription.
-    fileprivate var place: (Int64, Int64) {
+    /// The sort key of a period within its subscription: purchase date, then expiry date, both in ms.
+    fileprivate var sortKey: (Int64, Int64) {
         (purchaseDate?.milliseconds ?? .min, expiresDate?.milliseconds ?? .min)
     }
 }
 
 extension CustomerRecords {
-    /// How long the news of a renewal may be on its way, in milliseconds.
+    /// The time after its due date at which a renewal may still be missing from the records, in milliseconds.
     private static let renewalDelay: Int64 = 600_000
 
-    /// Whether a subscription that is called over ended minutes ago and was to renew: the renewal may be done, and only
-    /// its news on the way. One in billing retry or revoked is not meant.
+    /// Returns whether a subscription with status 2 (expired) ended at most ten minutes ago and was to renew. Such a
+    /// renewal may have happened without being in the records yet. A subscription in billing retry (3) or a revoked one
+    /// (5) does not count.
     func mayBeRenewing(at now: Timestamp) -> Bool {
         subscriptions.contains { subscription in
             guard subscription.status == 2, subscription.renewal?.payload.autoRenewStatus == 1,

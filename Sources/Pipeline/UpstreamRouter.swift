@@ -1,47 +1,52 @@
 package import AppStore
 package import StoreTypes
 
-/// Which of Apple's endpoints is asked next, and when to stop: decided in values, without sockets and clocks.
+/// Decides which of Apple's endpoints is called next, and when to stop. A value without sockets and clocks.
 ///
-/// Production first, sandbox on 21007, the second answer's status checked too. What Apple calls temporary is asked
-/// again, a bounded number of times; what Apple calls final goes back.
+/// Production first, then the sandbox on 21007; the status of the second response is checked as well. A temporary
+/// failure is retried at most twice. A final status is returned.
 package struct UpstreamRouter: Sendable {
-    /// The endpoint that the client meant.
+    /// The endpoint that the client requested.
     package enum Route: Sendable, Hashable {
-        /// Production, then sandbox on 21007; the client never sees 21007 or 21008.
+        /// Production, then the sandbox on 21007. The client never gets 21007 or 21008.
         case auto
-        /// Exactly this one, with the 21007 or 21008 that Apple gives for the other's receipts.
+        /// Exactly this endpoint. A receipt of the other one gets 21007 or 21008, as from Apple.
         case only(AppStoreEnvironment)
     }
 
+    /// The next step of the caller.
     package enum Instruction: Sendable {
-        /// Ask this endpoint, after so many milliseconds.
-        case ask(AppStoreEnvironment, afterMilliseconds: Int64)
-        /// Apple's answer, to go back as it is.
+        /// Call this endpoint after a pause, in milliseconds.
+        case call(AppStoreEnvironment, afterMilliseconds: Int64)
+        /// Return Apple's response unchanged.
         case pass(UpstreamResponse, from: AppStoreEnvironment)
-        /// Apple calls it a receipt of the sandbox, which is not asked about it.
+        /// Apple says that the receipt is from the sandbox, which this app denies. The sandbox endpoint is not called.
         case sandboxDenied
-        /// Apple has no answer now. `last` is what it said instead, to go back where nothing else answers either.
+        /// Apple has no response now. `last` is the last temporary status that it returned, for a client that no other
+        /// source can answer either.
         case unavailable(last: UpstreamResponse?, from: AppStoreEnvironment, reason: String)
     }
 
-    /// Milliseconds before the first and the second repetition.
+    /// The pauses before the first and the second retry, in milliseconds.
     private static let pauses: [Int64] = [100, 400]
 
     private let route: Route
     private let isVerifiedHere: Bool
     private let followsToSandbox: Bool
     private var environment: AppStoreEnvironment
-    private var repetitions = 0
-    private var malformedAnswers = 0
-    /// Why there was no answer the last time.
+    private var retries = 0
+    private var malformedResponses = 0
+    /// The reason why the last attempt failed.
     private var failure: String?
-    /// What Apple said last that was no verdict; a later outage does not take it back.
+    /// The last temporary status from Apple. A later outage does not clear it.
     private var last: UpstreamResponse?
 
+    /// Creates a router.
+    ///
     /// - Parameters:
-    ///   - isVerifiedHere: the receipt is authentic by our own check, so that Apple's 21002 cannot be meant.
-    ///   - followsToSandbox: false if the app takes no sandbox receipts; then 21007 ends the walk.
+    ///   - isVerifiedHere: whether the receipt is authentic by our own check. If so, Apple's 21002 (malformed) must be
+    ///     a temporary fault.
+    ///   - followsToSandbox: false if the app denies sandbox receipts; then 21007 ends the routing.
     package init(route: Route, isVerifiedHere: Bool, followsToSandbox: Bool = true) {
         self.route = route
         self.isVerifiedHere = isVerifiedHere
@@ -52,15 +57,16 @@ package struct UpstreamRouter: Sendable {
         }
     }
 
-    package var first: Instruction { .ask(environment, afterMilliseconds: 0) }
+    /// The first step.
+    package var first: Instruction { .call(environment, afterMilliseconds: 0) }
 
-    /// What follows from a reply to the last question.
+    /// Returns the next step after the reply to the last call.
     package mutating func received(_ reply: VerifyReceiptReply) -> Instruction {
         switch reply {
         case .answer(let answer): received(answer)
-        case .outage(let failure) where failure.isRefusal: refused(failure)
+        case .outage(let failure) where failure.isRefusal: notSent(failure)
         case .outage(let failure):
-            again(unless: !failure.isTemporary, reason: "\(failure)", after: failure.retryAfter ?? .zero)
+            retry(unless: !failure.isTemporary, reason: "\(failure)", after: failure.retryAfter ?? .zero)
         }
     }
 
@@ -68,62 +74,67 @@ package struct UpstreamRouter: Sendable {
         switch answer.status {
         case .sandboxReceipt: redirect(.sandbox, answer)
         case .productionReceipt: redirect(.production, answer)
-        case .malformedReceipt where isVerifiedHere: malformed(answer)
-        case _ where answer.isTransient: temporary(answer)
+        case .malformedReceipt where isVerifiedHere: retryMalformed(answer)
+        case _ where answer.isTransient: retryTemporary(answer)
         default: .pass(answer, from: environment)
         }
     }
 
-    /// 21007 and 21008: the other endpoint's receipt.
+    /// Handles 21007 and 21008: the receipt belongs to the other endpoint.
     private mutating func redirect(_ other: AppStoreEnvironment, _ answer: UpstreamResponse) -> Instruction {
         if other == environment {
             return .unavailable(
-                last: nil, from: environment, reason: "Apple sends \(environment) receipts away from \(environment)")
+                last: nil, from: environment,
+                reason: "Apple's \(environment) endpoint redirects the receipt to \(environment)")
         }
         guard route == .auto else { return .pass(answer, from: environment) }
         guard environment == .production else {
-            return .unavailable(last: nil, from: environment, reason: "both of Apple's endpoints send the receipt away")
+            return .unavailable(
+                last: nil, from: environment, reason: "each of Apple's endpoints redirects the receipt to the other")
         }
         guard followsToSandbox else { return .sandboxDenied }
         environment = other
-        // That was of the endpoint that is not the receipt's.
+        // The recorded status is from the endpoint that the receipt does not belong to.
         last = nil
-        return .ask(other, afterMilliseconds: 0)
+        return .call(other, afterMilliseconds: 0)
     }
 
-    private mutating func temporary(_ answer: UpstreamResponse) -> Instruction {
+    private mutating func retryTemporary(_ answer: UpstreamResponse) -> Instruction {
         last = answer
-        return again(unless: false, reason: "Apple says \(answer.status.rawValue)")
+        return retry(unless: false, reason: "Apple returned \(answer.status.rawValue)")
     }
 
-    /// One repetition, then it is a fault of Apple's.
-    private mutating func malformed(_ answer: UpstreamResponse) -> Instruction {
-        malformedAnswers += 1
-        let reason = "Apple calls malformed what is authentic here"
-        guard malformedAnswers == 1 else { return .unavailable(last: nil, from: environment, reason: reason) }
-        return again(unless: false, reason: reason)
+    /// A 21002 for a receipt that is authentic here: retried once, then treated as an outage.
+    private mutating func retryMalformed(_ answer: UpstreamResponse) -> Instruction {
+        malformedResponses += 1
+        let reason = "Apple returned 21002 for a receipt that is authentic here"
+        guard malformedResponses == 1 else { return .unavailable(last: nil, from: environment, reason: reason) }
+        return retry(unless: false, reason: reason)
     }
 
-    /// That Apple is not asked now says less than what it failed of before.
-    private func refused(_ refusal: UpstreamFailure) -> Instruction {
+    /// Handles a call that was not sent, for example because the circuit breaker is open. The failure of an earlier
+    /// attempt says more than that, so it is reported if there is one.
+    private func notSent(_ refusal: UpstreamFailure) -> Instruction {
         .unavailable(last: last, from: environment, reason: failure ?? "\(refusal)")
     }
 
-    /// What follows where no time is left for the last question.
+    /// The next step if no time is left for another call.
     package var outOfTime: Instruction {
-        .unavailable(last: last, from: environment, reason: failure ?? "no time left to ask")
+        .unavailable(last: last, from: environment, reason: failure ?? "no time left for another call")
     }
 
-    /// - Parameter requested: how long the service asks to wait; what is longer than the client's time ends the walk.
-    private mutating func again(
+    /// Retries, unless the failure is final or the retries are used up.
+    ///
+    /// - Parameter requested: the service's `Retry-After`. A pause beyond the client's deadline ends the routing.
+    private mutating func retry(
         unless isFinal: Bool, reason: String, after requested: Duration = .zero
     ) -> Instruction {
-        guard !isFinal, repetitions < Self.pauses.count else {
+        guard !isFinal, retries < Self.pauses.count else {
             return .unavailable(last: last, from: environment, reason: reason)
         }
-        repetitions += 1
+        retries += 1
         failure = reason
-        let pause = max(Self.pauses[repetitions - 1], Int64(requested / .milliseconds(1)))
-        return .ask(environment, afterMilliseconds: pause)
+        let pause = max(Self.pauses[retries - 1], Int64(requested / .milliseconds(1)))
+        return .call(environment, afterMilliseconds: pause)
     }
 }

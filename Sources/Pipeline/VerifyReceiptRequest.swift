@@ -2,15 +2,16 @@ import JSONReading
 package import ReceiptDecoding
 package import StoreTypes
 
-/// The body of a verifyReceipt request, taken apart the way Apple's endpoint does: JSON whatever the content type says,
-/// the last of a repeated key counts, unknown keys do not matter.
+/// The body of a verifyReceipt request, parsed as Apple's endpoint parses it: as JSON whatever the content type is. The
+/// last of a repeated key counts, and unknown keys are ignored.
 ///
 /// ```
 /// { "receipt-data": base64, "password": text?, "exclude-old-transactions": bool? }
 /// ```
+///
 /// https://developer.apple.com/documentation/appstorereceipts/requestbody
 package struct VerifyReceiptRequest: Sendable {
-    /// Why a body is answered with 21002.
+    /// The reason why a body gets 21002. The raw values appear in the log.
     package enum Failure: String, Error, Sendable, Hashable {
         case notJSON
         /// More than ``maximumKeys``.
@@ -20,31 +21,35 @@ package struct VerifyReceiptRequest: Sendable {
         case receiptEmpty
     }
 
-    /// Keys at the top level, repetitions included; clients send three.
+    /// The maximum number of keys at the top level, including repeated ones. Clients send three.
     package static let maximumKeys = 256
 
+    /// The `password` of the request.
     package enum Password: Sendable, Hashable {
         /// Missing, `null` or empty.
         case absent
         case text(SharedSecret)
-        /// A number, an object: present, and certainly wrong.
+        /// For example a number or an object: present, and certainly wrong.
         case notText
     }
 
-    /// The base64 text of the receipt, escapes undone.
+    /// The base64 text of the receipt, with JSON escapes decoded.
     package private(set) var receiptText: Redacted<[UInt8]>
     package let password: Password
     package let excludesOldTransactions: Bool
     private let body: Redacted<[UInt8]>
-    /// One per key, the last of each.
+    /// The last member of each key.
     private let members: [JSONScanner.Member]
-    /// Two readers could understand the body differently: a key repeats, or is spelled with escapes.
+    /// Whether two JSON parsers could read the body differently: a key is repeated or written with escapes, or there is
+    /// a byte order mark.
     private let isAmbiguous: Bool
-    /// ``receiptText`` is not what the body says: a mangled receipt was mended.
-    private let isMended: Bool
+    /// Whether a mangled receipt was repaired, so that ``receiptText`` differs from the body.
+    private let isRepaired: Bool
 
-    /// - Parameter profile: whether a mangled receipt is mended before anyone looks at it, and a form is read as the JSON that
-    ///   was meant.
+    /// Parses a body.
+    ///
+    /// - Parameter profile: with `tolerant`, a mangled receipt is repaired before it is decoded, and an HTML form is
+    ///   converted to the JSON that was meant.
     package init(body: [UInt8], profile: ReceiptProfile = .apple) throws(Failure) {
         do throws(Failure) {
             try self.init(json: body, profile: profile)
@@ -59,24 +64,24 @@ package struct VerifyReceiptRequest: Sendable {
     private init(json body: [UInt8], profile: ReceiptProfile) throws(Failure) {
         let bytes = body.span
         let start = body.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
-        let found = try Self.members(of: bytes, from: start)
+        let all = try Self.members(of: bytes, from: start)
         guard Self.isUnicode(body) else { throw .notJSON }
-        let members = Self.lastOfEach(found, in: bytes)
+        let members = Self.lastOfEach(all, in: bytes)
         func value(_ key: StaticString) -> JSONScanner.Value? {
             members.last { $0.name.matches(key, in: bytes) }?.value
         }
         self.body = Redacted(body)
         self.members = members
-        isAmbiguous = start > 0 || members.count < found.count || members.contains(where: \.name.isEscaped)
-        let (text, isMended) = try Self.receiptText(value("receipt-data"), in: bytes, profile: profile)
+        isAmbiguous = start > 0 || members.count < all.count || members.contains(where: \.name.isEscaped)
+        let (text, isRepaired) = try Self.receiptText(value("receipt-data"), in: bytes, profile: profile)
         receiptText = Redacted(text)
-        self.isMended = isMended
+        self.isRepaired = isRepaired
         password = Self.password(value("password"), in: bytes)
         excludesOldTransactions = Self.isTrue(value("exclude-old-transactions"), in: bytes)
     }
 
-    /// Whether the receipt's text is digits of base64, padding and white space: what Apple may be asked about. To be
-    /// tried where decoding failed; what decoded is base64.
+    /// Returns whether the text consists of base64 digits, padding and white space only, and so may be forwarded to
+    /// Apple. Only worth checking if decoding failed, because a text that decoded is base64.
     package var hasBase64Text: Bool {
         var digits = 0
         for byte in receiptText.reveal() {
@@ -91,27 +96,28 @@ package struct VerifyReceiptRequest: Sendable {
         return digits > 0
     }
 
-    /// Frees the text's memory, once it was read: what is forwarded is in the body, unless the receipt was mended.
+    /// Frees the memory of the text after it was decoded. The body, which is forwarded, still holds it, unless the
+    /// receipt was repaired.
     mutating func dropText() {
-        if !isMended { receiptText = Redacted([]) }
+        if !isRepaired { receiptText = Redacted([]) }
     }
 
-    /// What goes to Apple: the body as it came, unless a password takes the client's place, the receipt was mended or
-    /// the body is ambiguous; then the same members written anew, each once.
+    /// The body to send to Apple: the received bytes if possible. If the password is replaced, the receipt was repaired
+    /// or the body is ambiguous, the same members are written again, each once.
     package func forwardedBody(password replacement: SharedSecret?) -> [UInt8] {
         let body = body.reveal()
-        guard replacement != nil || isAmbiguous || isMended else { return body }
-        var written: [UInt8] = []
-        written.reserveCapacity(body.count + 64)
+        guard replacement != nil || isAmbiguous || isRepaired else { return body }
+        var output: [UInt8] = []
+        output.reserveCapacity(body.count + 64)
         func write(_ key: [UInt8], _ value: ArraySlice<UInt8>) {
-            written.append(UInt8(ascii: written.isEmpty ? "{" : ","))
-            written += [UInt8(ascii: "\"")] + key + [UInt8(ascii: "\""), UInt8(ascii: ":")]
-            written += value
+            output.append(UInt8(ascii: output.isEmpty ? "{" : ","))
+            output += [UInt8(ascii: "\"")] + key + [UInt8(ascii: "\""), UInt8(ascii: ":")]
+            output += value
         }
         for member in members {
             let name = member.name.unescaped(in: body.span)
             if replacement != nil, name.elementsEqual("password".utf8) { continue }
-            if isMended, name.elementsEqual("receipt-data".utf8) {
+            if isRepaired, name.elementsEqual("receipt-data".utf8) {
                 write(name, Self.quoted(receiptText.reveal()))
             } else {
                 write(member.name.isEscaped ? Self.escaped(name) : name, body[member.value.whole])
@@ -120,12 +126,12 @@ package struct VerifyReceiptRequest: Sendable {
         if let replacement {
             write(Array("password".utf8), Self.quoted(Self.escaped(Array(replacement.reveal().utf8))))
         }
-        return written + [UInt8(ascii: "}")]
+        return output + [UInt8(ascii: "}")]
     }
 }
 
 extension VerifyReceiptRequest {
-    /// In order, repetitions included. Keys above the limit are counted and not stored.
+    /// All members in order, including repeated keys. Members above the limit are counted, but not stored.
     private static func members(
         of bytes: Span<UInt8>, from start: Int
     ) throws(Failure) -> [JSONScanner.Member] {
@@ -146,7 +152,7 @@ extension VerifyReceiptRequest {
 
     private static func receiptText(
         _ value: JSONScanner.Value?, in bytes: Span<UInt8>, profile: ReceiptProfile
-    ) throws(Failure) -> (text: [UInt8], isMended: Bool) {
+    ) throws(Failure) -> (text: [UInt8], isRepaired: Bool) {
         guard let value else { throw .receiptMissing }
         guard case .string(let string) = value else { throw .receiptNotText }
         let text = string.unescaped(in: bytes)
@@ -178,12 +184,14 @@ extension VerifyReceiptRequest {
         return bytes.holds("true", at: range) || bytes.holds("1", at: range)
     }
 
+    /// Returns whether the body is valid UTF-8. Most bodies are ASCII, which one pass over the bytes confirms.
     private static func isUnicode(_ body: [UInt8]) -> Bool {
         var union: UInt8 = 0
         for byte in body { union |= byte }
         return union < 0x80 || String(validating: body, as: UTF8.self) != nil
     }
 
+    /// Removes all but the last member of each key; the order stays.
     private static func lastOfEach(
         _ members: [JSONScanner.Member], in bytes: Span<UInt8>
     ) -> [JSONScanner.Member] {
@@ -197,18 +205,18 @@ extension VerifyReceiptRequest {
         ([UInt8(ascii: "\"")] + text + [UInt8(ascii: "\"")])[...]
     }
 
-    /// Quotes, backslashes and control bytes escaped, the rest as it is.
+    /// Escapes quotes, backslashes and control bytes; leaves other bytes unchanged.
     private static func escaped(_ text: [UInt8]) -> [UInt8] {
-        var written: [UInt8] = []
+        var output: [UInt8] = []
         for byte in text {
             switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"): written += [UInt8(ascii: "\\"), byte]
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): output += [UInt8(ascii: "\\"), byte]
             case 0..<0x20:
                 let digits = Array("0123456789abcdef".utf8)
-                written += Array("\\u00".utf8) + [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            default: written.append(byte)
+                output += Array("\\u00".utf8) + [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            default: output.append(byte)
             }
         }
-        return written
+        return output
     }
 }

@@ -7,40 +7,43 @@ import Rendering
 package import StoreTypes
 import Telemetry
 
-/// The walk: one request body in, one verdict out, whichever door it came through.
+/// Answers verifyReceipt requests, from HTTP and from the command line: one request body in, one response out.
 package struct VerifyReceiptService: Sendable {
     let decoder: ReceiptDecoder
     let apps: AppRegistry
     let apple: VerifyReceiptSource?
     let serverAPI: ServerAPISource?
     let stored: StoreSource?
-    /// Nil where Apple's answers are not kept.
+    /// The archive of Apple's last good responses; `nil` if they are not archived.
     let lastGood: ResponseArchive?
     let observations: UpstreamObservations
     let replays: ReplayDetector
-    /// Nil where no app is answered from the store first.
-    let memory: ResponseCache?
+    /// The cache of rendered responses; `nil` if no app names `stored` first.
+    let responseCache: ResponseCache?
     package let counts: ProxyMetrics
     private let countedApps: AppMetricsRegistry
-    /// Nil where nothing is refused that could be mended.
-    private let probe: RepairSampler?
+    /// Counts refused receipts that the tolerant profile would have accepted; `nil` if that profile is in use.
+    private let repairSampler: RepairSampler?
     let renderer: VerifyReceiptRenderer
-    /// What is the same with every request is written down now and then; whoever reads the log is no faster than a disk.
-    let failureLog: LogThrottle<[String]>
-    /// From a request to its answer.
+    /// Limits log lines about conditions that recur with every request, because the log is no faster than the disk that
+    /// stores it.
+    let logThrottle: LogThrottle<[String]>
+    /// The time from a request to its response.
     let deadline: Duration
     let now: @Sendable () -> Timestamp
     let sleep: @Sendable (Duration) async -> Void
     let logger: Logger
 
+    /// Creates the service.
+    ///
     /// - Parameters:
-    ///   - apple: nil where nobody may be asked; then that source is passed over.
-    ///   - serverAPI: the same.
-    ///   - stored: nil where nothing is remembered; then that source is passed over.
-    ///   - lastGood: nil where Apple's answers are not kept.
-    ///   - observations: its revocations are shared with whoever else learns of some.
-    ///   - deadline: from a request to its answer.
-    ///   - sleep: passes the time before a renewal that is due is asked for once more.
+    ///   - apple: `nil` if there are no network connections; then the source `apple` is unavailable.
+    ///   - serverAPI: `nil` if there are no network connections; then the source `api` is unavailable.
+    ///   - stored: `nil` if there is no store; then the source `stored` is skipped.
+    ///   - lastGood: `nil` if Apple's responses are not archived.
+    ///   - observations: its revocations are shared with the other services.
+    ///   - deadline: the time from a request to its response.
+    ///   - sleep: waits before the Server API is called again for a renewal that is due.
     init(
         decoder: ReceiptDecoder, apps: AppRegistry, apple: VerifyReceiptSource?, serverAPI: ServerAPISource?,
         stored: StoreSource?, lastGood: ResponseArchive?, observations: UpstreamObservations, replays: ReplayDetector,
@@ -53,11 +56,11 @@ package struct VerifyReceiptService: Sendable {
         self.serverAPI = serverAPI
         self.stored = stored
         self.lastGood = lastGood
-        memory = stored != nil && apps.contains(where: { $0.answer.first == .stored }) ? ResponseCache() : nil
+        responseCache = stored != nil && apps.contains(where: { $0.answer.first == .stored }) ? ResponseCache() : nil
         self.counts = counts
         self.countedApps = countedApps
-        failureLog = LogThrottle()
-        probe = RepairSampler(decoder: decoder, counts: counts)
+        logThrottle = LogThrottle()
+        repairSampler = RepairSampler(decoder: decoder, counts: counts)
         self.observations = observations
         self.replays = replays
         self.renderer = renderer
@@ -67,17 +70,19 @@ package struct VerifyReceiptService: Sendable {
         self.logger = logger
     }
 
-    /// How a request is asked about, where it is not a client's.
+    /// The options of a request. The defaults are those of a client's request.
     package struct RequestOptions: Sendable {
-        /// In place of the app's `answer`.
+        /// Replaces the app's `answer`.
         package var sources: [AnswerSource]?
-        /// Whose calls to the App Store Server API these are.
+        /// The priority of calls to the App Store Server API.
         package var priority = HourlyBudget.Priority.live
-        /// Nothing of moments ago will do.
+        /// Whether cached records must not be used.
         package var isFresh = false
-        /// Who asks, where the caller says so.
+        /// The caller's name for its user, from the header that `userHeader` names; `nil` if the caller names none.
+        /// Replay detection compares it.
         package var user: Redacted<String>?
 
+        /// Creates options.
         package init(
             sources: [AnswerSource]? = nil, priority: HourlyBudget.Priority = .live, isFresh: Bool = false
         ) {
@@ -87,40 +92,45 @@ package struct VerifyReceiptService: Sendable {
         }
     }
 
-    /// - Parameter sources: asked instead of the app's `answer`, where given.
+    /// Answers a request.
+    ///
+    /// - Parameter sources: tried instead of the app's `answer`; `nil` for the app's own.
     package func answer(
         body: [UInt8], route: UpstreamRouter.Route, sources: [AnswerSource]?
     ) async -> VerifyReceiptResult {
         await answer(body: body, route: route, requestOptions: RequestOptions(sources: sources))
     }
 
+    /// Answers a request. A client's request (priority `live`) is counted and timed.
     package func answer(
         body: [UInt8], route: UpstreamRouter.Route, requestOptions: RequestOptions = RequestOptions()
     ) async -> VerifyReceiptResult {
         guard requestOptions.priority == .live else { return await reply(to: body, on: route, requestOptions) }
-        let begin = ContinuousClock.now
+        let start = ContinuousClock.now
         let reply = await reply(to: body, on: route, requestOptions)
         count(reply)
-        counts.took(.now - begin, for: reply)
+        counts.took(.now - start, for: reply)
         return reply
     }
 
-    /// Counts a verdict that went out; the walk's own are counted already.
+    /// Counts a response that another part of the server wrote. The responses of ``answer(body:route:requestOptions:)``
+    /// are counted already.
     package func count(_ reply: VerifyReceiptResult) { countedApps[reply.claimedApp].answered(reply) }
 
-    /// The request as it is understood here.
+    /// Parses a request with the profile of this service.
     package func read(_ body: [UInt8]) throws(VerifyReceiptRequest.Failure) -> VerifyReceiptRequest {
         try VerifyReceiptRequest(body: body, profile: decoder.profile)
     }
 
+    /// Answers a request without counting it.
     private func reply(to body: [UInt8], on route: UpstreamRouter.Route, _ requestOptions: RequestOptions) async
         -> VerifyReceiptResult
     {
-        let memoryKey =
-            requestOptions.sources == nil && requestOptions.user == nil && memory != nil
+        let cacheKey =
+            requestOptions.sources == nil && requestOptions.user == nil && responseCache != nil
             ? ResponseCache.key(body, route) : nil
-        if let memoryKey {
-            let reply = await cachedResponse(memoryKey)
+        if let cacheKey {
+            let reply = await cachedResponse(cacheKey)
             counts.answerMemory.add((reply == nil ? HitLabel.miss : .hit).rawValue)
             if let reply { return reply }
         }
@@ -128,33 +138,33 @@ package struct VerifyReceiptService: Sendable {
         do throws(VerifyReceiptRequest.Failure) {
             request = try read(body)
         } catch {
-            logger.debug("request refused", metadata: ["reason": "\(error.rawValue)"])
+            logger.debug("verifyReceipt request rejected with 21002", metadata: ["reason": "\(error.rawValue)"])
             return VerifyReceiptResult(.failure(.malformedReceipt), source: .receipt, environment: route.environment)
         }
         let verification = verification(of: request, requestOptions)
         if case .rejected = verification, !request.hasBase64Text {
-            logger.debug("request refused", metadata: ["reason": "receiptNotBase64"])
+            logger.debug("verifyReceipt request rejected with 21002", metadata: ["reason": "receiptNotBase64"])
             return VerifyReceiptResult(.failure(.malformedReceipt), source: .receipt, environment: route.environment)
         }
-        switch apps.treatment(of: verification) {
+        switch apps.resolution(of: verification) {
         case .refused(let status):
             return VerifyReceiptResult(
                 .failure(status), source: .receipt, environment: verification.environment(on: route))
         case .app(let app):
-            let ruled = receiptForRules(of: app, verification, in: request, requestOptions)
-            let isReplay = ruled.map {
+            let ruleReceipt = receiptForRules(of: app, verification, in: request, requestOptions)
+            let isReplay = ruleReceipt.map {
                 self.isReplay($0.contents.lookupKeys, in: AppScope(of: $0), of: app, requestOptions)
             }
             if isReplay == true, app.replay == .refuse {
                 return VerifyReceiptResult(
                     .failure(.notAuthentic), source: .receipt, environment: verification.environment(on: route))
             }
-            // While Apple is asked, a body is in memory once.
+            // The body is in memory only once while Apple is called.
             request.dropText()
             var reply = await RequestEvaluation(
-                request: request, route: route, verification: verification, receiptForRules: ruled,
+                request: request, route: route, verification: verification, receiptForRules: ruleReceipt,
                 isReplay: isReplay ?? false, app: app, requestOptions: requestOptions,
-                memoryKey: memoryKey, now: now(), deadline: RequestDeadline(deadline), pipeline: self
+                cacheKey: cacheKey, now: now(), deadline: RequestDeadline(deadline), service: self
             ).answer()
             if case .authentic(let receipt) = verification { reply.authenticApp = receipt.bundleId }
             reply.claimedApp = app.bundleId
@@ -162,18 +172,19 @@ package struct VerifyReceiptService: Sendable {
         }
     }
 
+    /// Decodes and verifies the receipt of a request. A client's refused receipt may be sampled for repairs.
     private func verification(of request: VerifyReceiptRequest, _ requestOptions: RequestOptions) -> ReceiptVerification
     {
         let text = request.receiptText.reveal()
         let verification = ReceiptVerification(of: text.span, by: decoder)
         if case .rejected(let error, _) = verification, requestOptions.priority == .live {
-            probe?.sample(at: text, refusedFor: error, at: now())
+            repairSampler?.sample(at: text, refusedFor: error, at: now())
         }
         return verification
     }
 
-    /// What an app's rules are judged on before any source is asked: the receipt, also with bytes behind it that the
-    /// profile refuses. Nil if nothing is authentic.
+    /// The receipt that an app's rules are checked against before any source is tried: also a receipt with trailing
+    /// bytes, which the `apple` profile refuses. `nil` if nothing in the request is authentic.
     private func receiptForRules(
         of app: AppConfiguration, _ verification: ReceiptVerification, in request: VerifyReceiptRequest,
         _ requestOptions: RequestOptions
@@ -190,7 +201,7 @@ package struct VerifyReceiptService: Sendable {
         }
     }
 
-    /// Whether the caller's user presents another one's purchase.
+    /// Returns whether the caller's user presents a purchase that another user presented before.
     func isReplay(
         _ keys: @autoclosure () -> CustomerIdentifiers, in scope: AppScope, of app: AppConfiguration,
         _ requestOptions: RequestOptions
@@ -202,9 +213,10 @@ package struct VerifyReceiptService: Sendable {
             keys(), in: scope, of: user, at: now(), logName: apps.logName(of: scope.bundleId), logger: logger)
     }
 
-    /// What the same request was answered with before, where the store still says the same.
+    /// Returns the cached response to the same request; `nil` if there is none, or if the store's records of the
+    /// customer have changed or expired since.
     private func cachedResponse(_ key: [UInt8]) async -> VerifyReceiptResult? {
-        guard let entry = memory?[key] else { return nil }
+        guard let entry = responseCache?[key] else { return nil }
         let now = now()
         guard
             let snapshot = await stored?.snapshot(
@@ -219,7 +231,7 @@ package struct VerifyReceiptService: Sendable {
         return reply
     }
 
-    /// What was seen in the text of a request.
+    /// The outcome of decoding and verifying the text of a request.
     enum ReceiptVerification: Sendable {
         case authentic(Receipt)
         case rejected(ReceiptDecodingError, UnverifiedReceiptFields)
@@ -232,6 +244,7 @@ package struct VerifyReceiptService: Sendable {
             }
         }
 
+        /// The environment to report: the receipt's if it is authentic, otherwise the endpoint's.
         func environment(on route: UpstreamRouter.Route) -> AppStoreEnvironment {
             switch self {
             case .authentic(let receipt): receipt.environment
@@ -248,21 +261,22 @@ extension AppScope {
 }
 
 extension AppRegistry {
+    /// The app whose configuration applies, or the status of the refusal.
     fileprivate enum Decision {
         case app(AppConfiguration)
         case refused(VerifyReceiptStatus)
     }
 
-    /// The bundle id of a receipt that is not authentic chooses the app whose way it goes, and nothing else. What names
-    /// no app at all goes the way of unknown ones.
-    fileprivate func treatment(of verification: VerifyReceiptService.ReceiptVerification) -> Decision {
+    /// Chooses the app whose configuration applies to a receipt. The bundle id of a receipt that is not authentic is
+    /// used for this and for nothing else. A text that names no app is treated as a receipt of an unknown app.
+    fileprivate func resolution(of verification: VerifyReceiptService.ReceiptVerification) -> Decision {
         let bundleId: BundleIdentifier?
         let verdict: VerifyReceiptStatus?
         switch verification {
         case .authentic(let receipt): (bundleId, verdict) = (receipt.bundleId, nil)
         case .rejected(let error, let claims): (bundleId, verdict) = (claims.bundleId, error.status)
         }
-        switch treatment(of: bundleId) {
+        switch resolution(of: bundleId) {
         case .app(let app): return .app(app)
         case .refused: return .refused(verdict ?? .notAuthentic)
         }
@@ -270,7 +284,7 @@ extension AppRegistry {
 }
 
 extension UpstreamRouter.Route {
-    /// What a verdict is about that names no environment itself.
+    /// The environment to report for a response that names none itself.
     package var environment: AppStoreEnvironment {
         switch self {
         case .auto: .production

@@ -2,32 +2,40 @@ package import AppStore
 import StoreTypes
 import Transport
 
-/// Apple's verifyReceipt as a source: performs what ``UpstreamRouter`` decides, within a deadline.
+/// Apple's verifyReceipt as a source: sends the requests that ``UpstreamRouter`` decides on, within a deadline.
 package struct VerifyReceiptSource: Sendable {
     private let client: VerifyReceiptClient
     private let sleep: @Sendable (Duration) async -> Void
 
-    /// - Parameters:
-    ///   - sleep: what passes the time between two questions; it returns early when the task is cancelled.
+    /// Creates a source.
+    ///
+    /// - Parameter sleep: waits between two attempts. Returns early if the task is canceled.
     package init(client: VerifyReceiptClient, sleep: @escaping @Sendable (Duration) async -> Void) {
         self.client = client
         self.sleep = sleep
     }
 
+    /// The outcome of all attempts together.
     enum Outcome: Sendable {
         case pass(UpstreamResponse, from: AppStoreEnvironment)
-        /// Apple calls it a receipt of the sandbox, which was not asked about it.
+        /// Apple says that the receipt is from the sandbox, which this app denies. The sandbox endpoint was not called.
         case sandboxDenied
+        /// There is no response to return.
+        ///
         /// - Parameters:
-        ///   - wasAsked: false where the transport spares Apple.
-        ///   - isUnreachable: the last attempt made no connection.
+        ///   - last: the last temporary status that Apple returned; `nil` if there was none.
+        ///   - wasAsked: false if no request was sent, for example because the circuit breaker is open.
+        ///   - isUnreachable: whether the last attempt failed to connect.
         case unavailable(
             last: UpstreamResponse?, from: AppStoreEnvironment, reason: String, wasAsked: Bool, isUnreachable: Bool)
     }
 
+    /// Sends a request to Apple, with retries.
+    ///
     /// - Parameters:
-    ///   - followsToSandbox: false if the app takes no sandbox receipts.
-    ///   - limit: for all questions and pauses together.
+    ///   - isVerifiedHere: whether the receipt is authentic by our own check.
+    ///   - followsToSandbox: false if the app denies sandbox receipts.
+    ///   - limit: the time for all attempts and pauses together.
     func answer(
         body: [UInt8], route: UpstreamRouter.Route, isVerifiedHere: Bool, followsToSandbox: Bool = true,
         within limit: Duration
@@ -45,7 +53,7 @@ package struct VerifyReceiptSource: Sendable {
             case .unavailable(let last, let environment, let reason):
                 return .unavailable(
                     last: last, from: environment, reason: reason, wasAsked: wasAsked, isUnreachable: isUnreachable)
-            case .ask(let environment, let pause):
+            case .call(let environment, let pause):
                 var remaining = end - ContinuousClock.now
                 if pause > 0 {
                     guard remaining > .milliseconds(pause) else {
@@ -60,7 +68,7 @@ package struct VerifyReceiptSource: Sendable {
                     continue
                 }
                 let reply = await client.send(
-                    body: body, to: environment, timeout: remaining, isRepetition: pause > 0)
+                    body: body, to: environment, timeout: remaining, isRetry: pause > 0)
                 wasAsked = wasAsked || !reply.isRefusal
                 isUnreachable = reply.isUnreachable
                 instruction = router.received(reply)

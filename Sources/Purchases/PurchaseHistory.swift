@@ -2,23 +2,24 @@ package import AppStore
 package import ReceiptDecoding
 package import StoreTypes
 
-/// What is known of one customer's purchases, whatever told it: the neutral form between the stages and the answers.
+/// All information about one customer's purchases, from every source: the neutral form between decoding or lookup and
+/// rendering.
 package struct PurchaseHistory: Sendable {
-    /// What the submitted receipt says, with the revocations that became known since.
+    /// The contents of the submitted receipt, with the revocations reported since.
     package let receipt: ReceiptContents
-    /// The part of the App Store that the receipt belongs to.
+    /// The environment that the receipt belongs to.
     package let environment: AppStoreEnvironment
-    /// The submitted receipt in canonical base64: standard alphabet, padded, no line breaks. It goes back as
+    /// The submitted receipt in canonical base64: standard alphabet, padded, no line breaks. It is returned as
     /// `latest_receipt`, because only Apple can sign a newer one.
     package let submittedText: Redacted<[UInt8]>
-    /// What the App Store Server API says; nil where nobody was asked.
+    /// The records of the App Store Server API; `nil` if it was not called.
     package let records: CustomerRecords?
-    /// The app's Apple ID: what the Server API says, and in the sandbox, where it says nothing, what is configured.
+    /// The app's Apple ID from the Server API. In the sandbox the API returns none, so the configured one is used.
     package let appAppleId: Int64?
 
-    /// The history that an authentic receipt tells, and the Server API where it was asked.
+    /// Creates the history of an authentic receipt, and of the Server API's records if it was called.
     ///
-    /// - Parameter revocations: what is known from earlier, where there are no records.
+    /// - Parameter revocations: the revocations recorded earlier. Used only if there are no records.
     package init(
         receipt: Receipt, records: CustomerRecords? = nil, revocations: RevocationIndex = RevocationIndex(),
         configuredAppAppleId: Int64? = nil
@@ -28,7 +29,7 @@ package struct PurchaseHistory: Sendable {
             records: records, revocations: revocations, configuredAppAppleId: configuredAppAppleId)
     }
 
-    /// The history that the contents of a receipt tell; who calls this vouches that they are authentic.
+    /// Creates the history of a receipt's contents. The caller must have checked that they are authentic.
     package init(
         receipt: ReceiptContents, environment: AppStoreEnvironment, submittedText: Redacted<[UInt8]>,
         records: CustomerRecords? = nil, revocations: RevocationIndex = RevocationIndex(),
@@ -44,7 +45,7 @@ package struct PurchaseHistory: Sendable {
 }
 
 extension ReceiptContents {
-    /// The same purchases, with the revocations that became known since.
+    /// Returns the same purchases, with the revocations reported since.
     fileprivate func overlaid(with revocations: RevocationIndex) -> ReceiptContents {
         guard !revocations.isEmpty else { return self }
         switch self {

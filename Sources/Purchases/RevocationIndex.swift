@@ -1,17 +1,17 @@
 package import AppStore
 package import StoreTypes
 
-/// Purchases that were refunded or taken back, by what a receipt can know them by. A consumable's refund never shows in
-/// verifyReceipt's answers, so none is here.
+/// An index of purchases that were refunded or revoked, by the ids that a receipt has for them. verifyReceipt never
+/// shows the refund of a consumable, so the index holds none.
 package struct RevocationIndex: Sendable {
-    /// One of them.
+    /// The revocation of one purchase.
     package struct Revocation: Sendable, Hashable {
-        /// When it was taken back.
+        /// When the purchase was revoked.
         package let date: Timestamp
-        /// 0 other, 1 an issue in the app.
+        /// Apple's reason: 1 for an issue in the app, 0 for any other.
         package let reason: Int64?
 
-        /// A revocation.
+        /// Creates a revocation.
         package init(date: Timestamp, reason: Int64?) {
             self.date = date
             self.reason = reason
@@ -21,22 +21,23 @@ package struct RevocationIndex: Sendable {
     private var byTransaction: [String: Revocation] = [:]
     private var byLineItem: [String: Revocation] = [:]
 
-    /// How many purchases became known as taken back that were not.
+    /// The number of purchases that were added as revoked and were not in the index before.
     package private(set) var added = 0
 
-    /// None.
+    /// Creates an empty index.
     package init() {}
 
-    /// Those of a history.
+    /// Creates the index of a transaction history.
     package init(_ transactions: [TransactionPayload]) {
         for transaction in transactions { insert(transaction) }
     }
 
     package var isEmpty: Bool { byTransaction.isEmpty && byLineItem.isEmpty }
-    /// How many ids are held.
+    /// The number of ids in the index.
     package var count: Int { byTransaction.count + byLineItem.count }
 
-    /// Takes a transaction's newest state: a refund can be undone.
+    /// Records the newest state of a transaction. A transaction without a revocation removes its entry, because a
+    /// refund can be reversed.
     package mutating func insert(_ transaction: TransactionPayload) {
         let isConsumable = transaction.type == ProductType.consumable.rawValue
         let revocation =
@@ -48,18 +49,18 @@ package struct RevocationIndex: Sendable {
         insert(revocation, transactionId: transaction.transactionId, webOrderLineItemId: transaction.webOrderLineItemId)
     }
 
-    /// Takes what is known of one purchase now; nil where it was not taken back, or is so no more.
+    /// Records the current state of one purchase; `nil` if it is not revoked, or if the revocation was reversed.
     package mutating func insert(_ revocation: Revocation?, transactionId: String?, webOrderLineItemId: String?) {
-        let known = self.revocation(transactionId: transactionId, webOrderLineItemId: webOrderLineItemId)
-        if revocation != nil, known == nil { added += 1 }
+        let previous = self.revocation(transactionId: transactionId, webOrderLineItemId: webOrderLineItemId)
+        if revocation != nil, previous == nil { added += 1 }
         if let transactionId { byTransaction[transactionId] = revocation }
         if let webOrderLineItemId { byLineItem[webOrderLineItemId] = revocation }
     }
 
-    /// Whether one of this id is held.
+    /// Returns whether the transaction id is in the index.
     package func mentions(_ transactionId: String) -> Bool { byTransaction[transactionId] != nil }
 
-    /// By transaction id, else by web order line item id.
+    /// Returns the revocation by transaction id, otherwise by web order line item id.
     package func revocation(transactionId: String?, webOrderLineItemId: String?) -> Revocation? {
         transactionId.flatMap { byTransaction[$0] } ?? webOrderLineItemId.flatMap { byLineItem[$0] }
     }

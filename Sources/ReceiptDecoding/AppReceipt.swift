@@ -1,50 +1,54 @@
 package import StoreTypes
 
-/// The content of an App Receipt (PKCS#7), as its attributes hold it.
+/// The content of an App Receipt (PKCS#7), with one property for each known attribute.
 ///
-/// An attribute that is absent, or whose text is empty, is nil here; nothing is made up. Attribute numbers and meanings:
-/// Apple's "Receipt Fields", and for those Apple does not document, equality with Apple's own answers.
+/// A property is `nil` if the attribute is absent or its text is empty; no value is invented. The numbers and
+/// meanings of the attributes are those of Apple's "Receipt Fields". Attributes that Apple does not document were
+/// identified by comparing their values with Apple's verifyReceipt responses.
 package struct AppReceipt: Sendable, Hashable {
     /// Attribute 0: `Production`, `ProductionSandbox`, `ProductionVPP`, `ProductionVPPSandbox` or `Xcode`.
     package var receiptType: String?
-    /// Attribute 1: the app's Apple ID (`adam_id` and `app_item_id`), 0 in sandbox.
+    /// Attribute 1: the app's Apple ID (`adam_id` and `app_item_id` in verifyReceipt responses); 0 in the sandbox.
     package var appAppleId: Int64?
-    /// Attribute 2.
+    /// Attribute 2, for example `com.example.app`.
     package var bundleId: String?
-    /// Attribute 3.
+    /// Attribute 3: `CFBundleShortVersionString` on macOS, `CFBundleVersion` on iOS.
     package var applicationVersion: String?
-    /// Attribute 4: 16 bytes (8 in Xcode's), input of the device hash.
+    /// Attribute 4: an opaque value, one of the inputs of the device hash. It has 16 bytes, in receipts from Xcode 8
+    /// bytes.
     package var opaqueValue: [UInt8]?
-    /// Attribute 5: SHA-1 over device id, attribute 4 and attribute 2.
+    /// Attribute 5: the device hash, which is SHA-1 over the device id, attribute 4 and attribute 2. It cannot be
+    /// verified on a server, because the device id is unknown there.
     package var sha1Hash: [UInt8]?
-    /// Attribute 8: when the device got the receipt; empty in sandbox.
+    /// Attribute 8: when the device received the receipt; empty in the sandbox.
     package var deviceReceiptDate: Timestamp?
-    /// Attribute 10: `4+` and so on.
+    /// Attribute 10: the age rating, for example `4+`.
     package var ageRating: String?
-    /// Attribute 12: when the receipt was made; signatures are judged at this time.
+    /// Attribute 12: when the receipt was created. The signer's certificate chain is verified at this time.
     package var receiptCreationDate: Timestamp?
     /// Attribute 13: the client's system version, packed as MMmmpp.
     package var clientSystemVersion: Int64?
-    /// Attribute 15, 0 in sandbox.
+    /// Attribute 15; 0 in the sandbox.
     package var downloadId: Int64?
-    /// Attribute 16, 0 in sandbox.
+    /// Attribute 16; 0 in the sandbox.
     package var versionExternalIdentifier: Int64?
-    /// Attribute 18: when the app was first got.
+    /// Attribute 18: when the app was first purchased or downloaded.
     package var originalPurchaseDate: Timestamp?
-    /// Attribute 19.
+    /// Attribute 19: the app version of the first purchase or download.
     package var originalApplicationVersion: String?
-    /// Attribute 21: volume purchase receipts end then.
+    /// Attribute 21: when the receipt expires; only receipts of the Volume Purchase Program have it.
     package var expirationDate: Timestamp?
-    /// Attribute 25: 3 iOS and watchOS, 2 macOS.
+    /// Attribute 25: 2 for macOS, 3 for iOS and watchOS.
     package var platform: Int64?
-    /// One per attribute 17, in the order of the blob, which is the order of `in_app` in Apple's answers.
+    /// One element for each attribute 17, in the order of the receipt. Apple's responses list `in_app` in the same
+    /// order.
     package var purchases: [InAppPurchase] = []
-    /// What is not named above, raw.
+    /// The attributes that have no property above, with their raw values.
     package var unknownAttributes: [UnknownAttribute] = []
 
     package init() {}
 
-    /// From attribute 0; nil when it says something unheard of.
+    /// The environment according to attribute 0; `nil` if the receipt type is unknown.
     package var environment: AppStoreEnvironment? {
         switch receiptType {
         case "Production", "ProductionVPP": .production
@@ -55,50 +59,53 @@ package struct AppReceipt: Sendable, Hashable {
     }
 }
 
-/// One purchase of an App Receipt: the attributes inside an attribute 17.
+/// One purchase of an App Receipt: the attributes inside one attribute 17.
 package struct InAppPurchase: Sendable, Hashable {
-    /// Attribute 1701.
+    /// Attribute 1701: the number of items purchased.
     package var quantity: Int64?
     /// Attribute 1702.
     package var productId: String?
-    /// Attribute 1703; `0` in Xcode's receipts.
+    /// Attribute 1703; `0` in receipts from Xcode.
     package var transactionId: String?
     /// Attribute 1704.
     package var purchaseDate: Timestamp?
-    /// Attribute 1705.
+    /// Attribute 1705: the id of the first transaction of a subscription; for other products it equals attribute 1703
+    /// unless the purchase was restored.
     package var originalTransactionId: String?
-    /// Attribute 1706; can be later than 1704.
+    /// Attribute 1706; it can be later than attribute 1704.
     package var originalPurchaseDate: Timestamp?
-    /// Attribute 1707; not in Apple's JSON.
+    /// Attribute 1707; not in Apple's verifyReceipt responses.
     package var productType: ProductType?
-    /// Attribute 1708; only auto-renewables have one.
+    /// Attribute 1708; only auto-renewable subscriptions have it.
     package var expiresDate: Timestamp?
-    /// Attribute 1710: the product's Apple ID, 0 in sandbox; not in Apple's JSON.
+    /// Attribute 1710: the product's Apple ID, 0 in the sandbox; not in Apple's verifyReceipt responses.
     package var productAppleId: Int64?
-    /// Attribute 1711; 0 when there is none.
+    /// Attribute 1711; 0 if there is none.
     package var webOrderLineItemId: Int64?
-    /// Attribute 1712.
+    /// Attribute 1712: when the purchase was refunded or revoked.
     package var cancellationDate: Timestamp?
-    /// In no attribute: comes with a revocation that became known later.
+    /// The reason of a refund. No attribute holds it; it is added from a revocation that was recorded after the
+    /// receipt was created.
     package var cancellationReason: Int64?
-    /// Attribute 1713.
+    /// Attribute 1713: 1 if the period is a free trial, otherwise 0.
     package var isTrialPeriod: Int64?
-    /// Attribute 1719; absent before December 2017.
+    /// Attribute 1719: 1 if the period has an introductory price, otherwise 0; absent in receipts created before
+    /// December 2017.
     package var isInIntroOfferPeriod: Int64?
     /// Attribute 1721.
     package var promotionalOfferId: String?
-    /// Attribute 1722: 0 PURCHASED, 1 FAMILY_SHARED; absent before about 2021.
+    /// Attribute 1722: 0 for `PURCHASED`, 1 for `FAMILY_SHARED`; absent in receipts created before about 2021.
     package var ownershipType: Int64?
-    /// What is not named above, raw; empty ones are left out.
+    /// The attributes that have no property above, with their raw values; empty attributes are left out.
     package var unknownAttributes: [UnknownAttribute] = []
 
     package init() {}
 
-    /// Only auto-renewables have an expiry.
+    /// Whether the purchase is an auto-renewable subscription. Only those have an expiry date.
     package var isAutoRenewable: Bool { expiresDate != nil }
 }
 
-/// Attribute 1707: an open set, so that a new number survives.
+/// The product type of attribute 1707. It is not an enum, so that a number unknown today is preserved.
 package struct ProductType: RawRepresentable, Sendable, Hashable {
     package let rawValue: Int64
 
@@ -113,8 +120,9 @@ package struct ProductType: RawRepresentable, Sendable, Hashable {
 
 /// An attribute without a published meaning.
 package struct UnknownAttribute: Sendable, Hashable {
+    /// The attribute number, for example 1721.
     package let type: Int64
-    /// The bytes of the attribute's value, tag and length of an inner type included.
+    /// The bytes of the attribute's value, including the tag and length of the element inside.
     package let value: [UInt8]
 
     package init(type: Int64, value: [UInt8]) {

@@ -1,18 +1,19 @@
 import Cryptography
 import StoreTypes
 
-/// The payload of an App Receipt: `SET OF ReceiptAttribute`, sometimes wrapped once more in an OCTET STRING.
+/// Reads the payload of an App Receipt: `SET OF ReceiptAttribute`, sometimes wrapped once more in an OCTET STRING.
 ///
-/// Where a single-valued attribute repeats, the last one counts, here and in ``Outline`` alike.
+/// If a single-valued attribute occurs more than once, the last one counts, both here and in ``Outline``.
 enum AppReceiptAttributes {
-    /// The three attributes that are read before the signature was checked: the date it is judged at, and what chooses
-    /// the way of a receipt that will not be trusted.
+    /// The three attributes that are read before the signature is verified: the date at which the signer's
+    /// certificate chain is verified, and the two that select the route of a receipt that is not trusted.
     struct Outline: Sendable {
         var receiptType: String?
         var bundleId: String?
         var receiptCreationDate: Timestamp?
     }
 
+    /// Returns a cursor at the first attribute.
     static func cursor(over bytes: borrowing Span<UInt8>) throws(BERError) -> BERCursor {
         var outer = BERCursor(0..<bytes.count)
         let payload = try outer.next(in: bytes)
@@ -24,6 +25,7 @@ enum AppReceiptAttributes {
         return payload.inside
     }
 
+    /// Reads only the attributes of the outline and skips all others.
     static func outline(of bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> Outline {
         var outline = Outline()
         do throws(BERError) {
@@ -45,10 +47,13 @@ enum AppReceiptAttributes {
 }
 
 extension AppReceipt {
-    /// Far above what Apple ever put into one.
+    /// Limits far above the contents of any genuine receipt. They bound the memory that a forged receipt can use.
     static let maximumPurchases = 20_000
     static let maximumUnknownAttributes = 4_096
 
+    /// Reads all attributes.
+    ///
+    /// - Throws: ``ReceiptDecodingError`` if the structure is broken or a limit is exceeded.
     init(attributes bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) {
         self.init()
         var cursor: BERCursor
@@ -62,7 +67,8 @@ extension AppReceipt {
             }
             if attribute.type == 17 {
                 guard purchases.count < Self.maximumPurchases else {
-                    throw ReceiptDecodingError(.tooMany, at: "attribute 17", "over \(Self.maximumPurchases) purchases")
+                    throw ReceiptDecodingError(
+                        .tooMany, at: "attribute 17", "more than \(Self.maximumPurchases) purchases")
                 }
                 purchases.append(try InAppPurchase(attribute, number: purchases.count, in: bytes))
             } else {
@@ -71,7 +77,7 @@ extension AppReceipt {
                 }
                 guard unknownAttributes.count <= Self.maximumUnknownAttributes else {
                     throw ReceiptDecodingError(
-                        .tooMany, at: "attributes", "over \(Self.maximumUnknownAttributes) unknown ones")
+                        .tooMany, at: "attributes", "more than \(Self.maximumUnknownAttributes) unknown attributes")
                 }
             }
         }
@@ -103,7 +109,9 @@ extension AppReceipt {
 }
 
 extension InAppPurchase {
-    /// Reads the value of an attribute 17: again `SET OF ReceiptAttribute`.
+    /// Reads one purchase from the value of an attribute 17, which is again a `SET OF ReceiptAttribute`.
+    ///
+    /// - Parameter number: the index of the purchase in the receipt, for error messages.
     fileprivate init(
         _ attribute: ReceiptAttribute, number: Int, in bytes: borrowing Span<UInt8>
     ) throws(ReceiptDecodingError) {

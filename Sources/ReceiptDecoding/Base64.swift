@@ -1,14 +1,14 @@
 import Foundation
 
-/// Base64 as Apple's endpoint takes it: standard alphabet, exactly canonical `=`, no other byte. The unused low bits of
-/// the last character may be set. (RFC 4648, section 4.)
+/// A base64 codec that accepts exactly what Apple's endpoint accepts: the standard alphabet, complete padding with
+/// `=`, and no other byte. The unused low bits of the last character may be set. (RFC 4648, section 4.)
 enum Base64 {
-    /// Nil where the text is anything else. Empty text gives no bytes.
+    /// Returns the decoded bytes; `nil` if the text is not base64 of this form. Empty text gives no bytes.
     static func decode(_ text: borrowing Span<UInt8>) -> [UInt8]? {
         guard text.count % 4 == 0 else { return nil }
         return text.withUnsafeBufferPointer { buffer in
             guard let start = buffer.baseAddress, !buffer.isEmpty else { return [] }
-            // Foundation takes `AA=A` and `====` too.
+            // Foundation also accepts `AA=A` and `====`, so `=` anywhere but at the end is rejected here.
             let padding = buffer.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count
             guard memchr(start, CInt(UInt8(ascii: "=")), buffer.count - padding) == nil else { return nil }
             let input = Data(
@@ -17,11 +17,13 @@ enum Base64 {
         }
     }
 
+    /// Returns the canonical text: padded, without line breaks.
     static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         [UInt8](Data(bytes).base64EncodedData())
     }
 
-    /// Whether the text is the one that `encode` would write for its bytes: the unused low bits are zero.
+    /// Returns whether `encode` would give the same text for the decoded bytes, which means that the unused low bits
+    /// are zero. The text must be valid base64.
     static func isCanonical(_ text: borrowing Span<UInt8>) -> Bool {
         guard text.count >= 4, text[text.count - 1] == UInt8(ascii: "=") else { return true }
         let two = text[text.count - 2] == UInt8(ascii: "=")

@@ -1,9 +1,11 @@
 import StoreTypes
 
-/// Reads the dates of App Receipts: `YYYY-MM-DDTHH:MM:SS`, optionally a fraction, then `Z` or an offset (`+0300`,
-/// `+03:00`: Xcode 12). RFC 3339; Apple's own are always UTC and whole seconds.
+/// Parses the dates of App Receipts: `YYYY-MM-DDTHH:MM:SS`, optionally a fraction, then `Z` or an offset (`+0300` or
+/// `+03:00`, as Xcode 12 writes it). This is RFC 3339; the dates of Apple's own receipts are always in UTC and have
+/// no fraction.
 enum DateText {
-    /// Nil where the text is no such date. Proleptic Gregorian, so that `4001-01-01T00:00:00Z` is one.
+    /// Returns the instant; `nil` if the text is not such a date. The calendar is proleptic Gregorian, so that for
+    /// example `4001-01-01T00:00:00Z` is valid.
     static func timestamp(of range: Range<Int>, in bytes: borrowing Span<UInt8>) -> Timestamp? {
         guard range.count >= 20 else { return nil }
         let start = range.lowerBound
@@ -23,6 +25,7 @@ enum DateText {
         return Timestamp(milliseconds: seconds * 1000 + fraction)
     }
 
+    /// Reads `count` decimal digits; `nil` if one of the bytes is not a digit.
     private static func number(_ start: Int, _ count: Int, in bytes: borrowing Span<UInt8>) -> Int64? {
         var value: Int64 = 0
         for position in start..<start + count {
@@ -33,7 +36,8 @@ enum DateText {
         return value
     }
 
-    /// Behind the seconds: `.` and digits, of which three count.
+    /// Reads an optional fraction after the seconds: `.` and digits, of which the first three count. Returns
+    /// milliseconds.
     private static func milliseconds(
         _ position: inout Int, end: Int, in bytes: borrowing Span<UInt8>
     ) -> Int64? {
@@ -50,6 +54,8 @@ enum DateText {
         return position > first && position < end ? value : nil
     }
 
+    /// Reads `Z` or an offset up to the end of the text. Returns the offset in seconds, positive for times east of
+    /// Greenwich.
     private static func offsetSeconds(_ position: Int, end: Int, in bytes: borrowing Span<UInt8>) -> Int64? {
         let sign = bytes[position]
         let rest = end - position - 1
@@ -70,7 +76,8 @@ enum DateText {
         }
     }
 
-    /// Days from 1970-01-01, counted in years that begin in March (so that a leap day is the last of its year).
+    /// Returns the number of days since 1970-01-01. Years are counted from March, so that a leap day is the last day
+    /// of its year.
     private static func daysSinceEpoch(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
         let shifted = month > 2 ? year : year - 1
         let era = (shifted >= 0 ? shifted : shifted - 399) / 400

@@ -1,4 +1,4 @@
-/// Reads old-style (NeXTSTEP) property lists as iOS 6 receipts hold them: one dictionary of texts.
+/// A parser for old-style (NeXTSTEP) property lists as iOS 6 receipts contain them: one dictionary of strings.
 ///
 /// ```
 /// {
@@ -7,17 +7,19 @@
 /// }
 /// ```
 /// - Keys and values are quoted, or words of letters, digits and `_ - . / : $ +`.
-/// - In quotes `\"`, `\\`, `\n`, `\r`, `\t` and `\ooo` (octal, below 128) stand for one byte.
-/// - White space between tokens does not matter; Apple puts an entry on a line behind a tab, some clients put all on one.
-/// - The last `;` may be missing. Comments, nested dictionaries, arrays and data do not occur and are refused.
-/// - A key that repeats is refused: which of the two was meant cannot be told.
+/// - In quotes, the escapes `\"`, `\\`, `\n`, `\r`, `\t` and `\ooo` (octal, below 128) stand for one byte.
+/// - White space between tokens is ignored. Apple writes one entry a line after a tab; some clients use one line.
+/// - The last `;` may be missing. Comments, nested dictionaries, arrays and data do not occur and are rejected.
+/// - A repeated key is rejected, because it is ambiguous which of the values is meant.
 struct PropertyListText {
+    /// One entry of the dictionary.
     struct Entry {
         let key: String
-        /// UTF-8, escapes undone.
+        /// The value in UTF-8, with escapes replaced.
         let value: [UInt8]
     }
 
+    /// Maximum number of entries; genuine receipts have about 30.
     static let maximumEntries = 256
 
     private(set) var entries: [Entry] = []
@@ -31,18 +33,19 @@ struct PropertyListText {
             let value = try parser.token(in: bytes)
             if try parser.peek(in: bytes) != UInt8(ascii: "}") { try parser.expect(UInt8(ascii: ";"), in: bytes) }
             guard entries.count < Self.maximumEntries else {
-                throw ReceiptDecodingError(.tooMany, at: place, "over \(Self.maximumEntries) entries")
+                throw ReceiptDecodingError(.tooMany, at: place, "more than \(Self.maximumEntries) entries")
             }
-            guard !entries.contains(where: { $0.key == key }) else { throw parser.failure("a key that repeats") }
+            guard !entries.contains(where: { $0.key == key }) else { throw parser.failure("repeated key") }
             entries.append(Entry(key: key, value: value))
         }
         try parser.expect(UInt8(ascii: "}"), in: bytes)
         parser.skipWhiteSpace(in: bytes)
         guard parser.position == bytes.count else {
-            throw ReceiptDecodingError(.trailingBytes, at: place, "something follows the list")
+            throw ReceiptDecodingError(.trailingBytes, at: place, "data after the end of the list")
         }
     }
 
+    /// Returns the value of a key; `nil` if the key is absent.
     subscript(key: String) -> [UInt8]? {
         entries.first { $0.key == key }?.value
     }
@@ -59,22 +62,23 @@ struct PropertyListText {
             ReceiptDecodingError(.malformed, at: place, "\(reason) at byte \(position)")
         }
 
-        /// The bytes end before the list does.
+        /// The error of a list that is cut off before its closing brace.
         func early(_ reason: String, in bytes: borrowing Span<UInt8>) -> ReceiptDecodingError {
-            ReceiptDecodingError(.truncated, at: place, "\(reason): it ends at byte \(bytes.count)")
+            ReceiptDecodingError(.truncated, at: place, "\(reason): the data ends at byte \(bytes.count)")
         }
 
         mutating func skipWhiteSpace(in bytes: borrowing Span<UInt8>) {
             while position < bytes.count, ReceiptRepairer.isWhiteSpace(bytes[position]) { position += 1 }
         }
 
-        /// The next byte that is not white space; it stays.
+        /// Returns the next byte that is not white space, without consuming it.
         mutating func peek(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> UInt8 {
             skipWhiteSpace(in: bytes)
-            guard position < bytes.count else { throw early("a list without its closing brace", in: bytes) }
+            guard position < bytes.count else { throw early("missing closing brace", in: bytes) }
             return bytes[position]
         }
 
+        /// Consumes `byte`, after optional white space.
         mutating func expect(_ byte: UInt8, in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) {
             guard try peek(in: bytes) == byte else {
                 throw failure("expected \(Character(UnicodeScalar(byte)))")
@@ -85,11 +89,12 @@ struct PropertyListText {
         mutating func text(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> String {
             let token = try token(in: bytes)
             guard let text = token.span.text(0..<token.count) else {
-                throw failure("text that is not UTF-8")
+                throw failure("text that is not valid UTF-8")
             }
             return text
         }
 
+        /// Reads a key or a value, quoted or not.
         mutating func token(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> [UInt8] {
             try peek(in: bytes) == UInt8(ascii: "\"") ? quoted(in: bytes) : word(in: bytes)
         }
@@ -97,7 +102,7 @@ struct PropertyListText {
         private mutating func word(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> [UInt8] {
             let start = position
             while position < bytes.count, Self.isWordByte(bytes[position]) { position += 1 }
-            guard position > start else { throw failure("expected a text") }
+            guard position > start else { throw failure("expected a string") }
             return bytes.copy(start..<position)
         }
 
@@ -117,7 +122,7 @@ struct PropertyListText {
             while position < bytes.count, bytes[position] != UInt8(ascii: "\""), bytes[position] != UInt8(ascii: "\\") {
                 position += 1
             }
-            guard position < bytes.count else { throw early("a text without its closing quote", in: bytes) }
+            guard position < bytes.count else { throw early("missing closing quote", in: bytes) }
             var value = bytes.copy(start..<position)
             while bytes[position] != UInt8(ascii: "\"") {
                 if bytes[position] == UInt8(ascii: "\\") {
@@ -127,14 +132,14 @@ struct PropertyListText {
                     value.append(bytes[position])
                     position += 1
                 }
-                guard position < bytes.count else { throw early("a text without its closing quote", in: bytes) }
+                guard position < bytes.count else { throw early("missing closing quote", in: bytes) }
             }
             position += 1
             return value
         }
 
         private mutating func escaped(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> UInt8 {
-            guard position < bytes.count else { throw early("a text without its closing quote", in: bytes) }
+            guard position < bytes.count else { throw early("missing closing quote", in: bytes) }
             let byte = bytes[position]
             position += 1
             switch byte {
@@ -143,13 +148,13 @@ struct PropertyListText {
             case UInt8(ascii: "r"): return 0x0D
             case UInt8(ascii: "t"): return 0x09
             case UInt8(ascii: "0"), UInt8(ascii: "1"):
-                guard position + 1 < bytes.count else { throw early("an escape that is not octal", in: bytes) }
+                guard position + 1 < bytes.count else { throw early("incomplete octal escape", in: bytes) }
                 guard case let high = bytes[position] &- 0x30, high < 8,
                     case let low = bytes[position + 1] &- 0x30, low < 8
-                else { throw failure("an escape that is not octal") }
+                else { throw failure("invalid octal escape") }
                 position += 2
                 return (byte - 0x30) * 64 + high * 8 + low
-            default: throw failure("an unknown escape")
+            default: throw failure("unknown escape")
             }
         }
     }

@@ -1,11 +1,11 @@
 package import StoreTypes
 
-/// What a receipt says, in either style; whether it is authentic is another matter.
+/// The decoded contents of a receipt of either style. This type says nothing about whether the receipt is authentic.
 package enum ReceiptContents: Sendable, Hashable {
     case app(AppReceipt)
     case transaction(TransactionReceipt)
 
-    /// Nil where an App Receipt's type is unheard of.
+    /// The environment; `nil` if the type of an App Receipt is unknown.
     package var environment: AppStoreEnvironment? {
         switch self {
         case .app(let receipt): receipt.environment
@@ -20,6 +20,7 @@ package enum ReceiptContents: Sendable, Hashable {
         }
     }
 
+    /// The transaction ids by which the App Store Server API can be queried.
     package var lookupKeys: CustomerIdentifiers {
         switch self {
         case .app(let receipt):
@@ -32,8 +33,9 @@ package enum ReceiptContents: Sendable, Hashable {
         }
     }
 
-    /// The same for asking the App Store Server API, which may not be asked about hundreds: subscriptions first, of these the
-    /// last bought.
+    /// The same identifiers in order of importance: subscriptions first, the most recently purchased first among
+    /// them. The order matters because a receipt can list hundreds of purchases, and the number of requests to the
+    /// App Store Server API is limited.
     package var orderedLookupKeys: CustomerIdentifiers {
         guard case .app(let receipt) = self else { return lookupKeys }
         let subscriptions = receipt.purchases.filter(\.isAutoRenewable)
@@ -50,13 +52,14 @@ package enum ReceiptContents: Sendable, Hashable {
     }
 }
 
-/// An authentic receipt: only ``ReceiptDecoder`` makes one, after the signature held.
+/// An authentic receipt. Only ``ReceiptDecoder`` creates it, after it has verified the signature.
 package struct Receipt: Sendable {
     package let contents: ReceiptContents
-    /// The consumed bytes of the blob, in base64 as Apple writes it: standard alphabet, padded, no line breaks.
+    /// The bytes of the receipt in the base64 form that Apple writes: standard alphabet, padded, no line breaks.
+    /// Bytes after the end of the container are not included.
     package let canonicalText: Redacted<[UInt8]>
-    /// What the signature covers: the content of an App Receipt; version and `purchase-info` of a transactionReceipt. The
-    /// same for every container that can be written around it.
+    /// The bytes that the signature covers: the content of an App Receipt, or version and `purchase-info` of a
+    /// transactionReceipt. They are the same whatever container is written around them, so they identify the receipt.
     package let signedBytes: Redacted<[UInt8]>
     package let environment: AppStoreEnvironment
     package let bundleId: BundleIdentifier

@@ -1,13 +1,13 @@
 import Cryptography
 import StoreTypes
 
-/// One attribute of a receipt.
+/// One attribute of an App Receipt.
 ///
 /// ```
 /// ReceiptAttribute ::= SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }
 /// ```
-/// Apple, "Validating receipts on the device". The value holds the DER of a text or a number, or raw bytes. An empty
-/// value, and an empty text, count as absent.
+/// Source: Apple, "Validating receipts on the device". The value contains a DER-encoded text or number, or raw bytes.
+/// An empty value and an empty text count as absent.
 struct ReceiptAttribute {
     let type: Int64
     let value: BERElement
@@ -20,18 +20,21 @@ struct ReceiptAttribute {
         value = try fields.next(BERTag.octetString, in: bytes)
     }
 
+    /// Returns the value as a number; `nil` if it is empty.
     func number(in bytes: borrowing Span<UInt8>) throws(BERError) -> Int64? {
         guard !value.content.isEmpty else { return nil }
         var inner = value.inside
         return try inner.next(BERTag.integer, in: bytes).integer(in: bytes)
     }
 
+    /// Returns the value as a text; `nil` if it is empty.
     func text(in bytes: borrowing Span<UInt8>) throws(BERError) -> String? {
         guard let range = try textRange(in: bytes) else { return nil }
         guard let text = bytes.text(range) else { throw BERError(.unexpectedTag, at: range.lowerBound) }
         return text
     }
 
+    /// Returns the value as a date; `nil` if it is empty.
     func date(in bytes: borrowing Span<UInt8>) throws(BERError) -> Timestamp? {
         guard let range = try textRange(in: bytes) else { return nil }
         guard let date = DateText.timestamp(of: range, in: bytes) else {
@@ -40,11 +43,12 @@ struct ReceiptAttribute {
         return date
     }
 
+    /// Returns the bytes of the value; `nil` if it is empty.
     func raw(in bytes: borrowing Span<UInt8>) -> [UInt8]? {
         value.content.isEmpty ? nil : bytes.copy(value.content)
     }
 
-    /// UTF8String or IA5String, whichever stands there.
+    /// Returns the range of the characters of a UTF8String or IA5String; `nil` if it is empty.
     func textRange(in bytes: borrowing Span<UInt8>) throws(BERError) -> Range<Int>? {
         guard !value.content.isEmpty else { return nil }
         var inner = value.inside
@@ -55,7 +59,7 @@ struct ReceiptAttribute {
         return element.content.isEmpty ? nil : element.content
     }
 
-    /// Whether the value is a text without characters: what Apple writes where it has nothing to say.
+    /// Returns whether the value is a text without characters, which Apple writes if an attribute has no value.
     func isEmptyText(in bytes: borrowing Span<UInt8>) -> Bool {
         value.content.isEmpty
             || value.content.count == 2 && bytes[value.contentStart + 1] == 0

@@ -1,9 +1,10 @@
 package import Cryptography
 
 extension ReceiptDecoder {
-    /// The one signature verification that ``decode(_:)`` spends on this receipt, made ready to be measured alone.
+    /// Prepares the one signature verification that ``decode(_:)`` performs for this receipt, so that a benchmark can
+    /// measure it separately.
     ///
-    /// - Throws: what `decode` throws.
+    /// - Throws: the same errors as `decode`.
     package func bareVerification(of text: borrowing Span<UInt8>) throws -> BenchmarkVerification {
         var intake = try ReceiptInput(text, profile: profile)
         _ = try authenticatedContents(of: &intake)

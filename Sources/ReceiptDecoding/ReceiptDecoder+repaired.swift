@@ -1,7 +1,9 @@
 extension ReceiptDecoder {
-    /// The bytes of a receipt in Apple's own base64, whatever state the text is in; nil where no receipt comes out.
+    /// Returns the bytes of a receipt in the base64 form that Apple writes, with every repair of the `tolerant`
+    /// profile applied; `nil` if no receipt can be recovered.
     ///
-    /// Nothing is authenticated: this is what a person or a script hands in, made fit to be sent.
+    /// The receipt is not authenticated. This is for input from people and scripts that is going to be sent to a
+    /// server.
     package static func repaired(_ text: borrowing Span<UInt8>) -> [UInt8]? {
         guard let intake = try? ReceiptInput(text, profile: .tolerant) else { return nil }
         switch intake.kind {

@@ -1,8 +1,9 @@
 extension ReceiptDecoder {
-    /// The authentic receipt in front of bytes for which ``decode(_:)`` refused the text; nil for any other refusal.
+    /// Returns the authentic receipt before the trailing bytes because of which ``decode(_:)`` rejected the text;
+    /// `nil` for any other error.
     ///
-    /// For an app's rules alone: a reader that ignores such bytes sees this receipt. They are in no signature, so no answer
-    /// is made of it.
+    /// Only the rules of an app use it: a parser that ignores trailing bytes would accept this receipt, so the rules
+    /// must apply to it. No response is made from it, because the signature does not cover the trailing bytes.
     package func receiptBeforeTrailingBytes(
         of text: borrowing Span<UInt8>, refusedFor error: ReceiptDecodingError
     ) -> Receipt? {

@@ -1,10 +1,10 @@
 package import Cryptography
 package import StoreTypes
 
-/// Base64 text in, an authentic ``Receipt`` out: synchronous, no input or output, no clock.
+/// A decoder from base64 text to an authentic ``Receipt``. It is synchronous, performs no I/O, and reads no clock.
 ///
-/// The order is: slice the container, judge the signer's chain at the time of signing, check the signature, and only
-/// then read the purchases.
+/// The order of the steps: slice the container, verify the signer's certificate chain at the time of signing, verify
+/// the signature, and only then read the purchases.
 package struct ReceiptDecoder: Sendable {
     package let trust: TrustStore
     package let profile: ReceiptProfile
@@ -14,12 +14,14 @@ package struct ReceiptDecoder: Sendable {
         self.profile = profile
     }
 
-    /// The receipt, if it is one and authentic.
+    /// Decodes and authenticates a receipt.
+    ///
+    /// - Throws: ``ReceiptDecodingError`` if the text is not a receipt, or the receipt is not authentic.
     package func decode(_ text: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> Receipt {
         var intake = try ReceiptInput(text, profile: profile)
         let (contents, signedBytes) = try authenticatedContents(of: &intake)
         guard let environment = contents.environment, environment != .xcode else {
-            throw ReceiptDecodingError(.malformed, at: "attribute 0", "a receipt type unheard of")
+            throw ReceiptDecodingError(.malformed, at: "attribute 0", "unknown receipt type")
         }
         guard let bundleId = contents.bundleId.flatMap(BundleIdentifier.init(rawValue:)) else {
             throw ReceiptDecodingError(.missingAttribute, at: "receipt", "no bundle id")
@@ -31,6 +33,7 @@ package struct ReceiptDecoder: Sendable {
     }
 
     func authenticatedContents(
+        /// Verifies the signature. Returns the contents and the bytes that the signature covers.
         of intake: inout ReceiptInput
     ) throws(ReceiptDecodingError) -> (contents: ReceiptContents, signedBytes: [UInt8]) {
         switch intake.kind {
@@ -43,18 +46,19 @@ package struct ReceiptDecoder: Sendable {
             let blob = try TransactionReceiptBlob(intake.bytes.span)
             return (.transaction(blob.receipt), try authenticate(blob))
         case .jws:
-            throw ReceiptDecodingError(.signedTransaction, at: "text", "a signed transaction in place of a receipt")
+            throw ReceiptDecodingError(.signedTransaction, at: "text", "a signed transaction instead of a receipt")
         case .unknown:
             throw ReceiptDecodingError(.notAReceipt, at: "bytes", "neither a PKCS#7 container nor a property list")
         }
     }
 
-    /// Cuts off what follows the container, where the profile allows.
+    /// Removes the bytes after the container if the profile allows it.
     private func consume(_ count: Int, of intake: inout ReceiptInput) throws(ReceiptDecodingError) {
         let surplus = intake.bytes.count - count
         guard surplus > 0 else { return }
         guard profile == .tolerant else {
-            throw ReceiptDecodingError(.trailingBytes, at: "SignedData", "\(surplus) bytes follow the container")
+            throw ReceiptDecodingError(
+                .trailingBytes, at: "SignedData", "\(surplus) bytes after the end of the container")
         }
         intake.bytes.removeLast(surplus)
         intake.isCanonicalText = false
@@ -74,7 +78,7 @@ package struct ReceiptDecoder: Sendable {
         }
     }
 
-    /// The key of an App Receipt's signer, if its chain held when the receipt was made.
+    /// Returns the key of an App Receipt's signer, if its certificate chain was valid when the receipt was created.
     func signerKey(
         of container: SignedData, in bytes: borrowing Span<UInt8>
     ) throws(ReceiptDecodingError) -> VerifyingKey {
@@ -83,19 +87,24 @@ package struct ReceiptDecoder: Sendable {
             throw ReceiptDecodingError(.xcodeReceipt, at: "attribute 0", "signed by StoreKit Testing, not by Apple")
         }
         guard let created = outline.receiptCreationDate else {
-            throw ReceiptDecodingError(.missingAttribute, at: "attribute 12", "no creation date to judge the signer at")
+            throw ReceiptDecodingError(
+                .missingAttribute, at: "attribute 12",
+                "no creation date, which is needed to verify the signer's certificate chain")
         }
         let signature = try container.signature.get()
         guard let leaf = signature.signerCertificate(in: bytes) else {
             throw ReceiptDecodingError(
-                .signerCertificateMissing, at: "SignedData.certificates", "none is the one that SignerInfo names")
+                .signerCertificateMissing, at: "SignedData.certificates",
+                "the certificate that SignerInfo names is missing")
         }
         return try rsaKey(
             of: PresentedSigner(leaf: leaf.whole, authorities: signature.authorities(over: leaf, in: bytes)),
             in: bytes, role: .storeReceipt, time: .at(created.seconds))
     }
 
-    /// - Returns: what the signature covers.
+    /// Verifies the signature of a transactionReceipt.
+    ///
+    /// - Returns: the bytes that the signature covers.
     private func authenticate(_ blob: TransactionReceiptBlob) throws(ReceiptDecodingError) -> [UInt8] {
         let key = try signerKey(of: blob)
         let signature = try blob.signature.get()
@@ -107,20 +116,22 @@ package struct ReceiptDecoder: Sendable {
         return signature.message
     }
 
-    /// The key of a transactionReceipt's signer, if its chain had not ended before the purchase.
+    /// Returns the key of a transactionReceipt's signer, if its certificate chain had not expired before the
+    /// purchase.
     func signerKey(of blob: TransactionReceiptBlob) throws(ReceiptDecodingError) -> VerifyingKey {
         let signature = try blob.signature.get()
         guard let purchased = blob.receipt.purchaseDate else {
             throw ReceiptDecodingError(
-                .missingAttribute, at: "purchase-date-ms", "no purchase date to judge the signer at")
+                .missingAttribute, at: "purchase-date-ms",
+                "no purchase date, which is needed to verify the signer's certificate chain")
         }
         return try rsaKey(
             of: PresentedSigner(leaf: 0..<signature.certificate.count, authorities: []),
             in: signature.certificate.span, role: signature.role, time: .notBefore(purchased.seconds))
     }
 
-    /// A signer's key. Receipts of both styles name RSA as their algorithm; a key of another type, though its chain
-    /// holds, signs something else.
+    /// Returns a signer's key after checking that it is an RSA key. The signature algorithm of both styles is RSA, so
+    /// a key of another type is rejected even if its certificate chain is valid.
     private func rsaKey(
         of presented: PresentedSigner, in bytes: borrowing Span<UInt8>, role: SignerRole,
         time: TrustStore.SigningTime
@@ -132,24 +143,26 @@ package struct ReceiptDecoder: Sendable {
             throw ReceiptDecodingError(error, at: "signer")
         }
         guard key.isRSA else {
-            throw ReceiptDecodingError(.unsupportedAlgorithm, at: "signer", "not an RSA key")
+            throw ReceiptDecodingError(.unsupportedAlgorithm, at: "signer", "the signer's key is not an RSA key")
         }
         return key
     }
 }
 
 extension ReceiptDecoder {
-    /// What could be read, and why it is not trusted, for people and for choosing a way: never for an answer.
+    /// The readable part of a receipt, and the error because of which it is not trusted. For display and for routing
+    /// only; never the source of a verifyReceipt response.
     package struct Inspection: Sendable {
         package var kind: ReceiptKind
         package var repairs: [ReceiptRepair]
-        /// Nil exactly when the receipt is authentic.
+        /// `nil` if and only if the receipt is authentic.
         package var failure: ReceiptDecodingError?
-        /// Also of a receipt that is not authentic, as far as it could be read.
+        /// The contents as far as they could be read, also if the receipt is not authentic.
         package var contents: ReceiptContents?
-        /// What stands in place of a receipt where `kind` is `jws`: for somebody else to verify.
+        /// The signed text if `kind` is `jws`, so that the caller can verify it.
         package var signedText: Redacted<String>?
-        /// What the text decodes to, as far as it was consumed; of a JWS its text. Nil where it decodes to nothing.
+        /// The decoded bytes of the receipt, without trailing bytes; for a JWS, its text. `nil` if the text could not
+        /// be decoded.
         package var bytes: Redacted<[UInt8]>?
 
         package var isVerified: Bool { failure == nil }
@@ -164,7 +177,7 @@ extension ReceiptDecoder {
         }
     }
 
-    /// Reads as much as possible, authentic or not.
+    /// Reads as much as possible, whether the receipt is authentic or not.
     package func inspect(_ text: borrowing Span<UInt8>) -> Inspection {
         var intake: ReceiptInput
         do throws(ReceiptDecodingError) {
@@ -177,7 +190,7 @@ extension ReceiptDecoder {
         do throws(ReceiptDecodingError) {
             inspection.contents = try authenticatedContents(of: &intake).contents
             if inspection.contents?.environment == nil {
-                throw ReceiptDecodingError(.malformed, at: "attribute 0", "a receipt type unheard of")
+                throw ReceiptDecodingError(.malformed, at: "attribute 0", "unknown receipt type")
             }
         } catch {
             inspection.failure = error

@@ -1,9 +1,10 @@
 import Cryptography
 
-/// Why a receipt was not accepted: a stable code, the place in the receipt, and a sentence.
+/// The reason why a receipt was rejected: a stable code, the place in the receipt, and a sentence.
 ///
-/// Neither place nor reason ever holds text of the receipt.
+/// Neither the place nor the sentence ever contains text from the receipt.
 package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// A stable error code, printed by `decode` and `migrate`.
     package enum Code: String, Sendable, Hashable, CaseIterable {
         // Not a receipt.
         /// The file cannot be opened.
@@ -13,15 +14,16 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
         case notBase64
         /// The bytes are neither a PKCS#7 container nor a property list.
         case notAReceipt
-        /// A signed transaction of StoreKit 2 stands in place of a receipt.
+        /// The text is a signed transaction of StoreKit 2 instead of a receipt.
         case signedTransaction
-        /// The inner list of a transactionReceipt without its signature.
+        /// The text is the inner list of a transactionReceipt, without its signature.
         case purchaseInfoOnly
-        /// The structure is broken: see place and reason.
+        /// The structure is broken; the place and the reason say where.
         case malformed
-        /// It ends too early: see reason for the byte.
+        /// The data ends too early; the reason names the byte.
         case truncated
-        /// A description of data in place of the data, with some of its bytes or none.
+        /// The text is a printed description of the data, for example `{length = 5432, bytes = 0x3082 … 6f70}`, which
+        /// contains only some of the bytes.
         case truncatedDescription
         case trailingBytes
         case tooMany
@@ -39,23 +41,23 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
         case untrustedChain
         case outsideValidity
         case badSignature
-        /// Signed on a developer's machine by StoreKit Testing.
+        /// The receipt was signed by StoreKit Testing on a developer's machine.
         case xcodeReceipt
 
-        // No verdict.
-        /// The certificate of the signer's issuer is neither inside nor known here.
+        // Undecided.
+        /// The issuer's certificate of the signer is neither in the receipt nor in the trust store.
         case issuerUnknown
-        /// This system cannot check the signature.
+        /// This system cannot verify the signature, for example because its OpenSSL policy forbids SHA-1.
         case unavailable
     }
 
-    /// What a code means for an answer.
+    /// The meaning of an error code for a verifyReceipt response.
     package enum Verdict: Sendable, Hashable {
-        /// verifyReceipt's 21002.
+        /// Status 21002.
         case notAReceipt
-        /// verifyReceipt's 21003.
+        /// Status 21003.
         case notAuthentic
-        /// Another source must decide.
+        /// No status: another source has to decide.
         case undecided
     }
 

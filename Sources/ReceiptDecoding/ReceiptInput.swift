@@ -1,21 +1,25 @@
 import Foundation
 import StoreTypes
 
-/// The bytes of a receipt, out of the text that holds them, and what had to be undone.
+/// The bytes of a receipt, extracted from the submitted text, and the repairs that were necessary.
 struct ReceiptInput: Sendable {
     var kind: ReceiptKind
-    /// Of a JWS: its text.
+    /// The decoded bytes; for a JWS, its text.
     var bytes: [UInt8]
     var repairs: [ReceiptRepair]
-    /// The text is what ``Base64/encode(_:)`` would write for the bytes.
+    /// Whether the submitted text equals ``Base64/encode(_:)`` of the bytes.
     var isCanonicalText: Bool
 
-    /// Bytes; above Apple's 3,145,728 so that what they refuse can still be looked at.
+    /// Maximum size of the text in bytes. It is above Apple's limit of 3,145,728, so that larger receipts can still
+    /// be inspected.
     static let maximumTextSize = 8 << 20
 
+    /// Decodes the text according to the profile.
+    ///
+    /// - Throws: ``ReceiptDecodingError`` if it cannot be decoded.
     init(_ text: borrowing Span<UInt8>, profile: ReceiptProfile) throws(ReceiptDecodingError) {
         guard text.count <= Self.maximumTextSize else {
-            throw ReceiptDecodingError(.tooLarge, at: "text", "over \(Self.maximumTextSize) bytes")
+            throw ReceiptDecodingError(.tooLarge, at: "text", "more than \(Self.maximumTextSize) bytes")
         }
         if !text.isEmpty, let bytes = Base64.decode(text), !bytes.isEmpty {
             let kind = Self.kind(of: bytes)
@@ -37,21 +41,22 @@ struct ReceiptInput: Sendable {
         self.isCanonicalText = isCanonicalText
     }
 
-    /// Apple's endpoint refuses App Receipts with line breaks, and takes transactionReceipts with them.
+    /// Apple's endpoint rejects App Receipts with line breaks but accepts transactionReceipts with them.
     private static func appleLenience(_ text: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> ReceiptInput {
-        guard !text.isEmpty else { throw ReceiptDecodingError(.empty, at: "text", "no receipt") }
+        guard !text.isEmpty else { throw ReceiptDecodingError(.empty, at: "text", "the text is empty") }
         let stripped = text.copy(0..<text.count).filter { !ReceiptRepairer.isWhiteSpace($0) }
         if let bytes = Base64.decode(stripped.span), kind(of: bytes) == .transactionReceipt {
             return ReceiptInput(
                 kind: .transactionReceipt, bytes: bytes, repairs: [.whitespace], isCanonicalText: false)
         }
         if isCompactJWS(stripped) {
-            throw ReceiptDecodingError(.signedTransaction, at: "text", "a signed transaction in place of a receipt")
+            throw ReceiptDecodingError(.signedTransaction, at: "text", "a signed transaction instead of a receipt")
         }
-        throw ReceiptDecodingError(.notBase64, at: "text", "not base64 as Apple's endpoint takes it")
+        throw ReceiptDecodingError(.notBase64, at: "text", "not base64 in the form that Apple's endpoint accepts")
     }
 
-    /// By the first byte that counts: a SEQUENCE, or the brace of a list.
+    /// Determines the kind by the first significant byte: the tag of a SEQUENCE, or the opening brace of a property
+    /// list.
     static func kind(of bytes: [UInt8]) -> ReceiptKind {
         guard let first = bytes.first(where: { !ReceiptRepairer.isWhiteSpace($0) }) else { return .unknown }
         if bytes[0] == 0x30, bytes.count > 1, bytes[1] & 0x80 != 0 { return .appReceipt }
@@ -59,7 +64,7 @@ struct ReceiptInput: Sendable {
         return .unknown
     }
 
-    /// `{"key":` where a property list has `{"key" =`.
+    /// Returns whether the text begins with `{"key":`; a property list begins with `{"key" =`.
     private static func looksLikeJSON(_ bytes: [UInt8]) -> Bool {
         var quotes = 0
         for byte in bytes.prefix(512) {
@@ -72,7 +77,8 @@ struct ReceiptInput: Sendable {
         return false
     }
 
-    /// Three runs of base64url between two dots, the first of them a JSON object.
+    /// Returns whether the text is three parts separated by two dots, the first of them the base64url of a JSON
+    /// object.
     static func isCompactJWS(_ text: some BidirectionalCollection<UInt8>) -> Bool {
         text.starts(with: "eyJ".utf8) && text.filter { $0 == UInt8(ascii: ".") }.count == 2
     }

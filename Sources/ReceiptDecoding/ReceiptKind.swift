@@ -1,61 +1,67 @@
-/// What bytes are, authentic or not.
+/// The kind of the submitted bytes, whether they are authentic or not.
 package enum ReceiptKind: String, Sendable, Hashable, CaseIterable {
     /// A PKCS#7 container with the attributes of an App Receipt.
     case appReceipt
-    /// The property list that iOS 6 gave for one transaction.
+    /// The property list that iOS 6 created for one transaction.
     case transactionReceipt
-    /// What StoreKit 2 and the App Store Server API sign.
+    /// A JSON Web Signature from StoreKit 2 or the App Store Server API.
     case jws
+    /// Neither of these.
     case unknown
 }
 
-/// How much mangling is undone before decoding.
+/// The repairs that are applied to a text before it is decoded.
 package enum ReceiptProfile: String, Sendable, Hashable, CaseIterable {
-    /// As Apple's endpoint: for everything that is answered over HTTP.
+    /// Only what Apple's endpoint accepts. For everything that is answered over HTTP.
     case apple
-    /// Every repair below: for stored receipts and for people; the signature is the gate.
+    /// Every repair of ``ReceiptRepair``, for stored receipts and for inspection. This is safe because the signature
+    /// is still verified after the repairs.
     case tolerant
 }
 
-/// Something that was undone to get at a receipt.
+/// A repair that was applied to recover a receipt from a damaged or wrapped text.
 package enum ReceiptRepair: String, Sendable, Hashable, CaseIterable {
-    /// Line breaks and blanks inside the base64.
+    /// Line breaks and spaces inside the base64 were removed.
     case whitespace
-    /// `+` had become a blank, as in form posts.
+    /// Spaces were replaced by `+`. A `+` becomes a space if base64 is sent in a form body without percent-encoding.
     case spaceForPlus
+    /// Percent-encoding was decoded, for example `%2B` to `+`.
     case percentEncoding
-    /// Percent-encoded twice: `%252B`.
+    /// Percent-encoding was decoded twice, for example `%252B` to `+`.
     case doublePercentEncoding
-    /// `-` and `_` instead of `+` and `/`.
+    /// `-` and `_` were replaced by `+` and `/`.
     case urlSafeAlphabet
+    /// Missing `=` were added at the end.
     case missingPadding
-    /// `\/` as JSON writes it.
+    /// JSON escapes were decoded, for example `\/`.
     case jsonEscapes
-    /// A quoted JSON string.
+    /// The quotes around the text were removed.
     case quotes
-    /// Base64 of base64.
+    /// The text was base64 of base64.
     case doubleBase64
-    /// Hexadecimal digits, behind `0x` or `\x` or alone.
+    /// The text was hexadecimal digits, with the prefix `0x` or `\x` or without a prefix.
     case hexadecimal
-    /// `<3082 0a…>`, what NSData printed until iOS 12, or a `{length = …, bytes = 0x…}` that is complete.
+    /// The text was a printed description of the data: `<3082 0a…>`, which NSData printed until iOS 12, or `{length =
+    /// …, bytes = 0x…}` with all of its bytes.
     case dataDescription
-    /// `data:…;base64,`
+    /// The prefix `data:…;base64,` was removed.
     case dataURL
-    /// Unity's `{"Store":…,"Payload":…}`.
+    /// The receipt was in a member of Unity's `{"Store":…,"Payload":…}`.
     case unityWrapper
-    /// A verifyReceipt request: `{"receipt-data":…}`.
+    /// The receipt was in a verifyReceipt request: `{"receipt-data":…}`.
     case requestWrapper
-    /// A verifyReceipt answer: its `latest_receipt`.
+    /// The receipt was the `latest_receipt` of a verifyReceipt response.
     case answerWrapper
-    /// A notification: `{"signedPayload":…}`.
+    /// The text was an App Store Server Notification: `{"signedPayload":…}`.
     case notificationWrapper
-    /// `-----BEGIN PKCS7-----` and its end.
+    /// The lines `-----BEGIN PKCS7-----` and `-----END PKCS7-----` were removed.
     case pemArmour
-    /// The property list or the container itself, without base64.
+    /// The text was the property list or the container itself, without base64.
     case rawBytes
+    /// A UTF-8 byte order mark was removed.
     case byteOrderMark
-    /// UTF-16, with or without a byte order mark.
+    /// The text was UTF-16, with or without a byte order mark.
     case utf16
-    /// Bytes behind the container.
+    /// Bytes after the end of the container were removed.
     case trailingBytes
 }

@@ -1,6 +1,6 @@
-/// Hexadecimal digits, and the texts in which Apple's frameworks print data.
+/// Decodes hexadecimal digits, and the descriptions of data that Apple's frameworks print.
 extension ReceiptRepairer {
-    /// Digits behind `0x` or behind PostgreSQL's `\x`, whose backslash may be escaped.
+    /// Decodes digits after `0x` or after PostgreSQL's `\x`, whose backslash may be escaped.
     mutating func prefixedHexadecimal() -> [UInt8]? {
         guard let prefix = Self.prefixes.first(where: { text.starts(with: $0.utf8) }),
             let bytes = bytes(of: text.dropFirst(prefix.utf8.count))
@@ -11,7 +11,7 @@ extension ReceiptRepairer {
 
     private static let prefixes = ["0x", "0X", "\\x", "\\\\x"]
 
-    /// Digits without a prefix, if they begin as a receipt does, and `<3082 0a…>`.
+    /// Decodes digits without a prefix if they begin like a receipt, and `<3082 0a…>`.
     mutating func hexadecimal() -> [UInt8]? {
         let isDescription = text.first == UInt8(ascii: "<") && text.last == UInt8(ascii: ">")
         let body = isDescription ? text.dropFirst().dropLast() : text[...]
@@ -22,7 +22,8 @@ extension ReceiptRepairer {
         return bytes
     }
 
-    /// What two digits each stand for, white space aside; half a byte at the end is dropped.
+    /// Decodes pairs of digits and ignores white space. An odd digit at the end is dropped and noted in
+    /// `endsWithinByte`.
     private mutating func bytes(of digits: ArraySlice<UInt8>) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(digits.count / 2)
@@ -41,6 +42,7 @@ extension ReceiptRepairer {
         return bytes
     }
 
+    /// The value of a hexadecimal digit, upper or lower case.
     static func hexDigit(_ byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
@@ -50,8 +52,11 @@ extension ReceiptRepairer {
         }
     }
 
-    /// `{length = 5432, bytes = 0x30821534 … 6f70}`, what NSData prints since iOS 13, and Swift's `5432 bytes`: the first
-    /// and the last few bytes, or none.
+    /// Decodes `{length = 5432, bytes = 0x30821534 … 6f70}`, which NSData prints since iOS 13, if it contains all
+    /// bytes.
+    ///
+    /// - Throws: ``ReceiptDecodingError`` with the code `truncatedDescription` if bytes are missing. `5432 bytes`, as
+    ///   printed by Swift, contains none of them.
     mutating func describedData() throws(ReceiptDecodingError) -> [UInt8]? {
         if let count = Self.countOfBytes(text) { throw Self.lost(count, shown: 0) }
         let head = text.prefix(64).filter { !Self.isWhiteSpace($0) }
@@ -77,9 +82,10 @@ extension ReceiptRepairer {
         return Int(String(decoding: text.dropLast(unit.count), as: UTF8.self))
     }
 
+    /// The error of a description of `length` bytes that contains only the first `shown`.
     private static func lost(_ length: Int, shown: Int) -> ReceiptDecodingError {
         ReceiptDecodingError(
             .truncatedDescription, at: "text",
-            "the description of \(length) bytes shows \(shown) of them; the others are gone")
+            "the description of \(length) bytes contains only \(shown) of them; the rest is lost")
     }
 }

@@ -1,14 +1,16 @@
 import JSONReading
 
-/// What encloses a receipt or spells its characters in another way: undone before the base64 is looked at.
+/// Removes wrappers around a receipt and decodes other spellings of its characters, before base64 is decoded.
 extension ReceiptRepairer {
+    /// Removes a UTF-8 byte order mark.
     mutating func unmark() {
         guard text.starts(with: [0xEF, 0xBB, 0xBF]) else { return }
         text.removeFirst(3)
         repairs.append(.byteOrderMark)
     }
 
-    /// UTF-16 with a byte order mark, or without one where every other of the first bytes is zero.
+    /// Converts UTF-16 to UTF-8. It is recognized by its byte order mark, or if every second one of the first four
+    /// bytes is zero.
     mutating func decodeUTF16() {
         let isLittleEndian: Bool
         if text.starts(with: [0xFF, 0xFE]) || Self.alternates(text, zeroAt: 1) {
@@ -32,6 +34,7 @@ extension ReceiptRepairer {
         text.count >= 4 && (0..<4).allSatisfy { (text[$0] == 0) == ($0 % 2 == odd) }
     }
 
+    /// Removes single or double quotes around the text.
     mutating func unquote() {
         guard text.count >= 2, let first = text.first, first == text.last, first == 0x22 || first == 0x27 else {
             return
@@ -40,14 +43,16 @@ extension ReceiptRepairer {
         repairs.append(.quotes)
     }
 
-    /// Members that may hold a receipt, in order of preference.
+    /// The JSON members that may contain a receipt, in order of preference.
     private static let wrappers: [(key: StaticString, repair: ReceiptRepair)] = [
         ("Payload", .unityWrapper), ("receipt-data", .requestWrapper), ("latest_receipt", .answerWrapper),
         ("signedPayload", .notificationWrapper),
     ]
 
-    /// Unity's wrapper, a whole verifyReceipt request or answer, and a notification. One pass; other members are checked and not
-    /// stored.
+    /// Replaces a JSON object by the receipt in it: Unity's wrapper, a verifyReceipt request or response, or a
+    /// notification. The object is read in one pass; its other members are validated but not stored.
+    ///
+    /// - Throws: ``ReceiptDecodingError`` if the text is not JSON, or contains no receipt.
     mutating func unwrapJSON() throws(ReceiptDecodingError) {
         let bytes = text
         var found = [JSONScanner.Value?](repeating: nil, count: Self.wrappers.count)
@@ -60,7 +65,8 @@ extension ReceiptRepairer {
                 }
             }
         } catch {
-            throw ReceiptDecodingError(.notAReceipt, at: "text", "a brace, but neither a property list nor JSON")
+            throw ReceiptDecodingError(
+                .notAReceipt, at: "text", "begins with a brace, but is neither a property list nor JSON")
         }
         for (wrapper, value) in zip(Self.wrappers, found) {
             if case .string(let inner)? = value {
@@ -70,9 +76,10 @@ extension ReceiptRepairer {
                 return
             }
         }
-        throw ReceiptDecodingError(.notAReceipt, at: "text", "JSON without a receipt in it")
+        throw ReceiptDecodingError(.notAReceipt, at: "text", "JSON that contains no receipt")
     }
 
+    /// Decodes JSON escapes, for example `\/`.
     mutating func unescape() {
         guard text.contains(UInt8(ascii: "\\")) else { return }
         var plain: [UInt8] = []
@@ -98,7 +105,8 @@ extension ReceiptRepairer {
         trim()
     }
 
-    /// `002b` behind the `u` of an escape: Gson writes `+` and `=` so.
+    /// Decodes the four digits after the `u` of an escape if they stand for an ASCII character, for example `002b`
+    /// for `+`. Gson escapes `+` and `=` in this way.
     private func asciiEscape(behind position: Int) -> UInt8? {
         guard position + 4 < text.count, text[position + 1] == UInt8(ascii: "0"),
             text[position + 2] == UInt8(ascii: "0"), let high = Self.hexDigit(text[position + 3]), high < 8,
@@ -107,6 +115,7 @@ extension ReceiptRepairer {
         return high << 4 | low
     }
 
+    /// Removes `data:…;base64,`.
     mutating func stripDataURL() {
         guard text.starts(with: "data:".utf8), let comma = text.prefix(128).firstIndex(of: UInt8(ascii: ",")) else {
             return
@@ -115,7 +124,7 @@ extension ReceiptRepairer {
         repairs.append(.dataURL)
     }
 
-    /// `-----BEGIN PKCS7-----` and what ends it, which may be missing.
+    /// Removes `-----BEGIN PKCS7-----` and the line at the end, which may be missing.
     mutating func stripArmour() {
         let dashes = Array("-----".utf8)
         let begin = Array("-----BEGIN ".utf8)
@@ -129,7 +138,7 @@ extension ReceiptRepairer {
         trim()
     }
 
-    /// Once, and a second time for what was encoded twice: `%252B`.
+    /// Decodes percent-encoding, and once more if a percent sign remains, because `%252B` was encoded twice.
     mutating func percentDecode() {
         guard text.contains(UInt8(ascii: "%")) else { return }
         decodePercents()

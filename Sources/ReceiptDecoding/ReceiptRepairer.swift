@@ -1,13 +1,17 @@
 import Cryptography
 
-/// Undoes, one after the other, what clients, databases and exports do to receipts, until bytes of a known kind come
-/// out. Every step is bounded by the size of the text and none is tried twice, so that the work is linear.
+/// Reverses what clients, databases and exports do to receipts, one repair after the other, until the result is bytes
+/// of a known kind. Every step takes time proportional to the size of the text and is tried only once, so the total
+/// work is linear.
 struct ReceiptRepairer {
+    /// The text after the repairs so far.
     var text: [UInt8]
+    /// The repairs so far, in the order in which they were applied.
     var repairs: [ReceiptRepair] = []
-    /// Half a byte was dropped at the end.
+    /// Whether half a byte at the end was dropped.
     var endsWithinByte = false
-    /// Blanks that were cut off right behind the text: its last characters may have been `+`.
+    /// The number of spaces that were trimmed directly after the text. They may have been `+` characters of the
+    /// base64.
     private var lastBlanks = 0
 
     static func isWhiteSpace(_ byte: UInt8) -> Bool {
@@ -29,10 +33,10 @@ struct ReceiptRepairer {
         decodeUTF16()
         trim()
         unquote()
-        guard !text.isEmpty else { throw ReceiptDecodingError(.empty, at: "text", "no receipt") }
+        guard !text.isEmpty else { throw ReceiptDecodingError(.empty, at: "text", "the text is empty") }
         if let bytes = prefixedHexadecimal() {
             guard ReceiptInput.kind(of: bytes) == .unknown else { return found(bytes) }
-            // A column of bytes often holds the text.
+            // Database columns of bytes often contain the base64 text, so the repairs continue with it.
             (text, endsWithinByte) = (bytes, false)
             trim()
         }
@@ -54,30 +58,32 @@ struct ReceiptRepairer {
         return unwrapOnce(bytes)
     }
 
+    /// Returns the most specific error for a text that no repair could decode.
     private func unreadable() -> ReceiptDecodingError {
         if text.starts(with: "eyJ".utf8), text.filter({ $0 == UInt8(ascii: ".") }).count == 1 {
             let end = text.count { $0 != UInt8(ascii: "=") }
             return ReceiptDecodingError(
-                .truncated, at: "text", "a signed text without its third part: it ends at byte \(end)")
+                .truncated, at: "text", "a JWS without its signature: the data ends at byte \(end)")
         }
-        return ReceiptDecodingError(.notBase64, at: "text", "neither base64 nor anything that can be mended to it")
+        return ReceiptDecodingError(.notBase64, at: "text", "not base64, and no repair makes it base64")
     }
 
-    // MARK: - What comes out
+    // MARK: - Results
 
     private mutating func raw(_ kind: ReceiptKind, repaired: Bool = true) -> ReceiptInput {
         if repaired { repairs.append(.rawBytes) }
         return ReceiptInput(kind: kind, bytes: text, repairs: repairs, isCanonicalText: false)
     }
 
-    /// Never canonical: the text that came in was another one.
+    /// Returns the result for bytes that were decoded from the text. It is never canonical, because the submitted
+    /// text was different.
     private func found(_ bytes: [UInt8]) -> ReceiptInput {
         let kind = ReceiptInput.kind(of: bytes)
         let surplus: [ReceiptRepair] = endsWithinByte && Self.isWhole(bytes, kind) ? [.trailingBytes] : []
         return ReceiptInput(kind: kind, bytes: bytes, repairs: repairs + surplus, isCanonicalText: false)
     }
 
-    /// Whether nothing is missing at the end of these bytes.
+    /// Returns whether the receipt in these bytes is complete.
     private static func isWhole(_ bytes: [UInt8], _ kind: ReceiptKind) -> Bool {
         switch kind {
         case .appReceipt:
@@ -88,7 +94,8 @@ struct ReceiptRepairer {
         }
     }
 
-    /// A JWS holds no white space, no escapes and no percent signs: what there is came later.
+    /// Returns the result for a JWS. It contains no white space, escapes or percent signs of its own, so all of them
+    /// are removed.
     private mutating func signedText() -> ReceiptInput {
         unescape()
         percentDecode()
@@ -96,7 +103,7 @@ struct ReceiptRepairer {
         return raw(.jws, repaired: false)
     }
 
-    /// Base64 of base64, and base64 of a JWS.
+    /// Decodes base64 of base64, and base64 of a JWS; other bytes are returned as they are.
     private mutating func unwrapOnce(_ bytes: [UInt8]) -> ReceiptInput {
         let outer = found(bytes)
         guard outer.kind == .unknown else { return outer }
@@ -119,9 +126,10 @@ struct ReceiptRepairer {
         return found(innerBytes)
     }
 
-    // MARK: - Of base64
+    // MARK: - Base64
 
-    /// A file's last line break, a cell's blanks: not worth a name.
+    /// Removes white space at both ends, for example the last line break of a file. This is too common to be reported
+    /// as a repair.
     mutating func trim() {
         let start = text.firstIndex { !Self.isWhiteSpace($0) } ?? text.endIndex
         let end = text.lastIndex { !Self.isWhiteSpace($0) }.map { $0 + 1 } ?? start
@@ -129,8 +137,8 @@ struct ReceiptRepairer {
         if end - start < text.count { text = Array(text[start..<max(start, end)]) }
     }
 
-    /// Blanks inside lines were `+` where the text has no `+` at all, and could have one; other white space is line
-    /// breaks.
+    /// Removes line breaks. Spaces inside a line are replaced by `+` if the text contains no `+` but could have
+    /// contained one; other spaces are removed.
     private mutating func unfold() {
         guard text.contains(where: Self.isWhiteSpace) else { return }
         let lines = text.split { $0 == 0x0A || $0 == 0x0D }
@@ -150,7 +158,8 @@ struct ReceiptRepairer {
         repairs.append(.whitespace)
     }
 
-    /// Whether base64 is of a transactionReceipt, or of base64: text, of which `>` and `~` alone give a `+`.
+    /// Returns whether the base64 is that of a transactionReceipt or of base64. Both are ASCII text, whose base64
+    /// contains a `+` only for the characters `>` and `~`, so spaces in it were not `+`.
     private func holdsText() -> Bool {
         let head = Array(text.lazy.filter { !Self.isWhiteSpace($0) }.prefix(1_024))
         guard let bytes = Base64.decode(Array(head.prefix(head.count & ~3)).span), !bytes.isEmpty else { return false }
@@ -177,7 +186,7 @@ struct ReceiptRepairer {
         repairs.append(.missingPadding)
     }
 
-    /// Of base64 that was cut: its last character alone makes no byte.
+    /// Decodes base64 that was cut off. Its last character alone does not make a byte and is dropped.
     private mutating func bytesOfCutBase64() -> [UInt8]? {
         guard text.count % 4 == 1, let bytes = Base64.decode(Array(text.dropLast()).span),
             ReceiptInput.kind(of: bytes) != .unknown

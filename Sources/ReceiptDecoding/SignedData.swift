@@ -1,6 +1,7 @@
 import Cryptography
 
-/// The PKCS#7 container of an App Receipt, sliced: nothing in it is decoded that is not on the way to the signature.
+/// The PKCS#7 container of an App Receipt, sliced into its parts. Only what is needed to verify the signature is
+/// decoded.
 ///
 /// ```
 /// ContentInfo      ::= SEQUENCE { contentType 1.2.840.113549.1.7.2, content [0] EXPLICIT SignedData }
@@ -8,18 +9,18 @@ import Cryptography
 ///                                 certificates [0] IMPLICIT SET OPTIONAL, crls [1] OPTIONAL, signerInfos SET }
 /// EncapsulatedContentInfo ::= SEQUENCE { eContentType 1.2.840.113549.1.7.1, eContent [0] EXPLICIT OCTET STRING }
 /// ```
-/// RFC 5652, 5.1. Apple writes DER; Xcode writes indefinite lengths and a constructed OCTET STRING.
+/// RFC 5652, section 5.1. Apple writes DER; Xcode writes indefinite lengths and a constructed OCTET STRING.
 struct SignedData: Sendable {
-    /// The signed bytes: the content of eContent, joined where it comes in pieces.
+    /// The signed bytes: the content of eContent, concatenated if it consists of several pieces.
     let content: [UInt8]
-    /// What vouches for the content; a failure here leaves the content readable.
+    /// The certificates and the signature. If they cannot be read, the content is still available for inspection.
     let signature: Result<Signature, ReceiptDecodingError>
-    /// Bytes of the container; what follows is not part of the receipt.
+    /// The number of bytes of the container. Bytes after it are not part of the receipt.
     let consumed: Int
 
     private static let signedDataType: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x02]
     private static let dataType: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x01]
-    /// Genuine receipts hold one or three.
+    /// Genuine receipts contain one or three certificates.
     private static let maximumCertificates = 16
 
     init(ber bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) {
@@ -45,7 +46,7 @@ struct SignedData: Sendable {
         }
     }
 
-    /// The outermost element, which must not end behind the bytes.
+    /// Returns the outermost element, which must not extend past the last byte.
     private static func container(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> BERElement {
         do throws(BERError) {
             var outer = BERCursor(0..<bytes.count)
@@ -53,7 +54,7 @@ struct SignedData: Sendable {
         } catch {
             guard error.code == .truncated else { throw ReceiptDecodingError(error, at: "SignedData") }
             throw ReceiptDecodingError(
-                .truncated, at: "SignedData", "the bytes end at byte \(bytes.count), before the container does")
+                .truncated, at: "SignedData", "the data ends at byte \(bytes.count), before the end of the container")
         }
     }
 
@@ -69,7 +70,7 @@ struct SignedData: Sendable {
         return octets
     }
 
-    /// An OCTET STRING whole, or a constructed one's pieces one after the other.
+    /// Appends the bytes of an OCTET STRING, or of the pieces of a constructed one.
     private static func append(
         _ element: BERElement, to octets: inout [UInt8], in bytes: borrowing Span<UInt8>, depth: Int
     ) throws(BERError) {
@@ -88,7 +89,7 @@ struct SignedData: Sendable {
 }
 
 extension SignedData {
-    /// The certificates that travelled along, and the one SignerInfo.
+    /// The certificates in the container, and its only SignerInfo.
     struct Signature: Sendable {
         let certificates: [CertificateSummary]
         let signer: SignerInfo
@@ -110,7 +111,7 @@ extension SignedData {
             signer = try SignerInfo(only: &fields, in: bytes)
         }
 
-        /// The certificate that SignerInfo names.
+        /// Returns the certificate that SignerInfo names; `nil` if it is not in the container.
         func signerCertificate(in bytes: borrowing Span<UInt8>) -> CertificateSummary? {
             for certificate in certificates
             where bytes.equal(certificate.serialNumber, signer.serialNumber)
@@ -121,7 +122,7 @@ extension SignedData {
             return nil
         }
 
-        /// The certificates whose subject is the issuer of the signer's.
+        /// Returns the certificates whose subject is the issuer of the signer's certificate.
         func authorities(over leaf: CertificateSummary, in bytes: borrowing Span<UInt8>) -> [Range<Int>] {
             var found: [Range<Int>] = []
             for certificate in certificates

@@ -1,18 +1,20 @@
 import Cryptography
 
-/// Who signed, how, and the signature.
+/// The signer's identity, the algorithms, and the signature.
 ///
 /// ```
 /// SignerInfo ::= SEQUENCE { version INTEGER, sid IssuerAndSerialNumber, digestAlgorithm AlgorithmIdentifier,
 ///                           signedAttrs [0] OPTIONAL, signatureAlgorithm AlgorithmIdentifier,
 ///                           signature OCTET STRING, unsignedAttrs [1] OPTIONAL }
 /// ```
-/// RFC 5652, 5.3. Apple's receipts have exactly one and no signedAttrs, so the signature covers the content directly.
+/// RFC 5652, section 5.3. Apple's receipts have exactly one SignerInfo and no signedAttrs, so the signature covers
+/// the content directly.
 struct SignerInfo: Sendable {
-    /// Name, tag and length included.
+    /// The range of the issuer's name, with its tag and length.
     let issuer: Range<Int>
-    /// The content of the serial number.
+    /// The range of the serial number, without its tag and length.
     let serialNumber: Range<Int>
+    /// The range of the signature.
     let digest: DigestAlgorithm
     let signature: Range<Int>
 
@@ -22,7 +24,10 @@ struct SignerInfo: Sendable {
     private static let sha1WithRSA: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x05]
     private static let sha256WithRSA: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x0B]
 
-    /// Reads the SET of signers, which must hold one.
+    /// Reads the SET of signers.
+    ///
+    /// - Throws: ``ReceiptDecodingError`` unless there is exactly one signer, with an RSA signature over a SHA-1 or
+    ///   SHA-256 digest.
     init(only fields: inout BERCursor, in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) {
         let first: BERElement?
         let hasMore: Bool
@@ -34,7 +39,7 @@ struct SignerInfo: Sendable {
             throw ReceiptDecodingError(error, at: "SignedData.signerInfos")
         }
         guard let first else {
-            throw ReceiptDecodingError(.unsigned, at: "SignedData.signerInfos", "nobody signed")
+            throw ReceiptDecodingError(.unsigned, at: "SignedData.signerInfos", "no signer")
         }
         guard !hasMore else {
             throw ReceiptDecodingError(.severalSigners, at: "SignedData.signerInfos", "more than one signer")
@@ -61,12 +66,13 @@ struct SignerInfo: Sendable {
         }
         guard !hasSignedAttributes else {
             throw ReceiptDecodingError(
-                .unsupportedAlgorithm, at: "SignerInfo.signedAttrs", "no receipt of Apple's has signed attributes")
+                .unsupportedAlgorithm, at: "SignerInfo.signedAttrs",
+                "signed attributes, which Apple's receipts never have")
         }
         let sha1 = digestName.holds(Self.sha1, in: bytes)
         guard sha1 || digestName.holds(Self.sha256, in: bytes) else {
             throw ReceiptDecodingError(
-                .unsupportedAlgorithm, at: "SignerInfo.digestAlgorithm", "neither SHA-1 nor SHA-256")
+                .unsupportedAlgorithm, at: "SignerInfo.digestAlgorithm", "the digest is neither SHA-1 nor SHA-256")
         }
         digest = sha1 ? .sha1 : .sha256
         guard
@@ -74,7 +80,8 @@ struct SignerInfo: Sendable {
                 || signatureName.holds(sha1 ? Self.sha1WithRSA : Self.sha256WithRSA, in: bytes)
         else {
             throw ReceiptDecodingError(
-                .unsupportedAlgorithm, at: "SignerInfo.signatureAlgorithm", "not RSA with the digest named before")
+                .unsupportedAlgorithm, at: "SignerInfo.signatureAlgorithm",
+                "not RSA with the digest algorithm of the SignerInfo")
         }
     }
 

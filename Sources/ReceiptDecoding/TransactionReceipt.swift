@@ -2,10 +2,11 @@ package import StoreTypes
 
 /// The content of an iOS 6 `transactionReceipt`: one transaction.
 ///
-/// `purchase-info` is the signed part. `environment`, `pod` and `signing-status` stand outside the signature: anybody
-/// can edit them.
+/// Only `purchase-info` is signed. `environment`, `pod` and `signing-status` are outside the signature, so a client
+/// can change them.
 package struct TransactionReceipt: Sendable, Hashable {
-    /// One line of `purchase-info`: the key with its hyphens, the value as text.
+    /// One line of `purchase-info`: the key with its hyphens and the value as text, for example `product-id` and
+    /// `com.example.app.gold`.
     package struct Entry: Sendable, Hashable {
         package let key: String
         package let value: String
@@ -16,13 +17,15 @@ package struct TransactionReceipt: Sendable, Hashable {
         }
     }
 
-    /// In the order of the blob, which differs from receipt to receipt.
+    /// The lines of `purchase-info`. Their order differs from receipt to receipt and is preserved in responses.
     package var purchaseInfo: [Entry]
-    /// The unsigned `environment` of the outer list: `Sandbox`, or nil in production.
+    /// The unsigned `environment` of the outer list: `Sandbox`, or `nil` in production.
     package var claimedEnvironment: String?
+    /// The unsigned `pod` of the outer list, a text of digits, for example `100` in the sandbox.
     package var pod: String?
     package var signingStatus: String?
-    /// In no line: comes with a revocation that became known later.
+    /// The date of a refund or revocation. No line holds it; it is added from a revocation that was recorded after
+    /// the receipt was created.
     package var revocationDate: Timestamp?
 
     package init(
@@ -34,7 +37,7 @@ package struct TransactionReceipt: Sendable, Hashable {
         self.signingStatus = signingStatus
     }
 
-    /// The value of a key of `purchase-info`, spelled with hyphens.
+    /// Returns the value of a key of `purchase-info`, spelled with hyphens.
     package subscript(key: String) -> String? {
         purchaseInfo.first { $0.key == key }?.value
     }
@@ -43,29 +46,33 @@ package struct TransactionReceipt: Sendable, Hashable {
     package var originalTransactionId: String? { self["original-transaction-id"] }
     package var productId: String? { self["product-id"] }
     package var bundleId: String? { self["bid"] }
-    /// `purchase-date-ms`: the signature is judged at this time.
+    /// The date of the line `purchase-date-ms`. The signer's certificate chain is verified at this time.
     package var purchaseDate: Timestamp? { date("purchase-date-ms") }
     package var originalPurchaseDate: Timestamp? { date("original-purchase-date-ms") }
-    /// `expires-date` is in milliseconds; only auto-renewables have one.
+    /// The date of the line `expires-date`, which is in milliseconds. Only auto-renewable subscriptions have it.
     package var expiresDate: Timestamp? { date("expires-date") }
     package var isAutoRenewable: Bool { self["expires-date"] != nil }
-    /// Refunded or revoked, by its own words or by what became known later.
+    /// Whether the purchase was refunded or revoked, according to the receipt or to a revocation that was recorded
+    /// later.
     package var isCancelled: Bool {
         revocationDate != nil || self["cancellation-date"] != nil || self["cancellation-date-ms"] != nil
     }
 
+    /// A date in milliseconds since 1970; `nil` if the key is absent or its value is not a number.
     private func date(_ key: String) -> Timestamp? {
         self[key].flatMap { Int64($0) }.map(Timestamp.init(milliseconds:))
     }
 }
 
 extension TransactionReceipt {
-    /// Sandbox if the list says so or the transaction id is one of the sandbox's; else production.
+    /// Sandbox if the unsigned line says so, or if the transaction id is in the sandbox's range; otherwise
+    /// production.
     package var environment: AppStoreEnvironment {
         claimsSandbox || hasSandboxIdentifier ? .sandbox : .production
     }
 
-    /// The unsigned line and the signed id contradict each other; the receipt is then treated as a sandbox one.
+    /// Whether the unsigned line and the signed transaction id contradict each other. Such a receipt is treated as a
+    /// sandbox receipt.
     package var environmentConflict: Bool {
         claimsSandbox != hasSandboxIdentifier
     }

@@ -1,21 +1,24 @@
 import Cryptography
 import StoreTypes
 
-/// An iOS 6 transactionReceipt taken apart: the outer list, the signature, the signed list.
+/// The parts of an iOS 6 transactionReceipt: the outer list, the signature, and the signed list.
 ///
-/// The `signature` of the outer list is, after base64:
+/// The `signature` of the outer list contains, in base64:
 /// ```
 /// version (1 byte: 2 or 3) ‖ RSA signature (128 bytes, or 256) ‖ length (4 bytes, big-endian) ‖ certificate (DER)
 /// ```
-/// and signs, with RSA PKCS#1 v1.5 and SHA-1 in both versions, the version byte and the raw bytes of `purchase-info`.
-/// Undocumented by Apple; proven on genuine receipts of 2012 to 2019.
+/// The signature has 128 bytes in version 2 and 256 bytes in version 3. In both versions it is RSA PKCS#1 v1.5 with
+/// SHA-1 over the version byte and the raw bytes of `purchase-info`. Apple does not document this; it was verified
+/// with genuine receipts from 2012 to 2019.
 struct TransactionReceiptBlob: Sendable {
     let receipt: TransactionReceipt
+    /// The parsed signature, or the reason why it cannot be read. The receipt can be inspected in either case.
     let signature: Result<Signature, ReceiptDecodingError>
 
+    /// The parts of the `signature` value.
     struct Signature: Sendable {
         let role: SignerRole
-        /// version ‖ purchase-info
+        /// The signed bytes: version ‖ purchase-info.
         let message: [UInt8]
         let value: [UInt8]
         let certificate: [UInt8]
@@ -26,7 +29,7 @@ struct TransactionReceiptBlob: Sendable {
         guard let encodedInfo = outer["purchase-info"] else {
             if outer["transaction-id"] != nil {
                 throw ReceiptDecodingError(
-                    .purchaseInfoOnly, at: "transactionReceipt", "the signed list alone, without its signature")
+                    .purchaseInfoOnly, at: "transactionReceipt", "only purchase-info, without its signature")
             }
             throw ReceiptDecodingError(.missingAttribute, at: "transactionReceipt", "no purchase-info")
         }
@@ -37,7 +40,7 @@ struct TransactionReceiptBlob: Sendable {
         var entries: [TransactionReceipt.Entry] = []
         for entry in list.entries {
             guard let value = entry.value.span.text(0..<entry.value.count) else {
-                throw ReceiptDecodingError(.malformed, at: "purchase-info", "text that is not UTF-8")
+                throw ReceiptDecodingError(.malformed, at: "purchase-info", "text that is not valid UTF-8")
             }
             entries.append(TransactionReceipt.Entry(key: entry.key, value: value))
         }
@@ -75,16 +78,18 @@ extension TransactionReceiptBlob.Signature {
         case 3: (role, length) = (.storeReceipt, 256)
         default:
             throw ReceiptDecodingError(
-                .unsupportedAlgorithm, at: "signature", "signature version \(blob.first ?? 0), not 2 or 3")
+                .unsupportedAlgorithm, at: "signature",
+                "signature version \(blob.first ?? 0) is not supported; expected 2 or 3")
         }
         let certificateStart = 1 + length + 4
         guard blob.count > certificateStart else {
-            throw ReceiptDecodingError(.badSignature, at: "signature", "\(blob.count) bytes are too few")
+            throw ReceiptDecodingError(
+                .badSignature, at: "signature", "\(blob.count) bytes are too short for a signature")
         }
         let declared = blob[1 + length..<certificateStart].reduce(0) { $0 << 8 | Int($1) }
         guard declared == blob.count - certificateStart else {
             throw ReceiptDecodingError(
-                .badSignature, at: "signature", "a certificate of \(declared) bytes is announced, another one follows")
+                .badSignature, at: "signature", "the declared certificate length of \(declared) bytes does not match")
         }
         message = blob[0..<1] + info
         value = Array(blob[1..<1 + length])

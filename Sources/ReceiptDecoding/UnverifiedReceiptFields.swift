@@ -1,6 +1,7 @@
 package import StoreTypes
 
-/// What a receipt that is not authentic says of itself: good for choosing whom to ask, and for nothing else.
+/// The app and environment that a receipt claims, read without verification. They may only be used to route the
+/// request.
 package struct UnverifiedReceiptFields: Sendable, Hashable {
     package var bundleId: BundleIdentifier?
     package var environment: AppStoreEnvironment?
@@ -12,7 +13,8 @@ package struct UnverifiedReceiptFields: Sendable, Hashable {
 }
 
 extension ReceiptDecoder {
-    /// Reads the claims without checking anything; empty where there is nothing to read.
+    /// Reads the claimed app and environment without verifying the signature; both are `nil` if the text cannot be
+    /// decoded.
     package func claims(of text: borrowing Span<UInt8>) -> UnverifiedReceiptFields {
         guard let intake = try? ReceiptInput(text, profile: profile) else { return UnverifiedReceiptFields() }
         switch intake.kind {

@@ -4,15 +4,17 @@ import Pipeline
 import ServiceLifecycle
 import Shadowing
 
-/// Empties this process's memory of customers when somebody was erased from the store, by whatever process.
+/// Clears this process's in-memory caches of customer data after any process has erased a customer from the store.
 ///
-/// Of whom it was nothing is written down, so that everybody's goes; it is read again when it is asked for.
+/// The store does not record which customer was erased, so the caches of all customers are cleared. They are filled
+/// from the store again when the data is needed.
 struct ErasureMonitor: Service {
     let store: Store
     let live: ReloadableState
     let shadow: Shadow?
     let logger: Logger
 
+    /// Time between two checks.
     private static let pause = Duration.seconds(5)
 
     func run() async throws {
@@ -27,13 +29,15 @@ struct ErasureMonitor: Service {
                     try live.now.pipelines.invalidateErasedCustomers(in: store)
                     shadow?.removePairs()
                     last = now
-                    logger.notice("a customer was erased from the store; what was in memory is forgotten")
+                    logger.notice("customer data was erased from the store; in-memory caches cleared")
                 } catch {
-                    // This process was asked to stop while the store was read.
+                    // The process was asked to stop during the read.
                     guard !Task.isCancelled else { return }
-                    // That it is not open yet, or again, others say.
+                    // If the store is not open (yet), the code that opens it logs that. Each failure is logged once,
+                    // until a check succeeds.
                     if !isSaid, store.isOpen {
-                        logger.error("the store cannot be read", metadata: ["reason": "\(error)"])
+                        logger.error(
+                            "cannot check the store for erased customers; will retry", metadata: ["reason": "\(error)"])
                         isSaid = true
                     }
                 }

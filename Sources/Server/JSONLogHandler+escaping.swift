@@ -1,10 +1,12 @@
 extension JSONLogHandler {
-    /// JSON with every character that terminals act on, or that hides or reorders text, written as `\uXXXX`: Unicode's control
-    /// (Cc) and format (Cf) characters, line and paragraph separators. It says the same to a reader of JSON.
+    /// Returns the JSON with every character escaped as `\uXXXX` that a terminal acts on, or that hides or reorders
+    /// text: Unicode's control (Cc) and format (Cf) characters, line and paragraph separators. A JSON parser reads
+    /// the same values as before. For example, U+202E (right-to-left override) becomes `\u202e`.
     ///
-    /// - Parameter json: one line; controls below U+0020 are escaped in it already.
+    /// - Parameter json: One line of JSON. Controls below U+0020 are already escaped in it.
     static func escapingControls(_ json: [UInt8]) -> [UInt8] {
-        // All of them are in the texts: between texts, JSON has no other characters than these.
+        // Such characters occur only inside strings, because the rest of a JSON text is ASCII punctuation, digits and
+        // letters.
         guard json.contains(where: { $0 >= 0x7F }) else { return json }
         var escaped: [UInt8] = []
         escaped.reserveCapacity(json.count + 64)
@@ -18,6 +20,7 @@ extension JSONLogHandler {
         return escaped
     }
 
+    /// Appends `\u` and four hexadecimal digits.
     private static func append(_ unit: UInt16, to escaped: inout [UInt8]) {
         let digits = Array("0123456789abcdef".utf8)
         escaped += Array("\\u".utf8)

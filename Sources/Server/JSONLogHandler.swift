@@ -1,10 +1,12 @@
 import Foundation
 package import Logging
 
-/// Writes one JSON object a line to standard error: `time`, `level`, `message` and the metadata.
+/// Writes one JSON object per line to standard error: `time`, `level`, `message` and the metadata. Example:
 ///
-/// Receipts and secrets are types that print as `***`, so they cannot come in through metadata. Other values may be anything
-/// that a request holds, so controls and invisible characters are written as JSON escapes.
+///     {"appleStatus":"21005","level":"warning","message":"…","time":"2025-06-01T12:00:00Z"}
+///
+/// Receipts and secrets are values of types that print as `***`, so metadata cannot contain them. Other values may
+/// hold any text of a request, so control characters and invisible characters are written as JSON escapes.
 package struct JSONLogHandler: LogHandler {
     package var metadata: Logger.Metadata = [:]
     package var logLevel = Logger.Level.notice
@@ -18,7 +20,9 @@ package struct JSONLogHandler: LogHandler {
 
     private let output: NonBlockingLogOutput
 
-    /// - Parameter metadataProvider: what every line says of its surroundings.
+    /// - Parameters:
+    ///   - metadataProvider: Metadata that is added to every line, for example the id of the current request.
+    ///   - output: The destination of the lines.
     package init(metadataProvider: Logger.MetadataProvider? = .request, output: NonBlockingLogOutput = .standardError) {
         self.metadataProvider = metadataProvider
         self.output = output
@@ -36,13 +40,14 @@ package struct JSONLogHandler: LogHandler {
             members[key] = "\(value)"
         }
         output.write(Self.line(event.level, "\(event.message)", members)) { missing in
-            Self.line(.warning, "lines of the log were dropped: nobody read them", ["dropped": "\(missing)"])
+            Self.line(.warning, "log output was not read fast enough; log lines dropped", ["dropped": "\(missing)"])
         }
     }
 
+    /// Returns one line of the log, with its line feed.
     private static func line(_ level: Logger.Level, _ message: String, _ metadata: [String: String]) -> [UInt8] {
         let head = ["time": Date().formatted(.iso8601), "level": level.rawValue, "message": message]
-        // Texts alone, which can always be encoded.
+        // Encoding cannot fail, because all keys and values are strings.
         let line = try? encoder.encode(head.merging(metadata, uniquingKeysWith: { $1 }))
         return line.map { escapingControls([UInt8]($0)) + [0x0A] } ?? []
     }

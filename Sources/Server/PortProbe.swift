@@ -3,19 +3,21 @@ import NIOCore
 import NIOPosix
 package import Pipeline
 
-/// Looks whether an address can be listened on, or somebody listens there.
+/// Checks whether this process can listen on an address, and whether another process listens on it.
 package enum PortProbe {
+    /// The result of an attempt to bind an address.
     package enum Outcome: Sendable, Hashable {
         case free
         case taken
-        /// No address of this machine, or a port that this user may not have.
+        /// The address is not one of this machine's, or this user may not use the port. The text says which.
         case unusable(String)
     }
 
-    /// Binds it and lets go again; nobody listens meanwhile, so that who connects is refused as before and not cut off.
+    /// Binds the address and releases it at once. It does not listen, so clients that connect in the meantime get
+    /// "connection refused" as before instead of a connection that is cut off.
     package static func bind(_ address: ProxyConfiguration.Address) -> Outcome {
         guard let place = try? SocketAddress.makeAddressResolvingHost(address.host, port: address.port) else {
-            return .unusable("no address by that name")
+            return .unusable("the host name does not resolve to an address")
         }
         let number = socket(place.protocol.rawValue, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard number >= 0 else { return .unusable(lastError) }
@@ -29,7 +31,7 @@ package enum PortProbe {
 
     private static var lastError: String { String(cString: strerror(errno)) }
 
-    /// Whether somebody takes a connection within five seconds.
+    /// Returns whether a TCP connection to the address can be opened within five seconds.
     package static func connects(_ address: ProxyConfiguration.Address) async -> Bool {
         let channel = try? await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connectTimeout(.seconds(5)).connect(host: address.host, port: address.port).get()

@@ -1,9 +1,10 @@
 import Hummingbird
 import Transport
 
-/// Which routes are open where.
+/// The routes of the public listener and of the operations listener.
 extension ProxyServer {
-    /// Of old clients and the App Store; of everybody else for bearers of a token.
+    /// The routes of the public listener. Legacy clients and the App Store need no token; all other routes require a
+    /// bearer token, see ``BearerTokenMiddleware``.
     func publicRouter() -> Router<ProxyRequestContext> {
         let router = watchedRouter()
         VerifyReceiptController(
@@ -17,6 +18,7 @@ extension ProxyServer {
         return router
     }
 
+    /// The routes of the operations listener.
     func operationsRouter() -> Router<ProxyRequestContext> {
         let router = watchedRouter()
         HealthController(view: view, gate: gate(.operations)).addRoutes(to: router)
@@ -25,12 +27,13 @@ extension ProxyServer {
         return router
     }
 
-    /// Every route of both, as `GET /healthz`.
+    /// The routes of both listeners, for example `GET /healthz`.
     package var routes: Set<String> {
         let all = publicRouter().routes + operationsRouter().routes
         return Set(all.map { "\($0.method.rawValue) \($0.path)" })
     }
 
+    /// Adds the routes that need a bearer token or a local request.
     private func addGatedRoutes(of listener: BearerTokenMiddleware.Listener, to router: Router<ProxyRequestContext>) {
         let gate = gate(listener)
         CustomerViewController(
@@ -43,6 +46,7 @@ extension ProxyServer {
         StatusController(view: view, gate: gate).addRoutes(to: router)
     }
 
+    /// A router with the access log and problem responses.
     private func watchedRouter() -> Router<ProxyRequestContext> {
         let router = Router(context: ProxyRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: AccessLogMiddleware(counts: requests, logger: logger))

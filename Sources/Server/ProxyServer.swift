@@ -13,16 +13,17 @@ import StoreTypes
 import Telemetry
 package import Transport
 
-/// Where connections are taken: what the system chose, where port 0 was asked for.
+/// The ports that the server listens on. If port 0 was configured, this is the port that the system chose.
 package struct ListeningPorts: Sendable, Hashable {
     package var `public`: Int
-    /// Nil where that listener stays closed.
+    /// `nil` if the operations listener is disabled.
     package var operations: Int?
 }
 
-/// The HTTP door: two listeners in front of the pipelines. This is the only place that wires them.
+/// The HTTP server: a public listener and an operations listener in front of the pipelines. Only this type connects
+/// them.
 package struct ProxyServer: Service {
-    /// What answers now.
+    /// The current configuration and pipelines.
     package let live: ReloadableState
     let store: Store?
     let shadow: Shadow?
@@ -30,30 +31,30 @@ package struct ProxyServer: Service {
     let upstream: CircuitBreakingTransport?
     let version: String
     let requests: HTTPMetrics
-    /// Of the public listener, by ``HandshakeOutcome``.
+    /// TLS handshakes of the public listener, by ``HandshakeOutcome``.
     let handshakes = CounterTable("outcome", HandshakeOutcome.self)
     let state: LifecycleState
     let clients: ClientRateLimiter
     let bodies: RequestBodyBudget
     private let descriptors: FileDescriptorBudget?
-    /// Of each listener.
+    /// Connected clients of each listener.
     let disconnectMonitor = (public: ClientDisconnectMonitor(), operations: ClientDisconnectMonitor())
     private let timeouts: ConnectionTimeouts
     let logger: Logger
     private let onListening: @Sendable (ListeningPorts) async -> Void
 
     /// - Parameters:
-    ///   - store: nil where nothing is remembered; everything is answered all the same.
-    ///   - shadow: nil where nothing is compared.
-    ///   - forwarder: nil where nothing is forwarded.
-    ///   - upstream: whose hosts are shown; nil shows none.
-    ///   - version: of the program.
-    ///   - requests: go on counting where they are.
-    ///   - state: told when all listeners take connections, and when the end is near.
-    ///   - bodies: for the bodies of all requests; nil for the usual one.
-    ///   - descriptors: of this process; nil where they are not counted.
-    ///   - timeouts: of connections that make no progress.
-    ///   - onListening: called once all listeners take connections.
+    ///   - store: `nil` if the server runs without persistence.
+    ///   - shadow: `nil` if no sources are compared in the background.
+    ///   - forwarder: `nil` if no notifications are forwarded.
+    ///   - upstream: Circuit breakers whose states the status page and the metrics show; `nil` shows none.
+    ///   - version: Version of this program.
+    ///   - requests: HTTP counters. They continue from the values that they have.
+    ///   - state: Set to ready when all listeners accept connections, and to draining when shutdown begins.
+    ///   - bodies: Memory budget of all request bodies; `nil` for the default budget.
+    ///   - descriptors: File descriptor budget of this process; `nil` if descriptors are not limited.
+    ///   - timeouts: Timeouts of connections that make no progress.
+    ///   - onListening: Called once, when all listeners accept connections.
     package init(
         settings: ProxyConfiguration, pipelines: ServiceGraph, store: Store? = nil, shadow: Shadow? = nil,
         forwarder: Forwarder? = nil, upstream: CircuitBreakingTransport? = nil, version: String,
@@ -79,7 +80,8 @@ package struct ProxyServer: Service {
         self.onListening = onListening
     }
 
-    /// From the next request on these answer, and what goes on behind the answers goes by them.
+    /// Applies a new configuration. It takes effect with the next request, for responses as well as for background
+    /// work.
     package func apply(_ settings: ProxyConfiguration, _ pipelines: ServiceGraph) {
         live.exchange(settings: settings, pipelines: pipelines)
         checkCertificate()
@@ -88,18 +90,23 @@ package struct ProxyServer: Service {
         forwarder?.apply(settings, pipelines)
     }
 
+    /// Runs both listeners and the background services until shutdown.
+    ///
+    /// - Throws: `ConfigurationError` if a configured address cannot be listened on.
     package func run() async throws {
         let settings = live.now.settings
         try check("listen", settings.listen)
         if settings.operationsListenIsExplicit { try check("operations.listen", settings.operationsListen) }
         checkCertificate()
         checkKeys()
-        // Finished when the operations listener takes connections, with its port, or will not be there.
+        // Finishes when the operations listener accepts connections (after yielding its port) or is known to be
+        // disabled.
         let (operations, operationsAreSettled) = AsyncStream.makeStream(of: Int.self)
         var services: [any Service] = [publicListener(after: operations)]
         let isShared = settings.operationsListen == settings.listen && settings.listen.port != 0
         if !isShared, PortProbe.bind(settings.operationsListen) == .free {
-            // Stopped after the public one: who does not get on here is not to keep that one open.
+            // Services stop one after the other, in reverse order. The operations listener stops after the public
+            // one, so that a stuck connection of an operator does not keep the public listener open.
             let listener = operationsListener { port in
                 operationsAreSettled.yield(port)
                 operationsAreSettled.finish()
@@ -107,11 +114,11 @@ package struct ProxyServer: Service {
             services.insert(listener, at: 0)
         } else {
             logger.warning(
-                "the operations listener's default address is taken; it stays closed",
+                "operations address already in use; operations listener disabled",
                 metadata: ["address": "\(settings.operationsListen)"])
             operationsAreSettled.finish()
         }
-        // Stopped after the listeners, so that the last answers are still seen.
+        // Stopped after the listeners, because the last requests still produce work for them.
         if let shadow { services.insert(shadow, at: 0) }
         if let forwarder { services.insert(forwarder, at: 0) }
         if let store {
@@ -120,7 +127,7 @@ package struct ProxyServer: Service {
                 RetentionService(store: store, retention: { [live] in live.now.settings.retention }, logger: logger))
         }
         let (drained, isDrained) = AsyncStream.makeStream(of: Never.self)
-        // Stopped first.
+        // The last service is stopped first.
         services.append(
             DrainService(state: state, time: { [live] in live.now.settings.drainTime }, onEnd: { isDrained.finish() }))
         let group = ServiceGroup(configuration: .init(services: services, logger: logger))
@@ -131,43 +138,50 @@ package struct ProxyServer: Service {
                 try? await Task.sleep(for: live.now.settings.deadline + Self.timeout)
             }
             try await tasks.next()
-            // Either all have ended, or it is time that they do.
+            // Either all services have ended, or the shutdown deadline has passed.
             tasks.cancelAll()
         }
     }
 
-    /// Beyond the answers that are under way when the listeners close, until who does not get on is cut off.
+    /// Time that open requests get after the listeners have closed, in addition to the request deadline. After that
+    /// they are cut off.
     private static let timeout = Duration.seconds(5)
 
-    /// One that is not valid is presented all the same: some clients do not look.
+    /// Warns if the listener's certificate has expired or is not yet valid. It is used all the same, because some
+    /// clients do not check.
     private func checkCertificate() {
         guard let validity = live.now.settings.tls?.validity, !validity.contains(Timestamp.now.seconds) else { return }
         logger.warning(
-            "the listener's certificate is not valid now; clients refuse it",
+            "TLS certificate of the listener has expired or is not yet valid; clients will reject it",
             metadata: [
                 "from": "\(Date(timeIntervalSince1970: Double(validity.lowerBound)).ISO8601Format())",
                 "to": "\(Date(timeIntervalSince1970: Double(validity.upperBound)).ISO8601Format())",
             ])
     }
 
-    /// Such an app is answered for by its other sources, and the key may come later.
+    /// Warns about private keys that cannot sign. Such an app is served from its other sources, and a reload may
+    /// bring a usable key.
     private func checkKeys() {
         for key in live.now.settings.unusableKeys {
             logger.warning(
-                "the app's private key signs nothing: the App Store Server API is asked only if there was another before",
+                "private key is unusable; App Store Server API disabled for this app unless an earlier key is loaded",
                 metadata: ["bundleId": "\(key.bundleId)", "keyId": "\(key.keyId)", "reason": "\(key.reason)"])
         }
     }
 
-    /// - Throws: `ConfigurationError` where nobody can listen there, in words of who configures.
+    /// Checks that this process can listen on the address.
+    ///
+    /// - Parameter key: The configuration key that the error names.
+    /// - Throws: `ConfigurationError` if the address is in use or cannot be used.
     private func check(_ key: String, _ address: ProxyConfiguration.Address) throws {
         switch PortProbe.bind(address) {
         case .free: break
-        case .taken: throw ConfigurationError(["\(key): \(address) is taken"])
+        case .taken: throw ConfigurationError(["\(key): \(address) is already in use"])
         case .unusable(let reason): throw ConfigurationError(["\(key): \(address) cannot be used: \(reason)"])
         }
     }
 
+    /// Returns the public listener. It reports that the server listens once the operations listener is ready, too.
     private func publicListener(after operations: AsyncStream<Int>) -> some Service {
         let settings = live.now.settings
         return Application(
@@ -197,8 +211,9 @@ package struct ProxyServer: Service {
     }
 
     /// - Parameters:
-    ///   - clients: nil where nobody is counted.
-    ///   - certificate: what is presented when nothing newer was read; nil where no TLS is spoken.
+    ///   - clients: `nil` if clients are not rate-limited.
+    ///   - certificate: The certificate to present if the configuration has no newer one; `nil` if the listener
+    ///     speaks no TLS.
     private func server(
         _ disconnectMonitor: ClientDisconnectMonitor, _ clients: ClientRateLimiter?,
         _ certificate: ListenerCertificate? = nil

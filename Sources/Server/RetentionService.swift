@@ -4,7 +4,7 @@ import Pipeline
 import ServiceLifecycle
 package import StoreTypes
 
-/// Deletes from the store what was there long enough: a while after the start, then every hour.
+/// Deletes rows from the store whose retention time has passed: first a minute after the start, then every hour.
 package struct RetentionService: Service {
     private let store: Store
     private let retention: @Sendable () -> Retention
@@ -12,17 +12,21 @@ package struct RetentionService: Service {
     private let now: @Sendable () -> Timestamp
     private let sleep: @Sendable (Duration) async throws -> Void
 
-    /// Others start, too.
+    /// Delay of the first run, which leaves the store to the other services while they start.
     private static let begin = Duration.seconds(60)
+    /// Time between two runs.
     private static let pause = Duration.seconds(3_600)
-    /// Of the writer's time at most one part in so many is taken.
+    /// Retention uses at most one tenth of the store writer's time: after each batch of deletions it sleeps nine
+    /// times as long as the batch took.
     private static let share = 10
+    /// Shortest sleep after a batch.
     private static let minimumPause = Duration.milliseconds(50)
 
     /// - Parameters:
-    ///   - retention: as it is configured now.
-    ///   - now: the clock.
-    ///   - sleep: passes the time; throws when the process is asked to stop.
+    ///   - retention: Returns the configured retention times. They are read before each run, so a reload takes
+    ///     effect.
+    ///   - now: The clock.
+    ///   - sleep: Sleeps; throws when the process is asked to stop.
     package init(
         store: Store, retention: @escaping @Sendable () -> Retention, logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now },
@@ -44,11 +48,12 @@ package struct RetentionService: Service {
                     try await sleep(Self.pause)
                 }
             } catch {
-                // Asked to stop.
+                // The process was asked to stop.
             }
         }
     }
 
+    /// Deletes expired rows, batch by batch, and logs how many rows of each kind were deleted.
     private func sweep() async {
         do throws(StorageError) {
             let deleted = try await store.expire(retention(), at: now()) { time in
@@ -56,9 +61,9 @@ package struct RetentionService: Service {
             }
             guard !deleted.isEmpty else { return }
             let counts = deleted.map { ($0.name, Logger.MetadataValue.string("\($0.count)")) }
-            logger.notice("deleted what was stored for long enough", metadata: .init(uniqueKeysWithValues: counts))
+            logger.notice("retention: deleted expired rows", metadata: .init(uniqueKeysWithValues: counts))
         } catch {
-            logger.error("old data stays in the store", metadata: ["reason": "\(error)"])
+            logger.error("retention run failed; will retry in an hour", metadata: ["reason": "\(error)"])
         }
     }
 }

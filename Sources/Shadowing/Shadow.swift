@@ -11,13 +11,14 @@ package import StoreTypes
 import Synchronization
 import Telemetry
 
-/// Asks a second source about what was answered, off the way of the answer, and remembers where the two differ.
+/// Compares responses with those of a second source, in the background, and records the differences.
 ///
-/// An app's `shadow` names the source, `shadowSampling` the part of its answers. What waits is bounded: where the second
-/// source does not keep up, comparisons are dropped and counted. Calls to the App Store Server API are a small part of the
-/// hour's budget, and never of what is reserved for clients. Of a receipt only its digest is written down.
+/// An app's `shadow` names the second source, `shadowSampling` the part of the app's responses to compare. The queue is
+/// bounded: if the second source is too slow, comparisons are dropped and counted. Calls to the App Store Server API
+/// use a small part of the hourly rate limit, and none of what is reserved for clients. Only the digest of a receipt is
+/// stored.
 package final class Shadow: Service {
-    /// What is configured now.
+    /// The apps to compare and the service to call, replaced on reload.
     private struct Configured: Sendable {
         let apps: [BundleIdentifier: AppConfiguration]
         let pipeline: VerifyReceiptService
@@ -37,19 +38,20 @@ package final class Shadow: Service {
     private let queue = ShadowQueue()
     private let findings = Mutex(ShadowFindings())
     private let samples = Mutex(PairSamples())
-    /// Everything since the start, where there is no store.
+    /// The results that are not in the store: all since the start if there is no store, otherwise those whose write
+    /// failed.
     private let unstored = Mutex(ComparisonSummary())
 
-    /// Comparisons at the same time.
+    /// The number of comparisons that run at the same time.
     private static let workers = 8
-    /// Receipts that the page shows side by side; in memory only.
-    private static let shownPairs = 40
-    /// Days that are shown.
+    /// The number of receipts that the page shows side by side. They are in memory only.
+    private static let maximumPairs = 40
+    /// The number of days that the page shows.
     package static let days: Int64 = 90
-    /// How long volatile differences are given to go away.
+    /// The pause before a second comparison, in which volatile differences may disappear.
     private static let timeout = Duration.seconds(2)
 
-    /// Compares nothing where no app has a shadow.
+    /// Creates the shadow. It does nothing if no app has a `shadow`.
     package init(
         settings: ProxyConfiguration, pipeline: VerifyReceiptService, store: Store?, logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now }
@@ -60,19 +62,19 @@ package final class Shadow: Service {
         self.logger = logger
     }
 
-    /// From now on it goes by these.
+    /// Replaces the configuration after a reload.
     package func apply(_ settings: ProxyConfiguration, pipeline: VerifyReceiptService) {
         let new = Configured(settings, pipeline)
         configured.withLock { $0 = new }
     }
 
-    /// Whether any app has a shadow.
+    /// Whether any app has a `shadow`.
     package var hasApps: Bool { configured.withLock { !$0.apps.isEmpty } }
 
     private func app(_ bundleId: BundleIdentifier) -> AppConfiguration? { configured.withLock { $0.apps[bundleId] } }
 
-    /// Remembers an answer that was given, where its app wants that, and returns at once.
-    package func saw(_ body: [UInt8], route: UpstreamRouter.Route, reply: VerifyReceiptResult) {
+    /// Queues the comparison of a response that was sent, if its app has a shadow. Returns at once.
+    package func observe(_ body: [UInt8], route: UpstreamRouter.Route, reply: VerifyReceiptResult) {
         guard let bundleId = reply.authenticApp, let app = app(bundleId), let shadow = app.shadow,
             reply.source != shadow, reply.source != .receipt || app.answer.first == .receipt,
             reply.answer.status.canBeCompared,
@@ -85,18 +87,18 @@ package final class Shadow: Service {
         findings.withLock { $0.addFailure("dropped", of: job.scope) }
     }
 
-    /// Forgets the receipts that the page shows side by side.
+    /// Removes the receipts that the page shows side by side.
     package func removePairs() { samples.withLock { $0 = PairSamples() } }
 
-    /// Until the process is asked to stop; what waits then is dropped, what was found is written down.
+    /// Compares until the process shuts down. Queued comparisons are dropped then; results are written to the store.
     package func run() async throws {
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await self.writeDown() }
+            group.addTask { await self.writePeriodically() }
             await withGracefulShutdownHandler {
                 await withTaskGroup(of: Void.self) { workers in
                     var running = 0
                     for await job in self.queue.jobs {
-                        self.queue.took(job)
+                        self.queue.removed(job)
                         if Task.isShuttingDownGracefully { continue }
                         if running >= Self.workers {
                             await workers.next()
@@ -116,16 +118,18 @@ package final class Shadow: Service {
 
     // MARK: - Comparing
 
+    /// Compares one response. If a difference is unexpected or volatile, the client's source is asked again after a
+    /// pause, because the two responses were not rendered at the same time.
     private func compare(_ job: ShadowJob) async {
         var scope = job.scope
         do throws(ShadowFailure) {
             var outcome = try await outcome(of: job, against: job.reply, at: job.time)
-            // The one may be news that the other has not heard, or does not remember from moments ago.
+            // One source may already know something that the other does not, or that it has cached an older state of.
             if outcome.differences.contains(where: { $0.isVolatile || $0.verdict == .unexpected }) {
                 try? await Task.sleep(for: Self.timeout)
-                let again = await ask(job, job.reply.source, isFresh: true)
-                if again.source == job.reply.source {
-                    outcome = try await self.outcome(of: job, against: again, at: now(), isFresh: true)
+                let repeated = await ask(job, job.reply.source, isFresh: true)
+                if repeated.source == job.reply.source {
+                    outcome = try await self.outcome(of: job, against: repeated, at: now(), isFresh: true)
                 }
             }
             scope = ComparisonReport.Scope(
@@ -137,7 +141,7 @@ package final class Shadow: Service {
                 samples.withLock {
                     $0.offer(
                         verifyReceipt: outcome.verifyReceipt, serverAPI: outcome.serverAPI, differences: differences,
-                        receipt: outcome.receipt, limit: Self.shownPairs)
+                        receipt: outcome.receipt, limit: Self.maximumPairs)
                 }
             }
         } catch {
@@ -159,21 +163,24 @@ package final class Shadow: Service {
         }
     }
 
-    /// Comparisons that wait.
+    /// The number of queued comparisons.
     package var waiting: Int { queue.count }
 
+    /// Asks one source for its response to the same request, at background priority. Such requests are not counted as a
+    /// client's.
     private func ask(_ job: ShadowJob, _ source: AnswerSource, isFresh: Bool) async -> VerifyReceiptResult {
         await configured.withLock { $0.pipeline }.answer(
             body: job.body.reveal(), route: job.route,
             requestOptions: .init(sources: [source], priority: .background, isFresh: isFresh))
     }
 
-    /// What Apple's endpoint answered is the left side, whichever of the two a client got.
+    /// Compares a response with the second source. The response of Apple's verifyReceipt is always the left side,
+    /// whichever of the two the client got.
     private func outcome(
-        of job: ShadowJob, against answered: VerifyReceiptResult, at time: Timestamp, isFresh: Bool = false
+        of job: ShadowJob, against first: VerifyReceiptResult, at time: Timestamp, isFresh: Bool = false
     ) async throws(ShadowFailure) -> ShadowOutcome {
         let second = await ask(job, job.shadow, isFresh: isFresh)
-        // A receipt without a single id is answered from itself, whoever is asked.
+        // A receipt without any transaction id is answered from itself, by every source.
         guard second.source == job.shadow || second.source == .receipt, second.answer.status.canBeCompared else {
             throw ShadowFailure("shadow.\(second.answer.status.rawValue)")
         }
@@ -185,11 +192,11 @@ package final class Shadow: Service {
         context.isAuthentic = true
         context.excludesOldTransactions = request?.excludesOldTransactions ?? false
         context.overrides = app(job.app)?.comparisonRules ?? [:]
-        context.consumables = (job.shadow == .apple ? answered : second).consumables
+        context.consumables = (job.shadow == .apple ? first : second).consumables
         do throws(ComparisonError) {
-            let left = try ComparedAnswer(verifyReceipt: (job.shadow == .apple ? second : answered).answer.body)
+            let left = try ComparedAnswer(verifyReceipt: (job.shadow == .apple ? second : first).answer.body)
             let right = try ComparedAnswer(
-                verifyReceipt: (job.shadow == .apple ? answered : second).answer.body, at: "serverAPI")
+                verifyReceipt: (job.shadow == .apple ? first : second).answer.body, at: "serverAPI")
             let comparison = Comparison(verifyReceipt: left, serverAPI: right, context: context)
             return ShadowOutcome(
                 receipt: digest, customer: ComparedCustomer.digest(left, right, receipt: digest),
@@ -199,77 +206,81 @@ package final class Shadow: Service {
         }
     }
 
-    /// SHA-256 of the receipt's bytes, in hexadecimal.
+    /// The SHA-256 digest of the receipt's bytes, in hexadecimal.
     private static func digest(of request: VerifyReceiptRequest) -> String {
         let text = request.receiptText.reveal()
         let bytes = Data(base64Encoded: Data(text), options: .ignoreUnknownCharacters).map { [UInt8]($0) }
         return SHA.hex(bytes ?? text, with: .sha256)
     }
 
-    // MARK: - Writing down
+    // MARK: - Writing
 
-    private func writeDown() async {
+    /// Writes the results to the store once a second.
+    private func writePeriodically() async {
         while (try? await Task.sleep(for: .seconds(1))) != nil { await flush() }
     }
 
+    /// Writes the results to the store. If that fails they stay in memory, where the report still finds them.
     private func flush() async {
-        let (found, time) = (
+        let (results, time) = (
             findings.withLock { findings in
                 defer { findings = ShadowFindings() }
                 return findings
             }, now()
         )
-        guard !found.tally.isEmpty else { return }
-        guard let store else { return unstored.withLock { $0.merge(found.tally) } }
-        let rows = found.rows(on: time.day)
+        guard !results.tally.isEmpty else { return }
+        guard let store else { return unstored.withLock { $0.merge(results.tally) } }
+        let rows = results.rows(on: time.day)
         do throws(StorageError) {
             try await store.add(
                 comparisons: rows.comparisons, differences: rows.differences, customers: rows.customers,
                 limit: CustomerSet.maximum)
         } catch {
-            logger.error("differences were not written down", metadata: ["reason": "\(error)"])
-            unstored.withLock { $0.merge(found.tally) }
+            logger.error(
+                "cannot write comparison results to the store; keeping them in memory", metadata: ["reason": "\(error)"]
+            )
+            unstored.withLock { $0.merge(results.tally) }
         }
     }
 
     // MARK: - Reading
 
-    /// What was found in the last days, for people.
+    /// Returns a report of the differences found in the last days.
     package func report(days: Int64 = Shadow.days) async throws(StorageError) -> ComparisonReport {
         await flush()
         let time = now()
         var comparisons: [ComparisonCount] = []
         var differences: [DifferenceCount] = []
         let unstored = unstored.withLock { $0 }
-        let rest = ShadowFindings(unstored).rows(on: time.day)
+        let unstoredRows = ShadowFindings(unstored).rows(on: time.day)
         var customers = unstored.customerCounts
         if let store {
             (comparisons, differences) = try await store.comparisons(since: time.day - days + 1)
             for row in try await store.comparedCustomers(since: time.day - days + 1) {
                 let scope = ComparisonReport.Scope(bundleId: row.bundleId, environment: row.environment)
-                // They may be the same ones.
+                // The stored and the unstored customers may be the same ones, so they are not added up.
                 customers[scope] = max(customers[scope] ?? 0, row.count)
             }
         }
         var report = ComparisonReport(
-            comparisons: comparisons + rest.comparisons, differences: differences + rest.differences,
+            comparisons: comparisons + unstoredRows.comparisons, differences: differences + unstoredRows.differences,
             customers: customers, title: "the last \(days) days", madeAt: time)
         report.pairs = samples.withLock { $0.pairs }
         return report
     }
 }
 
-/// Two answers that could be compared.
+/// Two responses that were compared, and their differences.
 struct ShadowOutcome: Sendable {
     let receipt: String
-    /// See ``ComparedCustomer``.
+    /// The customer's digest, see ``ComparedCustomer``.
     let customer: Int64
     let differences: [Difference]
     let verifyReceipt: ComparedAnswer
     let serverAPI: ComparedAnswer
 }
 
-/// Why there was no comparison: a short code.
+/// The reason why two responses could not be compared, as a short code for the statistics.
 struct ShadowFailure: Error {
     let code: String
 
@@ -277,6 +288,6 @@ struct ShadowFailure: Error {
 }
 
 extension Timestamp {
-    /// Days since 1970-01-01, UTC.
+    /// The number of days since 1970-01-01, UTC.
     fileprivate var day: Int64 { seconds / 86_400 }
 }

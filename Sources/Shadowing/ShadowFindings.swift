@@ -3,8 +3,9 @@ import Foundation
 import Ledger
 import StoreTypes
 
-/// What was found since it was last written down.
+/// The results of the comparisons since the last write to the store.
 struct ShadowFindings: Sendable {
+    /// The outcomes that the store counts in addition to the codes of failures.
     static let equal = "equal"
     static let different = "different"
 
@@ -22,7 +23,7 @@ struct ShadowFindings: Sendable {
 
     mutating func addFailure(_ code: String, of scope: ComparisonReport.Scope) { tally.addFailure(code, of: scope) }
 
-    /// As rows of the store, all of them of one day.
+    /// Converts the results to rows of the store, all of them for one day.
     func rows(on day: Int64) -> ShadowRows {
         var comparisons: [ComparisonCount] = []
         for (scope, app) in tally.apps {
@@ -53,7 +54,7 @@ struct ShadowFindings: Sendable {
     }
 }
 
-/// What of the shadow's findings goes into the store.
+/// The rows that one write adds to the store.
 struct ShadowRows: Sendable {
     let comparisons: [ComparisonCount]
     let differences: [DifferenceCount]
@@ -61,7 +62,7 @@ struct ShadowRows: Sendable {
 }
 
 extension ComparisonReport {
-    /// What the store holds, and what is not written down yet.
+    /// Creates the report of stored rows, and of results that are not stored yet.
     init(
         comparisons: [ComparisonCount], differences: [DifferenceCount], customers: [Scope: Int64], title: String,
         madeAt: Timestamp
@@ -82,13 +83,13 @@ extension ComparisonReport {
         }
         for (scope, count) in customers { apps[scope]?.customers = count }
         self.apps = apps.values.sorted { $0.scope < $1.scope }
-        // Answers of ours are made of it.
+        // Our responses are rendered from version 2 of Get Transaction History.
         let compared = self.apps.reduce(0) { $0 + $1.compared }
         if compared > 0 { historyVersions[2] = compared }
         entries = Self.entries(differences)
     }
 
-    /// The days together.
+    /// Adds up the differences of all days.
     private static func entries(_ differences: [DifferenceCount]) -> [Entry] {
         struct Key: Hashable {
             let scope: Scope

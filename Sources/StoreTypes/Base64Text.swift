@@ -1,34 +1,38 @@
-/// Base64 in the two forms that a JWS holds (RFC 4648): strict, so that one value has one text.
+/// Decodes and encodes base64 in the two forms used in a JWS (RFC 4648).
+///
+/// Decoding is strict: exactly one text is accepted for each value. For example, `QQ==` is accepted for the byte
+/// 0x41, but `QR==` is not, because its unused bits are set.
 package enum Base64Text {
-    /// Which characters, and whether with padding.
+    /// The alphabet and the padding rule.
     package enum Form: Sendable {
-        /// `+` and `/`, padded: certificates in `x5c` (RFC 7515, 4.1.6).
+        /// Characters 62 and 63 are `+` and `/`, with padding: certificates in `x5c` (RFC 7515, 4.1.6).
         case standard
-        /// `-` and `_`, never padded: the three segments (RFC 7515, 2).
+        /// Characters 62 and 63 are `-` and `_`, without padding: the three segments of a JWS (RFC 7515, 2).
         case urlSafe
     }
 
-    private static let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-    /// In the value of a character that does not belong here; no sum of values has it.
-    private static let refused: UInt32 = 0x8000_0000
-    private static let standardValues = values(of: letters + "+/")
-    private static let urlSafeValues = values(of: letters + "-_")
-    /// Two characters for each twelve bits.
+    private static let alphanumerics = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+    /// Table value of a character outside the alphabet. No combination of valid table values sets this bit.
+    private static let invalid: UInt32 = 0x8000_0000
+    private static let standardValues = values(of: alphanumerics + "+/")
+    private static let urlSafeValues = values(of: alphanumerics + "-_")
+    /// The two characters for each 12-bit value, indexed by that value.
     private static let urlSafePairs: [(UInt8, UInt8)] = {
-        let characters = Array((letters + "-_").utf8)
+        let characters = Array((alphanumerics + "-_").utf8)
         return characters.flatMap { first in characters.map { (first, $0) } }
     }()
 
-    /// The values of the characters as the first, second, third and fourth of their four: 256 of each.
+    /// Builds the lookup table: for each of the four positions in a group, the bits of each of the 256 byte values.
     private static func values(of characters: String) -> [UInt32] {
-        var values = [UInt32](repeating: refused, count: 4 * 256)
+        var values = [UInt32](repeating: invalid, count: 4 * 256)
         for (value, character) in characters.utf8.enumerated() {
             for place in 0..<4 { values[256 * place + Int(character)] = UInt32(value) << UInt32(18 - 6 * place) }
         }
         return values
     }
 
-    /// Nil for any other character, wrong padding, a length that no bytes have, and unused bits that are set.
+    /// Returns the decoded bytes, or `nil` if the text has another character, wrong padding, an impossible length, or
+    /// unused bits that are set.
     package static func decode(_ text: borrowing Span<UInt8>, _ form: Form) -> [UInt8]? {
         var count = text.count
         if form == .standard {
@@ -38,30 +42,31 @@ package enum Base64Text {
         let tail = count % 4
         guard tail != 1 else { return nil }
         let size = count / 4 * 3 + (tail == 0 ? 0 : tail - 1)
-        var seen: UInt32 = 0
+        var accumulated: UInt32 = 0
         let bytes = text.withUnsafeBufferPointer { text in
             (form == .standard ? standardValues : urlSafeValues).withUnsafeBufferPointer { values in
                 [UInt8](unsafeUninitializedCapacity: size) { output, written in
-                    seen = decode(UnsafeBufferPointer(rebasing: text[..<count]), values, to: output)
+                    accumulated = decode(UnsafeBufferPointer(rebasing: text[..<count]), values, to: output)
                     written = size
                 }
             }
         }
-        // Bits that no byte takes are set where the text is longer than its value.
-        return seen & refused == 0 ? bytes : nil
+        // Unused bits that are set would give the same bytes more than one text.
+        return accumulated & invalid == 0 ? bytes : nil
     }
 
-    /// All values together, with the mark of a refused character or of bits that no byte takes.
+    /// Writes the decoded bytes and returns the union of all table values. ``invalid`` is set in the result if a
+    /// character is outside the alphabet or an unused bit is set.
     private static func decode(
         _ text: UnsafeBufferPointer<UInt8>, _ values: UnsafeBufferPointer<UInt32>,
         to output: UnsafeMutableBufferPointer<UInt8>
     ) -> UInt32 {
-        var (seen, position, written): (UInt32, Int, Int) = (0, 0, 0)
+        var (accumulated, position, written): (UInt32, Int, Int) = (0, 0, 0)
         while position + 4 <= text.count {
             let bits =
                 values[Int(text[position])] | values[256 + Int(text[position + 1])]
                 | values[512 + Int(text[position + 2])] | values[768 + Int(text[position + 3])]
-            seen |= bits
+            accumulated |= bits
             output[written] = UInt8(truncatingIfNeeded: bits >> 16)
             output[written + 1] = UInt8(truncatingIfNeeded: bits >> 8)
             output[written + 2] = UInt8(truncatingIfNeeded: bits)
@@ -69,19 +74,19 @@ package enum Base64Text {
             written += 3
         }
         let tail = text.count - position
-        guard tail > 0 else { return seen }
+        guard tail > 0 else { return accumulated }
         var bits = values[Int(text[position])] | values[256 + Int(text[position + 1])]
         if tail == 3 { bits |= values[512 + Int(text[position + 2])] }
         output[written] = UInt8(truncatingIfNeeded: bits >> 16)
         if tail == 3 { output[written + 1] = UInt8(truncatingIfNeeded: bits >> 8) }
         let unused: UInt32 = tail == 3 ? 0xFF : 0xFFFF
-        return seen | bits | (bits & unused == 0 ? 0 : refused)
+        return accumulated | bits | (bits & unused == 0 ? 0 : invalid)
     }
 
-    /// How many characters the URL-safe form of so many bytes has.
+    /// The number of characters in the URL-safe form of the given number of bytes.
     package static func urlSafeCount(of bytes: Int) -> Int { (bytes * 4 + 2) / 3 }
 
-    /// The URL-safe form.
+    /// Returns the URL-safe form, without padding.
     package static func encodeURLSafe(_ bytes: [UInt8]) -> [UInt8] {
         let count = urlSafeCount(of: bytes.count)
         return [UInt8](unsafeUninitializedCapacity: count) { output, written in
@@ -90,23 +95,23 @@ package enum Base64Text {
         }
     }
 
-    /// The same into memory that is there; it must have ``urlSafeCount(of:)`` bytes.
+    /// Writes the URL-safe form into existing memory, which must have at least ``urlSafeCount(of:)`` bytes.
     package static func encodeURLSafe(_ bytes: UnsafeBufferPointer<UInt8>, to output: UnsafeMutableBufferPointer<UInt8>)
     {
         precondition(output.count >= urlSafeCount(of: bytes.count))
         urlSafePairs.withUnsafeBufferPointer { pairs in
             var (position, written) = (0, 0)
             while position < bytes.count {
-                let rest = bytes.count - position
-                let second = rest > 1 ? bytes[position + 1] : 0
-                let third = rest > 2 ? bytes[position + 2] : 0
+                let remaining = bytes.count - position
+                let second = remaining > 1 ? bytes[position + 1] : 0
+                let third = remaining > 2 ? bytes[position + 2] : 0
                 let first = pairs[Int(bytes[position]) << 4 | Int(second >> 4)]
                 output[written] = first.0
                 output[written + 1] = first.1
-                if rest > 1 {
+                if remaining > 1 {
                     let last = pairs[Int(second & 0x0F) << 8 | Int(third)]
                     output[written + 2] = last.0
-                    if rest > 2 { output[written + 3] = last.1 }
+                    if remaining > 2 { output[written + 3] = last.1 }
                 }
                 position += 3
                 written += 4

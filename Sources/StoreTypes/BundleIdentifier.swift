@@ -1,8 +1,10 @@
-/// The bundle identifier of an app, as a receipt names it: 1 to 255 bytes of printable text.
+/// The bundle identifier of an app, as written in a receipt: 1 to 255 bytes of printable text.
+///
+/// Example: `com.example.app`.
 package struct BundleIdentifier: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
     package let rawValue: String
 
-    /// Nil for empty or over-long text and for text with control characters.
+    /// Returns `nil` if the text is empty, longer than 255 bytes, or contains a blank or a control character.
     package init?(rawValue: String) {
         guard (1...255).contains(rawValue.utf8.count), rawValue.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
             return nil

@@ -1,13 +1,15 @@
-/// What a receipt offers to look its customer up by: every identifier in it, not one.
+/// The identifiers in a receipt by which its customer can be looked up: all of them, because any one may be unknown
+/// to the App Store Server API.
 ///
-/// Distinct, sorted as text, without empty ones and `0`.
+/// Each list is distinct, sorted as text, and free of empty identifiers and `0`.
 package struct CustomerIdentifiers: Sendable, Hashable {
-    /// From attribute 1705 or `original-transaction-id`.
+    /// From attribute 1705 of an App Receipt, or `original-transaction-id` of an iOS 6 receipt.
     package var originalTransactionIds: [TransactionIdentifier]
-    /// From attribute 1703 or `transaction-id`.
+    /// From attribute 1703 of an App Receipt, or `transaction-id` of an iOS 6 receipt.
     package var transactionIds: [TransactionIdentifier]
 
-    /// Of the subscriptions among them, the newest purchase first: these tell most. Says nothing of its own.
+    /// The identifiers of subscriptions, newest purchase first, because these say most about the customer. Affects
+    /// only the order of requests, so it is not part of equality.
     private var subscriptions: [TransactionIdentifier] = []
 
     package init(originalTransactionIds: [String?], transactionIds: [String?]) {
@@ -15,14 +17,14 @@ package struct CustomerIdentifiers: Sendable, Hashable {
         self.transactionIds = Self.sorted(transactionIds)
     }
 
-    /// The same, with those to be asked about first.
+    /// Returns the same identifiers, with the given ones first in ``inOrder``.
     package func asking(first identifiers: [TransactionIdentifier]) -> CustomerIdentifiers {
         var keys = self
         keys.subscriptions = identifiers
         return keys
     }
 
-    /// Each once, in the order in which they are to be asked about: subscriptions, other first transactions, others.
+    /// Every identifier once, in the order of lookup: subscriptions, other original transactions, other transactions.
     package var inOrder: some Sequence<TransactionIdentifier> {
         var seen: Set<TransactionIdentifier> = []
         return (subscriptions + originalTransactionIds + transactionIds).filter { seen.insert($0).inserted }
@@ -39,7 +41,8 @@ package struct CustomerIdentifiers: Sendable, Hashable {
 
     package var isEmpty: Bool { originalTransactionIds.isEmpty && transactionIds.isEmpty }
 
-    /// Sorts by the digits packed into numbers: a receipt can hold hundreds of ids, and comparing texts is dear.
+    /// Sorts by digits packed into integers, because a receipt can hold hundreds of ids and comparing strings is
+    /// slow.
     private static func sorted(_ texts: [String?]) -> [TransactionIdentifier] {
         var entries: [(digits: PackedDigits, text: String)] = []
         for case let text? in texts {
@@ -58,11 +61,11 @@ package struct CustomerIdentifiers: Sendable, Hashable {
     }
 }
 
-/// Up to 24 characters, left-justified, so that the numbers compare as the texts do.
+/// Up to 24 characters packed left-justified into three integers, so that comparing the integers compares the texts.
 private struct PackedDigits: Comparable {
     private var words: (UInt64, UInt64, UInt64) = (0, 0, 0)
 
-    /// Nil for longer texts; those are no identifiers.
+    /// Returns `nil` if the text is longer than 24 bytes. Such a text is not an identifier.
     init?(_ text: String) {
         guard text.utf8.count <= 24 else { return nil }
         var shift: UInt64 = 64

@@ -1,6 +1,7 @@
-/// A value that must not appear in a log, a report or an error: it prints as `***`.
+/// A value that must not appear in a log, a report or an error. It prints as `***`.
 ///
-/// Reading it is a deliberate act (`reveal()`), so that a search for that word finds every place that does.
+/// Reading it takes an explicit call of ``reveal()``, so a search for that name finds every place that reads a
+/// secret.
 package struct Redacted<Value: Sendable>: Sendable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
@@ -10,6 +11,7 @@ package struct Redacted<Value: Sendable>: Sendable, CustomStringConvertible, Cus
         self.value = value
     }
 
+    /// Returns the value itself. Never pass the result to a log or an error.
     package func reveal() -> Value { value }
 
     package var description: String { "***" }
@@ -20,5 +22,5 @@ package struct Redacted<Value: Sendable>: Sendable, CustomStringConvertible, Cus
 extension Redacted: Equatable where Value: Equatable {}
 extension Redacted: Hashable where Value: Hashable {}
 
-/// An app's or an account's shared secret, which old clients send as `password`.
+/// The shared secret of an app or an account. Old clients send it as `password`.
 package typealias SharedSecret = Redacted<String>

@@ -12,12 +12,13 @@ package struct Timestamp: Sendable, Hashable, Comparable, Codable {
 
     package static func < (left: Self, right: Self) -> Bool { left.milliseconds < right.milliseconds }
 
-    /// Whole seconds, rounded down: what Apple's date texts show.
+    /// Whole seconds since 1970, rounded down, as in Apple's date texts. For example, -1 ms is second -1.
     package var seconds: Int64 {
         let quotient = milliseconds / 1000
         return milliseconds % 1000 < 0 ? quotient - 1 : quotient
     }
 
+    /// Returns the instant this many milliseconds later, or earlier if the amount is negative.
     package func advanced(byMilliseconds amount: Int64) -> Timestamp {
         Timestamp(milliseconds: milliseconds + amount)
     }

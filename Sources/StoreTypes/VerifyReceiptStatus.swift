@@ -1,40 +1,40 @@
-/// The `status` of a verifyReceipt answer: Apple's numbers, an open set.
+/// The `status` of a verifyReceipt response. Apple defines the numbers, and may return numbers not listed here.
 ///
 /// https://developer.apple.com/documentation/appstorereceipts/status
 package struct VerifyReceiptStatus: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
     package let rawValue: Int
 
-    /// Any number; those without a name here survive.
+    /// Accepts any number, including those without a name here.
     package init(rawValue: Int) { self.rawValue = rawValue }
 
     package var description: String { String(rawValue) }
 
-    /// The receipt is genuine. Of an App Receipt it says no more: every subscription in it may have ended.
+    /// The receipt is authentic. An App Receipt with this status may still hold only subscriptions that have expired.
     package static let valid = Self(rawValue: 0)
     /// The request was not a POST.
     package static let notPost = Self(rawValue: 21000)
-    /// `receipt-data` is missing or malformed; from Apple also a passing fault: there were outages of nothing but this.
+    /// `receipt-data` is missing or malformed. Apple also returns it during outages, for receipts that are fine.
     package static let malformedReceipt = Self(rawValue: 21002)
-    /// The receipt is not authentic.
+    /// The receipt could not be authenticated.
     package static let notAuthentic = Self(rawValue: 21003)
-    /// The shared secret is not the app's.
+    /// The shared secret does not match the one of the app.
     package static let wrongSharedSecret = Self(rawValue: 21004)
-    /// No answer at the moment; to be tried again.
+    /// The receipt server is temporarily unavailable; the client should retry.
     package static let temporarilyUnavailable = Self(rawValue: 21005)
-    /// The receipt is genuine, its subscription has ended; only for iOS 6 receipts.
+    /// The receipt is authentic but its subscription has expired. Only for iOS 6 receipts.
     package static let subscriptionExpired = Self(rawValue: 21006)
-    /// A sandbox receipt came to the production endpoint.
+    /// A sandbox receipt was sent to the production endpoint.
     package static let sandboxReceipt = Self(rawValue: 21007)
-    /// A production receipt came to the sandbox endpoint.
+    /// A production receipt was sent to the sandbox endpoint.
     package static let productionReceipt = Self(rawValue: 21008)
-    /// Apple could not get at its data.
+    /// Internal data access error at Apple.
     package static let internalDataAccess = Self(rawValue: 21009)
-    /// The customer's account is not there any more.
+    /// The customer's account was not found or has been deleted.
     package static let accountNotFound = Self(rawValue: 21010)
 
-    /// No verdict on the receipt: another time there is one.
+    /// True if the status says nothing about the receipt: a retry may get a final status.
     package var isTemporary: Bool { self == .temporarilyUnavailable || isInternalDataAccess }
 
-    /// 21009 and 21100 to 21199: faults inside the App Store.
+    /// True for 21009 and 21100 to 21199, which are faults inside the App Store.
     package var isInternalDataAccess: Bool { self == .internalDataAccess || (21100...21199).contains(rawValue) }
 }

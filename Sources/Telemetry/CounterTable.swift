@@ -1,9 +1,11 @@
-/// Counters for all combinations of one, two or three labels, made at once: counting allocates nothing.
+/// A table of counters for every combination of one, two or three labels.
+///
+/// All counters are allocated when the table is made, so incrementing one allocates nothing.
 package final class CounterTable: Sendable {
-    /// The labels and their values; the last label changes fastest.
+    /// The names and values of the labels. The index of the last label changes fastest.
     let labels: [(name: String, values: [String])]
     private let cells: [Counter]
-    /// Values of the second and of the third label; 1 where there is none.
+    /// The number of values of the second and of the third label; 1 if there is no such label.
     private let (seconds, thirds): (Int, Int)
 
     private init(_ labels: [(name: String, values: [String])]) {
@@ -13,22 +15,22 @@ package final class CounterTable: Sendable {
         cells = (0..<labels.reduce(1) { $0 * $1.values.count }).map { _ in Counter() }
     }
 
-    /// By one label whose values are only known when this is made.
+    /// Creates a table with one label whose values are known only at run time, for example the configured hosts.
     package convenience init(_ name: String, _ values: [String]) { self.init([(name, values)]) }
 
-    /// By one label.
+    /// Creates a table with one label.
     package convenience init<A: MetricLabel>(_ name: String, _: A.Type) {
         self.init([(name, A.allCases.map(\.text))])
     }
 
-    /// By two.
+    /// Creates a table with two labels.
     package convenience init<A: MetricLabel, B: MetricLabel>(
         _ first: String, _: A.Type, _ second: String, _: B.Type
     ) {
         self.init([(first, A.allCases.map(\.text)), (second, B.allCases.map(\.text))])
     }
 
-    /// By three.
+    /// Creates a table with three labels.
     package convenience init<A: MetricLabel, B: MetricLabel, C: MetricLabel>(
         _ first: String, _: A.Type, _ second: String, _: B.Type, _ third: String, _: C.Type
     ) {
@@ -37,17 +39,17 @@ package final class CounterTable: Sendable {
         ])
     }
 
-    /// The same, and another.
+    /// Creates a table with two labels, of which the first has values known only at run time.
     package convenience init<B: MetricLabel>(_ first: String, _ values: [String], _ second: String, _: B.Type) {
         self.init([(first, values), (second, B.allCases.map(\.text))])
     }
 
-    /// The counter of these values, by their numbers; what is beyond the table is counted nowhere.
+    /// Adds to the counter at the given label indexes. Indexes outside the table are ignored.
     package func add(_ first: Int, _ second: Int = 0, _ third: Int = 0, by amount: Int64 = 1) {
         if let cell = cell(first, second, third) { cells[cell].add(amount) }
     }
 
-    /// Now.
+    /// Returns the current count at the given label indexes, or 0 if they are outside the table.
     package func count(_ first: Int, _ second: Int = 0, _ third: Int = 0) -> Int64 {
         cell(first, second, third).map { cells[$0].count } ?? 0
     }
@@ -57,16 +59,16 @@ package final class CounterTable: Sendable {
         return cells.indices.contains(cell) ? cell : nil
     }
 
-    /// All together.
+    /// The sum of all counters.
     package var total: Int64 { cells.reduce(0) { $0 + $1.count } }
 
-    /// Each with the values of its labels, in their order.
+    /// Calls the closure with each counter and the values of its labels, in the order of the labels.
     func forEach(_ body: (_ values: [String], _ count: Int64) -> Void) {
-        for (place, cell) in cells.enumerated() {
-            var (rest, values): (Int, [String]) = (place, [])
+        for (index, cell) in cells.enumerated() {
+            var (remainder, values): (Int, [String]) = (index, [])
             for label in labels.reversed() {
-                values.append(label.values[rest % label.values.count])
-                rest /= label.values.count
+                values.append(label.values[remainder % label.values.count])
+                remainder /= label.values.count
             }
             body(values.reversed(), cell.count)
         }
@@ -74,7 +76,7 @@ package final class CounterTable: Sendable {
 }
 
 extension CounterTable {
-    /// `whitespace 3, quotes 1`, of what was counted.
+    /// The counters above zero as text. Example: `whitespace 3, quotes 1`.
     package var words: String {
         var words: [String] = []
         forEach { values, count in if count > 0 { words.append("\(values.joined(separator: " ")) \(count)") } }

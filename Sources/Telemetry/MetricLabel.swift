@@ -1,12 +1,13 @@
-/// A label whose values are a closed set: what a request says never becomes a new series.
+/// A metric label with a fixed set of values.
 ///
-/// The raw values count from 0.
+/// Because the set is fixed, the content of a request can never create a new time series. The raw values count from
+/// 0.
 package protocol MetricLabel: RawRepresentable<Int>, CaseIterable, Sendable {
-    /// The value as it is written.
+    /// The value of the label in the metrics output.
     var text: String { get }
 }
 
 extension MetricLabel {
-    /// The name of the case.
+    /// Defaults to the name of the case.
     package var text: String { "\(self)" }
 }

@@ -1,48 +1,53 @@
-/// Writes metrics as Prometheus reads them, version 0.0.4 of its text format. Families are written one after the other,
-/// each once.
+/// Writes metrics in version 0.0.4 of Prometheus' text format. Families are written one after the other, each once.
 ///
 /// https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format
 package struct MetricsText {
     package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-    /// What Prometheus makes of the numbers.
+    /// The metric type that is announced to Prometheus.
     package enum Kind: String, Sendable {
         case counter, gauge, histogram
     }
 
+    /// Label names and values, in the order in which they are written.
     package typealias Labels = [(name: String, value: String)]
 
     package private(set) var bytes: [UInt8] = []
 
     package init() { bytes.reserveCapacity(32_768) }
 
-    /// Begins a family; its samples follow.
+    /// Begins a metric family; its samples follow.
     ///
     /// - Parameters:
-    ///   - name: with its unit; that of a counter ends in `_total`.
-    ///   - help: one sentence.
+    ///   - name: The name including the unit. The name of a counter ends in `_total`.
+    ///   - help: One sentence.
     package mutating func family(_ name: String, _ kind: Kind, _ help: String) {
         write("# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n")
     }
 
-    /// A number of the family that began last.
+    /// Writes one sample of the family that was begun last.
     package mutating func sample(_ name: String, _ labels: Labels, _ value: Int64) {
         sample(name, labels, text: String(value))
     }
 
+    /// Writes one sample without labels.
     package mutating func sample(_ name: String, _ value: Int64) { sample(name, [], value) }
 
+    /// Writes one sample without labels.
     package mutating func sample(_ name: String, _ value: Double) { sample(name, [], text: Self.text(value)) }
 
-    /// A whole family of one number.
+    /// Writes a family that has a single sample without labels.
     package mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: Int64) {
         family(name, kind, help)
         sample(name, value)
     }
 
-    /// The numbers of a table that are not 0: most combinations never happen.
+    /// Writes a sample for each counter of a table that is not 0. Zeros are omitted because most combinations never
+    /// occur.
     ///
-    /// - Parameter labels: in front of the table's own.
+    /// - Parameters:
+    ///   - labels: Labels to write before those of the table.
+    ///   - zeros: Pass `true` to write the counters that are 0 too.
     package mutating func samples(_ name: String, _ labels: Labels = [], of table: CounterTable, zeros: Bool = false) {
         table.forEach { values, count in
             guard count > 0 || zeros else { return }
@@ -50,13 +55,14 @@ package struct MetricsText {
         }
     }
 
-    /// What a histogram holds; nothing where nothing was observed and labels tell it from others.
+    /// Writes the buckets, the sum and the count of a histogram. Writes nothing if the histogram is empty and has
+    /// labels, because most label values never occur.
     package mutating func samples(_ name: String, _ labels: Labels = [], of histogram: Histogram) {
         let seconds = histogram.seconds
-        let classes = histogram.cumulative
-        let count = classes.last?.count ?? 0
+        let buckets = histogram.cumulative
+        let count = buckets.last?.count ?? 0
         guard count > 0 || labels.isEmpty else { return }
-        for (bound, count) in classes {
+        for (bound, count) in buckets {
             sample("\(name)_bucket", labels + [("le", Self.text(bound))], count)
         }
         sample("\(name)_sum", labels, text: Self.text(seconds))
@@ -67,8 +73,8 @@ package struct MetricsText {
         write(name)
         if !labels.isEmpty {
             write("{")
-            for (place, label) in labels.enumerated() {
-                write("\(place > 0 ? "," : "")\(label.name)=\"")
+            for (index, label) in labels.enumerated() {
+                write("\(index > 0 ? "," : "")\(label.name)=\"")
                 escaped(label.value)
                 write("\"")
             }

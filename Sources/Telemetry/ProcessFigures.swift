@@ -1,29 +1,28 @@
 import Foundation
 
-/// What the kernel says of this process, by the names that Prometheus' own clients use; nothing where there is no
-/// `/proc`.
+/// Reads the figures of this process from the kernel, under the names that Prometheus' own client libraries use.
 ///
-/// proc_pid_stat(5), proc_stat(5)
+/// See proc_pid_stat(5) and proc_stat(5).
 package struct ProcessFigures: Sendable {
     package var residentBytes: Int64
     package var virtualBytes: Int64
     package var threads: Int64
-    /// User and system time together.
+    /// User and system time together, in seconds.
     package var cpuSeconds: Double
     /// Seconds since 1970.
     package var startTime: Double
     package var openFiles: Int64
-    /// Nil where there is no limit.
+    /// The soft limit of open file descriptors; `nil` if there is no limit.
     package var maximumFiles: Int64?
 
-    /// Now; reads a few small files.
+    /// Reads the current figures from a few small files. Returns `nil` if there is no `/proc`.
     package init?() {
-        // The name in parentheses may hold anything, blanks and parentheses too.
+        // The process name in parentheses may contain anything, including blanks and parentheses.
         guard let stat = Self.text(of: "/proc/self/stat"), let end = stat.lastIndex(of: ")"),
             let boot = Self.text(of: "/proc/stat")?.split(separator: "\n").first(where: { $0.hasPrefix("btime ") }),
             let bootTime = Double(boot.dropFirst(6))
         else { return nil }
-        // The state is field 3.
+        // Index 0 is field 3 of proc_pid_stat(5), the state.
         let fields = stat[stat.index(after: end)...].split(separator: " ").map(String.init)
         let ticks = Double(sysconf(Int32(_SC_CLK_TCK)))
         guard fields.count > 21, ticks > 0, let user = Double(fields[11]), let system = Double(fields[12]),
@@ -34,7 +33,7 @@ package struct ProcessFigures: Sendable {
         residentBytes = pages * Int64(sysconf(Int32(_SC_PAGESIZE)))
         cpuSeconds = (user + system) / ticks
         startTime = bootTime + start / ticks
-        // One of them is the folder that is being read.
+        // One of the descriptors belongs to the directory being read.
         openFiles = Int64((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 1) - 1
         let limit = Self.text(of: "/proc/self/limits")?.split(separator: "\n").first { $0.hasPrefix("Max open files") }
         maximumFiles = limit.flatMap { Int64($0.dropFirst(14).split(separator: " ").first ?? "") }
@@ -44,19 +43,21 @@ package struct ProcessFigures: Sendable {
         FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
     }
 
+    /// Writes all figures as metric families.
     package func write(into text: inout MetricsText) {
         func seconds(_ name: String, _ kind: MetricsText.Kind, _ help: String, _ value: Double) {
             text.family(name, kind, help)
             text.sample(name, value)
         }
-        seconds("process_cpu_seconds_total", .counter, "User and system CPU time spent.", cpuSeconds)
-        seconds("process_start_time_seconds", .gauge, "When the process began, in seconds since 1970.", startTime)
-        text.single("process_resident_memory_bytes", .gauge, "Resident memory.", residentBytes)
-        text.single("process_virtual_memory_bytes", .gauge, "Virtual memory.", virtualBytes)
+        seconds("process_cpu_seconds_total", .counter, "Total user and system CPU time spent in seconds.", cpuSeconds)
+        seconds(
+            "process_start_time_seconds", .gauge, "Start time of the process since unix epoch in seconds.", startTime)
+        text.single("process_resident_memory_bytes", .gauge, "Resident memory size in bytes.", residentBytes)
+        text.single("process_virtual_memory_bytes", .gauge, "Virtual memory size in bytes.", virtualBytes)
         text.single("process_threads", .gauge, "Threads.", threads)
-        text.single("process_open_fds", .gauge, "Open file descriptors.", openFiles)
+        text.single("process_open_fds", .gauge, "Number of open file descriptors.", openFiles)
         if let maximumFiles {
-            text.single("process_max_fds", .gauge, "File descriptors that may be open.", maximumFiles)
+            text.single("process_max_fds", .gauge, "Maximum number of open file descriptors.", maximumFiles)
         }
     }
 }

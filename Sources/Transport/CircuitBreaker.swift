@@ -1,60 +1,63 @@
-/// Whether a host is asked: a value, which is told the time and the dice.
+/// A circuit breaker for one host. A value type without a clock or a random source: the caller passes both.
 ///
-/// Closed, every exchange may go. Too many failures open it, and none may; after a pause one may, the probe. When that
-/// fails the next pause is twice as long, when it succeeds the breaker is closed again.
+/// In the closed state every exchange is allowed. Too many failures open the breaker, and no exchange is allowed.
+/// After a pause it is half-open and allows a single exchange, the probe. If the probe fails, the breaker opens again
+/// and the next pause is twice as long. If it succeeds, the breaker closes.
 package struct CircuitBreaker: Sendable {
-    /// When it opens, and for how long.
+    /// The thresholds that open the breaker and the length of its pauses.
     package struct Policy: Sendable, Hashable {
-        /// Failures without a success between them.
-        package var failuresInRow: Int
-        /// Of the exchanges that ended within the window: so many have to have failed, of at least so many.
+        /// The number of consecutive failures that opens the breaker.
+        package var consecutiveFailures: Int
+        /// The share of failed exchanges that opens the breaker, counted over the current and the previous window.
+        /// Only applies if at least ``minimumExchanges`` ended in that time.
         package var failureShare: Double
-        package var leastExchanges: Int
+        package var minimumExchanges: Int
         package var window: Duration
-        /// The pause after the first opening, and the longest; half of each is by chance.
+        /// The pause after the breaker first opens, and the maximum. Half of each pause is random.
         package var firstPause: Duration
         package var longestPause: Duration
-        /// A time-out says something of the host only where it had at least so long.
-        package var fairTime: Duration
+        /// A timeout counts as a failure of the host only if the request had at least this much time.
+        package var minimumTimeout: Duration
 
-        /// Apple's hosts fail for seconds, seldom for hours.
+        /// The defaults are short because Apple's hosts usually fail for seconds and seldom for hours.
         package init(
-            failuresInRow: Int = 5, failureShare: Double = 0.5, leastExchanges: Int = 20,
+            consecutiveFailures: Int = 5, failureShare: Double = 0.5, minimumExchanges: Int = 20,
             window: Duration = .seconds(10), firstPause: Duration = .seconds(1), longestPause: Duration = .seconds(30),
-            fairTime: Duration = .seconds(1)
+            minimumTimeout: Duration = .seconds(1)
         ) {
-            self.failuresInRow = failuresInRow
+            self.consecutiveFailures = consecutiveFailures
             self.failureShare = failureShare
-            self.leastExchanges = leastExchanges
+            self.minimumExchanges = minimumExchanges
             self.window = window
             self.firstPause = firstPause
             self.longestPause = longestPause
-            self.fairTime = fairTime
+            self.minimumTimeout = minimumTimeout
         }
     }
 
-    /// As metrics name it.
+    /// The state; the raw value is used in metrics.
     package enum State: String, Sendable, Hashable, CaseIterable {
         case closed, open, halfOpen
     }
 
-    /// What an exchange told of the host.
+    /// The result of an exchange with regard to the health of the host.
     package enum Outcome: Sendable, Hashable {
         case success, failure
-        /// Nothing: it was given up here, or never sent.
-        case nothing
+        /// Says nothing about the host, because this process gave up or never sent the request.
+        case inconclusive
     }
 
-    /// An exchange that may go; handed back with its outcome.
+    /// Permission for one exchange. It is returned with the outcome of that exchange.
     package struct Ticket: Sendable, Hashable {
         fileprivate let generation: UInt64
-        /// The one that is let through to see whether the host is back.
+        /// True for the single exchange that tests whether the host has recovered.
         package let isProbe: Bool
     }
 
-    package enum Verdict: Sendable, Hashable {
-        case go(Ticket)
-        /// Not before so long.
+    /// The decision about one exchange.
+    package enum Decision: Sendable, Hashable {
+        case allowed(Ticket)
+        /// The breaker is open; the next attempt is possible after this duration.
         case wait(Duration)
     }
 
@@ -64,46 +67,49 @@ package struct CircuitBreaker: Sendable {
     }
 
     package private(set) var state = State.closed
-    /// How often it opened, or stayed open after a probe.
+    /// The number of times the breaker opened, including after failed probes.
     package private(set) var opened: Int64 = 0
     private let policy: Policy
-    /// What began before the state changed says nothing of the time after.
+    /// Incremented with every change of state, so that outcomes of exchanges from before the change are ignored.
     private var generation: UInt64 = 0
-    private var failuresInRow = 0
+    private var consecutiveFailures = 0
     private var pauses = 0
-    private var opensUntil: ContinuousClock.Instant?
-    /// Of this window, and of the one before.
-    private var counts = (now: Count(), before: Count())
+    private var openUntil: ContinuousClock.Instant?
+    /// The counts of the current and of the previous window.
+    private var counts = (current: Count(), previous: Count())
     private var windowEnds: ContinuousClock.Instant?
 
+    /// Creates a closed breaker.
     package init(_ policy: Policy) {
         self.policy = policy
     }
 
-    /// Asks for one exchange.
-    package mutating func allow(at now: ContinuousClock.Instant) -> Verdict {
+    /// Requests permission for one exchange.
+    package mutating func allow(at now: ContinuousClock.Instant) -> Decision {
         switch state {
-        case .closed: return .go(Ticket(generation: generation, isProbe: false))
+        case .closed: return .allowed(Ticket(generation: generation, isProbe: false))
         case .halfOpen: return .wait(policy.firstPause)
         case .open:
-            if let opensUntil, now < opensUntil { return .wait(now.duration(to: opensUntil)) }
+            if let openUntil, now < openUntil { return .wait(now.duration(to: openUntil)) }
             change(to: .halfOpen)
-            return .go(Ticket(generation: generation, isProbe: true))
+            return .allowed(Ticket(generation: generation, isProbe: true))
         }
     }
 
-    /// - Parameter random: 0..<1.
-    package mutating func ended(
+    /// Records the outcome of an allowed exchange.
+    ///
+    /// - Parameter random: A number in 0..<1, for the jitter of the pause.
+    package mutating func complete(
         _ ticket: Ticket, _ outcome: Outcome, at now: ContinuousClock.Instant, random: Double
     ) {
         guard ticket.generation == generation else { return }
         switch (state, outcome) {
-        case (.closed, .nothing), (.open, _): break
+        case (.closed, .inconclusive), (.open, _): break
         case (.closed, .success), (.closed, .failure):
             count(isFailure: outcome == .failure, at: now)
-            if isTooMuch { open(at: now, random: random) }
-        // Nobody knows yet: the next one is the probe.
-        case (.halfOpen, .nothing): change(to: .open)
+            if isOverThreshold { open(at: now, random: random) }
+        // The probe gave no result, so the next exchange becomes the probe.
+        case (.halfOpen, .inconclusive): change(to: .open)
         case (.halfOpen, .success):
             pauses = 0
             change(to: .closed)
@@ -112,26 +118,26 @@ package struct CircuitBreaker: Sendable {
     }
 
     private mutating func count(isFailure: Bool, at now: ContinuousClock.Instant) {
-        failuresInRow = isFailure ? failuresInRow + 1 : 0
+        consecutiveFailures = isFailure ? consecutiveFailures + 1 : 0
         if windowEnds.map({ now >= $0 }) ?? true {
             let isNext = windowEnds.map { now < $0 + policy.window } ?? false
-            counts = (now: Count(), before: isNext ? counts.now : Count())
+            counts = (current: Count(), previous: isNext ? counts.current : Count())
             windowEnds = now + policy.window
         }
-        counts.now.exchanges += 1
-        if isFailure { counts.now.failures += 1 }
+        counts.current.exchanges += 1
+        if isFailure { counts.current.failures += 1 }
     }
 
-    private var isTooMuch: Bool {
-        let exchanges = counts.now.exchanges + counts.before.exchanges
-        let failures = counts.now.failures + counts.before.failures
-        return failuresInRow >= policy.failuresInRow
-            || exchanges >= policy.leastExchanges && Double(failures) >= Double(exchanges) * policy.failureShare
+    private var isOverThreshold: Bool {
+        let exchanges = counts.current.exchanges + counts.previous.exchanges
+        let failures = counts.current.failures + counts.previous.failures
+        return consecutiveFailures >= policy.consecutiveFailures
+            || exchanges >= policy.minimumExchanges && Double(failures) >= Double(exchanges) * policy.failureShare
     }
 
     private mutating func open(at now: ContinuousClock.Instant, random: Double) {
-        let whole = min(policy.firstPause * (1 << min(pauses, 20)), policy.longestPause)
-        opensUntil = now + whole / 2 + whole / 2 * min(max(random, 0), 1)
+        let pause = min(policy.firstPause * (1 << min(pauses, 20)), policy.longestPause)
+        openUntil = now + pause / 2 + pause / 2 * min(max(random, 0), 1)
         pauses += 1
         opened += 1
         change(to: .open)
@@ -140,7 +146,7 @@ package struct CircuitBreaker: Sendable {
     private mutating func change(to state: State) {
         self.state = state
         generation += 1
-        failuresInRow = 0
-        counts = (now: Count(), before: Count())
+        consecutiveFailures = 0
+        counts = (current: Count(), previous: Count())
     }
 }

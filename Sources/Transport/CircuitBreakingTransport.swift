@@ -1,23 +1,23 @@
 import Synchronization
 
-/// Another transport, with each of its hosts looked after by itself: one that fails is left alone for a while, repeated
-/// questions are few, and what would only wait in a long line fails at once. Whoever asks then goes on to the next source
-/// without losing time.
+/// A transport with a circuit breaker, a retry budget and a queue limit for each host.
 ///
-/// A host is a scheme, name and port. All clients of a process share one of these.
+/// If a host keeps failing, requests to it fail at once, so that callers can use their next source without losing
+/// time. Retries are limited, and so is the number of requests that wait for a connection. A host is a scheme, name
+/// and port. All clients of a process share one instance.
 package final class CircuitBreakingTransport: HTTPTransport {
-    /// How a host is doing.
+    /// The state of one host, for metrics and the status page.
     package struct HostState: Sendable, Hashable {
-        /// `https://buy.itunes.apple.com:443`
+        /// Example: `https://buy.itunes.apple.com:443`.
         package let host: String
         package let state: CircuitBreaker.State
-        /// How often its breaker opened since the start.
+        /// The number of times the breaker opened since the process started.
         package let opened: Int64
-        /// Exchanges that were not made because it was open.
+        /// The number of requests rejected because the breaker was open.
         package let refused: Int64
-        /// Repeated questions that were not asked because they would have been too many.
-        package let refusedRepetitions: Int64
-        /// Exchanges under way, and waiting for a connection.
+        /// The number of retries rejected because the retry budget was used up.
+        package let rejectedRetries: Int64
+        /// Requests in flight, including those that wait for a connection.
         package let inFlight: Int
     }
 
@@ -33,10 +33,10 @@ package final class CircuitBreakingTransport: HTTPTransport {
 
     private struct Host {
         var breaker: CircuitBreaker
-        var repetitions = RetryBudget()
+        var retryBudget = RetryBudget()
         var inFlight = 0
         var refused: Int64 = 0
-        var refusedRepetitions: Int64 = 0
+        var rejectedRetries: Int64 = 0
     }
 
     private let transport: any HTTPTransport
@@ -44,14 +44,16 @@ package final class CircuitBreakingTransport: HTTPTransport {
     private let maximumPerHost: Int
     private let now: @Sendable () -> ContinuousClock.Instant
     private let whenChanged: @Sendable (HostState) -> Void
-    /// As many as the configuration names.
+    /// Bounded by the number of hosts in the configuration.
     private let hosts = Mutex<[Origin: Host]>([:])
 
     /// - Parameters:
-    ///   - maximumPerHost: exchanges under way and waiting; with the usual 64 connections those that wait get one within
-    ///     three times the length of an exchange.
-    ///   - whenChanged: told of each change of a host's breaker.
-    ///   - now: by which pauses are measured.
+    ///   - transport: The transport that sends the requests.
+    ///   - policy: The thresholds of the circuit breakers.
+    ///   - maximumPerHost: Maximum number of requests in flight or waiting. With the usual 64 connections, a waiting
+    ///     request gets a connection within three times the length of an exchange.
+    ///   - whenChanged: Called after each change of state of a host's circuit breaker.
+    ///   - now: The clock that measures the pauses.
     package init(
         _ transport: any HTTPTransport, policy: CircuitBreaker.Policy = .init(), maximumPerHost: Int = 256,
         whenChanged: @escaping @Sendable (HostState) -> Void = { _ in },
@@ -64,24 +66,28 @@ package final class CircuitBreakingTransport: HTTPTransport {
         self.whenChanged = whenChanged
     }
 
-    /// Throws `circuitOpen`, `tooManyRepetitions` or `queueFull` at once where the host is not to be asked.
+    /// Sends the request. Throws `circuitOpen`, `tooManyRepetitions` or `queueFull` at once if the host's limits
+    /// reject it.
+    ///
+    /// A status of 500 or above, or a response for which ``HTTPRequest/isUsable`` is false, is returned and counts as
+    /// a failure.
     package func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         let origin = Origin(request.url)
         let ticket = try allow(request, to: origin)
         do throws(TransportError) {
             let response = try await transport.send(request)
-            let isWell = response.status < 500 && request.isUsable(response)
-            ended(ticket, isWell ? .success : .failure, at: origin)
+            let isHealthy = response.status < 500 && request.isUsable(response)
+            complete(ticket, isHealthy ? .success : .failure, at: origin)
             return response
         } catch {
-            ended(ticket, outcome(of: error, request), at: origin)
+            complete(ticket, outcome(of: error, request), at: origin)
             throw error
         }
     }
 
     package func shutDown(grace: Duration) async { await transport.shutDown(grace: grace) }
 
-    /// Every host that was asked, by name.
+    /// The state of every host contacted so far, sorted by name.
     package var states: [HostState] {
         hosts.withLock { hosts in hosts.map { Self.state(of: $0.value, at: $0.key) } }.sorted { $0.host < $1.host }
     }
@@ -92,15 +98,15 @@ package final class CircuitBreakingTransport: HTTPTransport {
         _ request: HTTPRequest, to origin: Origin
     ) throws(TransportError) -> CircuitBreaker.Ticket {
         let now = now()
-        let (admission, change) = hosts.withLock { hosts in
-            // In place: the line of hosts is short, and this is on the way of every answer.
+        let (decision, change) = hosts.withLock { hosts in
+            // Modified in place because every request passes here; the dictionary has few entries.
             let before = hosts[origin]?.breaker.state ?? .closed
-            let admission = Self.allow(
+            let decision = Self.allow(
                 request, to: &hosts[origin, default: Host(breaker: CircuitBreaker(policy))], maximumPerHost, now)
-            return (admission, Self.change(from: before, of: hosts[origin], at: origin))
+            return (decision, Self.change(from: before, of: hosts[origin], at: origin))
         }
         if let change { whenChanged(change) }
-        return try admission.get()
+        return try decision.get()
     }
 
     private static func allow(
@@ -110,44 +116,45 @@ package final class CircuitBreakingTransport: HTTPTransport {
             .failure(TransportError(code, at: request.url.host, reason))
         }
         guard host.inFlight < maximumPerHost else {
-            return refusal(.queueFull, "\(maximumPerHost) requests are under way to this host already")
+            return refusal(.queueFull, "\(maximumPerHost) requests to this host are already in flight")
         }
-        if !request.isRepetition {
-            host.repetitions.asked()
-        } else if host.breaker.state == .closed, !host.repetitions.consume(at: now) {
-            host.refusedRepetitions += 1
-            return refusal(.tooManyRepetitions, "as much was asked again of this host as may be")
+        if !request.isRetry {
+            host.retryBudget.recordFirstAttempt()
+        } else if host.breaker.state == .closed, !host.retryBudget.consume(at: now) {
+            host.rejectedRetries += 1
+            return refusal(.tooManyRepetitions, "the retry budget for this host is used up")
         }
         switch host.breaker.allow(at: now) {
-        case .go(let ticket):
+        case .allowed(let ticket):
             host.inFlight += 1
             return .success(ticket)
         case .wait(let pause):
             host.refused += 1
             let seconds = (pause / .seconds(1)).rounded(.up)
-            return refusal(.circuitOpen, "it fails; it is asked again in \(Int(seconds)) s")
+            return refusal(
+                .circuitOpen, "circuit breaker open after repeated failures; next attempt in \(Int(seconds)) s")
         }
     }
 
-    private func ended(_ ticket: CircuitBreaker.Ticket, _ outcome: CircuitBreaker.Outcome, at origin: Origin) {
+    private func complete(_ ticket: CircuitBreaker.Ticket, _ outcome: CircuitBreaker.Outcome, at origin: Origin) {
         let now = now()
         let random = outcome == .failure ? Double.random(in: 0..<1) : 0
         let change = hosts.withLock { hosts in
             let before = hosts[origin]?.breaker.state ?? .closed
             hosts[origin]?.inFlight -= 1
-            hosts[origin]?.breaker.ended(ticket, outcome, at: now, random: random)
+            hosts[origin]?.breaker.complete(ticket, outcome, at: now, random: random)
             return Self.change(from: before, of: hosts[origin], at: origin)
         }
         if let change { whenChanged(change) }
     }
 
-    /// What a failed exchange says of the host.
+    /// Classifies a failed exchange. Errors caused by this process, such as `cancelled`, say nothing about the host.
     private func outcome(of error: TransportError, _ request: HTTPRequest) -> CircuitBreaker.Outcome {
         switch error.code {
         case .nameNotResolved, .connectFailed, .tlsFailed, .connectionReset, .emptyReply, .truncated, .protocolError:
             .failure
-        case .timedOut: request.timeout >= policy.fairTime && !error.endedWhileSending ? .failure : .nothing
-        default: .nothing
+        case .timedOut: request.timeout >= policy.minimumTimeout && !error.endedWhileSending ? .failure : .inconclusive
+        default: .inconclusive
         }
     }
 
@@ -161,7 +168,7 @@ package final class CircuitBreakingTransport: HTTPTransport {
     private static func state(of host: Host, at origin: Origin) -> HostState {
         HostState(
             host: "\(origin.isSecure ? "https" : "http")://\(origin.name):\(origin.port)", state: host.breaker.state,
-            opened: host.breaker.opened, refused: host.refused, refusedRepetitions: host.refusedRepetitions,
+            opened: host.breaker.opened, refused: host.refused, rejectedRetries: host.rejectedRetries,
             inFlight: host.inFlight)
     }
 }

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// What callers hand to the driver's thread: the only state that two threads share.
+/// The queue of commands from callers to the event loop's thread. It is the only state that threads share.
 final class CurlCommandQueue: Sendable {
     typealias Outcome = Result<HTTPResponse, TransportError>
 
-    /// A request and the task that waits for its outcome.
+    /// A request and the continuation of the task that waits for its outcome.
     struct Submission: Sendable {
         let id: ExchangeSchedule.ID
         let request: HTTPRequest
@@ -21,14 +21,14 @@ final class CurlCommandQueue: Sendable {
     private struct State: Sendable {
         var messages: [Message] = []
         var waker: CurlWaker?
-        /// Submitted and not yet resumed.
+        /// Exchanges submitted but not yet resumed.
         var outstanding = 0
         var isClosed = false
         var hasEnded = false
         var waitingForEnd: [CheckedContinuation<Void, Never>] = []
 
-        /// One wake-up for each batch: the driver takes all messages at once.
-        mutating func post(_ message: Message) {
+        /// Wakes the event loop once per batch, because it takes all messages at once.
+        mutating func enqueue(_ message: Message) {
             messages.append(message)
             if messages.count == 1 { waker?.wake() }
         }
@@ -43,35 +43,37 @@ final class CurlCommandQueue: Sendable {
 
     // MARK: Callers
 
-    /// Takes the submission, or says why not; then the caller has to resume it.
+    /// Enqueues the submission. If it is rejected, returns the error, and the caller must resume the continuation.
     func submit(_ submission: Submission) -> TransportError? {
         let host = submission.request.url.host
         return state.withLock { state in
             if state.isClosed { return TransportError(.shutDown, at: host, "the transport is shut down") }
             if state.outstanding >= maximumOutstanding {
-                return TransportError(.queueFull, at: host, "\(maximumOutstanding) requests are waiting already")
+                return TransportError(
+                    .queueFull, at: host, "\(maximumOutstanding) requests are already in flight or queued")
             }
             state.outstanding += 1
-            state.post(.start(submission))
+            state.enqueue(.start(submission))
             return nil
         }
     }
 
+    /// Requests the end of an exchange. Has no effect if it is unknown or has ended.
     func cancel(_ id: ExchangeSchedule.ID) {
         state.withLock { state in
-            if !state.hasEnded { state.post(.cancel(id)) }
+            if !state.hasEnded { state.enqueue(.cancel(id)) }
         }
     }
 
-    /// Refuses new submissions, and lets those taken end until the instant.
+    /// Rejects new submissions. Accepted ones may run until the given instant.
     func stop(at instant: ContinuousClock.Instant) {
         state.withLock { state in
             state.isClosed = true
-            if !state.hasEnded { state.post(.stop(at: instant)) }
+            if !state.hasEnded { state.enqueue(.stop(at: instant)) }
         }
     }
 
-    /// Returns when the driver has ended everything.
+    /// Returns when the event loop has ended every exchange.
     func waitForEnd() async {
         await withCheckedContinuation { continuation in
             let hasEnded = state.withLock { state in
@@ -84,12 +86,12 @@ final class CurlCommandQueue: Sendable {
 
     // MARK: The driver
 
-    /// From now on the driver is woken for each batch.
+    /// Sets the waker. From now on the event loop is woken for each batch.
     func open(_ waker: CurlWaker) {
         state.withLock { $0.waker = waker }
     }
 
-    /// All messages since the last call, in the order they came.
+    /// Removes and returns all messages in the order they were posted.
     func drain() -> [Message] {
         state.withLock { state in
             defer { state.messages = [] }
@@ -97,12 +99,13 @@ final class CurlCommandQueue: Sendable {
         }
     }
 
-    /// One submission has its outcome.
-    func resumed() {
+    /// Counts a submission as finished.
+    func countFinished() {
         state.withLock { $0.outstanding -= 1 }
     }
 
-    /// After this nobody wakes the driver, so that its multi handle can go; returns what it never took.
+    /// Rejects new submissions and drops the waker, so that the multi handle can be freed. Returns the messages that
+    /// were never processed.
     func close() -> [Message] {
         state.withLock { state in
             state.isClosed = true
@@ -112,8 +115,8 @@ final class CurlCommandQueue: Sendable {
         }
     }
 
-    /// The driver's last act.
-    func ended() {
+    /// Resumes the callers of `waitForEnd`. The last call of the event loop.
+    func signalEnd() {
         let waiting = state.withLock { state in
             state.hasEnded = true
             defer { state.waitingForEnd = [] }

@@ -1,15 +1,15 @@
-/// What a `CurlTransport` may use and how it presents itself.
+/// The settings of a ``CurlTransport``: trust, proxy, connection limits and user agent.
 package struct CurlConfiguration: Sendable {
-    /// Which proxy requests go through; those to this machine never do.
+    /// The proxy to use. Requests to loopback never use a proxy.
     package enum Proxy: Sendable, Hashable, CustomStringConvertible {
-        /// What HTTPS_PROXY and NO_PROXY say.
+        /// Taken from the environment variables HTTPS_PROXY and NO_PROXY.
         case environment
-        /// None, whatever the environment says.
+        /// No proxy, whatever the environment contains.
         case direct
-        /// This one: `http://host:port` or `https://host:port`, with a user and password if need be.
+        /// A fixed proxy: `http://host:port` or `https://host:port`, with user and password if needed.
         case url(String)
 
-        /// Without the URL, which can hold a password.
+        /// Omits the URL because it can contain a password.
         package var description: String {
             switch self {
             case .environment: "environment"
@@ -19,20 +19,22 @@ package struct CurlConfiguration: Sendable {
         }
     }
 
-    /// `receipt-bridge/<version>`.
+    /// The `User-Agent` header: `receipt-bridge/<version>`.
     package var userAgent: String
-    /// PEM certificates to trust, and no others: the system's CA file and folder are not read then.
+    /// The path of a PEM file with the only certificates to trust. If set, the system's CA file and directory are not
+    /// read.
     package var caFile: String?
-    /// The proxy.
+    /// The proxy to use.
     package var proxy: Proxy
-    /// Connections to one host and port, and exchanges with it at a time; further ones wait in line.
+    /// Maximum number of connections, and of concurrent exchanges, with one host and port. Further requests wait in a
+    /// queue.
     package var maximumConnectionsPerHost: Int
-    /// Connections, and exchanges at a time, in all.
+    /// Maximum number of connections, and of concurrent exchanges, in total.
     package var maximumConnections: Int
-    /// Exchanges under way and in line; one more fails with `queueFull`.
+    /// Maximum number of exchanges that are running or queued. Further requests fail with `queueFull`.
     package var maximumOutstanding: Int
 
-    /// The defaults suit Apple's limit of 50 requests a second with answers that take a second.
+    /// The defaults fit Apple's limit of 50 requests a second if a response takes a second.
     package init(
         version: String, caFile: String? = nil, proxy: Proxy = .environment, maximumConnectionsPerHost: Int = 64,
         maximumConnections: Int = 256, maximumOutstanding: Int = 4096
@@ -45,18 +47,19 @@ package struct CurlConfiguration: Sendable {
         self.maximumOutstanding = maximumOutstanding
     }
 
-    /// Throws `invalidConfiguration` for what could never work.
+    /// Throws `invalidConfiguration` if a setting cannot work.
     func validate() throws(TransportError) {
         guard maximumConnectionsPerHost > 0, maximumConnections > 0, maximumOutstanding > 0 else {
-            throw TransportError(.invalidConfiguration, at: "-", "a connection or queue limit is not positive")
+            throw TransportError(.invalidConfiguration, at: "-", "connection and queue limits must be positive")
         }
         guard userAgent.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
-            throw TransportError(.invalidConfiguration, at: "-", "the version has a character that no header takes")
+            throw TransportError(
+                .invalidConfiguration, at: "-", "the version has a character that is not allowed in a header")
         }
         if case .url(let url) = proxy {
             let isPlain = url.utf8.allSatisfy { (0x21...0x7E).contains($0) }
             guard isPlain, url.hasPrefix("http://") || url.hasPrefix("https://") else {
-                throw TransportError(.invalidConfiguration, at: "-", "the proxy is not an http or https URL")
+                throw TransportError(.invalidConfiguration, at: "-", "the proxy must be an http or https URL")
             }
         }
     }

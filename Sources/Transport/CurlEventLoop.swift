@@ -1,40 +1,41 @@
 import CCurl
 
-/// The loop that does what the schedule says, on a thread of its own.
+/// The event loop that performs the actions of the schedule on its own thread.
 ///
-/// Owns everything of libcurl's; nothing here is reached from another thread but the mailbox.
+/// It owns all libcurl objects. The command queue is the only part that other threads access.
 struct CurlEventLoop: ~Copyable {
     private let commandQueue: CurlCommandQueue
     private let configuration: CurlConfiguration
     private let multi: CurlMulti
     private let clock = ContinuousClock()
     private var schedule: ExchangeSchedule
-    /// Submitted, not yet handed to libcurl.
+    /// Submitted exchanges that have not been passed to libcurl yet.
     private var waiting: [ExchangeSchedule.ID: CurlCommandQueue.Submission] = [:]
-    /// Handed to libcurl; keeps each callback context alive.
+    /// Exchanges passed to libcurl. Keeps the context of each callback alive.
     private var transfers: [ExchangeSchedule.ID: CurlTransfer] = [:]
     private var identifiers: [UnsafeMutableRawPointer: ExchangeSchedule.ID] = [:]
-    private var spare: [CurlHandle] = []
+    /// Reset handles for reuse, at most ``maximumIdleHandles``.
+    private var idleHandles: [CurlHandle] = []
 
-    private static let maximumSpare = 64
+    private static let maximumIdleHandles = 64
     private static let longestPause = Duration.seconds(60)
 
-    /// Runs until the mailbox says stop and everything has ended. Blocks its thread.
+    /// Runs until the command queue is stopped and every exchange has ended. Blocks its thread.
     static func run(_ commandQueue: CurlCommandQueue, _ configuration: CurlConfiguration) {
-        let left: [CurlCommandQueue.Message]
+        let unprocessed: [CurlCommandQueue.Message]
         if let multi = CurlMulti(configuration) {
             commandQueue.open(multi.waker)
-            var driver = CurlEventLoop(commandQueue, configuration, multi)
-            left = driver.loop()
+            var eventLoop = CurlEventLoop(commandQueue, configuration, multi)
+            unprocessed = eventLoop.loop()
         } else {
-            left = commandQueue.close()
+            unprocessed = commandQueue.close()
         }
-        for case .start(let submission) in left {
+        for case .start(let submission) in unprocessed {
             let host = submission.request.url.host
             submission.continuation.resume(
                 returning: .failure(TransportError(.shutDown, at: host, "the transport is shut down")))
         }
-        commandQueue.ended()
+        commandQueue.signalEnd()
     }
 
     private init(_ commandQueue: CurlCommandQueue, _ configuration: CurlConfiguration, _ multi: consuming CurlMulti) {
@@ -45,17 +46,17 @@ struct CurlEventLoop: ~Copyable {
             maximumRunning: configuration.maximumConnections, maximumPerOrigin: configuration.maximumConnectionsPerHost)
     }
 
-    /// Closes the mailbox itself, while the multi handle that the mailbox wakes is certain to live.
+    /// Closes the command queue itself, while the multi handle that the queue wakes is guaranteed to exist.
     private mutating func loop() -> [CurlCommandQueue.Message] {
         while true {
             for message in commandQueue.drain() { receive(message) }
-            act()
-            var isWell = multi.perform()
-            if collect() { act() }
+            performActions()
+            var succeeded = multi.perform()
+            if collectFinished() { performActions() }
             if schedule.isDone { return commandQueue.close() }
-            isWell = multi.poll(milliseconds: pause()) && isWell
-            // Never seen; but a loop that fails must not spin, and the deadlines still end every exchange.
-            if !isWell { _ = multi.poll(milliseconds: 10) }
+            succeeded = multi.poll(milliseconds: pause()) && succeeded
+            // Never observed. If libcurl keeps failing, the loop must not spin; deadlines still end every exchange.
+            if !succeeded { _ = multi.poll(milliseconds: 10) }
         }
     }
 
@@ -70,26 +71,26 @@ struct CurlEventLoop: ~Copyable {
         }
     }
 
-    /// Does what is due; what cannot even start makes room for the next.
-    private mutating func act() {
+    /// Performs the actions that are due. An exchange that cannot start frees capacity for the next.
+    private mutating func performActions() {
         var actions = schedule.actions(now: clock.now)
         while !actions.isEmpty {
-            var needsMore = false
+            var hasFailedStarts = false
             for action in actions {
                 switch action {
-                case .start(let id): needsMore = !start(id) || needsMore
+                case .start(let id): hasFailedStarts = !start(id) || hasFailedStarts
                 case .fail(let id, let code): end(id, with: .failure(error(code, of: id)))
                 }
             }
-            actions = needsMore ? schedule.actions(now: clock.now) : []
+            actions = hasFailedStarts ? schedule.actions(now: clock.now) : []
         }
     }
 
     private mutating func start(_ id: ExchangeSchedule.ID) -> Bool {
         guard let submission = waiting.removeValue(forKey: id) else { return true }
         let host = submission.request.url.host
-        guard let handle = spare.popLast() ?? CurlHandle() else {
-            fail(id, submission, TransportError(.internalFault, at: host, "libcurl has no memory"))
+        guard let handle = idleHandles.popLast() ?? CurlHandle() else {
+            fail(id, submission, TransportError(.internalFault, at: host, "libcurl is out of memory"))
             return false
         }
         let transfer = CurlTransfer(submission, handle)
@@ -100,7 +101,7 @@ struct CurlEventLoop: ~Copyable {
             return false
         }
         guard multi.add(handle) else {
-            fail(id, submission, TransportError(.internalFault, at: host, "libcurl does not take the request"))
+            fail(id, submission, TransportError(.internalFault, at: host, "libcurl rejected the request"))
             return false
         }
         transfers[id] = transfer
@@ -115,23 +116,23 @@ struct CurlEventLoop: ~Copyable {
         resume(submission, with: .failure(error))
     }
 
-    /// True when a transfer has ended.
-    private mutating func collect() -> Bool {
-        var hasEnded = false
+    /// Ends all transfers that libcurl has completed. Returns true if there was at least one.
+    private mutating func collectFinished() -> Bool {
+        var hasFinished = false
         while let (easy, result) = multi.nextDone() {
             guard let id = identifiers[easy], let transfer = transfers[id] else { continue }
             schedule.finished(id)
             end(id, with: outcome(of: transfer, result))
-            hasEnded = true
+            hasFinished = true
         }
-        return hasEnded
+        return hasFinished
     }
 
     private func outcome(of transfer: CurlTransfer, _ result: CURLcode) -> CurlCommandQueue.Outcome {
         let host = transfer.request.url.host
         if transfer.isTooLarge || result == CURLE_FILESIZE_EXCEEDED {
             let limit = transfer.request.maximumResponseBytes
-            return .failure(TransportError(.responseTooLarge, at: host, "the response is over \(limit) bytes"))
+            return .failure(TransportError(.responseTooLarge, at: host, "the response is larger than \(limit) bytes"))
         }
         guard result == CURLE_OK else {
             if transfer.handle.proxyStatus >= 300 {
@@ -144,15 +145,15 @@ struct CurlEventLoop: ~Copyable {
             HTTPResponse(status: transfer.handle.status, headers: transfer.headers, body: transfer.body))
     }
 
-    /// The one place where an exchange that reached the schedule gets its outcome; the handle goes back to the pool.
+    /// Ends an exchange that reached the schedule, and returns its handle to the pool. No other method does this.
     private mutating func end(_ id: ExchangeSchedule.ID, with outcome: CurlCommandQueue.Outcome) {
         if let transfer = transfers.removeValue(forKey: id) {
             let handle = transfer.handle
             multi.remove(handle)
             identifiers[handle.pointer] = nil
             handle.reset()
-            if spare.count < Self.maximumSpare { spare.append(handle) }
-            // libcurl reads the body out of the submission, which may go now and not before.
+            if idleHandles.count < Self.maximumIdleHandles { idleHandles.append(handle) }
+            // libcurl reads the body from the submission's memory, so the submission must live until here.
             resume(transfer.submission, with: outcome)
         } else if let submission = waiting.removeValue(forKey: id) {
             resume(submission, with: outcome)
@@ -160,7 +161,7 @@ struct CurlEventLoop: ~Copyable {
     }
 
     private func resume(_ submission: CurlCommandQueue.Submission, with outcome: CurlCommandQueue.Outcome) {
-        commandQueue.resumed()
+        commandQueue.countFinished()
         submission.continuation.resume(returning: outcome)
     }
 
@@ -169,8 +170,8 @@ struct CurlEventLoop: ~Copyable {
         let request = transfers[id]?.request ?? waiting[id]?.request
         let reason =
             switch code {
-            case .timedOut: "no complete response within \(request.map { "\($0.timeout)" } ?? "the time given")"
-            case .cancelled: "the request was cancelled"
+            case .timedOut: "no complete response within \(request.map { "\($0.timeout)" } ?? "the timeout")"
+            case .cancelled: "the request was canceled"
             default: "the transport is shut down"
             }
         var error = TransportError(code, at: request?.url.host ?? "-", reason)
@@ -178,7 +179,7 @@ struct CurlEventLoop: ~Copyable {
         return error
     }
 
-    /// Rounded up, so that the loop does not wake just before a deadline.
+    /// The poll timeout in ms, rounded up so that the loop does not wake just before a deadline.
     private func pause() -> Int32 {
         let pause = min(schedule.pause(from: clock.now) ?? Self.longestPause, Self.longestPause)
         return Int32((pause / .milliseconds(1)).rounded(.up))

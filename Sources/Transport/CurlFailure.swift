@@ -1,6 +1,6 @@
 import CCurl
 
-/// What libcurl's result codes mean; whatever is not in the table is a `protocolError`.
+/// Maps libcurl's result codes to error codes. A result code that is not in the table is a `protocolError`.
 enum CurlFailure {
     private static let codes: [UInt32: TransportError.Code] = [
         CURLE_URL_MALFORMAT.rawValue: .invalidURL,
@@ -31,7 +31,7 @@ enum CurlFailure {
         CURLE_ABORTED_BY_CALLBACK.rawValue: .internalFault,
     ]
 
-    /// Nil for the words in which libcurl quotes the proxy's URL, password and all.
+    /// Returns libcurl's text, or `nil` if it quotes the proxy's URL, which can contain a password.
     private static func quotable(_ text: String?) -> String? {
         guard let text, !text.hasPrefix("Unsupported proxy") else { return nil }
         return text

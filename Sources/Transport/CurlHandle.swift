@@ -8,15 +8,15 @@ import CCurl
     import Darwin
 #endif
 
-/// One easy handle: a request's options, ready to be handed to the multi handle. Used again after `reset`.
+/// A libcurl easy handle: the options of one request, to be added to the multi handle. Reusable after `reset`.
 ///
-/// Stays on the driver's thread.
+/// Used only on the event loop's thread.
 final class CurlHandle {
     let pointer: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
     private var headerList: UnsafeMutablePointer<curl_slist>?
 
-    /// Nil when libcurl has no memory.
+    /// Returns `nil` if libcurl is out of memory.
     init?() {
         guard let pointer = curl_easy_init() else { return nil }
         self.pointer = pointer
@@ -30,7 +30,8 @@ final class CurlHandle {
         errorText.deallocate()
     }
 
-    /// Forgets the request; what the multi handle caches (connections, names, sessions) stays.
+    /// Clears the options of the request. Connections, DNS results and TLS sessions cached by the multi handle
+    /// remain.
     func reset() {
         curl_easy_reset(pointer)
         curl_slist_free_all(headerList)
@@ -38,31 +39,33 @@ final class CurlHandle {
         errorText.pointee = 0
     }
 
-    /// libcurl's words about the failure, without what is not printable.
+    /// libcurl's description of the failure, without unprintable characters and cut to 200.
     var failureText: String? {
         let text = String(cString: errorText).unicodeScalars.filter { (0x20...0x7E).contains($0.value) }
         return text.isEmpty ? nil : String(String.UnicodeScalarView(text.prefix(200)))
     }
 
-    var status: Int { number(CURLINFO_RESPONSE_CODE) }
+    /// The HTTP status of the response.
+    var status: Int { integer(CURLINFO_RESPONSE_CODE) }
 
-    /// What a proxy said to CONNECT; 0 without a proxy.
-    var proxyStatus: Int { number(CURLINFO_HTTP_CONNECTCODE) }
+    /// The status of the proxy's response to CONNECT; 0 if there was none.
+    var proxyStatus: Int { integer(CURLINFO_HTTP_CONNECTCODE) }
 
-    /// Bytes of the body that went out.
+    /// The number of bytes of the request body that were sent.
     var sentBytes: Int {
         var value = curl_off_t(0)
         bridge_curl_get_size(pointer, CURLINFO_SIZE_UPLOAD_T, &value)
         return Int(value)
     }
 
-    private func number(_ info: CURLINFO) -> Int {
+    private func integer(_ info: CURLINFO) -> Int {
         var value = 0
         bridge_curl_get_long(pointer, info, &value)
         return value
     }
 
-    /// Sets everything for the transfer, which has to outlive its use; throws when libcurl does not know an option or has no memory.
+    /// Sets all options for the transfer, which must outlive the handle's use. Throws `internalFault` if libcurl does
+    /// not know an option or is out of memory.
     func prepare(_ transfer: CurlTransfer, _ configuration: CurlConfiguration) throws(TransportError) {
         var setter = OptionSetter(pointer)
         setter.setEndpoint(transfer.request.url, configuration)
@@ -72,12 +75,12 @@ final class CurlHandle {
         headerList = Self.list(transfer.request)
         setter.results.append(bridge_curl_set_headers(pointer, headerList))
         guard headerList != nil, setter.results.allSatisfy({ $0 == CURLE_OK }) else {
-            throw TransportError(.internalFault, at: transfer.request.url.host, "libcurl refuses an option")
+            throw TransportError(.internalFault, at: transfer.request.url.host, "libcurl rejected an option")
         }
     }
 
-    /// `Name;` is libcurl's way to send an empty value, `Name:` its way to send none of its own. Nil when there is no
-    /// memory for all of them: a request must not go out with some.
+    /// Builds libcurl's header list. `Name;` sends an empty value, `Name:` suppresses libcurl's own header. Returns
+    /// `nil` if memory runs out, because a request must not be sent with only some of its headers.
     private static func list(_ request: HTTPRequest) -> UnsafeMutablePointer<curl_slist>? {
         var lines = request.headers.fields.map { field in
             field.value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
@@ -87,11 +90,11 @@ final class CurlHandle {
         if request.headers["Content-Type"] == nil { lines.append("Content-Type:") }
         var list: UnsafeMutablePointer<curl_slist>?
         for line in lines {
-            guard let longer = curl_slist_append(list, line) else {
+            guard let extended = curl_slist_append(list, line) else {
                 curl_slist_free_all(list)
                 return nil
             }
-            list = longer
+            list = extended
         }
         return list
     }
@@ -109,7 +112,7 @@ private struct OptionSetter {
         results.append(bridge_curl_set_long(handle, option, value))
     }
 
-    /// - Parameter value: nil removes the default.
+    /// - Parameter value: `nil` removes the default.
     private mutating func set(_ option: CURLoption, _ value: String?) {
         results.append(bridge_curl_set_text(handle, option, value))
     }
@@ -121,7 +124,7 @@ private struct OptionSetter {
         set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         if let caFile = configuration.caFile {
             set(CURLOPT_CAINFO, caFile)
-            // Otherwise the folder that libcurl was built with stays trusted too.
+            // Otherwise the CA directory that was compiled into libcurl remains trusted too.
             set(CURLOPT_CAPATH, nil)
         }
         if url.isLoopback {
@@ -135,16 +138,16 @@ private struct OptionSetter {
     }
 
     mutating func setProtocol(_ request: HTTPRequest) {
-        // A body goes by HTTP/1.1: where the peer's HTTP/2 window is full, libcurl before 8.0 spins until it opens.
+        // Requests with a body use HTTP/1.1, because libcurl before 8.0 spins while the peer's HTTP/2 window is full.
         let isUpload = request.method != .get
         set(CURLOPT_HTTP_VERSION, Int(isUpload ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS))
         set(CURLOPT_FOLLOWLOCATION, 0)
-        // Decoded by libcurl piece by piece; the limit of a response is on what comes out.
+        // libcurl decodes piece by piece; the size limit of the response applies to the decoded bytes.
         set(CURLOPT_ACCEPT_ENCODING, "gzip")
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         set(CURLOPT_NOSIGNAL, 1)
-        // Without it, taking back a handle whose name is still being resolved waits for the resolver, and with it the
-        // whole thread; the resolver's thread is let go and frees its memory when it ends.
+        // Without it, removing a handle whose host name is still being resolved blocks the whole thread until the
+        // resolver returns. With it, the resolver's thread is detached and frees its memory when it ends.
         set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(request.connectTimeout / .milliseconds(1))))
         results.append(
@@ -155,14 +158,14 @@ private struct OptionSetter {
         results.append(bridge_curl_set_socket_callback(handle, limitUnacknowledged))
     }
 
-    /// A body in memory makes libcurl send its length; an empty one too, as `Content-Length: 0`.
+    /// libcurl sends the length of a body in memory. For an empty body it sends `Content-Length: 0`.
     mutating func setBody(_ request: HTTPRequest) {
         guard request.method != .get else { return set(CURLOPT_HTTPGET, 1) }
         set(CURLOPT_POST, 1)
         if request.method != .post { set(CURLOPT_CUSTOMREQUEST, request.method.rawValue) }
         results.append(bridge_curl_set_size(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(request.body.count)))
-        // The bytes of an array stay at their address for as long as the array lives and is not changed. The transfer keeps
-        // this one, a constant, until its handle is out of the multi handle and reset.
+        // The bytes of an array keep their address while the array exists and is not changed. The transfer holds this
+        // constant array until its handle has been removed from the multi handle and reset.
         results.append(
             request.body.withUnsafeBytes { bridge_curl_set_body(handle, $0.isEmpty ? nil : $0.baseAddress) })
     }
@@ -179,8 +182,10 @@ private struct OptionSetter {
     }
 }
 
-/// Ends a connection whose peer acknowledges nothing for 20 seconds. Otherwise one that died silently stays in the pool
-/// for the kernel's quarter of an hour, and an HTTP/2 one takes every further request with it.
+/// Closes a connection if the peer acknowledges nothing for 20 seconds (TCP_USER_TIMEOUT).
+///
+/// Otherwise a connection that died silently stays in the pool for the kernel's limit of about 15 minutes. If it uses
+/// HTTP/2, every further request on it fails too.
 private let limitUnacknowledged: curl_sockopt_callback = { _, socket, _ in
     #if os(Linux)
         var milliseconds: Int32 = 20_000

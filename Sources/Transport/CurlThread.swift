@@ -6,10 +6,10 @@
     import Darwin
 #endif
 
-/// A thread that runs one closure. Signals are blocked in it: they are the main program's, and a write to a closed
-/// connection must not raise SIGPIPE.
+/// A thread that runs one closure. All signals are blocked in it: the main program handles them, and a write to a
+/// closed connection must not raise SIGPIPE.
 ///
-/// Unchecked: a thread's id is a plain value that any thread may join with; it is only read.
+/// `@unchecked Sendable` because a `pthread_t` is a plain value that any thread may join with, and it is only read.
 struct CurlThread: @unchecked Sendable {
     private final class Work {
         let run: @Sendable () -> Void
@@ -21,7 +21,7 @@ struct CurlThread: @unchecked Sendable {
 
     private let identifier: pthread_t
 
-    /// Nil when the system has no thread to give.
+    /// Returns `nil` if the system cannot create a thread.
     init?(_ run: @escaping @Sendable () -> Void) {
         let work = Unmanaged.passRetained(Work(run))
         #if canImport(Darwin)
@@ -41,12 +41,12 @@ struct CurlThread: @unchecked Sendable {
         identifier = thread
     }
 
-    /// Waits for the end of the thread; once only, and not after `detach`.
+    /// Waits for the thread to end. Call it at most once, and not after `detach`.
     func join() {
         pthread_join(identifier, nil)
     }
 
-    /// Lets the thread end by itself.
+    /// Lets the system free the thread when it ends.
     func detach() {
         pthread_detach(identifier)
     }

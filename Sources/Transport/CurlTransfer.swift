@@ -1,10 +1,10 @@
 import CCurl
 
-/// One exchange while libcurl works on it: what the callbacks write into.
+/// The state of one exchange while libcurl works on it. The callbacks write the response into it.
 ///
-/// Stays on the driver's thread, which keeps it alive until its handle is taken back.
+/// Used only on the event loop's thread, which keeps it alive until its handle is removed from the multi handle.
 final class CurlTransfer {
-    /// All header lines of one response together; libcurl's own limit is for one line only.
+    /// Maximum size in bytes of all header lines of a response together. libcurl limits only a single line.
     static let maximumHeaderBytes = 128 << 10
 
     let submission: CurlCommandQueue.Submission
@@ -21,7 +21,7 @@ final class CurlTransfer {
 
     var request: HTTPRequest { submission.request }
 
-    /// False ends the transfer.
+    /// Appends a part of the body. Returns false to end the transfer.
     func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
         guard body.count + bytes.count <= request.maximumResponseBytes else {
             isTooLarge = true
@@ -32,7 +32,8 @@ final class CurlTransfer {
         return true
     }
 
-    /// False ends the transfer. A status line begins the next response: an interim one came before.
+    /// Adds a header line. Returns false to end the transfer. A status line starts the next response, which means
+    /// that the headers before it belonged to an interim (1xx) one.
     func receive(headerLine bytes: UnsafeRawBufferPointer) -> Bool {
         headerBytes += bytes.count
         guard headerBytes <= Self.maximumHeaderBytes else {
@@ -48,7 +49,7 @@ final class CurlTransfer {
         return true
     }
 
-    /// What the server says it will send; only a hint for the buffer.
+    /// `Content-Length` of the response. Used only as a hint for the size of the buffer, because it may be wrong.
     private var announcedLength: Int { headers["Content-Length"].flatMap(Int.init).map { max($0, 0) } ?? 0 }
 
     private func text(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
@@ -59,7 +60,8 @@ final class CurlTransfer {
     }
 }
 
-/// libcurl calls these on the driver's thread, inside `curl_multi_perform`; the context is the transfer, unretained.
+/// The write callbacks of libcurl. They run on the event loop's thread inside `curl_multi_perform`. The context is
+/// the unretained ``CurlTransfer``.
 enum CurlCallbacks {
     static let body: curl_write_callback = { bytes, size, count, context in
         deliver(bytes, size * count, context) { $0.receive(body: $1) }
@@ -69,7 +71,8 @@ enum CurlCallbacks {
         deliver(bytes, size * count, context) { $0.receive(headerLine: $1) }
     }
 
-    /// Any other count than the one given ends the transfer; 0 alone would not where 0 was given.
+    /// Returns the number of bytes consumed. libcurl ends the transfer if it differs from the number given. `count +
+    /// 1` always differs; 0 would not if the chunk were empty.
     private static func deliver(
         _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int, _ context: UnsafeMutableRawPointer?,
         to receive: (CurlTransfer, UnsafeRawBufferPointer) -> Bool

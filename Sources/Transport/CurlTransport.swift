@@ -1,26 +1,27 @@
 import Synchronization
 
-/// HTTP over libcurl: one thread drives all exchanges, tasks wait without blocking one.
+/// An HTTP transport based on libcurl. One thread drives all exchanges; tasks wait without blocking a thread.
 ///
-/// A GET goes by HTTP/2 over TLS where the server offers it, all else by HTTP/1.1; connections are kept, with one
-/// exchange on each at a time. Redirects are not followed, compression is not asked for, TLS is 1.2 or newer. Nothing is
-/// retried, but for one case of libcurl's: a kept connection that turns out to be closed before a byte of response is
-/// replaced and the request sent again.
+/// A GET over TLS uses HTTP/2 if the server offers it; all other requests use HTTP/1.1. Connections are reused, with
+/// one exchange at a time on each. Redirects are not followed, gzip responses are decoded, and TLS is version 1.2 or
+/// later. Nothing is retried, except in one case by libcurl itself: if a reused connection turns out to be closed
+/// before the first byte of the response, libcurl sends the request again on a new connection.
 ///
-/// Call `shutDown` when done. A transport that is merely dropped fails what is under way and ends its thread by itself.
+/// Call `shutDown` after use. If a transport is released without it, its exchanges fail and its thread ends by
+/// itself.
 package final class CurlTransport: HTTPTransport {
     private let commandQueue: CurlCommandQueue
     private let thread: CurlThread
     private let lastIdentifier = Atomic<ExchangeSchedule.ID>(0)
     private let isJoined = Atomic<Bool>(false)
 
-    /// Throws `invalidConfiguration`, or `internalFault` when there is no thread to be had.
+    /// Throws `invalidConfiguration`, or `internalFault` if no thread can be started.
     package init(_ configuration: CurlConfiguration) throws(TransportError) {
         try configuration.validate()
         let commandQueue = CurlCommandQueue(maximumOutstanding: configuration.maximumOutstanding)
         self.commandQueue = commandQueue
         guard let thread = CurlThread({ CurlEventLoop.run(commandQueue, configuration) }) else {
-            throw TransportError(.internalFault, at: "-", "no thread could be started")
+            throw TransportError(.internalFault, at: "-", "cannot start a thread")
         }
         self.thread = thread
     }
@@ -30,7 +31,7 @@ package final class CurlTransport: HTTPTransport {
         if !isJoined.load(ordering: .acquiring) { thread.detach() }
     }
 
-    /// Returns the complete response, or throws before the request's timeout is over.
+    /// Returns the complete response, or throws no later than the request's timeout.
     package func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         let id = lastIdentifier.wrappingAdd(1, ordering: .relaxed).newValue
         let outcome = await withTaskCancellationHandler {
@@ -44,8 +45,8 @@ package final class CurlTransport: HTTPTransport {
         return try outcome.get()
     }
 
-    /// The handler may run before the submission and then cancels nothing; but then the task knows that it is
-    /// cancelled, and says so again after the submission.
+    /// The cancellation handler may run before the submission and then finds nothing to cancel. In that case the task
+    /// is marked as canceled already, so the cancellation is repeated after the submission.
     private func submit(_ submission: CurlCommandQueue.Submission) {
         if let refusal = commandQueue.submit(submission) {
             submission.continuation.resume(returning: .failure(refusal))
@@ -54,11 +55,12 @@ package final class CurlTransport: HTTPTransport {
         }
     }
 
-    /// Refuses new requests, gives those under way the grace period, fails what is left, and ends the thread.
+    /// Rejects new requests, lets requests in flight finish during the grace period, fails the rest, and ends the
+    /// thread.
     package func shutDown(grace: Duration) async {
         commandQueue.stop(at: .now + grace)
         await commandQueue.waitForEnd()
-        // The thread has nothing left to do but to return.
+        // The thread has ended its work, so joining it does not block.
         if !isJoined.exchange(true, ordering: .acquiringAndReleasing) { thread.join() }
     }
 }

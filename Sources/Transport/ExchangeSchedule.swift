@@ -1,16 +1,16 @@
-/// Which exchange runs, waits or ends: the transport's decisions without its I/O.
+/// Decides which HTTP exchange starts, waits or ends: the transport's scheduling without its I/O.
 ///
-/// Events go in (`submitted`, `cancelled`, `finished`, `stop`); `actions(now:)` says what to do about them. Each
-/// exchange is started at most once and ended exactly once: by `finished` or by one `.fail`.
+/// Events are passed in (`submitted`, `cancelled`, `finished`, `stop`), and `actions(now:)` returns what to do next.
+/// Each exchange is started at most once and ends exactly once, either by `finished` or by one `.fail` action.
 package struct ExchangeSchedule: Sendable {
-    /// Names an exchange; never used twice.
+    /// Identifies an exchange; never reused.
     package typealias ID = UInt64
 
-    /// What the driver has to do.
+    /// An action for the event loop to perform.
     package enum Action: Sendable, Hashable {
-        /// Hand it to libcurl.
+        /// Pass the exchange to libcurl.
         case start(ID)
-        /// Take it back from libcurl if it was started, and answer with this code.
+        /// Remove the exchange from libcurl if it was started, and fail it with this code.
         case fail(ID, TransportError.Code)
     }
 
@@ -22,7 +22,7 @@ package struct ExchangeSchedule: Sendable {
 
     private struct Origin {
         var running = 0
-        /// In order of arrival; may name exchanges that have ended meanwhile.
+        /// Exchange ids in order of arrival. May contain exchanges that have ended in the meantime.
         var waiting: [ID] = []
         var next = 0
 
@@ -45,42 +45,43 @@ package struct ExchangeSchedule: Sendable {
     private var origins: [String: Origin] = [:]
     private var running = 0
     private var pendingFailures: [Action] = []
-    /// Not after the earliest deadline; may be before it, when the exchange that had it is gone.
+    /// A lower bound of the earliest deadline. It is too early if the exchange with that deadline has ended.
     private var nextDeadline: ContinuousClock.Instant?
     private var stopsAt: ContinuousClock.Instant?
 
-    /// At most so many exchanges at a time, in all and with one origin.
+    /// Creates a schedule with the maximum number of concurrent exchanges in total and per origin.
     package init(maximumRunning: Int, maximumPerOrigin: Int) {
         self.maximumRunning = maximumRunning
         self.maximumPerOrigin = maximumPerOrigin
     }
 
-    /// True after `stop`, when every exchange has ended.
+    /// True after `stop`, once every exchange has ended.
     package var isDone: Bool { stopsAt != nil && exchanges.isEmpty && pendingFailures.isEmpty }
 
-    /// A new exchange, which waits in its origin's line.
+    /// Adds a new exchange at the end of its origin's queue.
     package mutating func submitted(_ id: ID, origin: String, deadline: ContinuousClock.Instant) {
         exchanges[id] = Exchange(origin: origin, deadline: deadline)
         origins[origin, default: Origin()].waiting.append(id)
         nextDeadline = min(nextDeadline ?? deadline, deadline)
     }
 
-    /// Nobody waits for it any more; an exchange that has ended is none of its business.
+    /// Fails the exchange because its task was canceled. Has no effect if the exchange has ended.
     package mutating func cancelled(_ id: ID) {
         fail(id, .cancelled)
     }
 
-    /// libcurl has ended it.
+    /// Removes an exchange that libcurl has finished.
     package mutating func finished(_ id: ID) {
         remove(id)
     }
 
-    /// What still lives at that instant fails with `shutDown`; the earliest of several calls counts.
+    /// Sets the time at which all remaining exchanges fail with `shutDown`. If called several times, the earliest
+    /// counts.
     package mutating func stop(at instant: ContinuousClock.Instant) {
         stopsAt = min(stopsAt ?? instant, instant)
     }
 
-    /// What to do now, failures first, since they make room.
+    /// Returns the actions that are due. Failures come first because they free capacity.
     package mutating func actions(now: ContinuousClock.Instant) -> [Action] {
         if let stopsAt, stopsAt <= now {
             for id in exchanges.keys.sorted() { fail(id, .shutDown) }
@@ -92,7 +93,7 @@ package struct ExchangeSchedule: Sendable {
         return actions
     }
 
-    /// How long nothing has to be done unless something happens; nil for no limit.
+    /// The time until the next deadline if no event occurs, or `nil` if there is no deadline.
     package func pause(from now: ContinuousClock.Instant) -> Duration? {
         let instants = [nextDeadline, exchanges.isEmpty ? nil : stopsAt].compactMap { $0 }
         return instants.min().map { max(now.duration(to: $0), .zero) }
@@ -108,7 +109,7 @@ package struct ExchangeSchedule: Sendable {
             running += 1
             actions.append(.start(id))
         }
-        // Forgetting what has ended, now and then, keeps the line as short as what lives.
+        // Removes ended exchanges now and then, so that the queue stays in proportion to the live ones.
         if !origin.hasWaiting || origin.waiting.count > 64 + 2 * exchanges.count {
             origin.compact { exchanges[$0] != nil }
         }

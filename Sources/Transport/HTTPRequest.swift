@@ -1,46 +1,49 @@
-/// The methods that the App Store's services take.
+/// The HTTP methods used by the App Store's services.
 package enum HTTPMethod: String, Sendable, Hashable {
-    /// Reads; has no body.
+    /// Reads a resource; has no body.
     case get = "GET"
-    /// Sends a body, always with its length.
+    /// Sends a body, always with `Content-Length`.
     case post = "POST"
-    /// Sends a body, always with its length.
+    /// Sends a body, always with `Content-Length`.
     case put = "PUT"
 }
 
-/// One request that is fit to be sent: whatever could be refused about it was refused when it was made.
+/// An HTTP request that is ready to be sent. Every check that can reject a request runs when it is created.
 package struct HTTPRequest: Sendable {
-    /// The method.
+    /// The HTTP method.
     package let method: HTTPMethod
-    /// Where to.
+    /// The URL to send the request to.
     package let url: HTTPURL
-    /// The caller's headers.
+    /// The headers set by the caller.
     package let headers: HTTPHeaders
-    /// The body; empty on a GET.
+    /// The body; empty for a GET.
     package let body: [UInt8]
-    /// From `send` to the last byte of the response, waiting for a connection included.
+    /// The time from `send` to the last byte of the response, including the time in the queue for a connection.
     package let timeout: Duration
-    /// From the start of connecting to the end of the TLS handshake.
+    /// The time from the start of connecting to the end of the TLS handshake.
     package let connectTimeout: Duration
-    /// A longer body ends the exchange with `responseTooLarge`.
+    /// The maximum size of the response body in bytes. A longer body ends the exchange with `responseTooLarge`.
     package let maximumResponseBytes: Int
-    /// The same was asked before, for the same purpose: see ``CircuitBreakingTransport``.
-    package var isRepetition = false
-    /// Whether a response is one of the service that was asked. One that is not counts as a failure of its host.
+    /// True if the same request was sent before for the same purpose. Retries are limited: see
+    /// ``CircuitBreakingTransport``.
+    package var isRetry = false
+    /// Returns whether a response comes from the requested service. If not, for example for the error page of a
+    /// gateway, the response counts as a failure of the host.
     package var isUsable: @Sendable (HTTPResponse) -> Bool = { _ in true }
 
-    /// Throws `invalidRequest` for header names that are no tokens, header values with line breaks or control
-    /// characters, headers that frame the message, a body on a GET, limits that are not positive, and timeouts over a day.
+    /// Throws `invalidRequest` if a header name is not a token, a header value has a line break or control character,
+    /// a header is reserved for the transport, a GET has a body, a limit is not positive, or a timeout is longer than
+    /// a day.
     package init(
         method: HTTPMethod, url: HTTPURL, headers: HTTPHeaders = [:], body: [UInt8] = [],
         timeout: Duration = .seconds(30), connectTimeout: Duration = .seconds(5),
         maximumResponseBytes: Int = 32 << 20
     ) throws(TransportError) {
-        if let refused = headers.firstRefused() {
-            throw TransportError(.invalidRequest, at: url.host, refused.reason)
+        if let rejected = headers.firstRefused() {
+            throw TransportError(.invalidRequest, at: url.host, rejected.reason)
         }
         guard method != .get || body.isEmpty else {
-            throw TransportError(.invalidRequest, at: url.host, "a GET has no body")
+            throw TransportError(.invalidRequest, at: url.host, "a GET request cannot have a body")
         }
         let day = Duration.seconds(86_400)
         guard timeout > .zero, connectTimeout > .zero, maximumResponseBytes > 0, max(timeout, connectTimeout) <= day
@@ -56,7 +59,7 @@ package struct HTTPRequest: Sendable {
         self.maximumResponseBytes = maximumResponseBytes
     }
 
-    /// The same from a URL's text; throws what `HTTPURL` throws as well.
+    /// Creates a request from the text of a URL. Also throws the errors of ``HTTPURL``.
     package init(
         method: HTTPMethod, url: String, headers: HTTPHeaders = [:], body: [UInt8] = [],
         timeout: Duration = .seconds(30), connectTimeout: Duration = .seconds(5),

@@ -1,13 +1,13 @@
-/// A complete response of whatever status; redirects come back as they are and are never followed.
+/// A complete HTTP response with any status. A redirect is returned as it is and never followed.
 package struct HTTPResponse: Sendable {
-    /// The status code.
+    /// The HTTP status code.
     package let status: Int
-    /// The headers of the final response, not those of interim ones or of a proxy.
+    /// The headers of the final response, without those of interim (1xx) responses or of a proxy's CONNECT response.
     package let headers: HTTPHeaders
-    /// The body byte for byte: no compression is asked for and none is undone.
+    /// The body. If the server compressed it with gzip, it is decoded.
     package let body: [UInt8]
 
-    /// A response; stand-in transports make theirs with this too.
+    /// Creates a response. Test transports use this too.
     package init(status: Int, headers: HTTPHeaders = [:], body: [UInt8] = []) {
         self.status = status
         self.headers = headers

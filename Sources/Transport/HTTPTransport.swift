@@ -1,18 +1,18 @@
-/// Sends one request and waits for its response.
+/// A client that sends one HTTP request and waits for its response.
 package protocol HTTPTransport: Sendable {
-    /// Returns the complete response, or throws before the request's timeout is over.
+    /// Returns the complete response, or throws no later than the request's timeout.
     ///
-    /// Cancelling the calling task ends the exchange at once with `cancelled`. One call is one exchange: a failure is
-    /// never retried, a redirect never followed.
+    /// Canceling the calling task ends the exchange at once with `cancelled`. One call is one exchange: a failed
+    /// request is never retried and a redirect is never followed.
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse
 
-    /// Refuses new requests with `shutDown`, gives those under way the grace period to finish, then fails what is
-    /// left with `shutDown`; returns when nothing runs any more.
+    /// Rejects new requests with `shutDown`, lets requests in flight finish during the grace period, then fails the
+    /// rest with `shutDown`. Returns when no exchange is running.
     func shutDown(grace: Duration) async
 }
 
 extension HTTPTransport {
-    /// Shuts down at once.
+    /// Shuts down without a grace period.
     package func shutDown() async {
         await shutDown(grace: .zero)
     }

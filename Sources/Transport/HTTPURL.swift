@@ -1,43 +1,45 @@
-/// An absolute URL that may be asked: https anywhere, http only on this machine.
+/// An absolute URL that requests may be sent to: https to any host, plain http only to loopback.
 ///
 ///     scheme "://" host [":" port] ["/" path] ["?" query]
 ///
-/// Stricter than RFC 3986, so that nothing is left to read in two ways: printable ASCII, a lower-case scheme, no
-/// user, no fragment, no backslash; a host is a name, four decimal numbers, or an IPv6 address in brackets.
+/// Stricter than RFC 3986, so that no two parsers can disagree about the host: printable ASCII, a lower-case scheme,
+/// no user information, no fragment, no backslash. A host is a DNS name, an IPv4 address, or an IPv6 address in
+/// brackets.
 package struct HTTPURL: Sendable, Hashable {
-    /// The whole URL as it was given.
+    /// The whole URL as given.
     package let text: String
-    /// The host, in lower case, an IPv6 address without its brackets.
+    /// The host in lower case. An IPv6 address has no brackets here.
     package let host: String
-    /// The port; the scheme's own when none was written.
+    /// The port. If none is written, the default of the scheme: 443 or 80.
     package let port: Int
-    /// True for https.
+    /// True if the scheme is https.
     package let isSecure: Bool
-    /// True for `localhost`, 127.0.0.0/8 and ::1. (libcurl never asks a name server for `localhost`.)
+    /// True for `localhost`, 127.0.0.0/8 and ::1. (libcurl never sends a DNS query for `localhost`.)
     package let isLoopback: Bool
-    /// What counts as one host for limits: name and port.
+    /// Host and port, as `host:port`. Connection limits count by origin.
     package let origin: String
 
-    /// Throws `invalidURL`, or `refusedPlainHTTP` for http to a host that is not this machine.
+    /// Throws `invalidURL`, or `refusedPlainHTTP` if the scheme is http and the host is not loopback.
     package init(_ text: String) throws(TransportError) {
-        var rest: Substring
+        var remainder: Substring
         if text.hasPrefix("https://") {
             isSecure = true
-            rest = text.dropFirst(8)
+            remainder = text.dropFirst(8)
         } else if text.hasPrefix("http://") {
             isSecure = false
-            rest = text.dropFirst(7)
+            remainder = text.dropFirst(7)
         } else {
-            throw TransportError(.invalidURL, at: "-", "the URL begins with neither https:// nor http://")
+            throw TransportError(.invalidURL, at: "-", "the URL must begin with https:// or http://")
         }
         guard text.utf8.count <= 8192, text.utf8.allSatisfy(Self.isAllowed) else {
-            throw TransportError(.invalidURL, at: "-", "the URL is too long or has a character that must be escaped")
+            throw TransportError(
+                .invalidURL, at: "-", "the URL is longer than 8192 bytes or has a character that must be escaped")
         }
-        let end = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
-        rest = rest[..<end]
-        let (name, digits) = Self.split(rest)
+        let end = remainder.firstIndex { $0 == "/" || $0 == "?" } ?? remainder.endIndex
+        remainder = remainder[..<end]
+        let (name, digits) = Self.split(remainder)
         guard let name, let port = Self.port(digits, default: isSecure ? 443 : 80) else {
-            throw TransportError(.invalidURL, at: "-", "the URL's host or port cannot be read")
+            throw TransportError(.invalidURL, at: "-", "the URL has an invalid host or port")
         }
         self.text = text
         host = name.lowercased()
@@ -45,7 +47,8 @@ package struct HTTPURL: Sendable, Hashable {
         isLoopback = Self.isLoopback(host)
         origin = "\(host):\(port)"
         guard isSecure || isLoopback else {
-            throw TransportError(.refusedPlainHTTP, at: host, "plain http is for this machine only; use https")
+            throw TransportError(
+                .refusedPlainHTTP, at: host, "plain http is allowed only to loopback addresses; use https")
         }
     }
 
@@ -59,10 +62,10 @@ package struct HTTPURL: Sendable, Hashable {
         byte > 0x20 && byte < 0x7F && !"\"#<>@\\^`{|}".utf8.contains(byte)
     }
 
-    /// `127.010.0.1` is another address to some resolvers: no leading zeros.
+    /// Leading zeros are rejected, because some resolvers read them as octal: `127.010.0.1` would be 127.8.0.1.
     private static func isDecimalByte(_ part: Substring) -> Bool {
-        guard let number = UInt8(part), part.utf8.first != 0x2B else { return false }
-        return String(number) == part
+        guard let value = UInt8(part), part.utf8.first != 0x2B else { return false }
+        return String(value) == part
     }
 
     private static func split(_ authority: Substring) -> (name: String?, port: Substring?) {
@@ -89,8 +92,8 @@ package struct HTTPURL: Sendable, Hashable {
         }
     }
 
-    private static func port(_ digits: Substring?, default standard: Int) -> Int? {
-        guard let digits else { return standard }
+    private static func port(_ digits: Substring?, default defaultPort: Int) -> Int? {
+        guard let digits else { return defaultPort }
         let isNumber = (1...5).contains(digits.utf8.count) && digits.utf8.allSatisfy { (0x30...0x39).contains($0) }
         guard isNumber, let port = Int(digits), (1...65535).contains(port) else { return nil }
         return port

@@ -1,31 +1,32 @@
-/// How many repeated questions a host gets: a fifth of the first ones, so that its trouble is not made worse by ours. A
-/// value, which is told the time.
+/// The retry budget of one host: retries are limited to a fifth of the first attempts, because more of them would
+/// make an outage worse. A token bucket without a clock; the caller passes the time.
 package struct RetryBudget: Sendable {
-    /// Repetitions for each first question.
-    private static let share = 0.2
-    /// What may be saved up.
-    private static let capacity = 100.0
-    /// Where there are few questions: so many at the start, and one more a second up to there.
-    private static let least = 10.0
+    /// Tokens added for each first attempt. A retry costs one token.
+    private static let tokensPerRequest = 0.2
+    /// The maximum number of tokens.
+    private static let maximumTokens = 100.0
+    /// The minimum for hosts with few requests: the bucket starts with this many tokens and refills to it at one a
+    /// second.
+    private static let minimumTokens = 10.0
 
-    private var saved = least
-    private var filled: ContinuousClock.Instant?
+    private var tokens = minimumTokens
+    private var lastRefill: ContinuousClock.Instant?
 
     package init() {}
 
-    /// A first question is asked.
-    package mutating func asked() {
-        saved = min(saved + Self.share, Self.capacity)
+    /// Records a first attempt, which adds to the budget.
+    package mutating func recordFirstAttempt() {
+        tokens = min(tokens + Self.tokensPerRequest, Self.maximumTokens)
     }
 
-    /// Whether one may be repeated; it counts already.
+    /// Takes a token and returns true, or returns false if the retry is not allowed.
     package mutating func consume(at now: ContinuousClock.Instant) -> Bool {
-        if saved < Self.least, let filled, now > filled {
-            saved = min(saved + filled.duration(to: now) / .seconds(1), Self.least)
+        if tokens < Self.minimumTokens, let lastRefill, now > lastRefill {
+            tokens = min(tokens + lastRefill.duration(to: now) / .seconds(1), Self.minimumTokens)
         }
-        filled = now
-        guard saved >= 1 else { return false }
-        saved -= 1
+        lastRefill = now
+        guard tokens >= 1 else { return false }
+        tokens -= 1
         return true
     }
 }

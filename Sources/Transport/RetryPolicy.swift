@@ -1,15 +1,15 @@
-/// How often, and with what pauses, something that failed is tried again.
+/// The limits and delays of retries: exponential backoff with jitter.
 ///
-/// Knows no clock and no socket: it is told how many attempts there were and how much time is left.
+/// The policy uses no clock and no I/O. Its caller passes the number of attempts and the remaining time.
 package struct RetryPolicy: Sendable, Hashable {
-    /// All attempts, the first one included.
+    /// The number of attempts, including the first.
     package let maximumAttempts: Int
-    /// The pause before the second attempt; each later one is twice as long.
+    /// The delay before the second attempt. Each later delay is twice as long.
     package let baseDelay: Duration
-    /// No pause of our own is longer.
+    /// The maximum delay, unless the server requests a longer one.
     package let maximumDelay: Duration
 
-    /// A policy; a single attempt means that nothing is retried.
+    /// Creates a policy. With one attempt, nothing is retried.
     package init(
         maximumAttempts: Int = 3, baseDelay: Duration = .milliseconds(100), maximumDelay: Duration = .seconds(2)
     ) {
@@ -18,32 +18,35 @@ package struct RetryPolicy: Sendable, Hashable {
         self.maximumDelay = maximumDelay
     }
 
-    /// What to do after a failed attempt.
+    /// The next step after a failed attempt.
     package enum Decision: Sendable, Hashable {
-        /// Wait so long, then try again.
+        /// Wait for this duration, then retry.
         case retry(after: Duration)
-        /// Hand the failure on.
+        /// Return the failure to the caller.
         case giveUp(Cause)
     }
 
-    /// Why there is no further attempt.
+    /// The reason why there is no further attempt.
     package enum Cause: Sendable, Hashable {
-        /// The failure is one that will not pass.
+        /// The failure is not temporary.
         case permanent
-        /// As many attempts were made as may be made.
+        /// The maximum number of attempts has been made.
         case attemptsUsed
-        /// The pause would end after the deadline.
+        /// The delay would end after the deadline.
         case deadline
     }
 
-    /// Decides after the given number of failed attempts.
+    /// Decides what to do after the given number of failed attempts.
+    ///
+    /// For example, after the first attempt the default policy waits 50 to 100 ms, after the second 100 to 200 ms.
     ///
     /// - Parameters:
-    ///   - isTemporary: whether the failure may pass.
-    ///   - remaining: the time to the deadline.
-    ///   - requested: a pause that the other side asked for; never shortened, so it can exceed the deadline.
-    ///   - random: in 0..<1. Half of the pause is fixed and half of it random, so that clients that failed together
-    ///     do not come back together.
+    ///   - attempts: The number of attempts made so far.
+    ///   - isTemporary: Whether the failure may pass.
+    ///   - remaining: The time until the deadline.
+    ///   - requested: A delay requested by the server. It is never shortened, so it can exceed the deadline.
+    ///   - random: A number in 0..<1. Half of the delay is fixed and half is random, so that clients that failed together
+    ///     do not retry together.
     package func decision(
         after attempts: Int, isTemporary: Bool = true, remaining: Duration, requested: Duration? = nil, random: Double
     ) -> Decision {

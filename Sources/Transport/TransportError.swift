@@ -1,32 +1,34 @@
-/// Why an HTTP exchange gave no response: match on `code`, print the rest.
+/// The reason why an HTTP exchange gave no response. Programs match on `code`; the rest is for people.
 package struct TransportError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What went wrong.
+    /// The kind of failure.
     package let code: Code
-    /// The host that was asked, never more of the URL: paths and queries can hold what must not be logged.
+    /// The host of the request. Never more of the URL, because paths and queries can hold data that must not be
+    /// logged.
     package let place: String
-    /// A sentence for people, with nothing in it that was sent.
+    /// A sentence for people. Contains nothing that was sent.
     package let reason: String
-    /// Part of the request's body went out, and not all of it: a long body on a slow line says nothing of the host.
+    /// True if only part of the request body was sent. A timeout then says nothing about the host, because a long
+    /// body on a slow line may be the cause.
     package var endedWhileSending = false
 
-    /// An error of the given kind at the given host.
+    /// Creates an error of the given kind for the given host.
     package init(_ code: Code, at place: String, _ reason: String) {
         self.code = code
         self.place = place
         self.reason = reason
     }
 
-    /// `timedOut: buy.itunes.apple.com: no complete answer in time`.
+    /// The error on one line. Example: `connectFailed: example.com: the proxy refused with status 407`.
     package var description: String { "\(code.rawValue): \(place): \(reason)" }
 }
 
 extension TransportError {
-    /// The kinds of failure; an open list, so that a new one breaks no `switch`.
+    /// The kind of a failure. A struct instead of an enum, so that a new kind breaks no `switch`.
     package struct Code: RawRepresentable, Sendable, Hashable {
-        /// The name, as logs and metrics show it.
+        /// The name used in logs and metrics.
         package let rawValue: String
 
-        /// A code by its name.
+        /// Creates a code from its name.
         package init(rawValue: String) {
             self.rawValue = rawValue
         }
@@ -34,43 +36,43 @@ extension TransportError {
 }
 
 extension TransportError.Code {
-    /// Not an absolute http or https URL of the plain form that `HTTPURL` takes.
+    /// The text is not an absolute URL of the restricted form that `HTTPURL` accepts.
     package static let invalidURL = Self(rawValue: "invalidURL")
-    /// A header with line breaks, or one that is not the caller's to set; or a body on a GET.
+    /// A header has a line break or is reserved for the transport, or a GET has a body.
     package static let invalidRequest = Self(rawValue: "invalidRequest")
-    /// http to a host other than this machine.
+    /// Plain http to a host that is not loopback.
     package static let refusedPlainHTTP = Self(rawValue: "refusedPlainHTTP")
-    /// A setting of the transport that cannot work, as a proxy of an unknown kind.
+    /// A setting of the transport cannot work, for example a proxy with an unknown scheme.
     package static let invalidConfiguration = Self(rawValue: "invalidConfiguration")
-    /// The host, or the proxy, has no address.
+    /// The host name or the proxy name cannot be resolved.
     package static let nameNotResolved = Self(rawValue: "nameNotResolved")
-    /// Nobody listens there, or the proxy refused.
+    /// The connection was refused, or the proxy rejected the request.
     package static let connectFailed = Self(rawValue: "connectFailed")
-    /// The handshake failed, or the certificate is not trusted.
+    /// The TLS handshake failed or the certificate is not trusted.
     package static let tlsFailed = Self(rawValue: "tlsFailed")
     /// No complete response before the deadline.
     package static let timedOut = Self(rawValue: "timedOut")
     /// The connection broke while sending or receiving.
     package static let connectionReset = Self(rawValue: "connectionReset")
-    /// The connection closed without a byte of response.
+    /// The connection was closed before the first byte of a response.
     package static let emptyReply = Self(rawValue: "emptyReply")
-    /// The connection closed in the middle of a response.
+    /// The connection was closed in the middle of a response.
     package static let truncated = Self(rawValue: "truncated")
-    /// The body, or the headers, went over the limit.
+    /// The response body or headers exceeded the size limit.
     package static let responseTooLarge = Self(rawValue: "responseTooLarge")
-    /// The other side does not speak HTTP as it should.
+    /// The server violated the HTTP protocol.
     package static let protocolError = Self(rawValue: "protocolError")
-    /// The waiting task was cancelled.
+    /// The waiting task was canceled.
     package static let cancelled = Self(rawValue: "cancelled")
-    /// As many requests are waiting as may wait.
+    /// The queue of requests is full.
     package static let queueFull = Self(rawValue: "queueFull")
-    /// The host failed too often; it is left alone for a while.
+    /// The circuit breaker of the host is open after repeated failures; the request was not sent.
     package static let circuitOpen = Self(rawValue: "circuitOpen")
-    /// As much was asked again as may be.
+    /// The retry budget of the host is used up; the request was not sent.
     package static let tooManyRepetitions = Self(rawValue: "tooManyRepetitions")
     /// The transport was shut down.
     package static let shutDown = Self(rawValue: "shutDown")
-    /// libcurl failed in a way that says nothing about the other side.
+    /// libcurl failed for a reason that says nothing about the server.
     package static let internalFault = Self(rawValue: "internalFault")
 
     private static let temporary: Set<Self> = [
@@ -80,10 +82,11 @@ extension TransportError.Code {
 
     private static let refusals: Set<Self> = [.queueFull, .circuitOpen, .tooManyRepetitions]
 
-    /// True where nothing was sent, to spare the other side and us: the same request at once would fare no better.
+    /// True if the request was not sent at all, to protect the host and this process. An immediate retry would be
+    /// rejected too.
     package var isRefusal: Bool { Self.refusals.contains(self) }
 
-    /// True when the same request may succeed later; false for what is wrong with the request, and for the ends we
-    /// chose ourselves.
+    /// True if the same request may succeed later. False if the request itself is wrong, or if this process ended the
+    /// exchange on purpose.
     package var isTemporary: Bool { Self.temporary.contains(self) }
 }

@@ -2,10 +2,11 @@ import ArgumentParser
 import Hummingbird
 import Server
 
-/// Serves the route that `make bench-http` measures the others by.
+/// Runs the hidden `bare-route` command: a server with one minimal route, which `make bench-http` uses as the
+/// baseline.
 struct BaselineRouteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bare-route", abstract: "A route that does next to nothing, to measure by.", shouldDisplay: false)
+        commandName: "bare-route", abstract: "Serves one minimal route as a benchmark baseline.", shouldDisplay: false)
 
     @Option var port: Int
 

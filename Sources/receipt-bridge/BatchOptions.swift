@@ -1,41 +1,42 @@
 import ArgumentParser
 import StoredRows
 
-/// The options of every command that goes through stored receipts, row by row, and can go on where it stopped.
+/// Options of the commands that process stored receipts row by row and can be resumed (`migrate`, `compare`).
 struct BatchOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The column or key that holds the receipt (default: receipt; in JSON also receipt-data).",
+            "The column or key with the receipt (default: receipt; in JSON also receipt-data).",
             valueName: "column"))
     var receiptColumn: String?
 
     @Option(
         help: ArgumentHelp(
-            "The column or key that holds the row's id (default: id, where there is one).", valueName: "column"))
+            "The column or key with the row's id (default: id, if present).", valueName: "column"))
     var idColumn: String?
 
-    @Option(help: ArgumentHelp("Of a database: the table (default: the only one, else receipts).", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("The table of a database (default: the only one, otherwise receipts).", valueName: "name"))
     var table: String?
 
-    @Flag(help: "Begins anew, where a run could go on.")
+    @Flag(help: "Start over instead of resuming.")
     var fresh = false
 
     @Option(
         help: ArgumentHelp(
-            "The part of Apple's hourly limits to use, 0.01 to 1; a running server uses the same limits.",
+            "Share of Apple's hourly rate limits to use, 0.01 to 1; a running server uses the same limits.",
             valueName: "share"))
     var budget = 0.5
 
     @Option(
         help: ArgumentHelp(
-            "How many rows or batches are under way at the same time (default: one for each core; asking both, 16).",
+            "Number of rows or batches processed at the same time (default: one per core; 16 if both APIs are called).",
             valueName: "number"))
     var workers: Int?
 
-    @Option(help: ArgumentHelp("Rows to take from the source in this run.", valueName: "rows"))
+    @Option(help: ArgumentHelp("Process at most this many rows of the source in this run.", valueName: "rows"))
     var limit: Int64?
 
-    @Option(help: ArgumentHelp("Hours to begin new work for.", valueName: "hours"))
+    @Option(help: ArgumentHelp("Stop starting new work after this many hours.", valueName: "hours"))
     var maxHours: Double?
 
     @Option(help: .hidden)

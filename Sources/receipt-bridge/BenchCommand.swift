@@ -2,25 +2,25 @@ import ArgumentParser
 import Foundation
 import Rendering
 
-/// `bench`: what this work costs on this machine, as `openssl speed` does for its own.
+/// The `bench` command. It measures decoding and rendering on this machine, similar to `openssl speed`.
 struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench",
-        abstract: "Measures decoding and answering against the bare signature verification.",
+        abstract: "Benchmarks decoding and rendering against bare signature verification.",
         discussion: """
-            The limit of a row is the least that OpenSSL can do for the item in this process: digest and verification \
-            with the item's own key, nothing else. Without receipts, samples made on the spot are measured.
+            The limit of a row is the least work that OpenSSL needs for the item in this process: digest and verification \
+            with the item's own key, nothing else. Without receipts, generated samples are measured.
 
             Example:
               receipt-bridge bench receipt.b64
             """)
 
-    @Argument(help: ArgumentHelp("Files that hold one receipt each.", valueName: "file"), completion: .file())
+    @Argument(help: ArgumentHelp("Files with one receipt each.", valueName: "file"), completion: .file())
     var receipts: [String] = []
     @OptionGroup var configuration: ConfigurationOptions
-    @Option(help: ArgumentHelp("Only rows whose name begins so.", valueName: "name"))
+    @Option(help: ArgumentHelp("Measure only rows whose name has this prefix.", valueName: "name"))
     var only: String?
-    @Flag(help: "An array of rows for programs.")
+    @Flag(help: "Print a JSON array.")
     var json = false
 
     func run() async throws {
@@ -44,7 +44,7 @@ struct BenchCommand: AsyncParsableCommand {
         return "[" + lines.joined(separator: ",\n ") + "]"
     }
 
-    /// A file's name is anything.
+    /// Returns the name as a JSON string, because a file name may contain any character.
     private static func text(_ name: String) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .withoutEscapingSlashes
@@ -65,7 +65,7 @@ struct BenchCommand: AsyncParsableCommand {
         String(repeating: " ", count: max(1, width - text.count)) + text
     }
 
-    /// Two digits behind the point.
+    /// Formats with two decimals, for example `12.50`.
     private static func number(_ value: Double) -> String {
         let hundredths = Int64((value * 100).rounded())
         let fraction = String(hundredths % 100)

@@ -2,11 +2,11 @@ import Cryptography
 import Simulator
 import StoreTypes
 
-/// Receipts of the usual sizes, signed by keys made now.
+/// Sample receipts of typical sizes, signed with newly generated keys.
 struct BenchSamples {
     let pki: TestPKI
 
-    /// A month each, one after the other, as a sandbox subscription writes them.
+    /// Returns an App Receipt with consecutive purchases of a sandbox subscription. Each period is five minutes long.
     func appReceipt(purchases count: Int) throws(CryptographyError) -> [UInt8] {
         let start: Int64 = 1_700_000_000
         let purchases = (0..<count).map { index in

@@ -10,21 +10,21 @@ import StoreTypes
 import StoredRows
 import Transport
 
-/// `compare`: verifyReceipt against the App Store Server API.
+/// The `compare` command: compares verifyReceipt with the App Store Server API.
 struct CompareCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compare",
         abstract: "Compares verifyReceipt with the App Store Server API, receipt by receipt.",
         discussion: """
             SOURCE is .csv, .jsonl, .sqlite or .db, a folder of files, or - for JSONL on standard input; .gz is accepted. \
-            A row is a stored receipt, which both are asked about (--config), or a line of JSON with both sides as they \
-            were recorded: {"id", "verifyReceipt": {…}, "history": {…}, "statuses": {…}}; its signed rows are verified, \
-            its decoded ones marked. A difference is a line of JSON, on standard output or in --to FILE; with --to the same \
-            command goes on where it stopped, and tries again what failed for a while.
+            A row is either a stored receipt, which is looked up with both APIs (--config), or a line of JSON with both \
+            recorded responses: {"id", "verifyReceipt": {…}, "history": {…}, "statuses": {…}}. Signed rows in it are \
+            verified, decoded rows are marked as unverified. Each difference is a line of JSON, on standard output or in \
+            --to FILE. With --to, running the same command again resumes the comparison and retries temporary failures.
 
-            Exit codes: 0 all well; 1 done, and with --fail-on-diff something differs unexpectedly, or rows could not be \
-            compared; 2 usage, configuration, a source that is not the one this comparison began with; 3 stopped by a \
-            limit, by a shared secret or a key that Apple refuses, or by something that passes.
+            Exit codes: 0 success; 1 done, but rows could not be compared or, with --fail-on-diff, differ unexpectedly; \
+            2 usage, configuration, or a source that is not the one this comparison started with; 3 stopped by a limit, \
+            by a shared secret or key that Apple rejects, or by a temporary failure.
 
             Example:
               receipt-bridge compare receipts.jsonl --config bridge.yaml \\
@@ -34,25 +34,30 @@ struct CompareCommand: AsyncParsableCommand {
     @OptionGroup var configuration: ConfigurationOptions
     @OptionGroup var rows: BatchOptions
 
-    @Argument(help: ArgumentHelp("What to compare.", valueName: "source"), completion: .file())
+    @Argument(
+        help: ArgumentHelp("The receipts or recorded pairs to compare.", valueName: "source"), completion: .file())
     var source: String
 
     @Option(
         name: .customLong("to"),
-        help: ArgumentHelp("Where differences go, JSONL; with FILE.progress.", valueName: "file"), completion: .file())
+        help: ArgumentHelp(
+            "Write differences to this JSONL file; progress is stored in FILE.progress.", valueName: "file"),
+        completion: .file())
     var destination: String?
 
-    @Option(help: ArgumentHelp("A report to write, .html, .json or .md.", valueName: "file"), completion: .file())
+    @Option(
+        help: ArgumentHelp("Write a report; the name ends in .html, .json or .md.", valueName: "file"),
+        completion: .file())
     var report: [String] = []
 
-    @Flag(help: "Exit code 1 where anything differs unexpectedly.")
+    @Flag(help: "Exit with 1 if there are unexpected differences.")
     var failOnDiff = false
 
     @Option(
         help: ArgumentHelp(
             """
-            Receipts whose two documents the page shows side by side, 0 to 1000; those that differ unexpectedly come \
-            first.
+            Number of receipts whose two documents the page shows side by side, 0 to 1000; those with unexpected \
+            differences come first.
             """, valueName: "number"))
     var pairs = 40
 
@@ -63,7 +68,7 @@ struct CompareCommand: AsyncParsableCommand {
         }
         guard !rows.fresh || destination != nil else { throw ValidationError("--fresh needs --to") }
         for path in report where !["html", "json", "md"].contains(where: { path.hasSuffix(".\($0)") }) {
-            throw ValidationError("--report: a name that ends in .html, .json or .md")
+            throw ValidationError("--report: the name must end in .html, .json or .md")
         }
     }
 
@@ -139,11 +144,12 @@ struct CompareCommand: AsyncParsableCommand {
         Terminal.note(ComparisonTable.text(ending))
         if live == nil, ending.compared == 0, ending.failed > 0 {
             Terminal.say(
-                "nobody was asked about stored receipts",
-                hint: "name a configuration with serverAPI by --config or RECEIPT_BRIDGE_CONFIG")
+                "stored receipts were not looked up, because no App Store Server API key is configured",
+                hint: "specify a configuration with serverAPI by --config or RECEIPT_BRIDGE_CONFIG")
         }
         if let stop = ending.stop {
-            Terminal.say("stopped: \(stop.sentence)\(destination == nil ? "" : "; the same command goes on")")
+            Terminal.say(
+                "stopped: \(stop.sentence)\(destination == nil ? "" : "; run the same command again to resume")")
             throw ExitCode.limit
         }
         if ending.failed > 0 || (failOnDiff && ending.unexpected > 0) { throw ExitCode.someNotVerified }

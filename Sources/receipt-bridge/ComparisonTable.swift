@@ -2,9 +2,9 @@ import Comparison
 import ComparisonRun
 import Reports
 
-/// What stands at the end of a comparison: numbers, the most frequent differences, and whether to switch.
+/// The summary at the end of a comparison: counts, the most frequent differences, and whether it is safe to switch.
 enum ComparisonTable {
-    /// Entries shown; the report has all of them.
+    /// Number of entries that are printed; the report contains all.
     private static let maximumEntries = 20
 
     static func text(_ ending: ComparisonRun.RunResult) -> String {
@@ -18,7 +18,7 @@ enum ComparisonTable {
         for app in ending.report.apps { failures.merge(app.failures, uniquingKeysWith: +) }
         lines += failures.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { ("  \($0.key)", $0.value) }
         if ending.calls > 0 { lines.append(("calls", ending.calls)) }
-        // The apps together; the report tells them apart.
+        // Adds up the entries of all apps; the report lists each app separately.
         var places: [String: Int] = [:]
         var entries: [(name: String, count: Int64)] = []
         for entry in ending.report.entries {

@@ -2,25 +2,27 @@ import ArgumentParser
 import Foundation
 import Pipeline
 
-/// The options of every command that verifies.
+/// Options of every command that verifies receipts.
 struct ConfigurationOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Configuration file (YAML); or RECEIPT_BRIDGE_CONFIG.", valueName: "file"),
+        help: ArgumentHelp("Configuration file (YAML); the default is RECEIPT_BRIDGE_CONFIG.", valueName: "file"),
         completion: .file(extensions: ["yaml", "yml"]))
     var config: String?
 
     @Option(
-        help: ArgumentHelp("Folder of test roots and their authorities, besides Apple's.", valueName: "dir"),
+        help: ArgumentHelp("Folder of test root certificates to trust in addition to Apple's.", valueName: "dir"),
         completion: .directory)
     var roots: String?
 
-    /// Flags before environment before file before defaults.
+    /// Reads the configuration. Flags take precedence over environment variables, these over the file, and the file
+    /// over the defaults.
     func settings(_ flags: [ConfigurationEnvironment.Flag] = []) throws(ConfigurationError) -> ProxyConfiguration {
         try ConfigurationEnvironment.settings(
             file: config.map { URL(filePath: $0) }, environment: ProcessInfo.processInfo.environment, flags: flags)
     }
 
-    /// The same with the test roots of `--roots`, for commands that serve nobody: Apple may be asked beside them.
+    /// Reads the configuration and adds the test roots of `--roots`. For commands that are not servers: they may
+    /// contact Apple even with test roots.
     func settingsWithRoots() throws(ConfigurationError) -> ProxyConfiguration {
         var settings: ProxyConfiguration
         do throws(ConfigurationError) {
@@ -38,14 +40,15 @@ struct ConfigurationOptions: ParsableArguments {
         return settings
     }
 
-    /// A simulator writes `roots` and `intermediates` side by side; the latter are no trust, only links to the former.
+    /// Adds the certificates in `--roots`. A simulator writes `roots` and `intermediates` next to each other.
+    /// Intermediates are not trusted; they only link a certificate to a root.
     func addRoots(to settings: inout ProxyConfiguration) throws(ConfigurationError) {
         guard let roots else { return }
         let folder = URL(filePath: roots).standardizedFileURL
         let neighbours = folder.deletingLastPathComponent().appending(path: "intermediates")
         do throws(ConfigurationError) {
             try settings.trust(certificatesIn: folder, named: roots)
-            // Nobody named that one: it may be missing, or hold none.
+            // The user did not name this folder, so it may be missing or empty.
             if CertificateLoader.files(at: neighbours)?.isEmpty == false {
                 settings.intermediates += try CertificateLoader.read(neighbours)
             }
@@ -54,7 +57,7 @@ struct ConfigurationOptions: ParsableArguments {
         }
     }
 
-    /// Says what went wrong, and gives the exit code for it.
+    /// Prints the error and returns its exit code.
     static func report(_ error: any Error) -> ExitCode {
         if let error = error as? ConfigurationError {
             for finding in error.findings { Terminal.say(finding) }
@@ -65,10 +68,10 @@ struct ConfigurationOptions: ParsableArguments {
     }
 }
 
-/// The option of commands that write answers.
+/// The option of commands that render verifyReceipt responses.
 struct MappingsOption: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Folder of field tables, in place of those in the program.", valueName: "dir"),
+        help: ArgumentHelp("Folder of field tables to use instead of the built-in tables.", valueName: "dir"),
         completion: .directory)
     var mappings: String?
 

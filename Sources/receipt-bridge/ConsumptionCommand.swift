@@ -5,22 +5,25 @@ import Operations
 import Pipeline
 import StoreTypes
 
-/// `consumption`: what Apple wants to know before it decides about a refund.
+/// The `consumption` command: sends the information that Apple requests before it decides about a refund.
 struct ConsumptionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "consumption", abstract: "Answers Apple's questions about refunds.", subcommands: [Send.self])
+        commandName: "consumption",
+        abstract: "Sends the consumption information that Apple requests for refund decisions.",
+        subcommands: [Send.self])
 
     struct Send: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "send",
-            abstract: "Tells Apple how far a purchase was delivered and used, for customers who consented.",
+            abstract: "Tells Apple how far a purchase was delivered and used, if the customer consented.",
             discussion: """
-                Without the customer's consent nothing is sent. Apple waits 12 hours after its CONSUMPTION_REQUEST; where \
-                the store holds that notification, a later answer is not sent without --late.
+                Nothing is sent without the customer's consent. Apple waits 12 hours after its CONSUMPTION_REQUEST; if the \
+                store contains that notification, nothing is sent after the deadline without --late.
 
-                --v1 is the older form, for Advanced Commerce: its fields are numbers, 0 is undeclared.
+                --v1 uses version 1 of the endpoint, for Advanced Commerce: its fields are numbers, 0 means undeclared.
 
-                Exit codes: 0 sent; 1 Apple did not take it; 2 usage, or refused here and nothing sent; 3 stopped by a limit.
+                Exit codes: 0 sent; 1 rejected by Apple; 2 usage, or rejected here and nothing sent; 3 stopped by a rate \
+                limit or a temporary failure.
 
                 Example:
                   receipt-bridge consumption send 730000000000001 \\
@@ -28,11 +31,11 @@ struct ConsumptionCommand: ParsableCommand {
                 """)
 
         @OptionGroup var options: OperationOptions
-        @Argument(help: ArgumentHelp("The transaction that Apple asked about.", valueName: "transaction-id"))
+        @Argument(help: ArgumentHelp("The transaction in Apple's request.", valueName: "transaction-id"))
         var transactionId: String
-        @Flag(help: "The customer consented to telling Apple.")
+        @Flag(help: "The customer consented to sharing this information with Apple.")
         var customerConsented = false
-        @Flag(help: "The customer could try it before buying.")
+        @Flag(help: "The customer could try the content before buying.")
         var sampleContentProvided = false
         @Option(
             help: ArgumentHelp(
@@ -43,40 +46,48 @@ struct ConsumptionCommand: ParsableCommand {
         var deliveryStatus: String?
         @Option(
             help: ArgumentHelp(
-                "How much was used, in thousandths of a percent: 40000 is 40 %. Not of subscriptions; not with --v1.",
+                "Consumed share in thousandths of a percent: 40000 is 40 %. Not for subscriptions; not with --v1.",
                 valueName: "thousandths"))
         var consumptionPercentage: Int64?
         @Option(
             help: ArgumentHelp(
                 "DECLINE, GRANT_FULL, GRANT_PRORATED; with --v1 1 grant, 2 decline, 3 none.", valueName: "preference"))
         var refundPreference: String?
-        @Flag(help: "More than 12 hours after Apple asked, too.")
+        @Flag(help: "Send even if more than 12 hours have passed since Apple's request.")
         var late = false
-        @Flag(help: "Says what would be sent, and sends nothing.")
+        @Flag(help: "Print the request without sending it.")
         var dryRun = false
 
-        @Flag(help: "The older form.")
+        @Flag(help: "Use version 1 of the endpoint.")
         var v1 = false
         @Option(help: ArgumentHelp("With --v1: the app's UUID for the customer.", valueName: "uuid"))
         var appAccountToken: String?
-        @Option(help: ArgumentHelp("With --v1: 1 not, 2 in part, 3 all of it.", valueName: "number"))
+        @Option(help: ArgumentHelp("With --v1: 1 not consumed, 2 partly, 3 fully.", valueName: "number"))
         var consumptionStatus: Int64?
-        @Option(help: ArgumentHelp("With --v1: 1 Apple's, 2 another.", valueName: "number"))
+        @Option(help: ArgumentHelp("With --v1: the platform, 1 Apple, 2 other.", valueName: "number"))
         var platform: Int64?
-        @Option(help: ArgumentHelp("With --v1: 1 to 7: up to 3, 10, 30, 90, 180, 365 days, more.", valueName: "number"))
+        @Option(
+            help: ArgumentHelp(
+                "With --v1: age of the account, 1 to 7: up to 3, 10, 30, 90, 180, 365 days, more.", valueName: "number")
+        )
         var accountTenure: Int64?
         @Option(
             help: ArgumentHelp(
-                "With --v1: 1 to 7: up to 5 minutes, 1, 6, 24 hours, 4, 16 days, more.", valueName: "number"))
+                "With --v1: time of use, 1 to 7: up to 5 minutes, 1, 6, 24 hours, 4, 16 days, more.",
+                valueName: "number"))
         var playTime: Int64?
         @Option(
             help: ArgumentHelp(
-                "With --v1: 1 to 7: none, up to 49.99, 99.99, 499.99, 999.99, 1999.99 US dollars, more.",
+                "With --v1: total refunds, 1 to 7: none, up to 49.99, 99.99, 499.99, 999.99, 1999.99 US dollars, more.",
                 valueName: "number"))
         var lifetimeDollarsRefunded: Int64?
-        @Option(help: ArgumentHelp("With --v1: the same.", valueName: "number"))
+        @Option(
+            help: ArgumentHelp(
+                "With --v1: total purchases, 1 to 7 as for --lifetime-dollars-refunded.", valueName: "number"))
         var lifetimeDollarsPurchased: Int64?
-        @Option(help: ArgumentHelp("With --v1: 1 active, 2 suspended, 3 terminated, 4 limited.", valueName: "number"))
+        @Option(
+            help: ArgumentHelp(
+                "With --v1: the account, 1 active, 2 suspended, 3 terminated, 4 limited.", valueName: "number"))
         var userStatus: Int64?
 
         private var numbers: [ConsumptionRequestV1.Field: Int64] {
@@ -94,18 +105,18 @@ struct ConsumptionCommand: ParsableCommand {
         func validate() throws {
             if v1 {
                 guard consumptionPercentage == nil else {
-                    throw ValidationError("--consumption-percentage: not with --v1")
+                    throw ValidationError("--consumption-percentage: not allowed with --v1")
                 }
                 for (name, text) in [("delivery-status", deliveryStatus), ("refund-preference", refundPreference)] {
                     guard text == nil || text.flatMap({ Int64($0) }) != nil else {
-                        throw ValidationError("--\(name): a number with --v1")
+                        throw ValidationError("--\(name): must be a number with --v1")
                     }
                 }
             } else {
                 let others = numbers.keys.filter { $0 != .deliveryStatus && $0 != .refundPreference }
                 guard others.isEmpty, appAccountToken == nil else {
                     let names = others.map(\.option).sorted() + (appAccountToken == nil ? [] : ["--app-account-token"])
-                    throw ValidationError("\(names.joined(separator: ", ")): only with --v1")
+                    throw ValidationError("\(names.joined(separator: ", ")): only allowed with --v1")
                 }
             }
         }
@@ -113,8 +124,8 @@ struct ConsumptionCommand: ParsableCommand {
         func run() async throws {
             guard customerConsented else {
                 Terminal.say(
-                    "without the customer's consent Apple wants no call at all; nothing was sent",
-                    hint: "--customer-consented says that the customer agreed")
+                    "without the customer's consent Apple does not allow this call; nothing was sent",
+                    hint: "--customer-consented confirms that the customer agreed")
                 throw ExitCode.usage
             }
             try await options.run { context in
@@ -155,7 +166,7 @@ struct ConsumptionCommand: ParsableCommand {
             try await ConsumptionDeadline(of: id, in: context.scope, held: store)?.check(at: .now)
         }
 
-        /// As the store knows it; else, where it matters, Apple is asked.
+        /// Returns the product's type from the store. If it is not stored but matters, asks the App Store Server API.
         private func type(
             of id: TransactionIdentifier, _ context: CommandContext, matters: Bool
         ) async throws -> ProductType? {
@@ -166,7 +177,7 @@ struct ConsumptionCommand: ParsableCommand {
             }
             guard matters else { return nil }
             guard !dryRun else {
-                Terminal.say("the kind of product is not known here: whether it goes with these options is not checked")
+                Terminal.say("the type of the product is unknown: the options that depend on it were not checked")
                 return nil
             }
             let transaction = try await context.client.transaction(

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Core dumps of a server would hold secrets, private keys and receipts.
+/// Disables core dumps, because a dump of the server would contain secrets, private keys and receipts.
 ///
-/// The soft limit alone is lowered, so that `prlimit --core=unlimited --pid PID` still allows one for a diagnosis.
-/// `PR_SET_DUMPABLE` is not used: it would make the files in `/proc/PID` root's, and hide from the server's own user what
-/// monitoring reads there.
+/// Only the soft limit is lowered, so that `prlimit --core=unlimited --pid PID` still allows a dump for a diagnosis.
+/// `PR_SET_DUMPABLE` is not used: it would make the files in `/proc/PID` belong to root, so that monitoring as the
+/// server's own user could not read them.
 enum CoreDumps {
     #if canImport(Glibc)
         private static let resource = __rlimit_resource_t(RLIMIT_CORE.rawValue)

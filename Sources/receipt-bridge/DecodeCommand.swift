@@ -7,14 +7,14 @@ import ReceiptDecoding
 import Rendering
 import StoreTypes
 
-/// `decode`: what is inside a receipt, and whether it is authentic.
+/// The `decode` command: prints the contents of receipts, and whether they are authentic.
 struct DecodeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "decode",
-        abstract: "Prints what is inside receipts, and whether they are authentic.",
+        abstract: "Prints the contents of receipts, and whether they are authentic.",
         discussion: """
-            One JSON object a line and input, in order. What could be read is printed also where `verified` is false: \
-            do not act on that.
+            Prints one JSON object per input and line, in order. If `verified` is false, everything that could be read is \
+            printed nevertheless: do not rely on it.
 
             Example:
               receipt-bridge decode --format text receipt.b64
@@ -26,7 +26,7 @@ struct DecodeCommand: ParsableCommand {
 
     @OptionGroup var inputs: ReceiptInputs
     @OptionGroup var configuration: ConfigurationOptions
-    @Option(help: ArgumentHelp("json for programs, text for people.", valueName: "format"))
+    @Option(help: ArgumentHelp("The output: json for programs, text for people.", valueName: "format"))
     var format = Format.json
 
     func run() throws {

@@ -4,22 +4,22 @@ import Foundation
 import Pipeline
 import Transport
 
-/// `doctor`: whether an installation has what it needs.
+/// The `doctor` command: checks whether an installation has what it needs.
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Checks configuration, keys, clock, store and the way to Apple; changes nothing.",
+        abstract: "Checks configuration, keys, clock, store and the connection to Apple; changes nothing.",
         discussion: """
-            Exit codes: 0 nothing fails; 1 something fails; 2 the configuration cannot be read.
+            Exit codes: 0 no check failed; 1 a check failed; 2 the configuration cannot be read.
 
             Example:
               receipt-bridge doctor --config bridge.yaml
             """)
 
     @OptionGroup var configuration: ConfigurationOptions
-    @Flag(help: "One JSON array in place of the table.")
+    @Flag(help: "Print a JSON array instead of the table.")
     var json = false
-    @Flag(help: "Ask nobody: no calls, no proxy, no clock.")
+    @Flag(help: "Skip all checks that need the network: hosts, proxy and clock.")
     var offline = false
 
     func run() async throws {

@@ -1,14 +1,14 @@
 import ArgumentParser
 
-/// The exit codes, here and nowhere else.
+/// The exit codes of all commands.
 extension ExitCode {
-    /// Done, but some inputs were refused, differ, or are not verified.
+    /// The command is done, but some inputs were rejected, differ, or are not verified.
     static let someNotVerified = ExitCode(1)
-    /// The command line or the configuration.
+    /// The command line or the configuration is wrong.
     static let usage = ExitCode(2)
-    /// Stopped by a limit, or by something that passes: a rate limit, an App Store that cannot be reached, a refused key. The
-    /// same command goes on.
+    /// Stopped by a limit or by a temporary condition: a rate limit, an unreachable App Store, a key that Apple
+    /// rejects. The same command resumes.
     static let limit = ExitCode(3)
-    /// A defect of ours.
+    /// A defect of this program.
     static let defect = ExitCode(70)
 }

@@ -5,21 +5,22 @@ import Operations
 import Pipeline
 import StoreTypes
 
-/// `forget`: erases a customer from the store; beside a running server or without one.
+/// The `forget` command: erases a customer from the store, whether a server is running or not.
 struct ForgetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "forget",
         abstract: "Erases one customer from the store.",
         discussion: """
-            Everything that the store holds of the customer goes: records, notifications, deliveries, refunds. What went is \
-            printed as one line of JSON, by kind and count, with what stayed and why, and with what is outside the store. A \
-            running server forgets what it has in memory within 10 seconds.
+            Erases all data of the customer in the store: records, notifications, deliveries, refunds. Prints one line of \
+            JSON with the number of erased rows of each kind, the rows that were kept and why, and the places outside the \
+            store. A running server clears its in-memory caches within 10 seconds.
 
-            Then the file is written anew, so that no copy is left in it. That takes as much room again for the time, and a \
-            running server cannot write to the store meanwhile; --no-rewrite leaves it out, --rewrite alone makes up for it.
+            Then the store file is rewritten, so that no remains of erased rows are left in it. That temporarily needs as \
+            much disk space again, and a running server cannot write to the store in the meantime. --no-rewrite skips it; \
+            --rewrite without a customer does it later.
 
-            Exit codes: 0 erased; 1 nothing is known of that customer; 2 usage, configuration; 3 erased, but the file could \
-            not be written anew.
+            Exit codes: 0 erased; 1 the store has no data of that customer; 2 usage, configuration; 3 erased, but the file \
+            could not be rewritten.
 
             Example:
               receipt-bridge forget --original-transaction-id 730000000240001 \\
@@ -31,19 +32,22 @@ struct ForgetCommand: AsyncParsableCommand {
         help: ArgumentHelp("The customer who owns this transaction (original or renewal).", valueName: "transaction-id")
     )
     var originalTransactionId: String?
-    @Option(help: ArgumentHelp("Whoever has a record with this account token.", valueName: "uuid"))
+    @Option(help: ArgumentHelp("The customers with this account token in a record.", valueName: "uuid"))
     var appAccountToken: String?
     @Option(help: ArgumentHelp("Only customers of this app.", valueName: "bundle-id"))
     var bundleId: String?
-    @Option(help: ArgumentHelp("Only customers in this part of the App Store.", valueName: "environment"))
+    @Option(help: ArgumentHelp("Only customers in this environment of the App Store.", valueName: "environment"))
     var environment: EnvironmentName?
-    @Flag(help: "What is older than `retention` in the configuration, of everybody; the server does it by itself.")
+    @Flag(
+        help:
+            "Delete data of all customers that is older than `retention` in the configuration, as a running server does."
+    )
     var expired = false
-    @Flag(help: "Keeps id and date of refunded purchases, so that they are not honoured again.")
+    @Flag(help: "Keep id and date of refunded purchases, so that they are not honored again.")
     var keepRevocations = false
-    @Flag(help: "Counts, and erases nothing.")
+    @Flag(help: "Print the counts without erasing anything.")
     var dryRun = false
-    @Flag(inversion: .prefixedNo, help: "Writes the file anew, so that no copy is left in it.")
+    @Flag(inversion: .prefixedNo, help: "Rewrite the file, so that no remains of erased rows are left in it.")
     var rewrite: Bool?
 
     func validate() throws {
@@ -53,14 +57,16 @@ struct ForgetCommand: AsyncParsableCommand {
                 throw ValidationError("--original-transaction-id: 1 to 20 digits, not all of them 0")
             }
         case (nil, let token?):
-            guard UUID(uuidString: token) != nil else { throw ValidationError("--app-account-token: a UUID") }
+            guard UUID(uuidString: token) != nil else { throw ValidationError("--app-account-token: must be a UUID") }
         case (nil, nil) where expired || rewrite == true:
             guard bundleId == nil, environment == nil, !keepRevocations else {
-                throw ValidationError("--bundle-id, --environment and --keep-revocations are about one customer")
+                throw ValidationError("--bundle-id, --environment and --keep-revocations need a customer")
             }
-        default: throw ValidationError("name either --original-transaction-id or --app-account-token")
+        default: throw ValidationError("specify either --original-transaction-id or --app-account-token")
         }
-        guard subject == nil || !expired else { throw ValidationError("--expired is about everybody") }
+        guard subject == nil || !expired else {
+            throw ValidationError("--expired concerns all customers and cannot be combined with one")
+        }
         guard bundleId.map({ BundleIdentifier(rawValue: $0) != nil }) ?? true else {
             throw ValidationError("--bundle-id: not a bundle id")
         }
@@ -80,14 +86,14 @@ struct ForgetCommand: AsyncParsableCommand {
                 try await store.compact()
                 return (erasure, true)
             } catch {
-                Terminal.say("the file was not written anew: \(error)", hint: "forget --rewrite does that alone")
+                Terminal.say("the file was not rewritten: \(error)", hint: "run forget --rewrite to do that later")
                 return (erasure, false)
             }
         }
         if let erasure {
             Terminal.line(ErasureAnswer.line(erasure, isDryRun: dryRun, isRewritten: isRewritten))
             guard !erasure.isEmpty else {
-                Terminal.say("nothing is known of that customer")
+                Terminal.say("the store has no data of that customer")
                 throw ExitCode.someNotVerified
             }
         }
@@ -109,7 +115,7 @@ struct ForgetCommand: AsyncParsableCommand {
         Terminal.line(ErasureAnswer.line(expired: deleted, isDryRun: dryRun, isRewritten: rewrite == true && !dryRun))
     }
 
-    /// Nil where only the file is to be written anew.
+    /// Returns `nil` if the command only rewrites the file.
     private func erase(from store: Store) async throws(StorageError) -> Erasure? {
         guard let subject else { return nil }
         return try await store.erase(

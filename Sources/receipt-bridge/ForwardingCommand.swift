@@ -5,26 +5,27 @@ import Pipeline
 import Rendering
 import StoreTypes
 
-/// `forwarding`: what became of notifications that are forwarded; beside a running server or without one.
+/// The `forwarding` command: lists and repeats deliveries of forwarded notifications, whether a server is running or
+/// not.
 struct ForwardingCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "forwarding",
-        abstract: "Shows forwarded notifications, and sends them again.",
+        abstract: "Lists deliveries of forwarded notifications, and queues them again.",
         subcommands: [List.self, Replay.self])
 
-    /// A line a delivery, in the order of arrival.
+    /// Prints one line per delivery, in the order in which the notifications arrived.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "One line of JSON for each delivery.",
+            abstract: "Prints one line of JSON per delivery.",
             discussion: """
-                Only reads the store; a server may run.
+                Only reads the store. A server may be running.
 
                 Example:
                   receipt-bridge forwarding list --dead --config bridge.yaml
                 """)
 
         @OptionGroup var configuration: ConfigurationOptions
-        @Flag(help: "Only those that were given up.")
+        @Flag(help: "Only deliveries that failed for good.")
         var dead = false
 
         func run() async throws {
@@ -40,28 +41,28 @@ struct ForwardingCommand: AsyncParsableCommand {
         }
     }
 
-    /// A line for each delivery that is queued anew; exit 1 where there is none.
+    /// Prints one line per delivery that is queued again. The exit code is 1 if there is none.
     struct Replay: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Queues deliveries again; the server sends them.",
             discussion: """
-                Exit codes: 0 queued; 1 nothing to send again; 2 usage.
+                Exit codes: 0 queued; 1 no matching deliveries; 2 usage.
 
                 Example:
                   receipt-bridge forwarding replay --all-dead --config bridge.yaml
                 """)
 
         @OptionGroup var configuration: ConfigurationOptions
-        @Flag(help: "All that were given up.")
+        @Flag(help: "Queue all deliveries that failed for good.")
         var allDead = false
-        @Option(help: ArgumentHelp("All of one notification, delivered or not.", valueName: "uuid"))
+        @Option(help: ArgumentHelp("Queue all deliveries of this notification, delivered or not.", valueName: "uuid"))
         var notification: String?
-        @Option(help: ArgumentHelp("Those to this target only.", valueName: "url"))
+        @Option(help: ArgumentHelp("Only deliveries to this target.", valueName: "url"))
         var target: String?
 
         func validate() throws {
             guard allDead != (notification != nil) else {
-                throw ValidationError("name either --all-dead or --notification UUID")
+                throw ValidationError("specify either --all-dead or --notification UUID")
             }
         }
 
@@ -73,7 +74,7 @@ struct ForwardingCommand: AsyncParsableCommand {
                 return queued.count
             }
             guard count > 0 else {
-                Terminal.say("nothing to send again")
+                Terminal.say("no matching deliveries")
                 throw ExitCode.someNotVerified
             }
         }
@@ -81,14 +82,14 @@ struct ForwardingCommand: AsyncParsableCommand {
 }
 
 extension ConfigurationOptions {
-    /// The configured store, which must be there.
+    /// Opens the configured store, runs `work` and closes the store. The store must exist.
     func withStore<Value>(
         _ work: (Store) async throws(StorageError) -> Value
     ) async throws -> Value {
         let path: String
         do throws(ConfigurationError) {
             guard let store = try settings().storePath else {
-                throw ConfigurationError(["store: nothing is remembered; name a configuration with --config"])
+                throw ConfigurationError(["store: no store is configured; specify a configuration with --config"])
             }
             path = store
         } catch {
@@ -111,7 +112,7 @@ extension ConfigurationOptions {
 }
 
 extension DeliverySummary {
-    /// Without a line break.
+    /// One JSON object without a line feed.
     fileprivate var line: [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()

@@ -2,7 +2,7 @@ import Operations
 import Reports
 import StoreTypes
 
-/// What people see of a history while it is read, on standard error.
+/// Progress and summary of `notifications history`, on standard error.
 final class HistoryDisplay {
     private(set) var counts = NotificationCatchUp.Counts()
     private let span: Range<Timestamp>
@@ -20,7 +20,7 @@ final class HistoryDisplay {
         showNow()
     }
 
-    /// Everything before is done.
+    /// Records that everything before `instant` has been read.
     func reached(_ instant: Timestamp) {
         self.instant = instant
         showNow()
@@ -40,8 +40,8 @@ final class HistoryDisplay {
         line.clear()
         var text =
             "\(counts.records) notifications from \(span.lowerBound.instantText) to \(span.upperBound.instantText)"
-        if isReplay { text += ": \(counts.new) new, \(counts.known) known already" }
-        if counts.refused > 0 { text += ", \(counts.refused) not taken" }
+        if isReplay { text += ": \(counts.new) new, \(counts.known) already stored" }
+        if counts.refused > 0 { text += ", \(counts.refused) rejected" }
         if counts.notVerified > 0 { text += ", \(counts.notVerified) not verified" }
         Terminal.say(text)
     }

@@ -5,12 +5,12 @@ import Rendering
 import Reports
 import StoreTypes
 
-/// One line of `decode`.
+/// The output of `decode` for one input.
 struct InspectionReport {
     let file: String
     let inspection: ReceiptDecoder.Inspection
     let tables: FieldTables
-    /// Where the input is a signed text.
+    /// The inspection of the signed text (JWS); `nil` if the input is a receipt.
     var signedText: JWSInspection?
 
     static func unreadable(_ file: String) -> InspectionReport {
@@ -22,8 +22,8 @@ struct InspectionReport {
             tables: .bundled)
     }
 
-    /// `file`, `kind`, `verified`, `repairs`, `failure`, `environment`, `environmentConflict` (transactionReceipts),
-    /// `bundleId`, `receipt`, `transactions`, `lookupKeys`.
+    /// A JSON object with `file`, `kind`, `verified`, `repairs`, `failure`, `environment`, `environmentConflict`
+    /// (only for transactionReceipts), `bundleId`, `receipt`, `transactions`, `lookupKeys`.
     var json: [UInt8] {
         var writer = JSONWriter(reserving: 4096)
         writer.beginObject()
@@ -53,7 +53,8 @@ struct InspectionReport {
     var failure: ReceiptDecodingError? { signedText.map(\.failure) ?? inspection.failure }
     var isVerified: Bool { failure == nil }
 
-    /// `environment`, `bundleId`, `payload`; of a notification `nested`, the payloads of what is signed inside it.
+    /// Writes `environment`, `bundleId`, `payload` and, for a notification, `nested`: the payloads of the signed
+    /// texts inside it.
     private func write(_ report: JWSInspection, into writer: inout JSONWriter) {
         writer.key("environment")
         write(report.environment, into: &writer)
@@ -108,7 +109,7 @@ struct InspectionReport {
         writer.endObject()
     }
 
-    /// The same keys where nothing could be read, so that a script finds them in every line.
+    /// Writes the same keys if nothing could be read, so that a script finds them in every line.
     private func writeNothing(into writer: inout JSONWriter) {
         for key in ["environment", "bundleId", "receipt"] {
             writer.key(key)
@@ -136,12 +137,12 @@ struct InspectionReport {
         writer.endArray()
     }
 
-    // MARK: - For people
+    // MARK: - Text
 
     var text: String {
         var lines = ["\(printable(file)): \(kindName), \(verdict)"]
         if !inspection.repairs.isEmpty {
-            lines.append("  mended:       \(inspection.repairs.map(\.rawValue).joined(separator: ", "))")
+            lines.append("  repaired:     \(inspection.repairs.map(\.rawValue).joined(separator: ", "))")
         }
         if let failure {
             lines.append("  failure:      \(failure.code.rawValue) at \(failure.place)")
@@ -196,6 +197,6 @@ struct InspectionReport {
         timestamp.map { DateTriplet($0).text } ?? "-"
     }
 
-    /// Line breaks are replaced too: a product id must not look like a line of ours.
+    /// Escapes control characters and line breaks, so that a product id cannot imitate a line of this output.
     private func printable(_ text: String?) -> String { text.map { PrintableText.text(of: $0) } ?? "-" }
 }

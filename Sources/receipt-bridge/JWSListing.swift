@@ -4,11 +4,11 @@ import Pipeline
 import Reports
 import StoreTypes
 
-/// The payload of a signed text (JWS) for people: a line for each claim, in the order of the payload.
+/// The payload of a signed text (JWS) for people: one line per claim, in the order of the payload.
 struct JWSListing {
     let inspection: JWSInspection
 
-    /// Claims that are read; what is beyond is not shown.
+    /// Number of claims that are read; further claims are not shown.
     private static let maximumClaims = 10_000
 
     var lines: [String] {
@@ -16,7 +16,7 @@ struct JWSListing {
         return claims + inspection.nested.flatMap { name, claims in ["  \(name):"] + Self.lines(claims, depth: 2) }
     }
 
-    /// `signed transaction (JWS)`, by what is in it.
+    /// The kind of the signed text by its claims, for example `signed transaction (JWS)`.
     var kindName: String {
         let object = inspection.claims.flatMap { try? JSONObject($0) }
         for (claim, name) in Self.kinds where object?.has(claim) == true { return "\(name) (JWS)" }
@@ -45,7 +45,8 @@ struct JWSListing {
         }
     }
 
-    /// A signed text inside is listed by itself below, so that only its length is said here.
+    /// Returns the value for display. A nested signed text is listed separately below, so only its length is shown
+    /// here.
     private static func value(_ outline: JSONOutline, _ index: Int, name: String) -> String {
         if case .string(let string) = outline.nodes[index].value, let text = string.text(in: outline.bytes.span) {
             let isSigned = text.utf8.count > 200 && text.split(separator: ".").count == 3

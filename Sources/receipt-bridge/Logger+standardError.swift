@@ -3,7 +3,7 @@ import Logging
 import Server
 
 extension Logger {
-    /// One JSON object a line on standard error.
+    /// Returns a logger that writes one JSON object per line to standard error.
     static func toStandardError(level: Logger.Level) -> Logger {
         var logger = Logger(label: "receipt-bridge") { _ in JSONLogHandler() }
         logger.logLevel = level

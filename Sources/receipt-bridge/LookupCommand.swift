@@ -4,23 +4,23 @@ import Pipeline
 import Rendering
 import Transport
 
-/// `lookup`: the one view of a customer, as new clients get it from the server.
+/// The `lookup` command: prints the view of a customer that the server returns to new clients.
 struct LookupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lookup",
-        abstract: "Prints what the App Store Server API knows of the customer of a transaction.",
+        abstract: "Prints the App Store Server API's data about the customer of a transaction.",
         discussion: """
-            Needs an app with serverAPI in the configuration. Production is asked first, then the sandbox.
+            Needs an app with serverAPI in the configuration. Looks up production first, then the sandbox.
 
-            Exit codes: 0 found; 1 unknown, or an answer that cannot be used; 2 usage, configuration; 3 a rate limit, a key \
-            that the App Store refuses, or the App Store cannot be reached.
+            Exit codes: 0 found; 1 not found, or an unusable response; 2 usage, configuration; 3 a rate limit, a key that \
+            the App Store rejects, or the App Store cannot be reached.
 
             Example:
               receipt-bridge lookup 730000000000061 --config bridge.yaml
             """)
 
     @OptionGroup var configuration: ConfigurationOptions
-    @Option(help: ArgumentHelp("The app; not needed where exactly one is configured.", valueName: "bundle-id"))
+    @Option(help: ArgumentHelp("The app; optional if exactly one is configured.", valueName: "bundle-id"))
     var bundleId: String?
     @Argument(help: ArgumentHelp("The id of any of the customer's transactions.", valueName: "transaction-id"))
     var id: String
@@ -63,9 +63,9 @@ extension CustomerViewError.Code {
 
     fileprivate var hint: String? {
         switch self {
-        case .bundleIdRequired: "say which app with --bundle-id"
-        case .unknownApp, .serverAPINotConfigured: "name the configuration with --config or RECEIPT_BRIDGE_CONFIG"
-        case .upstreamFailed: "receipt-bridge doctor looks at key, clock and app"
+        case .bundleIdRequired: "specify the app with --bundle-id"
+        case .unknownApp, .serverAPINotConfigured: "specify the configuration with --config or RECEIPT_BRIDGE_CONFIG"
+        case .upstreamFailed: "receipt-bridge doctor checks key, clock and app"
         default: nil
         }
     }

@@ -2,25 +2,26 @@ import ArgumentParser
 import Foundation
 import Rendering
 
-/// `mappings`: the field tables, validated, shown and applied.
+/// The `mappings` command: validates, shows and applies the field tables.
 struct MappingsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mappings",
-        abstract: "The tables between verifyReceipt's keys and the App Store Server API's names.",
+        abstract: "Checks, shows and applies the tables that map verifyReceipt keys to App Store Server API fields.",
         subcommands: [Check.self, List.self, Convert.self])
 
-    /// A line a table, `ok` or what is wrong with it; exit 2 for a fault.
+    /// Prints one line per table: `ok` or its errors. The exit code is 2 if there are errors.
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Checks the tables of a folder, or those in the program.",
+            abstract: "Checks the tables of a folder, or the built-in tables.",
             discussion: """
-                Exit codes: 0 no mistake; 2 mistakes.
+                Exit codes: 0 no errors; 2 errors.
 
                 Example:
                   receipt-bridge mappings check Mappings
                 """)
 
-        @Argument(help: ArgumentHelp("Folder of tables, as Mappings/.", valueName: "dir"), completion: .directory)
+        @Argument(
+            help: ArgumentHelp("Folder of tables, for example Mappings.", valueName: "dir"), completion: .directory)
         var folder: String?
 
         func run() throws {
@@ -33,18 +34,18 @@ struct MappingsCommand: ParsableCommand {
         }
     }
 
-    /// Every key, property and conversion, and what is left out.
+    /// Prints every key, property and conversion, and the omitted fields.
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Shows every table, omissions included.",
+            abstract: "Shows every table, including omitted fields.",
             discussion: """
-                The tables in the program.
+                Without --mappings, shows the built-in tables.
 
                 Example:
                   receipt-bridge mappings list --format markdown
                 """)
 
-        @Option(help: "text for people, markdown for documents, json for programs.")
+        @Option(help: "The output: text for people, markdown for documents, json for programs.")
         var format = TableListing.text
         @OptionGroup var tables: TablesOptions
 
@@ -53,10 +54,10 @@ struct MappingsCommand: ParsableCommand {
         }
     }
 
-    /// One document; exit 1 when it cannot be converted.
+    /// Converts one document. The exit code is 1 if it cannot be converted.
     struct Convert: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Converts a verifyReceipt answer to camelCase, or a camelCase document to one.",
+            abstract: "Converts a verifyReceipt response to a camelCase document, or back.",
             discussion: """
                 Exit codes: 0 converted; 1 the document cannot be converted; 2 usage.
 
@@ -68,7 +69,7 @@ struct MappingsCommand: ParsableCommand {
             case camel, snake
         }
 
-        @Option(help: "camel: from a verifyReceipt answer; snake: to one.")
+        @Option(help: "camel: from a verifyReceipt response; snake: to a verifyReceipt response.")
         var to: Direction
         @OptionGroup var tables: TablesOptions
         @Argument(help: ArgumentHelp("A file, or - for standard input.", valueName: "file"), completion: .file())
@@ -98,14 +99,15 @@ struct MappingsCommand: ParsableCommand {
         private func sayPassedOver(_ keys: [String]) {
             guard !keys.isEmpty else { return }
             let others = keys.count > 50 ? " and \(keys.count - 50) more" : ""
-            Terminal.say("\(file): passed over: \(keys.prefix(50).joined(separator: ", "))\(others)")
+            Terminal.say("\(file): ignored unknown keys: \(keys.prefix(50).joined(separator: ", "))\(others)")
         }
     }
 }
 
-/// Which tables a command uses.
+/// The option that selects the tables of a command.
 struct TablesOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Folder of tables, as Mappings/; those in the program without it.", valueName: "dir"))
+    @Option(
+        help: ArgumentHelp("Folder of tables, for example Mappings (default: the built-in tables).", valueName: "dir"))
     var mappings: String?
 
     func tables() throws -> FieldTables {

@@ -8,18 +8,18 @@ import Rendering
 import StoredRows
 import Transport
 
-/// `migrate`: stored receipts in, original transaction ids and the Server API's records out.
+/// The `migrate` command: reads stored receipts, and writes original transaction ids and the Server API's records.
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
-        abstract: "Converts stored receipts: original transaction ids and Server API records out.",
+        abstract: "Converts stored receipts to original transaction ids and App Store Server API records.",
         discussion: """
             SOURCE is .csv, .jsonl, .sqlite or .db, a folder of files, or - for JSONL on standard input; .gz is accepted. \
-            DEST is .jsonl, .csv, .sqlite or .db. Every row of the source gives exactly one row of the result. The same \
-            command again goes on where it stopped, however it stopped; where it stands is kept in DEST.progress.
+            DEST is .jsonl, .csv, .sqlite or .db. Every row of the source gives exactly one row of the result. Running the \
+            same command again resumes the migration, however it was stopped; its progress is stored in DEST.progress.
 
-            Exit codes: 0 all well; 1 done, with rows refused, not found or failed; 2 usage, configuration, a source that \
-            is not the one this migration began with; 3 stopped by a limit, or by something that passes.
+            Exit codes: 0 success; 1 done, but rows were refused, not found or failed; 2 usage, configuration, or a source \
+            that is not the one this migration started with; 3 stopped by a limit or a temporary failure.
 
             Example:
               receipt-bridge migrate receipts.csv --to result.jsonl \\
@@ -29,51 +29,52 @@ struct MigrateCommand: AsyncParsableCommand {
     @OptionGroup var configuration: ConfigurationOptions
     @OptionGroup var rows: BatchOptions
 
-    @Argument(help: ArgumentHelp("What to read.", valueName: "source"), completion: .file())
+    @Argument(help: ArgumentHelp("The stored receipts.", valueName: "source"), completion: .file())
     var source: String
 
-    @Option(name: .customLong("to"), help: ArgumentHelp("What to write.", valueName: "dest"), completion: .file())
+    @Option(name: .customLong("to"), help: ArgumentHelp("The result file.", valueName: "dest"), completion: .file())
     var destination: String
 
     @Flag(
-        help: "Asks the App Store Server API about each customer, once (default where the configuration has a key).")
+        help: "Look up each customer once with the App Store Server API (default if the configuration has a key).")
     var withApi = false
 
-    @Flag(help: "Decodes only, and asks nobody (default without a configuration).")
+    @Flag(help: "Only decode, without any calls (default without a configuration).")
     var offline = false
 
     @Flag(
         help: """
-            Decodes and says how many customers and calls --with-api would have; asks nobody, writes no result. The keys are \
-            read from the configuration.
+            Decodes the receipts and prints how many customers and calls --with-api would have. Makes no calls and writes no \
+            results. The keys are read from the configuration.
             """)
     var plan = false
 
-    @Flag(help: "Asks again about customers who are known, only for what changed since.")
+    @Flag(help: "Look up customers again that were found before, only for changes.")
     var refresh = false
 
-    @Flag(help: "Looks up receipts too that are not authentic; `verified` is false in their rows.")
+    @Flag(help: "Also look up receipts that are not authentic; `verified` is false in their rows.")
     var allowUnverified = false
 
     @Option(
         help: ArgumentHelp(
-            "A column or key with your users' UUIDs, to be set as account tokens of their purchases.",
+            "A column or key with your users' UUIDs, which become the account tokens of their purchases.",
             valueName: "column"))
     var accountTokenColumn: String?
 
-    @Flag(help: "Sets the account tokens; without it the run only says what it would set.")
+    @Flag(help: "Set the account tokens; without this flag the run only prints what it would set.")
     var setAccountTokens = false
 
-    @Option(help: ArgumentHelp("A report to write, .html or .json.", valueName: "file"), completion: .file())
+    @Option(
+        help: ArgumentHelp("Write a report; the name ends in .html or .json.", valueName: "file"), completion: .file())
     var report: [String] = []
 
     func validate() throws {
-        guard !(withApi && offline) else { throw ValidationError("--with-api and --offline exclude each other") }
+        guard !(withApi && offline) else { throw ValidationError("--with-api and --offline cannot be combined") }
         guard !setAccountTokens || accountTokenColumn != nil else {
             throw ValidationError("--set-account-tokens needs --account-token-column")
         }
         for path in report where !path.hasSuffix(".html") && !path.hasSuffix(".json") {
-            throw ValidationError("--report: a name that ends in .html or .json")
+            throw ValidationError("--report: the name must end in .html or .json")
         }
     }
 
@@ -107,7 +108,7 @@ struct MigrateCommand: AsyncParsableCommand {
         guard lookups.isConfigured else {
             Terminal.say(
                 "--with-api needs an app with serverAPI in the configuration",
-                hint: "name the configuration with --config or RECEIPT_BRIDGE_CONFIG")
+                hint: "specify the configuration with --config or RECEIPT_BRIDGE_CONFIG")
             throw ExitCode.usage
         }
         let directory = AppStoreCustomerLookup(
@@ -120,7 +121,7 @@ struct MigrateCommand: AsyncParsableCommand {
         try result.get()
     }
 
-    /// Unless something else is said, a configuration with a key is there to be used.
+    /// Without an option, the API is used if the configuration has a key for it.
     private func asksAPI(_ settings: ProxyConfiguration) -> Bool {
         if withApi || offline { return withApi }
         return settings.apps.contains { $0.serverAPI != nil }
@@ -174,12 +175,12 @@ struct MigrateCommand: AsyncParsableCommand {
         switch ending.stop {
         case nil: if ending.hasFailures || ending.untiedCustomers > 0 { throw ExitCode.someNotVerified }
         case let stop?:
-            Terminal.say("stopped: \(stop.sentence); the same command goes on")
+            Terminal.say("stopped: \(stop.sentence); run the same command again to resume")
             throw ExitCode.limit
         }
     }
 
-    /// Shows how it goes meanwhile, and lets a first Ctrl-C or SIGTERM end the run at its next checkpoint.
+    /// Shows progress during the work. The first Ctrl-C or SIGTERM stops the run at its next checkpoint.
     private static func whileWatching(
         _ display: MigrationDisplay, _ watch: MigrationMonitor,
         _ work: () async throws(RunError) -> Migration.RunResult

@@ -1,19 +1,19 @@
 import Migration
 
-/// What people see of a migration while it runs, on standard error: a line that is rewritten on a terminal, a plain one
-/// every few seconds anywhere else.
+/// Progress of a migration on standard error: a line that is rewritten on a terminal, otherwise a plain line every
+/// few seconds.
 final class MigrationDisplay: Sendable {
     private let watch: MigrationMonitor
     private let wait: @Sendable () -> Duration?
     private let line = ProgressLine()
 
-    /// - Parameter wait: how long calls wait for a rate limit; nil if none waits.
+    /// - Parameter wait: Returns how long calls wait for a rate limit; `nil` if no call waits.
     init(watch: MigrationMonitor, wait: @escaping @Sendable () -> Duration?) {
         self.watch = watch
         self.wait = wait
     }
 
-    /// Until the task is cancelled.
+    /// Shows progress until the task is canceled.
     func run() async {
         let begin = ContinuousClock.now
         var lastRows: (Int64, ContinuousClock.Instant)?
@@ -35,7 +35,7 @@ final class MigrationDisplay: Sendable {
         line.clear()
     }
 
-    /// A sentence of its own line.
+    /// Prints a sentence on a line of its own.
     func say(_ sentence: String) {
         line.clear()
         Terminal.say(sentence)

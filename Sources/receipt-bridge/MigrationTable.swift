@@ -2,7 +2,7 @@ import Ledger
 import Migration
 import Reports
 
-/// The table at the end of a migration, and the estimate before it.
+/// The summary at the end of a migration, and the estimate of `--plan`.
 enum MigrationTable {
     static func text(_ ending: Migration.RunResult) -> String {
         var lines: [(String, String)] = []
@@ -26,11 +26,11 @@ enum MigrationTable {
         }.joined()
     }
 
-    /// What a run would cost: a call for the history and one for the statuses of each customer; more for long histories,
-    /// fewer where one shows two customers to be the same.
+    /// Returns the estimated cost of a run. Each customer needs one call for the history and one for the statuses.
+    /// Long histories need more, and fewer are needed if a history shows that two customers are the same.
     static func plan(_ ending: Migration.RunResult, callsPerHour: Double) -> String {
         let customers = ending.customers?.waiting ?? 0
-        // The first hour's calls can be made at once: the bucket starts full.
+        // The first hour's calls can be made at once, because the token bucket starts full.
         let hours = max(0, Double(customers) - callsPerHour) / callsPerHour
         return """
             rows       \(ending.counts.rows.grouped)

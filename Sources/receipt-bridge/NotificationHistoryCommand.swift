@@ -8,18 +8,19 @@ import Rendering
 import StoreTypes
 import StoredRows
 
-/// `notifications history`: what was missed, from Apple's own memory.
+/// The `notifications history` command: fetches missed notifications from Apple's notification history.
 struct NotificationHistoryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "history",
-        abstract: "Prints the notifications of a span of time, and with --replay takes in those that were missed.",
+        abstract: "Prints the notifications of a time interval; --replay stores those that were missed.",
         discussion: """
-            A notification is a line of JSON, on standard output or at the end of --to FILE; with --to the same command goes \
-            on where it stopped, and later with what came since (FILE.progress). --replay stores each as if it came now; \
-            what is there already stays as it is, and a server may run on the same store.
+            Prints each notification as a line of JSON, on standard output or appended to --to FILE. With --to, running the \
+            same command again resumes, and later appends new notifications (progress is stored in FILE.progress). --replay \
+            stores each notification as if the App Store had just sent it; notifications that are already stored are not \
+            changed, and a server may be running on the same store.
 
-            Exit codes: 0 all well; 1 done, with some not verified or not taken; 2 usage, configuration; 3 stopped by a \
-            limit, or by something that passes.
+            Exit codes: 0 success; 1 done, but some notifications were not verified or were rejected; 2 usage, \
+            configuration; 3 stopped by a limit or a temporary failure.
 
             Example:
               receipt-bridge notifications history --start 2026-11-01 \\
@@ -29,23 +30,24 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
     @OptionGroup var options: OperationOptions
     @Option(
         help: ArgumentHelp(
-            "From then on, as 2026-11-21 or 2026-11-21T12:00:00Z (default: 180 days ago, in the sandbox 30).",
+            "Start of the interval, for example 2026-11-21 or 2026-11-21T12:00:00Z (default: 180 days ago, in the sandbox 30).",
             valueName: "instant"))
     var start: String?
-    @Option(help: ArgumentHelp("Before then (default: now).", valueName: "instant"))
+    @Option(help: ArgumentHelp("End of the interval (default: now).", valueName: "instant"))
     var end: String?
-    @Flag(help: "Only those that were not delivered, yet or at all.")
+    @Flag(help: "Only notifications that were not delivered.")
     var onlyFailures = false
-    @Option(help: ArgumentHelp("Only of this type, as REFUND.", valueName: "type"))
+    @Option(help: ArgumentHelp("Only notifications of this type, for example REFUND.", valueName: "type"))
     var type: String?
-    @Option(help: ArgumentHelp("Only of this subtype of the type.", valueName: "subtype"))
+    @Option(help: ArgumentHelp("Only notifications of this subtype; needs --type.", valueName: "subtype"))
     var subtype: String?
-    @Option(help: ArgumentHelp("Only of the customer of this transaction.", valueName: "transaction-id"))
+    @Option(
+        help: ArgumentHelp("Only notifications about the customer of this transaction.", valueName: "transaction-id"))
     var transactionId: String?
-    @Flag(help: "Takes them in, as if they came now.")
+    @Flag(help: "Store the notifications as if the App Store had just sent them.")
     var replay = false
     @Option(
-        name: .customLong("to"), help: ArgumentHelp("Where the lines go, JSONL; it grows.", valueName: "file"),
+        name: .customLong("to"), help: ArgumentHelp("Append the lines to this JSONL file.", valueName: "file"),
         completion: .file())
     var destination: String?
 
@@ -53,12 +55,13 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
         if destination == "-" { destination = nil }
         for (name, text) in [("start", start), ("end", end)] {
             guard text.map({ Timestamp(instant: $0) != nil }) ?? true else {
-                throw ValidationError("--\(name): an instant as 2026-11-21 or 2026-11-21T12:00:00Z")
+                throw ValidationError("--\(name): must be an instant, for example 2026-11-21 or 2026-11-21T12:00:00Z")
             }
         }
     }
 
-    /// Of a piece that is done as a whole, in milliseconds: a day; a single customer has few.
+    /// Length of a window of the history in milliseconds. Progress is saved after each window. It is a day; a single
+    /// customer has few notifications, so one window covers the whole history.
     private var windowLength: Int64 { transactionId == nil ? 86_400_000 : 200 * 86_400_000 }
 
     func run() async throws {
@@ -72,7 +75,7 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
                 in: environment, now: .now)
             if span.isClamped {
                 let days = HistoryInterval.days(environment)
-                Terminal.say("Apple remembers \(days) days: this begins at \(span.start.instantText)")
+                Terminal.say("Apple keeps notifications for \(days) days; starting at \(span.start.instantText)")
             }
             var state = try destination.map { path in
                 try HistoryCheckpoint(
@@ -98,7 +101,7 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
             try state?.end()
             display.end(isReplay: replay)
             guard isDone else {
-                Terminal.say("stopped: a signal\(destination == nil ? "" : "; the same command goes on")")
+                Terminal.say("stopped: a signal\(destination == nil ? "" : "; run the same command again to resume")")
                 throw ExitCode.limit
             }
             if display.counts.notVerified + display.counts.refused > 0 { throw ExitCode.someNotVerified }

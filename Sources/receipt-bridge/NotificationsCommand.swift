@@ -4,21 +4,23 @@ import Ledger
 import Operations
 import StoreTypes
 
-/// `notifications`: what the App Store told, or tried to.
+/// The `notifications` command: tests the delivery of App Store Server Notifications and fetches missed ones.
 struct NotificationsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "notifications", abstract: "Tests the way of notifications, and fetches those that were missed.",
+        commandName: "notifications",
+        abstract: "Tests the delivery of notifications, and fetches notifications that were missed.",
         subcommands: [Test.self, NotificationHistoryCommand.self])
 
     struct Test: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "test",
-            abstract: "Has Apple send a test notification, and follows it.",
+            abstract: "Requests a test notification from Apple, and waits for its delivery.",
             discussion: """
-                Prints {token, environment, notificationUUID, delivered, arrived, sendAttempts}; arrived says whether it is \
-                in the store of the configuration, null where there is none.
+                Prints {token, environment, notificationUUID, delivered, arrived, sendAttempts}. arrived tells whether the \
+                notification is in the configured store; it is null if no store is configured.
 
-                Exit codes: 0 delivered, and where there is a store, arrived; 1 not; 2 usage; 3 stopped by a limit.
+                Exit codes: 0 delivered and, if a store is configured, arrived; 1 not delivered or not arrived; 2 usage; \
+                3 stopped by a rate limit or a temporary failure.
 
                 Example:
                   receipt-bridge notifications test --environment sandbox --config bridge.yaml
@@ -27,7 +29,7 @@ struct NotificationsCommand: ParsableCommand {
         @OptionGroup var options: OperationOptions
         @Option(help: ArgumentHelp("Seconds to wait for Apple's first attempt.", valueName: "seconds"))
         var patience = 60
-        @Flag(help: "Says what would be sent, and sends nothing.")
+        @Flag(help: "Print the request without sending it.")
         var dryRun = false
 
         func validate() throws {
@@ -43,11 +45,15 @@ struct NotificationsCommand: ParsableCommand {
                 Terminal.line(report.line)
                 guard report.isDelivered else {
                     let last = report.attempts.last?.sendAttemptResult
-                    Terminal.say(last.map { "Apple could not deliver it: \($0)" } ?? "Apple has not tried yet")
+                    Terminal.say(
+                        last.map { "Apple could not deliver the notification: \($0)" }
+                            ?? "Apple has not tried to deliver the notification yet")
                     throw ExitCode.someNotVerified
                 }
                 guard report.arrived ?? true else {
-                    Terminal.say("delivered, but not in this store: another server has the address, or another store")
+                    Terminal.say(
+                        "delivered, but not in this store: another server has received it, or the server uses another store"
+                    )
                     throw ExitCode.someNotVerified
                 }
             }

@@ -11,22 +11,22 @@ import StoreTypes
 import StoredRows
 import Transport
 
-/// The environment of an endpoint that is there in both.
+/// The `--environment` option of endpoints that exist in both environments.
 enum EnvironmentName: String, ExpressibleByArgument, CaseIterable {
     case production, sandbox
 
     var environment: AppStoreEnvironment { self == .production ? .production : .sandbox }
 }
 
-/// What every command needs that asks the App Store Server API something of one app.
+/// Options of the commands that send a request about one app to the App Store Server API.
 struct OperationOptions: ParsableArguments {
     @OptionGroup var configuration: ConfigurationOptions
-    @Option(help: ArgumentHelp("The app; not needed where exactly one is configured.", valueName: "bundle-id"))
+    @Option(help: ArgumentHelp("The app; optional if exactly one is configured.", valueName: "bundle-id"))
     var bundleId: String?
-    @Option(help: "Which part of the App Store.")
+    @Option(help: "The environment of the App Store.")
     var environment = EnvironmentName.production
 
-    /// Opens what a command needs, runs it and closes it again; what it throws is said and becomes an exit code.
+    /// Opens the resources of a command, runs it and closes them. Errors are printed and turned into an exit code.
     func run(_ body: (CommandContext) async throws -> Void) async throws {
         do {
             let settings = try configuration.settingsWithRoots()
@@ -59,18 +59,18 @@ struct OperationOptions: ParsableArguments {
     }
 }
 
-/// One app at the App Store, and what is known of it here.
+/// One app and environment, with its Server API client and the store.
 struct CommandContext {
     let settings: ProxyConfiguration
     let transport: CurlTransport
-    /// Nil where nothing is remembered.
+    /// `nil` if no store is configured.
     let store: Store?
     let scope: AppScope
     let client: ServerAPIClient
-    /// How long calls wait for a rate limit; nil if none waits.
+    /// Returns how long calls wait for a rate limit; `nil` if no call waits.
     let rateLimitWait: @Sendable () -> Duration?
 
-    /// For a question that somebody waits for, but not as impatiently as an app.
+    /// Limits of one call. A user waits for the result, but can wait longer than an app.
     static let options = CallOptions(timeLimit: .seconds(60), maximumCalls: 20)
 
     fileprivate init(
@@ -87,8 +87,8 @@ struct CommandContext {
         guard let app = wanted ?? apps.only?.bundleId else {
             throw apps.isEmpty
                 ? InvalidOperation(
-                    "no app is configured", hint: "name the configuration with --config or RECEIPT_BRIDGE_CONFIG")
-                : InvalidOperation("several apps are configured", hint: "say which one with --bundle-id")
+                    "no app is configured", hint: "specify the configuration with --config or RECEIPT_BRIDGE_CONFIG")
+                : InvalidOperation("several apps are configured", hint: "specify one with --bundle-id")
         }
         let clients = try UpstreamClients(
             settings: settings, transport: transport, trust: try TrustStore(settings: settings))
@@ -103,22 +103,24 @@ struct CommandContext {
         scope = AppScope(bundleId: app, environment: environment)
     }
 
-    /// - Parameter command: that cannot do without.
+    /// Returns the store.
+    ///
+    /// - Parameter command: The command or option that needs a store; the error names it.
     func requiredStore(for command: String) throws(InvalidOperation) -> Store {
         guard let store else {
             throw InvalidOperation(
-                "\(command) needs a store", hint: "the configuration says store: none, or there is none")
+                "\(command) needs a store", hint: "set store in the configuration")
         }
         return store
     }
 
-    /// Prints what a call would send.
+    /// Prints the request that a call would send.
     func preview(_ call: ServerAPICall) throws(ServerAPIError) {
         Terminal.line(DryRun.line(try client.preview(call, in: scope.environment)))
     }
 }
 
-/// What goes wrong in these commands, said, and as exit codes.
+/// Prints the errors of these commands and turns them into exit codes.
 enum OperationFailure {
     static func exit(for error: any Error) -> any Error {
         switch error {
@@ -138,7 +140,7 @@ enum OperationFailure {
             Terminal.say("\(error)")
             return ExitCode.usage
         case let error as NotificationRejection:
-            Terminal.say("\(error)", hint: "the same command goes on")
+            Terminal.say("\(error)", hint: "run the same command again to resume")
             return ExitCode.limit
         case let error as ExitCode: return error
         default: return ConfigurationOptions.report(error)

@@ -4,10 +4,10 @@ import Ledger
 import Operations
 import StoreTypes
 
-/// `orders`: what customers say they bought.
+/// The `orders` command: looks up a customer's order.
 struct OrdersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "orders", abstract: "What an order holds.", subcommands: [Lookup.self])
+        commandName: "orders", abstract: "Looks up orders.", subcommands: [Lookup.self])
 
     struct Lookup: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -15,28 +15,28 @@ struct OrdersCommand: ParsableCommand {
             abstract: "Prints the purchases of an order, by the id on the customer's invoice.",
             discussion: """
                 Exit codes: 0 found; 1 no order with a purchase of this app; 2 usage; 3 a rate limit, a key that the \
-                App Store refuses, or no answer.
+                App Store rejects, or no response.
 
                 Example:
                   receipt-bridge orders lookup M76RHDBYIBH --config bridge.yaml
                 """)
 
         @OptionGroup var options: OperationOptions
-        @Argument(help: ArgumentHelp("As on the invoice.", valueName: "order-id"))
+        @Argument(help: ArgumentHelp("The order id on the invoice.", valueName: "order-id"))
         var orderId: String
 
         func run() async throws {
             try await options.run { context in
                 guard context.scope.environment == .production else {
-                    throw InvalidOperation("the sandbox has no orders: Apple looks them up in production only")
+                    throw InvalidOperation("the sandbox has no orders: Apple supports order lookup only in production")
                 }
                 let order = try await context.client.order(orderId, CommandContext.options)
                 Terminal.line(OrderAnswer.line(order, orderId: orderId))
                 guard order.status == 0 else {
                     let what =
                         order.status == 1
-                        ? "no such order, or none with a purchase of this app"
-                        : "a status that is not documented, \(order.status): taken as no such order"
+                        ? "no such order, or the order has no purchase of this app"
+                        : "undocumented order status \(order.status); treated as no such order"
                     Terminal.say(what)
                     throw ExitCode.someNotVerified
                 }

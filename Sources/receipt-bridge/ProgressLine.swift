@@ -2,26 +2,26 @@ import Foundation
 import Reports
 import Synchronization
 
-/// Progress on standard error: one line that is rewritten on a terminal and never wider than it, else a plain line every
-/// few seconds.
+/// Progress on standard error: on a terminal one line that is rewritten and never wider than the terminal, otherwise
+/// a plain line every few seconds.
 final class ProgressLine: Sendable {
     private let isTerminal = isatty(STDERR_FILENO) == 1
     private let hasLine = Mutex(false)
 
-    /// Between two lines.
+    /// Time between two updates.
     var pause: Duration { isTerminal ? .milliseconds(250) : .seconds(5) }
 
-    /// Columns that stay free: for the cursor, and for the `^C` that a terminal writes there if the key is pressed.
+    /// Columns that stay empty: for the cursor, and for the `^C` that a terminal prints if the key is pressed.
     private static let margin = 3
 
-    /// The width is read each time: a terminal can be resized.
+    /// Shows the line. The width is read each time, because a terminal can be resized.
     func show(_ line: ProgressText) {
         guard isTerminal else { return Terminal.say(line.text) }
         hasLine.withLock { $0 = true }
         Terminal.note("\r\u{1B}[2K\(line.text(columns: Terminal.columns(of: STDERR_FILENO) - Self.margin))")
     }
 
-    /// Makes room for other lines.
+    /// Clears the line, so that other lines can be printed.
     func clear() {
         let had = hasLine.withLock { had in
             defer { had = false }
@@ -30,7 +30,7 @@ final class ProgressLine: Sendable {
         if had { Terminal.note("\r\u{1B}[2K") }
     }
 
-    /// Shows what `text` returns until `body` has returned; nothing while that is nil.
+    /// Shows the result of `text` until `body` has returned; shows nothing while it is `nil`.
     func showing<Value>(
         _ text: @escaping @Sendable () -> ProgressText?, while body: () async throws -> Value
     ) async rethrows -> Value {

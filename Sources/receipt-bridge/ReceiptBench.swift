@@ -7,21 +7,21 @@ import Rendering
 import Simulator
 import StoreTypes
 
-/// One measured thing.
+/// One measurement.
 struct BenchRow: Sendable {
     let name: String
-    /// Of one item; the least of several runs.
+    /// Time per item in microseconds: the minimum of several runs.
     let microseconds: Double
-    /// Of the bare verification, measured in turn with the item.
+    /// Time of the bare signature verification in microseconds, measured alternately with the item.
     let limitMicroseconds: Double
 
     var ratio: Double { limitMicroseconds > 0 ? microseconds / limitMicroseconds : 0 }
 }
 
-/// Measures receipts: text in, everything that `decode` prints or a whole answer out.
+/// Benchmarks of receipts: from text to everything that `decode` prints, or to a complete verifyReceipt response.
 struct ReceiptBench {
     private struct Sample {
-        /// Behind the names of its rows.
+        /// Suffix of the names of its rows, for example `@v2`.
         let suffix: String
         let kind: ReceiptKind
         let text: [UInt8]
@@ -30,10 +30,11 @@ struct ReceiptBench {
     private let samples: [Sample]
     private let decoder: ReceiptDecoder
     private let pipeline: VerifyReceiptService
-    /// Only beside the built-in samples: it signs its own.
+    /// Only present with the built-in samples, because it needs the key that signed them.
     private var serverAPI: ServerAPIBench?
 
-    /// A receipt with 2 purchases, one with 190, and a transactionReceipt of each version, from keys made now.
+    /// Benchmarks built-in samples, signed with newly generated keys: App Receipts with 2 and 190 purchases, and a
+    /// transactionReceipt of each version.
     static func builtIn() throws -> ReceiptBench {
         let pki = try TestPKI()
         var settings = ProxyConfiguration()
@@ -57,7 +58,7 @@ struct ReceiptBench {
             guard let text = ReceiptInputs.read(name) else { throw ConfigurationError(["\(name): cannot be read"]) }
             let inspection = decoder.inspect(text.span)
             guard inspection.isVerified, let repaired = ReceiptDecoder.repaired(text.span) else {
-                throw ConfigurationError(["\(name): not authentic, so there is nothing to measure"])
+                throw ConfigurationError(["\(name): not authentic, so it cannot be measured"])
             }
             let suffix = names.count > 1 ? "@\(URL(filePath: name).lastPathComponent)" : ""
             return Sample(suffix: suffix, kind: inspection.kind, text: repaired)
@@ -72,7 +73,7 @@ struct ReceiptBench {
             settings: settings, transport: nil, tables: .bundled, logger: .toStandardError(level: .error))
     }
 
-    /// - Parameter prefix: of the names of the rows that are measured.
+    /// - Parameter prefix: Only rows whose names begin with this prefix are measured.
     func run(only prefix: String) async throws -> [BenchRow] {
         var rows: [BenchRow] = []
         for sample in samples {
@@ -125,7 +126,7 @@ struct ReceiptBench {
     }
 }
 
-/// Keeps the optimiser from dropping what nobody reads.
+/// Keeps the optimizer from removing computations whose results are not used.
 enum BlackHole {
     @inline(never)
     static func swallow<Value>(_ value: Value) {
@@ -133,10 +134,11 @@ enum BlackHole {
     }
 }
 
-/// Times an operation and its limit in turn, so that both see the same machine; the least of the runs counts.
+/// Measures an operation and its limit alternately, so that both run under the same conditions. The minimum of
+/// several runs is the result.
 enum Stopwatch {
     private static let runs = 9
-    /// Of one run.
+    /// Duration of one run.
     private static let duration = Duration.milliseconds(40)
 
     static func measure(

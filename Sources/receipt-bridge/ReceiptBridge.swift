@@ -2,13 +2,14 @@ import ArgumentParser
 import CMalloc
 import Foundation
 
+/// The command-line tool.
 @main
 struct ReceiptBridge: AsyncParsableCommand {
     static let version = "0.1.0"
 
     static let configuration = CommandConfiguration(
         commandName: "receipt-bridge",
-        abstract: "Answers App Store receipts: for old app versions, for migrations, for comparisons.",
+        abstract: "Replaces Apple's verifyReceipt: proxy server, receipt decoder, migration and comparison tools.",
         version: version,
         subcommands: [
             DecodeCommand.self, VerifyCommand.self, LookupCommand.self, MigrateCommand.self, CompareCommand.self,
@@ -17,7 +18,7 @@ struct ReceiptBridge: AsyncParsableCommand {
             MappingsCommand.self, DoctorCommand.self, BenchCommand.self, BaselineRouteCommand.self,
         ])
 
-    /// Argument mistakes exit with 2, whatever the parser's own habit.
+    /// Runs the command. Wrong arguments exit with 2, unlike the parser's default.
     static func main() async {
         keepFreedMemory()
         do {
@@ -39,7 +40,7 @@ struct ReceiptBridge: AsyncParsableCommand {
         }
     }
 
-    /// The command that is meant, as far as the arguments name one: `receipt-bridge refunds sweep`.
+    /// Returns the command named by the arguments, for example `receipt-bridge refunds sweep`.
     private static func named(_ arguments: some Sequence<String>) -> String {
         var (command, words): (any ParsableCommand.Type, [String]) = (ReceiptBridge.self, ["receipt-bridge"])
         for argument in arguments {
@@ -51,8 +52,9 @@ struct ReceiptBridge: AsyncParsableCommand {
         return words.joined(separator: " ")
     }
 
-    /// Receipts and answers are buffers of some hundred kilobytes that come and go. By default glibc gives each back to
-    /// the kernel at once and pays for fresh zeroed pages the next time, a tenth of the time of a large answer.
+    /// Keeps freed memory in the process. Receipts and responses are buffers of some hundred kilobytes that are
+    /// allocated and freed often. By default glibc returns each to the kernel at once, and fresh zeroed pages cost a
+    /// tenth of the time of a large response.
     private static func keepFreedMemory() {
         #if canImport(Glibc)
             mallopt(M_MMAP_THRESHOLD, 4 << 20)

@@ -1,20 +1,20 @@
 import ArgumentParser
 import Foundation
 
-/// The receipts of a command line: files, `-` or nothing for standard input.
+/// The receipts named on a command line: files, or standard input for `-` or no argument.
 struct ReceiptInputs: ParsableArguments {
     @Argument(
-        help: ArgumentHelp("Files that hold one receipt each; - or nothing for standard input.", valueName: "file"),
+        help: ArgumentHelp("Files with one receipt each; - or no file for standard input.", valueName: "file"),
         completion: .file())
     var files: [String] = []
 
     struct Input {
         let name: String
-        /// Nil where the file cannot be read.
+        /// `nil` if the file cannot be read.
         let bytes: [UInt8]?
     }
 
-    /// Bytes of one file at most; a receipt is far smaller.
+    /// Number of bytes that are read of one file; a receipt is far smaller.
     private static let maximumSize = 64 << 20
 
     /// Reads one file at a time, in order.
@@ -22,7 +22,7 @@ struct ReceiptInputs: ParsableArguments {
         (files.isEmpty ? ["-"] : files).lazy.map { Input(name: $0, bytes: Self.read($0)) }
     }
 
-    /// A file, or standard input for `-`; nil where it cannot be read.
+    /// Reads a file, or standard input for `-`. Returns `nil` if it cannot be read.
     static func read(_ name: String) -> [UInt8]? {
         guard let handle = name == "-" ? .standardInput : FileHandle(forReadingAtPath: name) else { return nil }
         defer { if name != "-" { try? handle.close() } }

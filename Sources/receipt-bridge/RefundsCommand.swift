@@ -10,7 +10,7 @@ import StoreTypes
 import StoredRows
 import Transport
 
-/// `refunds`: what was given back.
+/// The `refunds` command: finds refunds.
 struct RefundsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "refunds", abstract: "Finds refunds.", subcommands: [Sweep.self])
@@ -18,14 +18,14 @@ struct RefundsCommand: ParsableCommand {
     struct Sweep: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "sweep",
-            abstract: "Asks for the refunds of every customer in the store, and prints those that are new.",
+            abstract: "Looks up the refunds of every customer in the store, and prints new refunds.",
             discussion: """
-                A refund is a line of JSON, on standard output or at the end of --to FILE, and is told once: a later sweep \
-                tells what came since. What is found is in the store at once. A sweep that was stopped, however, goes on \
-                where it was; one that came to its end begins anew, and asks for what is new only.
+                Prints each refund as a line of JSON, on standard output or appended to --to FILE, and only once: a later \
+                sweep prints only refunds that are new since then. Refunds are stored as soon as they are found. A sweep that \
+                was stopped resumes; a sweep that finished starts over and looks up only changes.
 
-                Exit codes: 0 all well; 1 done, but some customers are unknown to the App Store, of apps without a key, or \
-                could not be asked about; 2 usage, configuration; 3 stopped by a limit, or by something that passes.
+                Exit codes: 0 success; 1 done, but some customers are unknown to the App Store, belong to apps without a key, \
+                or could not be looked up; 2 usage, configuration; 3 stopped by a limit or a temporary failure.
 
                 Example:
                   receipt-bridge refunds sweep --to refunds.jsonl --config bridge.yaml
@@ -33,33 +33,35 @@ struct RefundsCommand: ParsableCommand {
 
         @OptionGroup var configuration: ConfigurationOptions
         @Option(
-            name: .customLong("to"), help: ArgumentHelp("Where refunds go, JSONL; it grows.", valueName: "file.jsonl"),
+            name: .customLong("to"), help: ArgumentHelp("Append refunds to this JSONL file.", valueName: "file.jsonl"),
             completion: .file())
         var destination: String?
         @Option(
-            help: ArgumentHelp("These customers: a transaction id or a JSON object a line.", valueName: "file"),
+            help: ArgumentHelp(
+                "Only the customers in this file: one transaction id or JSON object per line.", valueName: "file"),
             completion: .file())
         var ids: String?
         @Option(
             help: ArgumentHelp(
-                "With --ids: the app of lines that name none; not needed where exactly one is configured.",
+                "With --ids: the app of lines without one; optional if exactly one is configured.",
                 valueName: "bundle-id"))
         var bundleId: String?
-        @Option(help: "With --ids: the environment of lines that name none.")
+        @Option(help: "With --ids: the environment of lines without one.")
         var environment = EnvironmentName.production
         @Option(
             help: ArgumentHelp(
-                "Prints only refunds from this instant on, as 2026-11-21 or 2026-11-21T12:00:00Z.", valueName: "instant"
+                "Print only refunds since this instant, for example 2026-11-21 or 2026-11-21T12:00:00Z.",
+                valueName: "instant"
             ))
         var since: String?
         @Option(
             help: ArgumentHelp(
-                "The part of Apple's limits to use, 0.01 to 1; a running server uses the same limits.",
+                "Share of Apple's rate limits to use, 0.01 to 1; a running server uses the same limits.",
                 valueName: "share"))
         var budget = 0.5
-        @Option(help: ArgumentHelp("Customers to ask about in this run.", valueName: "customers"))
+        @Option(help: ArgumentHelp("Look up at most this many customers in this run.", valueName: "customers"))
         var limit: Int?
-        @Option(help: ArgumentHelp("Hours to begin new work for.", valueName: "hours"))
+        @Option(help: ArgumentHelp("Stop starting new work after this many hours.", valueName: "hours"))
         var maxHours: Double?
 
         mutating func validate() throws {
@@ -70,12 +72,12 @@ struct RefundsCommand: ParsableCommand {
                 throw ValidationError("--max-hours: more than 0, at most 100000")
             }
             guard since.map({ Timestamp(instant: $0) != nil }) ?? true else {
-                throw ValidationError("--since: an instant as 2026-11-21 or 2026-11-21T12:00:00Z")
+                throw ValidationError("--since: must be an instant, for example 2026-11-21 or 2026-11-21T12:00:00Z")
             }
             guard bundleId == nil || ids != nil else { throw ValidationError("--bundle-id needs --ids") }
         }
 
-        /// Apple's limit of this endpoint.
+        /// Apple's rate limit of this endpoint.
         private static let requestsPerSecond = 10.0
 
         func run() async throws {
@@ -83,7 +85,7 @@ struct RefundsCommand: ParsableCommand {
                 let settings = try configuration.settingsWithRoots()
                 guard let path = settings.storePath else {
                     throw InvalidOperation(
-                        "refunds sweep needs a store", hint: "the configuration says store: none, or there is none")
+                        "refunds sweep needs a store", hint: "set store in the configuration")
                 }
                 try settings.checkKeys()
                 let curl = try CurlTransport(settings: settings)
@@ -110,7 +112,7 @@ struct RefundsCommand: ParsableCommand {
             guard clients.isConfigured else {
                 throw InvalidOperation(
                     "no app has serverAPI in the configuration",
-                    hint: "name the configuration with --config or RECEIPT_BRIDGE_CONFIG")
+                    hint: "specify the configuration with --config or RECEIPT_BRIDGE_CONFIG")
             }
             let state = try SweepCheckpoint(besideStore: store.path)
             let name = ids.map { "ids \(URL(filePath: $0).standardizedFileURL.path)" } ?? "store"
@@ -136,12 +138,12 @@ struct RefundsCommand: ParsableCommand {
             line.clear()
             Terminal.say(Self.text(watch.now, clients.calls))
             if let stop {
-                Terminal.say("stopped: \(stop.sentence); the same command goes on")
+                Terminal.say("stopped: \(stop.sentence); run the same command again to resume")
                 throw ExitCode.limit
             }
             let counts = watch.now
             guard counts.failed == 0 else {
-                Terminal.say("the same command asks again about those who failed")
+                Terminal.say("run the same command again to retry the customers that failed")
                 throw ExitCode.someNotVerified
             }
             try state.finish(name)
@@ -154,11 +156,11 @@ struct RefundsCommand: ParsableCommand {
             guard let ids else { return try await store.refundTargets(notSweptSince: begin) }
             let apps = AppRegistry(settings: settings)
             guard let app = bundleId.flatMap(BundleIdentifier.init(rawValue:)) ?? apps.only?.bundleId else {
-                throw InvalidOperation("several apps are configured", hint: "say which one with --bundle-id")
+                throw InvalidOperation("several apps are configured", hint: "specify one with --bundle-id")
             }
             guard let bytes = ReceiptInputs.read(ids) else { throw InvalidOperation("--ids: cannot read \(ids)") }
             let list = try RefundList(bytes, scope: AppScope(bundleId: app, environment: environment.environment))
-            if list.skipped > 0 { Terminal.say("\(list.skipped) lines hold no id") }
+            if list.skipped > 0 { Terminal.say("\(list.skipped) lines have no id") }
             var targets: [RefundTarget] = []
             for (identifier, scope) in list.entries {
                 let target = try await store.refundTarget(identifier, in: scope, notSweptSince: begin)
@@ -182,7 +184,7 @@ struct RefundsCommand: ParsableCommand {
                 "\(counts.swept) of \(counts.customers) customers, \(calls) calls: \(counts.reported) new refunds"
             for (count, words) in [
                 (counts.notFound, "unknown to the App Store"), (counts.failed, "failed"),
-                (counts.withoutKey, "of apps without a key"),
+                (counts.withoutKey, "belong to apps without a key"),
             ] where count > 0 { text += ", \(count) \(words)" }
             return text
         }

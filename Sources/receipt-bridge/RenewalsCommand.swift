@@ -5,22 +5,23 @@ import Operations
 import Pipeline
 import StoreTypes
 
-/// `renewals`: later renewal dates.
+/// The `renewals` command: extends subscriptions by moving their renewal dates.
 struct RenewalsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "renewals", abstract: "Moves renewal dates of subscriptions.", subcommands: [Extend.self])
+        commandName: "renewals", abstract: "Extends subscriptions by moving their renewal dates.",
+        subcommands: [Extend.self])
 
     struct Extend: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "extend",
-            abstract: "Gives one subscription, or all of a product, more days before the next renewal.",
+            abstract: "Extends one subscription, or all subscriptions of a product, by a number of days.",
             discussion: """
-                One subscription: --original-transaction-id, --days, --reason; at most twice in 365 days, which is counted \
-                where the configuration names a store. All active ones of a product: --mass --product-id, --days, --reason; \
-                Apple takes hours, and --status --product-id --request-id tells how far it is.
+                One subscription: --original-transaction-id, --days, --reason; at most twice in 365 days, which is checked if \
+                the configuration has a store. All active subscriptions of a product: --mass --product-id, --days, --reason; \
+                that takes Apple hours, and --status --product-id --request-id shows the progress.
 
-                Exit codes: 0 extended, accepted, or told; 1 Apple did not do it; 2 usage, or refused here and nothing sent; \
-                3 stopped by a limit.
+                Exit codes: 0 extended, accepted, or status printed; 1 Apple did not extend it; 2 usage, or rejected here and \
+                nothing sent; 3 stopped by a rate limit or a temporary failure.
 
                 Example:
                   receipt-bridge renewals extend --original-transaction-id 730000000000061 \\
@@ -28,43 +29,45 @@ struct RenewalsCommand: ParsableCommand {
                 """)
 
         @OptionGroup var options: OperationOptions
-        @Option(help: ArgumentHelp("The subscription, by its first transaction.", valueName: "transaction-id"))
+        @Option(help: ArgumentHelp("The original transaction id of the subscription.", valueName: "transaction-id"))
         var originalTransactionId: String?
-        @Flag(help: "All active subscriptions of a product.")
+        @Flag(help: "Extend all active subscriptions of a product.")
         var mass = false
-        @Flag(help: "How far an extension of all is.")
+        @Flag(help: "Print the progress of an extension of all subscriptions.")
         var status = false
         @Option(help: ArgumentHelp("The product, with --mass and --status.", valueName: "product-id"))
         var productId: String?
-        @Option(help: ArgumentHelp("With --mass: only these countries, as USA,DEU.", valueName: "codes"))
+        @Option(help: ArgumentHelp("With --mass: only these countries, for example USA,DEU.", valueName: "codes"))
         var storefronts: String?
-        @Option(help: ArgumentHelp("1 to 90.", valueName: "days"))
+        @Option(help: ArgumentHelp("Days to extend by, 1 to 90.", valueName: "days"))
         var days: Int?
         @Option(
             help: ArgumentHelp(
-                "0 undeclared, 1 customer satisfaction, 2 other, 3 service issue or outage.", valueName: "number"))
+                "The reason: 0 undeclared, 1 customer satisfaction, 2 other, 3 service issue or outage.",
+                valueName: "number"))
         var reason: Int64?
         @Option(
             help: ArgumentHelp(
-                "Names the request; the same again is the same request (default: a new UUID).", valueName: "uuid"))
+                "Identifies the request; the same id repeats the same request (default: a new UUID).", valueName: "uuid"
+            ))
         var requestId: String?
-        @Flag(help: "With --mass: confirms the extension, without the question on a terminal.")
+        @Flag(help: "With --mass: confirm the extension without being asked on the terminal.")
         var yes = false
-        @Flag(help: "Says what would be sent, and sends nothing.")
+        @Flag(help: "Print the request without sending it.")
         var dryRun = false
 
         func validate() throws {
             guard [originalTransactionId != nil, mass, status].filter({ $0 }).count == 1 else {
-                throw ValidationError("one of --original-transaction-id, --mass and --status")
+                throw ValidationError("specify one of --original-transaction-id, --mass and --status")
             }
             guard mass || !yes else { throw ValidationError("--yes needs --mass") }
             guard mass || storefronts == nil else { throw ValidationError("--storefronts needs --mass") }
             guard (originalTransactionId != nil) == (productId == nil) else {
-                throw ValidationError("--product-id belongs to --mass and --status, and they to it")
+                throw ValidationError("--mass and --status need --product-id, and it cannot be used without them")
             }
             guard !status || requestId != nil else { throw ValidationError("--status needs --request-id") }
             guard !status || (days == nil && reason == nil && !dryRun) else {
-                throw ValidationError("--status only asks: no --days, --reason, --dry-run")
+                throw ValidationError("--status cannot be combined with --days, --reason or --dry-run")
             }
             guard status || (days != nil && reason != nil) else {
                 throw ValidationError("--days and --reason are needed")
@@ -108,7 +111,7 @@ struct RenewalsCommand: ParsableCommand {
             Terminal.line(ExtensionAnswers.accepted(accepted, productId: product))
         }
 
-        /// Apple offers no call that takes an extension back.
+        /// Asks for confirmation, because Apple has no call that reverses an extension.
         private func confirm(_ request: MassExtensionRequest, _ scope: AppScope) throws(InvalidOperation) {
             guard !yes else { return }
             let countries =
@@ -136,7 +139,7 @@ struct RenewalsCommand: ParsableCommand {
                 try ExtensionQuota(try await store.extensions(of: id, in: context.scope), for: identifier).check(
                     at: .now)
             } else {
-                Terminal.say("no store is configured: nobody counts how often this subscription is extended")
+                Terminal.say("no store is configured: the limit of two extensions in 365 days is not checked")
             }
             let request = ExtensionRequest(
                 days: terms.days, reason: terms.reason, requestIdentifier: identifier.text)
@@ -146,7 +149,7 @@ struct RenewalsCommand: ParsableCommand {
             }
             Terminal.line(ExtensionAnswers.one(result, of: id, identifier))
             guard result.success else {
-                Terminal.say("Apple did not extend it")
+                Terminal.say("Apple did not extend the subscription")
                 throw ExitCode.someNotVerified
             }
             try await context.store?.save(
@@ -156,12 +159,13 @@ struct RenewalsCommand: ParsableCommand {
                 of: context.scope)
         }
 
-        /// Where it is not known whether Apple did it, the same request may be sent again.
+        /// Prints the request id after an error that does not tell whether Apple executed the request. The same
+        /// request can be sent again.
         private func naming<Value>(_ identifier: String, _ body: () async throws -> Value) async throws -> Value {
             do {
                 return try await body()
             } catch let error as ServerAPIError where error.isTemporary {
-                Terminal.say("the request may have been done; --request-id \(identifier) sends the same one again")
+                Terminal.say("Apple may have executed the request; --request-id \(identifier) repeats it safely")
                 throw error
             }
         }

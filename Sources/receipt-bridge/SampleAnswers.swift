@@ -4,10 +4,10 @@ import Pipeline
 import Rendering
 import Simulator
 
-/// `answer.json` of each case in `Receipts/`: what the receipt alone answers to `request.json`, at the folder's own
-/// instant.
+/// Writes `answer.json` of each case in `Receipts/`: the response to `request.json` from the receipt alone, at the
+/// folder's fixed time.
 ///
-/// The simulator cannot write them: it must not know how receipts are read.
+/// The simulator cannot write these files, because it must not depend on the receipt decoder.
 struct SampleAnswers {
     let folder: URL
     private let pipeline: VerifyReceiptService

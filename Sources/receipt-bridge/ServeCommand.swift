@@ -12,13 +12,14 @@ import Shadowing
 import Transport
 import UnixSignals
 
-/// `serve`: the proxy.
+/// The `serve` command: the proxy.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Answers verifyReceipt over HTTP.",
+        abstract: "Runs the verifyReceipt proxy server.",
         discussion: """
-            Works without any configuration: Apple is asked, and the receipt itself answers when Apple cannot.
+            Works without any configuration: requests are forwarded to Apple, and if Apple is unavailable the response is \
+            computed from the receipt itself.
 
             Example:
               receipt-bridge serve --config bridge.yaml --listen 127.0.0.1:8080
@@ -31,7 +32,7 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup var mappings: MappingsOption
     @Option(
         help: ArgumentHelp(
-            "Least severe log messages to write: debug, info, notice, warning, error.", valueName: "level"))
+            "Lowest level of log messages to write: debug, info, notice, warning, error.", valueName: "level"))
     var logLevel = LogLevel.notice
 
     enum LogLevel: String, ExpressibleByArgument, CaseIterable {
@@ -41,7 +42,7 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         let logger = Logger.toStandardError(level: Logger.Level(rawValue: logLevel.rawValue) ?? .notice)
         CoreDumps.disable()
-        // Before anything else: from here on SIGHUP no longer ends the process.
+        // Installed before anything else: from here on SIGHUP no longer ends the process.
         let hangups = await UnixSignalsSequence(trapping: .sighup)
         let transport: CurlTransport
         let server: ProxyServer
@@ -51,8 +52,8 @@ struct ServeCommand: AsyncParsableCommand {
             try SelfTest.run()
             let settings = try read()
             let descriptors = try FileDescriptorBudget(of: settings, logger: logger)
-            for key in settings.unused {
-                logger.notice("configured, and not used by this version", metadata: ["key": "\(key)"])
+            for key in settings.unknownVariables {
+                logger.notice("configuration key is not used by this version", metadata: ["key": "\(key)"])
             }
             transport = try CurlTransport(settings: settings, connections: descriptors.upstream)
             store = openStore(settings, logger)
@@ -71,7 +72,7 @@ struct ServeCommand: AsyncParsableCommand {
             ) { ports in
                 var address = settings.listen
                 address.port = ports.public
-                // At every log level: scripts wait for it.
+                // Written at every log level, because scripts wait for it.
                 var announcing = logger
                 announcing.logLevel = .notice
                 announcing.notice("listening on \(settings.tls == nil ? "http" : "https")://\(address)")
@@ -101,22 +102,23 @@ struct ServeCommand: AsyncParsableCommand {
             throw ExitCode.usage
         }
         await transport.shutDown()
-        await server.live.now.pipelines.finishKeeping()
+        await server.live.now.pipelines.finishWriting()
         await close(store, logger)
     }
 
     private func close(_ store: Store?, _ logger: Logger) async {
         guard let failure = await store?.close() else { return }
         logger.warning(
-            "the store file does not hold everything; copy its -wal file with it",
+            "the store file is incomplete without its -wal file; copy both files",
             metadata: ["reason": "\(failure)"])
     }
 
-    /// What others than the owner can read: the store is made private if it is this user's, secrets stay as they are.
+    /// Warns about files that other users can read or change. The store is made private if it belongs to this user;
+    /// secret files are not changed.
     private func warn(of settings: ProxyConfiguration, _ store: Store?, _ logger: Logger) {
         let warn: @Sendable (String, FileExposure) -> Void = { path, exposure in
             logger.warning(
-                "a private file can be read or changed by others",
+                "a private file can be read or changed by other users",
                 metadata: ["path": "\(path)", "by": "\(exposure.description)"])
         }
         for path in Set(settings.secretFiles.map(\.path)).sorted() {
@@ -127,7 +129,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    /// Flags before environment before file.
+    /// Reads the configuration. Flags take precedence over environment variables, and these over the file.
     private func read() throws(ConfigurationError) -> ProxyConfiguration {
         try configuration.settings([configuration.addRoots, mappings.apply, listen])
     }
@@ -140,16 +142,17 @@ struct ServeCommand: AsyncParsableCommand {
         settings.listen = address
     }
 
-    /// Nobody is denied an answer because nothing can be remembered.
+    /// Opens the store, or starts without it: requests are answered even if the store is unavailable. Opening is
+    /// retried.
     private func openStore(_ settings: ProxyConfiguration, _ logger: Logger) -> Store? {
         guard let path = settings.storePath else { return nil }
         return Store(opening: path) { error in
             if let error {
                 logger.error(
-                    "the store cannot be opened; nothing is remembered until it can",
+                    "store unavailable; running without persistence, will retry",
                     metadata: ["reason": "\(error)"])
             } else {
-                logger.notice("the store is open")
+                logger.notice("store opened")
             }
         }
     }
@@ -161,20 +164,22 @@ extension CurlTransport {
         try self.init(
             CurlConfiguration(
                 version: ReceiptBridge.version, proxy: settings.upstreamProxy.map { .url($0) } ?? .environment,
-                // One host that hangs leaves half of them to the others.
+                // A host that hangs can use at most half of the connections.
                 maximumConnectionsPerHost: min(64, connections / 2), maximumConnections: connections))
     }
 }
 
 extension Logger {
-    /// A host of the App Store is left alone, or is back.
+    /// Logs that a circuit breaker has changed its state.
     fileprivate func note(_ host: CircuitBreakingTransport.HostState) {
         let words: [CircuitBreaker.State: Logger.Message] = [
-            .closed: "the App Store's host answers again", .open: "the App Store's host fails; it is left alone",
-            .halfOpen: "the App Store's host is tried",
+            .closed: "circuit breaker closed for App Store host; the host responds again",
+            .open: "circuit breaker open for App Store host; requests are not sent until it recovers",
+            .halfOpen: "circuit breaker half open for App Store host; sending a probe request",
         ]
         log(
-            level: host.state == .open ? .error : .notice, words[host.state] ?? "the App Store's host",
+            level: host.state == .open ? .error : .notice,
+            words[host.state] ?? "circuit breaker of App Store host changed",
             metadata: ["host": "\(host.host)", "state": "\(host.state.rawValue)", "opened": "\(host.opened)"])
     }
 }

@@ -6,7 +6,8 @@ import Rendering
 import Simulator
 import StoreTypes
 
-/// Measures what the Server API adds: reading a signed transaction, signing a request, writing an answer from a history.
+/// Benchmarks of the Server API: verifying a signed transaction, signing a request, rendering a response from a
+/// history.
 struct ServerAPIBench {
     private let verifier: SignedPayloadVerifier
     private let signedTransaction: String
@@ -15,7 +16,7 @@ struct ServerAPIBench {
     private let history: PurchaseHistory
     private let renderer = VerifyReceiptRenderer(tables: .bundled)
 
-    /// Signs its samples with keys made now.
+    /// Signs its samples with newly generated keys.
     init(pki: TestPKI, trust: TrustStore) throws {
         verifier = SignedPayloadVerifier(trust: trust)
         signedTransaction = try pki.jwsSigner.jws(payload: Self.claims)
@@ -27,8 +28,8 @@ struct ServerAPIBench {
     }
 
     /// - Parameters:
-    ///   - prefix: of the names of the rows that are measured.
-    ///   - verification: the bare RSA verification of a receipt, which an answer is measured against.
+    ///   - prefix: Only rows whose names begin with this prefix are measured.
+    ///   - verification: The bare RSA verification of a receipt, which rendering is compared with.
     func run(only prefix: String, against verification: BenchmarkVerification) async throws -> [BenchRow] {
         let bare = try verifier.bareVerification(of: signedTransaction)
         let header = Array(#"{"alg":"ES256","kid":"0000000000","typ":"JWT"}"#.utf8)
@@ -52,7 +53,7 @@ struct ServerAPIBench {
 
     private static let now = Timestamp(seconds: 1_760_000_000)
 
-    /// As Apple's history has them.
+    /// The claims of a transaction in Apple's history.
     private static let claims: JSONValue = .object([
         "transactionId": .string("2000000100000001"), "originalTransactionId": .string("2000000100000001"),
         "webOrderLineItemId": .string("2000000050000001"), "bundleId": .string("com.example.app"),

@@ -5,56 +5,60 @@ import Server
 import Simulator
 import StoreTypes
 
-/// A stand-in App Store on this machine.
+/// The `simulate` command: a simulated App Store on this machine.
 struct SimulateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate",
-        abstract: "A stand-in App Store: verifyReceipt and the Server API for both environments, signed by test roots.",
+        abstract:
+            "Simulates the App Store: verifyReceipt and the Server API for both environments, signed by test roots.",
         discussion: """
-            Customers, purchases and receipts follow from --seed and --clock; keys and signatures are new in each state \
-            directory. With --state, DIR/receipt-bridge.yaml points a proxy at it. Tests can ask for faults with \
-            POST /faults and see what was asked with GET /requests. POST /events lets things happen to the customers, \
-            and --notify tells a server of them as App Store Server Notifications would.
+            Customers, purchases and receipts are determined by --seed and --clock; keys and signatures are new in each \
+            state directory. With --state, DIR/receipt-bridge.yaml configures a proxy to use the simulator. Tests can inject \
+            faults with POST /faults and list the received requests with GET /requests. POST /events makes events happen to \
+            customers, for example renewals, and --notify sends them to a server as App Store Server Notifications.
 
             Example:
               receipt-bridge simulate --state store --customers 60 --seed 7
             """)
 
-    @Option(help: ArgumentHelp("HOST:PORT, IPv6 as [::1]:PORT; port 0 takes a free one.", valueName: "host:port"))
+    @Option(
+        help: ArgumentHelp(
+            "Address to listen on; IPv6 as [::1]:PORT; port 0 chooses a free port.", valueName: "host:port"))
     var listen = "127.0.0.1:8090"
 
-    @Option(help: ArgumentHelp("Which world: the same number gives the same customers.", valueName: "number"))
+    @Option(
+        help: ArgumentHelp("Seed of the simulated world: the same seed gives the same customers.", valueName: "number"))
     var seed: UInt64 = 1
 
-    @Option(help: ArgumentHelp("How many customers.", valueName: "number"))
+    @Option(help: ArgumentHelp("Number of customers.", valueName: "number"))
     var customers = 20
 
     @Option(
         help: ArgumentHelp(
-            "An instant like 2026-11-21T12:00:00Z at which time stands still (default: real time).",
+            "A fixed time, for example 2026-11-21T12:00:00Z (default: real time).",
             valueName: "instant"))
     var clock: String?
 
     @Option(
         help: ArgumentHelp(
-            "A directory for certificates, keys, receipts and a proxy's configuration.", valueName: "dir"),
+            "Write certificates, keys, receipts and a proxy configuration to this directory.", valueName: "dir"),
         completion: .directory)
     var state: String?
 
     @Option(
         help: ArgumentHelp(
-            "Where to send notifications: http:// to this machine, version 2, both environments.", valueName: "url"))
+            "Send notifications (version 2, both environments) to this http:// URL on this machine.", valueName: "url"))
     var notify: String?
 
     @Option(
         help: ArgumentHelp(
-            "How much faster than Apple's are the pauses before a notification is sent again.", valueName: "factor"))
+            "Divide Apple's pauses between delivery attempts by this factor.", valueName: "factor"))
     var notifySpeed = 1.0
 
-    @Flag(help: "Some customers ordered the app before it was out.")
+    @Flag(help: "Let some customers have pre-ordered the app.")
     var preOrders = false
 
-    @Flag(help: "verifyReceipt tells upgrades as cancellations too, as some answers of 2020 did.")
+    @Flag(help: "Let verifyReceipt report upgrades as cancellations, as some responses in 2020 did.")
     var cancelledUpgrades = false
 
     @Option(help: .hidden)
@@ -79,14 +83,14 @@ struct SimulateCommand: AsyncParsableCommand {
         let clock = try simulatedClock()
         switch PortProbe.bind(ProxyConfiguration.Address(host: host, port: port)) {
         case .free: break
-        case .taken: throw ValidationError("--listen: \(listen) is taken")
+        case .taken: throw ValidationError("--listen: \(listen) is already in use")
         case .unusable(let reason): throw ValidationError("--listen: \(listen) cannot be used: \(reason)")
         }
         let directory = try state.map { path in
             do {
                 return try StateDirectory(path)
             } catch {
-                throw ValidationError("--state: \(path) cannot be made, or written into")
+                throw ValidationError("--state: \(path) cannot be created or is not writable")
             }
         }
         let options = WorldOptions(preOrders: preOrders, upgradesAreCancelled: cancelledUpgrades)
@@ -95,7 +99,7 @@ struct SimulateCommand: AsyncParsableCommand {
             ?? SimulatedStore(seed: seed, customers: customers, clock: clock, options: options)
         if let target = try target() { store.outbox.targets.set(target) }
         store.outbox.setSpeed(notifySpeed)
-        // Complete before the port answers; only a port that is not known yet is written down behind that.
+        // All files are complete before the port answers, except the configuration if the system chooses the port.
         try directory?.write(store)
         if port > 0 { try directory?.writeConfiguration(store, host: host, port: port) }
         try await store.run(host: host, port: port, stopsOnSignals: true) { bound in
@@ -107,18 +111,18 @@ struct SimulateCommand: AsyncParsableCommand {
 
     private func address() throws -> (host: String, port: Int) {
         guard let colon = listen.lastIndex(of: ":"), let port = UInt16(listen[listen.index(after: colon)...]) else {
-            throw ValidationError("--listen: HOST:PORT wanted, not \(listen)")
+            throw ValidationError("--listen: must be HOST:PORT, not \(listen)")
         }
         let host = listen[..<colon]
         let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : String(host)
-        guard !bare.isEmpty else { throw ValidationError("--listen: HOST:PORT wanted, not \(listen)") }
+        guard !bare.isEmpty else { throw ValidationError("--listen: must be HOST:PORT, not \(listen)") }
         return (bare, Int(port))
     }
 
     private func target() throws -> NotificationTarget? {
         guard let notify else { return nil }
         guard let url = LoopbackURL(notify) else {
-            throw ValidationError("--notify: http:// to this machine wanted, not \(notify)")
+            throw ValidationError("--notify: must be an http:// URL on this machine, not \(notify)")
         }
         return NotificationTarget(url: url)
     }
@@ -126,7 +130,7 @@ struct SimulateCommand: AsyncParsableCommand {
     private func simulatedClock() throws -> SimulatedClock {
         guard let clock else { return .real }
         guard let instant = Timestamp(iso8601: clock) else {
-            throw ValidationError("--clock: an instant like 2026-11-21T12:00:00Z wanted, not \(clock)")
+            throw ValidationError("--clock: must be an instant, for example 2026-11-21T12:00:00Z, not \(clock)")
         }
         return .fixed(instant)
     }

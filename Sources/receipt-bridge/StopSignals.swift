@@ -1,16 +1,16 @@
 import Foundation
 import UnixSignals
 
-/// Ctrl-C and SIGTERM of commands that go on where they stopped.
+/// Ctrl-C and SIGTERM handling of commands that can be resumed.
 enum StopSignals {
-    /// The first asks the work to end at its next step. The second ends the process: a read may wait for what never comes,
-    /// and whatever was written down is there for the next run.
+    /// The first signal asks the work to stop at its next step. The second signal ends the process at once, because a
+    /// read may wait forever. Progress that was saved before is available to the next run.
     static func watching(_ stop: @escaping @Sendable () -> Void) -> Task<Void, Never> {
         Task {
             var isFirst = true
             for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
                 guard isFirst else {
-                    Terminal.say("stopped at once: a second signal")
+                    Terminal.say("stopped at once by a second signal")
                     _exit(3)
                 }
                 isFirst = false

@@ -2,16 +2,16 @@ import ArgumentParser
 import Foundation
 import Reports
 
-/// Everything that people read passes here.
+/// Writes all output for users.
 ///
 /// - Results go to standard output, everything else to standard error.
-/// - Messages begin with `receipt-bridge:`, in lower case, without a full stop; a hint follows where there is one.
-/// - No receipt and no secret is ever part of a message.
-/// - Text of others, as the name of a file, is no command to the terminal: characters that cannot be seen are replaced by
-///   their numbers in everything but what programs read.
+/// - Messages begin with `receipt-bridge:`, in lower case, without a full stop. A hint may follow on a second line.
+/// - No message contains a receipt or a secret.
+/// - Text from outside, for example a file name, cannot control the terminal: invisible characters are replaced by
+///   their code points, except in output for programs.
 enum Terminal {
-    /// Writes a result. One that cannot be written ends the command at once, as a reader who goes away does: what nobody
-    /// got is not to be remembered as told.
+    /// Writes a result. If that fails, for example because the reader of a pipe has exited, the command ends at once:
+    /// a result that was not written must not be recorded as reported.
     static func result(_ bytes: [UInt8]) {
         let failure = bytes.withUnsafeBytes { bytes -> Int32? in
             var rest = bytes[...]
@@ -33,41 +33,44 @@ enum Terminal {
         _exit(ExitCode.limit.rawValue)
     }
 
-    /// Writes a result and a line break.
+    /// Writes a result and a line feed.
     static func line(_ bytes: [UInt8]) {
         result(bytes + [0x0A])
     }
 
-    /// Writes lines for people.
+    /// Writes text for people and a line feed.
     static func line(_ text: String) {
         line(Array(visible(text).utf8))
     }
 
-    /// Writes to standard error as it stands: the caller has made text of others visible.
+    /// Writes text to standard error unchanged. The caller has made outside text visible.
     static func note(_ text: String) {
         try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
     }
 
+    /// Writes a message to standard error, and a hint below it.
     static func say(_ message: String, hint: String? = nil) {
         var text = "receipt-bridge: \(visible(message))\n"
         if let hint { text += "receipt-bridge: hint: \(visible(hint))\n" }
         try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
     }
 
-    /// Control characters, bidirectional marks and the like by their numbers, as `[U+001B]`; line breaks stay.
+    /// Replaces control characters, bidirectional marks and similar characters by their code points, for example
+    /// `[U+001B]`. Line breaks are kept.
     static func visible(_ text: String) -> String {
         text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
             .map { PrintableText.text(of: String($0)) }.joined(separator: "\n")
     }
 
-    /// Asks a question and returns the line that is typed; nil if standard input or standard error is not a terminal.
+    /// Asks a question and returns the line that the user types; `nil` if standard input or standard error is not a
+    /// terminal.
     static func answer(to question: String) -> String? {
         guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else { return nil }
         note("receipt-bridge: \(visible(question)): ")
         return readLine() ?? ""
     }
 
-    /// The width of a terminal; 80 if it does not say.
+    /// Returns the width of the terminal in columns; 80 if it is unknown.
     static func columns(of descriptor: Int32) -> Int {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }

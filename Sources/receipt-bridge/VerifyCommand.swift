@@ -7,13 +7,13 @@ import Rendering
 import StoreTypes
 import Transport
 
-/// `verify`: one receipt through the same walk as the server.
+/// The `verify` command: evaluates one receipt as the server does.
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Prints the verifyReceipt answer to a receipt, exactly as the server gives it.",
+        abstract: "Prints the verifyReceipt response for a receipt, exactly as the server returns it.",
         discussion: """
-            Exit codes: 0 status 0 or 21006; 1 any other status; 2 usage, configuration.
+            Exit codes: 0 if the status is 0 or 21006; 1 for any other status; 2 usage, configuration.
 
             Example:
               receipt-bridge verify receipt.b64 --answer receipt
@@ -36,20 +36,20 @@ struct VerifyCommand: AsyncParsableCommand {
     @OptionGroup var mappings: MappingsOption
     @Option(
         help: ArgumentHelp(
-            "Where the answer comes from: receipt, api, apple. Default: the app's `answer`, apple then receipt.",
+            "The source of the response: receipt, api, apple (default: the app's `answer`, or apple then receipt).",
             valueName: "source"))
     var answer: String?
-    @Option(help: "The endpoint that is meant.")
+    @Option(help: "The endpoint to use.")
     var environment = Environment.auto
-    @Flag(help: "Only the newest row of each subscription in latest_receipt_info.")
+    @Flag(help: "Return only the newest row of each subscription in latest_receipt_info.")
     var excludeOldTransactions = false
 
     func validate() throws {
-        // It opens no store: one receipt is to be answered, whoever else writes there.
+        // This command opens no store, so that it works while another process uses the store.
         let sources = AnswerSource.allCases.filter { $0 != .stored }.map(\.rawValue)
         if let answer, !sources.contains(answer) {
             let names = sources.joined(separator: ", ")
-            throw ValidationError("--answer \(answer): this version answers from \(names)")
+            throw ValidationError("--answer \(answer): must be one of \(names)")
         }
     }
 
@@ -84,7 +84,7 @@ struct VerifyCommand: AsyncParsableCommand {
             if inputs.files.count > 1 || Terminal.resultsGoToTerminal { Terminal.line("") }
             let isFine = reply.answer.status == .valid || reply.answer.status == .subscriptionExpired
             if reply.answer.status == .malformedReceipt, ReceiptDecoder.repaired(bytes.span) != nil {
-                Terminal.say("\(input.name): refused as the server refuses it; `decode` says what is wrong with it")
+                Terminal.say("\(input.name): rejected as by the server; `receipt-bridge decode` shows the reason")
             }
             if !isFine, exit == .success { exit = .someNotVerified }
         }
@@ -92,7 +92,8 @@ struct VerifyCommand: AsyncParsableCommand {
         guard exit == .success else { throw exit }
     }
 
-    /// The request that an app would post with what is in the file: the receipt as the device has it, or its base64.
+    /// Returns the request body that an app would post for the file's contents: the base64 text as it is, or the
+    /// base64 of binary data.
     private func body(of bytes: [UInt8]) -> [UInt8] {
         let isText = bytes.first != UInt8(ascii: "{") && bytes.allSatisfy { (0x20...0x7E).contains($0) || isBreak($0) }
         let text =

@@ -5,11 +5,11 @@ import Synchronization
 import Testing
 import Transport
 
-@Suite("The records of a customer")
+@Suite("Customer records")
 struct CustomerRecordsTests {
     private static let unknown = Answer.error(4_040_010, status: 404)
 
-    @Test("are the whole history and the statuses, verified, with the same query on every page")
+    @Test("A lookup returns the whole verified history and the statuses, with the same query on every page")
     func whole() async throws {
         let standIn = try ScriptedServerAPI { path, _ in
             if path.contains("subscriptions") { return try Answer.statuses(["100"]) }
@@ -35,7 +35,7 @@ struct CustomerRecordsTests {
             ])
     }
 
-    @Test("of a customer who is known are what changed since, added to what was told before")
+    @Test("A lookup with an earlier history requests only the changes and merges them")
     func since() async throws {
         let standIn = try ScriptedServerAPI { path, count in
             if path.contains("subscriptions") { return try Answer.statuses(["100"]) }
@@ -51,13 +51,13 @@ struct CustomerRecordsTests {
         let first = try await standIn.records(environment: .production)
         #expect(first.revision == "r1")
         func again(_ revision: String, _ records: CustomerRecords) async throws -> CustomerRecords {
-            let known = try #require(
-                standIn.client.knownHistory(
+            let earlier = try #require(
+                standIn.client.earlierHistory(
                     signedTransactions: records.transactions.map(\.text), revision: revision, in: .production))
             return try await standIn.client.records(
                 for: CustomerIdentifiers(originalTransactionIds: ["100"], transactionIds: []),
                 bundleId: "com.example.app",
-                environment: .production, since: known)
+                environment: .production, since: earlier)
         }
         let second = try await again("r1", first)
         #expect(second.transactions.map(\.payload.transactionId) == ["102", "100", "103"])
@@ -67,11 +67,13 @@ struct CustomerRecordsTests {
         let whole = try await again("old", second)
         #expect(whole.transactions.map(\.payload.transactionId) == ["100", "102"])
         #expect(
-            standIn.client.knownHistory(signedTransactions: ["a.b.c"], revision: "r", in: .production) == nil)
+            standIn.client.earlierHistory(signedTransactions: ["a.b.c"], revision: "r", in: .production) == nil)
         await standIn.end()
     }
 
-    @Test("are read from the beginning once more where a revision is refused between two pages", arguments: [1, 2])
+    @Test(
+        "A history is read again from the beginning once if a revision is rejected between two pages",
+        arguments: [1, 2])
     func invalidRevision(refusals: Int) async throws {
         let standIn = try ScriptedServerAPI { path, count in
             if path.contains("subscriptions") { return try Answer.statuses(["100"]) }
@@ -94,7 +96,7 @@ struct CustomerRecordsTests {
         await standIn.end()
     }
 
-    @Test("are not half of an answer")
+    @Test("A history without statuses is an error")
     func half() async throws {
         let standIn = try ScriptedServerAPI { path, _ in
             try path.contains("subscriptions") ? Self.unknown : Answer.history([transaction("100")])
@@ -110,7 +112,7 @@ struct CustomerRecordsTests {
         await empty.end()
     }
 
-    @Test("of two histories come with the statuses of both")
+    @Test("Two histories are returned with the statuses of both")
     func twoHistories() async throws {
         let standIn = try ScriptedServerAPI { path, _ in
             let id = path.contains("/200") ? "200" : "100"
@@ -125,7 +127,7 @@ struct CustomerRecordsTests {
         #expect(standIn.requests.count == 4)
     }
 
-    @Test("are not given up for a further one that nothing is told of", arguments: [true, false])
+    @Test("Records are returned even if a further history has no statuses", arguments: [true, false])
     func furtherStatuses(hasHistory: Bool) async throws {
         let standIn = try ScriptedServerAPI { path, _ in
             if path.contains("subscriptions/100") { return try Answer.statuses(["100"]) }
@@ -146,7 +148,7 @@ struct CustomerRecordsTests {
         #expect(standIn.requests.filter { $0.contains("subscriptions") }.count == (hasHistory ? 2 : 1))
     }
 
-    @Test("are looked for by subscriptions first, and on while only single transactions are known")
+    @Test("Subscriptions are looked up first, and the lookup continues while only single transactions are known")
     func order() async throws {
         let standIn = try ScriptedServerAPI { path, _ in
             if path.contains("subscriptions") { return try Answer.statuses(["104"]) }
@@ -173,7 +175,7 @@ struct CustomerRecordsTests {
         await standIn.end()
     }
 
-    @Test("without an auto-renewable need no statuses")
+    @Test("A history without auto-renewable subscriptions needs no statuses")
     func consumable() async throws {
         let standIn = try ScriptedServerAPI { _, _ in try Answer.history([transaction("100", type: "Consumable")]) }
         #expect(try await standIn.records().subscriptions.isEmpty)
@@ -181,7 +183,7 @@ struct CustomerRecordsTests {
         #expect(standIn.requests == ["GET /production/inApps/v2/history/100"])
     }
 
-    @Test("are looked for in production, then in the sandbox; by history, then by themselves")
+    @Test("A lookup tries production, then the sandbox; in each the history, then the single transaction")
     func environments() async throws {
         let sandbox = try ScriptedServerAPI { path, _ in
             guard path.hasPrefix("/sandbox/inApps/v1/transactions/") else { return Self.unknown }
@@ -206,7 +208,7 @@ struct CustomerRecordsTests {
         await nobody.end()
     }
 
-    @Test("of an app that was never released are in the sandbox, where production says 401")
+    @Test("A 401 from production makes the lookup try the sandbox, for apps that were never released")
     func unreleased() async throws {
         let standIn = try ScriptedServerAPI { path, _ in
             guard path.hasPrefix("/sandbox") else { return Answer.unauthorized }
@@ -226,7 +228,7 @@ struct CustomerRecordsTests {
         await neither.end()
     }
 
-    @Test("are put together from several ids, and say what is missing")
+    @Test("Records of several ids are merged, and missing ones are reported")
     func several() async throws {
         let standIn = try ScriptedServerAPI { path, _ in
             if path.contains("/history/100") {
@@ -246,7 +248,7 @@ struct CustomerRecordsTests {
         #expect(standIn.requests.count == 4)
     }
 
-    @Test("are asked for a bounded number of ids")
+    @Test("A lookup tries a bounded number of ids")
     func many() async throws {
         let standIn = try ScriptedServerAPI { _, _ in Self.unknown }
         let ids = (1...500).map { String($0) }
@@ -255,9 +257,10 @@ struct CustomerRecordsTests {
         #expect(standIn.requests.count == 20)
     }
 
-    // T19
+    // Covers threat T19 (docs/threat-model.md).
     @Test(
-        "are not asked for with what is no transaction id", arguments: ["0", "000", "../", "%2f", "1/2", "-1", "", "１"])
+        "A text that is not a transaction id is never put into a request",
+        arguments: ["0", "000", "../", "%2f", "1/2", "-1", "", "１"])
     func identifiers(text: String) async throws {
         try await expectNoCall([text])
         try await expectNoCall([text, String(repeating: "9", count: 30)])
@@ -283,7 +286,7 @@ struct CustomerRecordsTests {
         func increment() { count.withLock { $0 += 1 } }
     }
 
-    @Test("are asked for once by those who ask at the same time")
+    @Test("Concurrent lookups of the same customer share one request")
     func singleFlight() async throws {
         let (gate, started) = (BlockingResponse(), Count())
         let standIn = try ScriptedServerAPI { _, _ in
@@ -296,7 +299,7 @@ struct CustomerRecordsTests {
                     return try await standIn.records().transactions.count
                 }
             }
-            // An exchange may take 6 seconds.
+            // Below the 6-second timeout of a single exchange.
             _ = await eventually(within: .seconds(4)) { started.value == 20 }
             gate.open()
             return try await group.reduce(into: []) { $0.append($1) }
@@ -308,7 +311,7 @@ struct CustomerRecordsTests {
         await standIn.end()
     }
 
-    @Test("are not waited for longer than there is time, where somebody else asked for them")
+    @Test("A caller that joins another's lookup waits no longer than its own time limit")
     func joinedFlight() async throws {
         let gate = BlockingResponse()
         let standIn = try ScriptedServerAPI { _, _ in
@@ -323,7 +326,7 @@ struct CustomerRecordsTests {
         await standIn.end()
     }
 
-    @Test("are not asked for any further when all who wait have gone")
+    @Test("A lookup is canceled if all its callers are canceled")
     func cancellation() async throws {
         let standIn = try ScriptedServerAPI { _, _ in .never }
         let tasks = (0..<3).map { _ in Task { await standIn.failure(environment: .production) } }
@@ -333,7 +336,7 @@ struct CustomerRecordsTests {
         await standIn.end()
     }
 
-    @Test("are still asked for by those who wait when one goes away whose time is over besides")
+    @Test("A lookup continues for the other caller if one is canceled and times out")
     func leaver() async throws {
         let standIn = try ScriptedServerAPI { _, _ in
             .after(seconds: 1, try Answer.history([transaction("100", type: "Consumable")]))
@@ -348,7 +351,7 @@ struct CustomerRecordsTests {
         await standIn.end()
     }
 
-    @Test("wait for the budget when it is near, and leave live traffic its share")
+    @Test("A lookup waits for a short time for the hourly budget, and batch calls leave the reserve to live ones")
     func budget() async throws {
         let clock = ManualClock()
         let budget = ServerAPIBudget(share: 10.0 / 180_000, reserve: 0.5)

@@ -2,7 +2,7 @@ import AppStore
 import StoreTypes
 import Testing
 
-@Suite("The pages of a history")
+@Suite("History pages")
 struct HistoryPagesTests {
     private func row(_ id: String, _ text: String = "") -> Signed<TransactionPayload> {
         var payload = TransactionPayload()
@@ -10,7 +10,7 @@ struct HistoryPagesTests {
         return Signed(payload: payload, text: text)
     }
 
-    @Test("end with the page that says so; what comes again counts in its last form, at its last place")
+    @Test("Pages end without hasMore, and a repeated transaction counts in its last version and position")
     func rows() throws {
         var pages = HistoryPages()
         try pages.add([row("1", "old"), row("2")], revision: "a", hasMore: true)
@@ -22,7 +22,7 @@ struct HistoryPagesTests {
         #expect(pages.transactions.last?.text == "new")
     }
 
-    @Test("that lead nowhere, in a circle, or on for ever are refused")
+    @Test("Pages with a missing or repeated revision, or beyond the limits, are rejected")
     func loops() throws {
         for revisions in [[nil], ["a", "a"], ["a", "b", "a"], ["a", nil]] as [[String?]] {
             var pages = HistoryPages()

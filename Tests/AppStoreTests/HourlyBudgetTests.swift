@@ -2,9 +2,9 @@ import AppStore
 import StoreTypes
 import Testing
 
-@Suite("An hourly budget")
+@Suite("Hourly budget")
 struct HourlyBudgetTests {
-    @Test("starts full, fills up evenly, and says exactly how long to wait")
+    @Test("The budget starts full, refills evenly and returns the exact time to wait")
     func arithmetic() {
         var budget = HourlyBudget(callsPerHour: 36, reserve: 0, now: .seconds(1000))
         for _ in 0..<36 { #expect(budget.consume(.live, at: .seconds(1000)) == .granted) }
@@ -12,15 +12,15 @@ struct HourlyBudgetTests {
         #expect(budget.consume(.live, at: .seconds(1099)) == .wait(.seconds(1)))
         #expect(budget.consume(.live, at: .seconds(1100)) == .granted)
         #expect(budget.consume(.live, at: .seconds(1100)) == .wait(.seconds(100)))
-        // A clock that goes back gives nothing.
+        // A clock that goes back adds no calls.
         #expect(budget.consume(.live, at: .seconds(5)) == .wait(.seconds(100)))
-        // Never more than full, after however long.
+        // The bucket never holds more than one hour's calls, however long the time.
         #expect(budget.consume(.live, at: .seconds(10_000_000)) == .granted)
         let left = budget.left(for: .live, at: .zero)
         #expect(left == 35)
     }
 
-    @Test("keeps its reserve for those who wait")
+    @Test("The reserve is available only to live calls")
     func reserve() {
         var budget = HourlyBudget(callsPerHour: 100, reserve: 0.3, now: .zero)
         for _ in 0..<70 { #expect(budget.consume(.batch, at: .zero) == .granted) }
@@ -32,7 +32,7 @@ struct HourlyBudgetTests {
         #expect(budget.consume(.batch, at: .seconds(36)) == .wait(.seconds(36 * 30)))
     }
 
-    @Test("pauses when it is told to")
+    @Test("No call is allowed before the end of a pause")
     func pause() {
         var budget = HourlyBudget(callsPerHour: 100, reserve: 0, now: .zero)
         budget.pause(until: .seconds(10))
@@ -43,14 +43,14 @@ struct HourlyBudgetTests {
         #expect(left == 99)
     }
 
-    @Test("lets shadows have a fifth of it, nothing of the reserve, and no more for asking again and again")
+    @Test("Background calls get a fifth of the budget and nothing of the reserve")
     func shadow() {
         let budget = ServerAPIBudget(share: 0.01, reserve: 0.5)
         #expect(budget.left(.history, .production, .live, at: .zero) == 1_800)
         for _ in 0..<360 { #expect(budget.consume(.history, .production, .background, at: .zero) == .granted) }
         #expect(budget.consume(.history, .production, .background, at: .zero) == .wait(.seconds(10)))
         #expect(budget.left(.history, .production, .live, at: .zero) == 1_440)
-        // What live traffic left is the reserve: the shadow waits, and keeps what is its own.
+        // Only the reserve is left: background calls wait, and their own share is not charged for the rejected ones.
         for _ in 0..<600 { #expect(budget.consume(.statuses, .production, .live, at: .zero) == .granted) }
         for _ in 0..<300 { #expect(budget.consume(.statuses, .production, .background, at: .zero) == .granted) }
         for _ in 0..<100 {
@@ -59,7 +59,7 @@ struct HourlyBudgetTests {
         #expect(budget.consume(.statuses, .production, .background, at: .seconds(2)) == .granted)
     }
 
-    @Test("is an hour of Apple's limit, a tenth of it in the sandbox, and one for each endpoint")
+    @Test("Each endpoint has a budget of one hour of Apple's limit, in the sandbox a tenth")
     func limits() {
         let clock = ManualClock()
         let budget = ServerAPIBudget(share: 0.5, reserve: 0.2)

@@ -4,7 +4,7 @@ import Foundation
 import StoreTypes
 import Testing
 
-@Suite("The token of a Server API account")
+@Suite("Server API token")
 struct ProviderTokenTests {
     private func account(_ source: PrivateKeySource, keyId: String = "2X9R4HXF34") -> ServerAPIAccount {
         ServerAPIAccount(issuerId: "57246542-96fe", keyId: keyId, bundleId: "com.example.\"app\"", privateKey: source)
@@ -32,7 +32,7 @@ struct ProviderTokenTests {
         return (try? verifier.verify(signature.span, over: message.span, digest: .sha256)) != nil
     }
 
-    @Test("says what Apple wants, for a quarter of an hour, and is signed by the key")
+    @Test("A token has Apple's required claims, a lifetime of 15 minutes, and the key's signature")
     func fields() throws {
         let key = try SigningKey.p256()
         let token = try ProviderTokens(account: account(.text(Redacted(key.privateKeyPEM)))).token(now: Shared.noon)
@@ -48,7 +48,8 @@ struct ProviderTokenTests {
         #expect("\(token)".contains("***") && !"\(token)".contains(text[2]))
     }
 
-    @Test("is kept until two minutes before its end, and made anew after a refusal or when the clock was set back")
+    @Test(
+        "A token is cached until two minutes before it expires, and replaced after a 401 or if the clock was set back")
     func renewal() throws {
         let tokens = ProviderTokens(account: account(.text(Redacted(try SigningKey.p256().privateKeyPEM))))
         func token(_ seconds: Int64) throws -> ProviderToken {
@@ -67,8 +68,8 @@ struct ProviderTokenTests {
         #expect(try token(-600).issuedAt == Shared.noon.seconds - 660)
     }
 
-    // T25
-    @Test("follows the key file, and survives its being away")
+    // Covers threat T25 (docs/threat-model.md).
+    @Test("A replaced key file is reloaded, and a missing one keeps the previous key")
     func rotation() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).p8")
         defer { try? FileManager.default.removeItem(at: file) }
@@ -88,15 +89,15 @@ struct ProviderTokenTests {
         #expect(try tokens.token(now: Shared.noon) == second)
     }
 
-    // T25
-    @Test("is signed by the former key while the file is rewritten in place, and by the new one once that is whole")
+    // Covers threat T25 (docs/threat-model.md).
+    @Test("The previous key is used while its file is rewritten in place, and the new key once the file is complete")
     func rewrittenInPlace() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).p8")
         defer { try? FileManager.default.removeItem(at: file) }
         let (previous, new) = (try SigningKey.p256(), try SigningKey.p256())
         try previous.privateKeyPEM.write(to: file, atomically: false, encoding: .utf8)
         let tokens = ProviderTokens(account: account(.file(path: file.path)))
-        // Whether a token is made anew each time, or is the one from before.
+        // Expects a token signed by the previous key, with and without a cached token.
         func expectFormer(discarding: Bool, _ what: String) throws {
             let token = try tokens.token(now: Shared.noon)
             #expect(try isSigned(token, by: previous), "\(what)")
@@ -114,7 +115,7 @@ struct ProviderTokenTests {
                 try expectFormer(discarding: round == 1, "half written")
             }
             guard round == 2 else {
-                // Somebody gives up, and puts the former one back, in place as well.
+                // The rewrite is abandoned, and the previous key is restored in place.
                 try previous.privateKeyPEM.write(to: file, atomically: false, encoding: .utf8)
                 continue
             }
@@ -125,7 +126,7 @@ struct ProviderTokenTests {
         #expect(try tokens.token(now: Shared.noon) == token)
     }
 
-    @Test("is not made with another kind of key")
+    @Test("A key other than P-256 is rejected")
     func kinds() throws {
         for key in [try SigningKey.p384(), try SigningKey.rsa(bits: 2048)] {
             let tokens = ProviderTokens(account: account(.text(Redacted(key.privateKeyPEM))))

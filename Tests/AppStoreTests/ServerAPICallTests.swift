@@ -5,7 +5,7 @@ import StoreTypes
 import Testing
 import Transport
 
-@Suite("A call to the Server API")
+@Suite("Server API calls")
 struct ServerAPICallTests {
     private static let id = "2000000191896422"
 
@@ -19,7 +19,7 @@ struct ServerAPICallTests {
         return standIn.requests
     }
 
-    @Test("goes to its own path with its own body, and knows its own success")
+    @Test("Each changing call sends its method, path and body, and accepts its success status")
     func writes() async throws {
         let empty = Reply.respond()
         let lines1 = try await requests(.respond(status: 202)) { client, id in
@@ -87,7 +87,7 @@ struct ServerAPICallTests {
             ])
     }
 
-    @Test("reads what it asked for")
+    @Test("Each reading call parses its response")
     func reads() async throws {
         let lines6 = try await requests(.json("{\"complete\":true,\"succeededCount\":3,\"failedCount\":1}")) {
             client, _ in
@@ -136,7 +136,7 @@ struct ServerAPICallTests {
         #expect(lines11 == ["GET /production/inApps/v1/transactions/appTransactions/\(Self.id)"])
     }
 
-    @Test("pages through refunds from where it left off")
+    @Test("Refunds are paged from a given revision on")
     func refunds() async throws {
         let standIn = try ScriptedServerAPI { path, _ in
             try path.hasSuffix("revision=r1")
@@ -154,10 +154,11 @@ struct ServerAPICallTests {
     }
 
     @Test(
-        "reads refunds from their beginning once more if a revision is refused, and each refund is there once",
+        "Refunds are read again from the beginning once if a revision is rejected, without duplicates",
         arguments: [1, 2, nil])
     func refusedRevision(refusals: Int?) async throws {
-        // Nil: the revision that an earlier sweep kept is refused; else that of the second page, so often.
+        // `nil` rejects the revision from an earlier sweep; a number rejects the second page's revision that many
+        // times.
         let standIn = try ScriptedServerAPI { path, count in
             if path.hasSuffix("revision=old") { return Answer.error(4_000_005, status: 400) }
             guard path.hasSuffix("revision=r1") else {
@@ -183,7 +184,7 @@ struct ServerAPICallTests {
         #expect(standIn.requests == (refusals == nil ? ["\(path)?revision=old"] : both) + both)
     }
 
-    @Test("asks a history with the same query on every page")
+    @Test("A history call encodes its whole query and the revision")
     func query() throws {
         var query = HistoryQuery()
         query.startDate = Timestamp(milliseconds: 5)
@@ -202,7 +203,9 @@ struct ServerAPICallTests {
         #expect(ServerAPICall.statuses(id, only: [1, 4]).target == "/inApps/v1/subscriptions/7?status=1&status=4")
     }
 
-    @Test("is not made for what is no identifier", arguments: ["", "..", ".", String(repeating: "9", count: 256)])
+    @Test(
+        "An invalid identifier is rejected without a call",
+        arguments: ["", "..", ".", String(repeating: "9", count: 256)])
     func identifiers(text: String) async throws {
         let standIn = try ScriptedServerAPI { _, _ in .respond() }
         let error = await #expect(throws: ServerAPIError.self) { try await standIn.client.order(text) }
@@ -214,7 +217,7 @@ struct ServerAPICallTests {
         #expect(standIn.requests.isEmpty)
     }
 
-    @Test("goes to Apple unless told otherwise; a host must be a host")
+    @Test("The hosts default to Apple's, and an invalid base URL is rejected")
     func hosts() throws {
         let hosts = try ServerAPIHosts()
         #expect(hosts[.production]?.text == "https://api.storekit.apple.com")
@@ -226,7 +229,7 @@ struct ServerAPICallTests {
     }
 }
 
-/// Signed once.
+/// The signed app transaction, created once.
 private enum JSONValueText {
     static let appTransaction = Result {
         try Shared.pki.jwsSigner.jws(

@@ -6,14 +6,14 @@ import StoreTypes
 import Testing
 import Transport
 
-@Suite("When the Server API fails")
+@Suite("Server API failures")
 struct ServerAPIFailureTests {
     private static let html = Reply.respond(
         headers: ["Content-Type: text/html"], body: Array("<html>Maintenance</html>".utf8))
 
-    // T22
+    // Covers threat T22 (docs/threat-model.md).
     @Test(
-        "the failure is an outage within bounds, and never looks like an answer",
+        "An unusable response becomes an error after a bounded number of retries, never a result",
         arguments: [
             (html, "notJSON", 3), (.json("{\"revision\":\"1\",\"signedTra"), "notJSON", 3),
             (.json("null"), "notJSON", 3),
@@ -36,7 +36,7 @@ struct ServerAPIFailureTests {
         #expect(standIn.requests.count == calls)
     }
 
-    @Test("a fault that passes costs a second call, not the answer")
+    @Test("A temporary failure is retried and the second response is returned")
     func passing() async throws {
         let standIn = try ScriptedServerAPI { _, count in
             try count == 1
@@ -47,7 +47,7 @@ struct ServerAPIFailureTests {
         #expect(standIn.requests.count == 2)
     }
 
-    @Test("with 401 once, a fresh token is tried, once")
+    @Test("After a 401 the call is retried once with a new token")
     func flap() async throws {
         let standIn = try ScriptedServerAPI { _, count in
             try count == 1 ? Answer.unauthorized : Answer.history([transaction("100", type: "Consumable")])
@@ -63,9 +63,9 @@ struct ServerAPIFailureTests {
         #expect(refusing.requests.count == 2)
     }
 
-    // T22
+    // Covers threat T22 (docs/threat-model.md).
     @Test(
-        "with 401 says when it is the clock that is wrong",
+        "The error for a 401 names a wrong local clock",
         arguments: [
             ("Sat, 21 Nov 2026 12:00:00 GMT", nil), ("Sat, 21 Nov 2026 12:00:30 GMT", nil),
             ("Sat, 21 Nov 2026 12:00:31 GMT", "31 s behind"), ("Sat, 21 Nov 2026 11:50:00 GMT", "600 s ahead of"),
@@ -79,12 +79,12 @@ struct ServerAPIFailureTests {
         await standIn.end()
         #expect(failure.code == .unauthorized)
         #expect(failure.reason.contains("clock") == (difference != nil), "\(failure)")
-        #expect(failure.reason.contains(difference ?? "a wrong key"), "\(failure)")
+        #expect(failure.reason.contains(difference ?? "wrong key"), "\(failure)")
     }
 
-    // T22
+    // Covers threat T22 (docs/threat-model.md).
     @Test(
-        "with 429, Retry-After is kept to when it is near, and given up on when it is far",
+        "After a 429 the call waits for a short Retry-After and gives up on a long one",
         arguments: [
             ("1795262405000", true, 5), ("1700000000000", true, 0), ("2", true, 2), ("1795262403", true, 3),
             ("1795262500000", false, 0), ("9999999999999", false, 0), ("3600", false, 0), ("soon", true, 0),
@@ -104,7 +104,7 @@ struct ServerAPIFailureTests {
         if !isAnswered { #expect(failure?.errorNumber == .rateLimitExceeded) }
     }
 
-    @Test("after a far Retry-After nobody calls that endpoint again before")
+    @Test("After a long Retry-After the endpoint is not called until it has passed")
     func pause() async throws {
         let clock = ManualClock()
         let budget = ServerAPIBudget()
@@ -123,7 +123,7 @@ struct ServerAPIFailureTests {
         await standIn.end()
     }
 
-    @Test("the answer comes within the time limit, and within as many calls as allowed")
+    @Test("A lookup ends within its time limit and its maximum number of calls")
     func bounds() async throws {
         let silent = try ScriptedServerAPI { _, _ in .never }
         let clock = ContinuousClock()
@@ -142,7 +142,7 @@ struct ServerAPIFailureTests {
         await circling.end()
     }
 
-    @Test("a test notification is not asked for twice")
+    @Test("A failed request for a test notification is not retried")
     func repeating() async throws {
         let standIn = try ScriptedServerAPI { _, _ in .respond(status: 503) }
         await #expect(throws: ServerAPIError.self) {
@@ -152,7 +152,7 @@ struct ServerAPIFailureTests {
         #expect(standIn.requests.count == 1)
     }
 
-    @Test("an answer about another app, or signed by another, is not believed")
+    @Test("A response about another app or environment, or with a foreign signature, is rejected")
     func strangers() async throws {
         let foreign = try TestPKI.foreign().jwsSigner.jws(payload: transaction("100"))
         let replies: [(Reply, ServerAPIError.Code)] = [

@@ -5,10 +5,10 @@ import StoreTypes
 import Testing
 import TestSupport
 
-@Suite("Signed texts of the App Store itself")
+@Suite("Signed payloads from the App Store")
 struct SignedPayloadCorpusTests {
     private static let verifier = Result { SignedPayloadVerifier(trust: try TrustStore(anchors: .apple())) }
-    /// A time at which no genuine text of the corpus was signed: only their own dates can save them.
+    /// A time at which no chain of the corpus is valid, so that only a payload's own date can make it valid.
     private static let now = Timestamp(seconds: 4_102_444_800)
 
     private static func files(_ isGenuine: Bool) -> [String] {
@@ -33,13 +33,13 @@ struct SignedPayloadCorpusTests {
         return try verifier.verify(text, as: TransactionPayload.self, now: now).payload.claims
     }
 
-    @Test("hold at their own time, with everything they claim", arguments: files(true))
+    @Test("Genuine payloads are valid at their time of signing, with all their claims", arguments: files(true))
     func genuine(name: String) throws {
         let claims = try Self.verify(name)
         #expect(try JSONSerialization.jsonObject(with: Data(claims)) is [String: Any])
     }
 
-    @Test("do not hold when they were changed, or made by Xcode or a mock", arguments: files(false))
+    @Test("Changed payloads and those from Xcode or a mock are rejected", arguments: files(false))
     func others(name: String) throws {
         let error = #expect(throws: SignedPayloadError.self) { try Self.verify(name) }
         let expected: [SignedPayloadError.Code] =
@@ -48,7 +48,7 @@ struct SignedPayloadCorpusTests {
         #expect(expected.contains(try #require(error).code), "\(String(describing: error))")
     }
 
-    @Test("A genuine transaction is read to its last field", .enabled(if: Corpus.folder != nil))
+    @Test("Every field of a genuine transaction is read", .enabled(if: Corpus.folder != nil))
     func fields() throws {
         let text = try Self.text("apple-transaction-sandbox-20221104-3db16e.txt")
         let signed: Signed<TransactionPayload> = try Self.verifier.get().verify(text, now: Self.now)
@@ -73,7 +73,8 @@ struct SignedPayloadCorpusTests {
         #expect(signed.text == text)
     }
 
-    @Test("A notification of 2022 is as old as what is in it", .enabled(if: Corpus.folder != nil))
+    @Test(
+        "A notification without a date, from 2022, is dated by the texts inside it", .enabled(if: Corpus.folder != nil))
     func notification() throws {
         let text = try Self.text("apple-notification-didrenew-sandbox-nodate-9d61db.txt")
         let verified = try Self.verifier.get().verifyNotification(text, now: Self.now)
@@ -87,7 +88,7 @@ struct SignedPayloadCorpusTests {
         #expect(error?.code == .outsideValidity)
     }
 
-    @Test("The cache of headers does not blunt the eye", .enabled(if: Corpus.folder != nil))
+    @Test("A cached header does not skip the verification of the signature", .enabled(if: Corpus.folder != nil))
     func cached() throws {
         let text = try Self.text("apple-transaction-sandbox-20221104-3db16e.txt")
         let other = try Self.text("apple-transaction-sandbox-20220304-6600cd.txt")

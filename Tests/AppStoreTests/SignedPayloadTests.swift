@@ -4,9 +4,9 @@ import Simulator
 import StoreTypes
 import Testing
 
-@Suite("A signed text")
+@Suite("Signed payload verification")
 struct SignedPayloadTests {
-    /// Header, claims and key at will.
+    /// Signs a text with any header, claims and key.
     private func sign(
         _ claims: JSONValue = transaction("1"), alg: String? = "ES256", x5c: [JSONValue]? = nil, key: SigningKey? = nil,
         extra: [JSONValue.Member] = [], signature: [UInt8]? = nil
@@ -37,8 +37,8 @@ struct SignedPayloadTests {
         }
     }
 
-    // T17
-    @Test("holds, and holds again from the cache")
+    // Covers threat T17 (docs/threat-model.md).
+    @Test("A valid text is accepted, and accepted again from the header cache")
     func good() throws {
         let verifier = try Shared.verifier()
         let text = try sign(extra: [.init("kid", .string("x")), .init("jku", .string("https://example.com/keys"))])
@@ -49,8 +49,8 @@ struct SignedPayloadTests {
         }
     }
 
-    // T13
-    @Test("with a genuine chain and a false signature has its certificates verified once, not with every text")
+    // Covers threat T13 (docs/threat-model.md).
+    @Test("A genuine chain with bad signatures is verified once, not with every text")
     func falseSignatures() throws {
         let root = try Certificate(der: Shared.pki.jwsRoot.certificate.span)
         let trust = try TrustStore(anchors: TrustAnchors(roots: [root], intermediates: []))
@@ -65,14 +65,14 @@ struct SignedPayloadTests {
         }
         let stranger = try SigningKey.p256()
         for number in 0..<20 {
-            // Each header is another one.
+            // Each text has a different header, so the header cache cannot help.
             let text = try sign(key: stranger, extra: [.init("kid", .string("\(number)"))])
             #expect(code(text) == .badSignature)
         }
         #expect(trust.chainVerifications == 1 && trust.rememberedChains == 1)
         #expect(try code(sign()) == nil)
         #expect(trust.chainVerifications == 1)
-        // A chain that does not hold is judged again each time, and not remembered.
+        // A chain that fails verification is verified again each time and not cached.
         let foreign = try TestPKI.foreign()
         let chain = try chain()
         let mixed = try self.chain(foreign.jwsSigner).prefix(2) + chain.suffix(1)
@@ -80,15 +80,15 @@ struct SignedPayloadTests {
             #expect(try code(sign(x5c: Array(mixed), key: foreign.jwsLeaf.key)) == .untrustedChain)
         }
         #expect(trust.rememberedChains == 1)
-        // Nor does a known leaf vouch for another authority or root.
+        // A cached leaf does not make another intermediate or root valid.
         let leaf = try self.chain()[0]
         #expect(try code(sign(x5c: [leaf, mixed[1], chain[2]])) == .untrustedChain)
         #expect(try code(sign(x5c: [leaf, chain[1], mixed[0]])) == .untrustedChain)
         #expect(trust.rememberedChains == 1)
     }
 
-    // T13
-    @Test("has no more chains remembered than there are places")
+    // Covers threat T13 (docs/threat-model.md).
+    @Test("The cache of verified chains is bounded")
     func rememberedChains() throws {
         let pki = try Shared.pki
         let root = try Certificate(der: pki.jwsRoot.certificate.span)
@@ -105,14 +105,14 @@ struct SignedPayloadTests {
         #expect(trust.rememberedChains == 0)
     }
 
-    // T17
-    @Test("of another algorithm is refused", arguments: [nil, "none", "HS256", "ES384", "RS256", "es256"])
+    // Covers threat T17 (docs/threat-model.md).
+    @Test("An algorithm other than ES256 is rejected", arguments: [nil, "none", "HS256", "ES384", "RS256", "es256"])
     func algorithms(alg: String?) throws {
         #expect(try code(try sign(alg: alg)) == .unsupportedAlgorithm)
     }
 
-    // T17
-    @Test("with other than three certificates is refused")
+    // Covers threat T17 (docs/threat-model.md).
+    @Test("A number of certificates other than three is rejected")
     func counts() throws {
         let chain = try chain()
         for wrong in [[], [chain[0]], [chain[0], chain[1]], chain + [chain[2]]] {
@@ -123,8 +123,8 @@ struct SignedPayloadTests {
         #expect(try code(try sign(x5c: [chain[2]])) == .xcode)
     }
 
-    // T17
-    @Test("whose certificates are not the App Store's is refused")
+    // Covers threat T17 (docs/threat-model.md).
+    @Test("Certificates that are not the App Store's are rejected")
     func chains() throws {
         let pki = try Shared.pki
         let chain = try chain()
@@ -134,25 +134,25 @@ struct SignedPayloadTests {
         #expect(try code(try sign(x5c: [chain[0], chain[1], .string("AAAA")])) == .untrustedChain)
         #expect(try code(try sign(x5c: [chain[0], .string("AAAA"), chain[2]])) == .x5c)
         #expect(try code(try sign(x5c: try self.chain(foreign.jwsSigner), key: foreign.jwsLeaf.key)) == .untrustedChain)
-        // A root of one's own behind genuine certificates, and a genuine root behind one's own.
+        // Genuine certificates with a foreign root, and foreign certificates with the genuine root.
         let own = JSONValue.string(Base64.encode(foreign.jwsRoot.certificate))
         #expect(try code(try sign(x5c: [chain[0], chain[1], own])) == .untrustedChain)
         let ownChain = try self.chain(foreign.jwsSigner)
         #expect(
             try code(try sign(x5c: [ownChain[0], ownChain[1], chain[2]], key: foreign.jwsLeaf.key)) == .untrustedChain)
-        // Any developer's certificate, under the right authority.
+        // A developer's certificate, issued by the right intermediate but without the App Store's marker.
         var template = pki.jwsLeaf.template
         template.markers = ["1.2.840.113635.100.6.1.2"]
         let developer = try pki.jwsAuthority.issue(template, key: try .p256())
         let signer = ReceiptSigner(leaf: developer, issuers: [pki.jwsAuthority, pki.jwsRoot])
         #expect(try code(try sign(x5c: try self.chain(signer), key: developer.key)) == .notAReceiptSigner)
-        // Right markers and root, a key of another kind.
+        // The right markers and root, but a key that is not P-256.
         let other = try pki.jwsAuthority.issue(pki.jwsLeaf.template, key: try .p384())
         let otherSigner = ReceiptSigner(leaf: other, issuers: [pki.jwsAuthority, pki.jwsRoot])
         #expect(try code(try sign(x5c: try self.chain(otherSigner))) == .unsupportedAlgorithm)
     }
 
-    @Test("is judged at the time it was signed, without one now")
+    @Test("Certificates are checked for the time of signing, or for now if there is none")
     func times() throws {
         let pki = try Shared.pki
         var template = pki.jwsLeaf.template
@@ -168,7 +168,7 @@ struct SignedPayloadTests {
         #expect(try code(try sign(claims(nil), x5c: x5c)) == .outsideValidity)
     }
 
-    @Test("with other bytes anywhere is refused")
+    @Test("A text with exchanged or extra segments is rejected")
     func tampering() throws {
         let text = try sign(transaction("1"))
         let other = try sign(transaction("2"))
@@ -187,7 +187,7 @@ struct SignedPayloadTests {
         }
     }
 
-    @Test("cut anywhere, or with any byte changed, is refused and traps nothing")
+    @Test("A truncated text, or one with a changed byte, is rejected and does not trap")
     func mutations() throws {
         let verifier = try Shared.verifier()
         let text = Array(try sign().utf8)
@@ -204,7 +204,7 @@ struct SignedPayloadTests {
         }
     }
 
-    @Test("with a signature that no key makes is refused")
+    @Test("A signature outside the valid range is rejected")
     func signatures() throws {
         let order: [UInt8] = [
             0xFF, 0xFF, 0xFF, 0xFF, 0x00, 0x00, 0x00, 0x00, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
@@ -222,8 +222,8 @@ struct SignedPayloadTests {
         #expect(try code(try sign(signature: der)) == .badSignature)
     }
 
-    // T17
-    @Test("of another app or environment is told apart from a false one")
+    // Covers threat T17 (docs/threat-model.md).
+    @Test("A payload of another app or environment has its own error code")
     func expectations() throws {
         let text = try sign(transaction("1"))
         let bare = try sign(.object(["transactionId": .string("1")]))
@@ -257,7 +257,7 @@ struct SignedPayloadTests {
         }
     }
 
-    @Test("keeps claims that are new, and numbers to the last digit")
+    @Test("Unknown claims and large numbers are preserved exactly")
     func claims() throws {
         let claims = Array(
             """
@@ -283,7 +283,7 @@ struct SignedPayloadTests {
     }
 
     @Test(
-        "with a claim of the wrong type is refused, never read as absent",
+        "A claim of the wrong type is rejected, not treated as absent",
         arguments: [
             "{\"revocationDate\":\"1\"}", "{\"transactionId\":1}", "{\"isUpgraded\":1}", "{\"price\":1.5}",
             "{\"price\":9223372036854775808}", "{\"signedDate\":1e300}", "{\"productId\":\"\\ud800\"}", "[]", "{", "",
@@ -297,7 +297,7 @@ struct SignedPayloadTests {
     }
 }
 
-@Suite("A notification")
+@Suite("Notification verification")
 struct NotificationTests {
     private func notification(
         _ inner: JSONValue, bundleId: String = "com.example.app", date: Int64? = Shared.noon.milliseconds,
@@ -315,7 +315,7 @@ struct NotificationTests {
             ]))
     }
 
-    @Test("holds with what is in it")
+    @Test("A valid notification is returned with its transaction")
     func good() throws {
         let verified = try Shared.verifier().verifyNotification(
             try notification(transaction("7")),
@@ -326,7 +326,7 @@ struct NotificationTests {
         #expect(verified.renewal == nil)
     }
 
-    @Test("is refused with a false, foreign or other app's transaction in it")
+    @Test("A notification with an invalid or foreign transaction is rejected")
     func bad() throws {
         let foreign = try TestPKI.foreign().jwsSigner.jws(payload: transaction("7"))
         for (text, code) in [

@@ -6,7 +6,7 @@ import StoreTypes
 import Synchronization
 import Transport
 
-/// What several suites share: one tree of keys, for their making is what takes time.
+/// Values shared by several suites: one test PKI, because generating its keys is slow.
 enum Shared {
     private static let made = Result { try TestPKI() }
 
@@ -15,7 +15,7 @@ enum Shared {
     /// 2026-11-21T12:00:00Z.
     static let noon = Timestamp(seconds: 1_795_262_400)
 
-    /// Believes the test tree, and nobody else.
+    /// A verifier that trusts only the root of the test PKI.
     static func verifier(_ pki: TestPKI? = nil) throws -> SignedPayloadVerifier {
         let tree = if let pki { pki } else { try Self.pki }
         let encoding = tree.jwsRoot.certificate
@@ -24,7 +24,7 @@ enum Shared {
     }
 }
 
-/// The claims of a transaction, as Apple would sign them.
+/// The claims of a transaction, as in Apple's payloads.
 func transaction(
     _ id: String, original: String? = nil, bundleId: String? = "com.example.app", environment: String = "Production",
     type: String = "Auto-Renewable Subscription", changing extra: [JSONValue.Member] = []
@@ -46,7 +46,7 @@ func renewal(_ original: String, environment: String = "Production") -> JSONValu
     ])
 }
 
-/// Answers of the Server API as text.
+/// Responses of the Server API.
 enum Answer {
     static func history(
         _ rows: [JSONValue], revision: String = "r1", hasMore: Bool = false, bundleId: String = "com.example.app",
@@ -96,7 +96,7 @@ enum Answer {
     }
 }
 
-/// A stand-in Server API with a client for it: production and sandbox are folders of one server.
+/// A scripted Server API with a client for it. Production and sandbox are two base paths of one server.
 final class ScriptedServerAPI: Sendable {
     let server: TestServer
     let transport: CurlTransport
@@ -133,7 +133,7 @@ final class ScriptedServerAPI: Sendable {
             budget: budget)
     }
 
-    /// Method, path and body of every request.
+    /// The method, path and body of every request so far.
     var requests: [String] { log.lines.withLock { $0 } }
 
     func end() async {
@@ -148,7 +148,7 @@ final class ScriptedServerAPI: Sendable {
         return try await client.records(for: keys, bundleId: "com.example.app", environment: environment, options)
     }
 
-    /// The error that a lookup ends with.
+    /// Returns the error of a lookup, or `nil` if it succeeds.
     func failure(
         _ ids: [String] = ["100"], environment: AppStoreEnvironment? = nil, _ options: CallOptions = CallOptions()
     ) async -> ServerAPIError? {
@@ -161,7 +161,7 @@ final class ScriptedServerAPI: Sendable {
     }
 }
 
-/// A clock that only moves when it is told to, or slept on.
+/// A clock that advances only by `advance` and by sleeping.
 final class ManualClock: Sendable {
     private let elapsed = Mutex(Duration.zero)
 

@@ -5,7 +5,7 @@ import Testing
 import StoreTypes
 import Transport
 
-@Suite("Asking verifyReceipt once")
+@Suite("verifyReceipt client")
 struct VerifyReceiptClientTests {
     private func ask(
         timeout: Duration = .seconds(20), body: [UInt8] = Array("{}".utf8),
@@ -25,7 +25,7 @@ struct VerifyReceiptClientTests {
         return reply
     }
 
-    @Test("The answer comes back byte for byte with its status")
+    @Test("The response is returned byte for byte with its status")
     func answer() async throws {
         let text = "  {\"status\" :21104,\"x\":\"\\u00e9\u{0301}\" , \"is-retryable\":true}\n"
         let reply = try await ask { _ in
@@ -38,7 +38,7 @@ struct VerifyReceiptClientTests {
     }
 
     @Test(
-        "The body is posted as JSON, as it is, to the environment's own URL",
+        "The body is posted unchanged as JSON to the environment's URL",
         arguments: [
             (AppStoreEnvironment.production, "/production/verifyReceipt"), (.sandbox, "/sandbox/verifyReceipt"),
         ])
@@ -55,7 +55,7 @@ struct VerifyReceiptClientTests {
     }
 
     @Test(
-        "A pause that Apple asks for comes with the outage, an hour at most",
+        "A Retry-After is returned with the outage, at most an hour",
         arguments: [("7", Duration.seconds(7)), ("99999", .seconds(3_600)), ("soon", nil)])
     func retryAfter(header: String, pause: Duration?) async throws {
         let reply = try await ask { _ in .respond(status: 429, headers: ["Retry-After: \(header)"]) }
@@ -66,9 +66,9 @@ struct VerifyReceiptClientTests {
         #expect(failure.httpStatus == 429 && failure.retryAfter == pause)
     }
 
-    // T19, T22
+    // Covers threats T19 and T22 (docs/threat-model.md).
     @Test(
-        "Whatever is no 200 with a status is an outage, never a verdict",
+        "A response that is not a 200 with a status is an outage, never a status",
         arguments: [
             (Reply.respond(status: 200), "emptyBody", true), (.json("{}"), "noStatus", true),
             (.json("{\"status\":\"x\"}"), "noStatus", true),
@@ -90,14 +90,14 @@ struct VerifyReceiptClientTests {
         #expect(failure?.place == "127.0.0.1")
     }
 
-    @Test("An outage keeps the status")
+    @Test("An outage contains the HTTP status")
     func httpStatus() async throws {
         let failure = try await ask { _ in .respond(status: 503, body: Array("busy".utf8)) }.failure
         #expect(failure?.httpStatus == 503)
         #expect(failure?.description == "httpStatus: 127.0.0.1: HTTP status 503")
     }
 
-    @Test("Nobody is asked about Xcode, a cancelled task gets an outage, a timeout of nothing too")
+    @Test("Xcode has no endpoint, and a canceled task or a zero timeout gets an outage")
     func refusals() async throws {
         #expect(try await ask(environment: .xcode) { _ in .json("{\"status\":0}") }.failure?.code == .noEndpoint)
         #expect(try await ask(timeout: .zero) { _ in .never }.failure?.code.rawValue == "invalidRequest")
@@ -107,7 +107,7 @@ struct VerifyReceiptClientTests {
         #expect(try await task.value.failure?.code.rawValue == "cancelled")
     }
 
-    @Test("Endpoints default to Apple's; plain http to another machine is refused")
+    @Test("Endpoints default to Apple's, and plain http to a host that is not loopback is rejected")
     func endpoints() throws {
         let endpoints = try VerifyReceiptEndpoints()
         #expect(endpoints[.production]?.text == "https://buy.itunes.apple.com/verifyReceipt")
@@ -117,7 +117,7 @@ struct VerifyReceiptClientTests {
     }
 
     @Test(
-        "Which statuses are worth asking again",
+        "Only temporary statuses are retried, unless is_retryable is false",
         arguments: [
             (0, nil, false), (21000, nil, false), (21002, nil, false), (21003, true, false), (21005, nil, true),
             (21005, false, false), (21006, nil, false), (21007, nil, false), (21008, nil, false), (21009, nil, true),

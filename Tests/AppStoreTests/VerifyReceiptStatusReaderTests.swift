@@ -2,10 +2,10 @@ import JSONReading
 import AppStore
 import Testing
 
-@Suite("Reading the status of an answer")
+@Suite("verifyReceipt status reader")
 struct VerifyReceiptStatusReaderTests {
     @Test(
-        "The status is the last number at the top",
+        "The status is the last top-level number of that name",
         arguments: [
             (#"{"status":0}"#, 0),
             ("\u{20}\r\n\t{ \"status\" : 21007 } \n", 21007),
@@ -25,7 +25,7 @@ struct VerifyReceiptStatusReaderTests {
     }
 
     @Test(
-        "What is no status of its own does not count as one",
+        "A status that is nested or not a plain number is ignored",
         arguments: [
             "{}", #"{"receipt":{"status":0}}"#, #"{"status":null}"#, #"{"status":true}"#, #"{"status":[0]}"#,
             #"{"status":{"status":0}}"#, #"{"status":""}"#, #"{"status":"0x"}"#, #"{"status":-1}"#, #"{"status":0.0}"#,
@@ -37,7 +37,7 @@ struct VerifyReceiptStatusReaderTests {
     }
 
     @Test(
-        "is_retryable is read in both spellings and all forms",
+        "is_retryable is read in both spellings and all accepted forms",
         arguments: [
             (#""is_retryable":true"#, true), (#""is_retryable":false"#, false), (#""is-retryable":true"#, true),
             (#""is-retryable": 1"#, true), (#""is_retryable":0"#, false), (#""is_retryable":"true""#, true),
@@ -51,7 +51,7 @@ struct VerifyReceiptStatusReaderTests {
     }
 
     @Test(
-        "Anything but one JSON object is refused, with the place",
+        "A body that is not one JSON object is rejected with the byte offset",
         arguments: [
             ("", "byte 0: expected a JSON object"), ("<html>", "byte 0: expected a JSON object"),
             ("\u{FEFF}{}", "byte 0: expected a JSON object"), (#"{"status":0"#, "byte 11: expected a comma or }"),
@@ -62,14 +62,14 @@ struct VerifyReceiptStatusReaderTests {
         #expect(reason(Array(text.utf8)) == description)
     }
 
-    @Test("Every proper beginning of an answer is refused")
+    @Test("Every truncated body is rejected")
     func truncated() throws {
         let answer = Array(#"{"receipt":{"in_app":[{"a":"b\n"},{}],"x":-1.5e3},"is_retryable":false,"status":0}"#.utf8)
         #expect(try VerifyReceiptStatusReader.scan(answer).status == 0)
         for length in 0..<answer.count { #expect(reason(Array(answer[..<length])) != nil, "\(length) bytes") }
     }
 
-    @Test("No single byte, put anywhere, makes it trap")
+    @Test("No change of a single byte makes the reader trap")
     func anyByte() {
         let answer = Array(#"{"r":{"i":[{"a":"\u0041"}]},"is_retryable":"false","status":0}"#.utf8)
         for index in answer.indices {

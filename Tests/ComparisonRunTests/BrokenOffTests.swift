@@ -35,7 +35,7 @@ struct BrokenOffTests {
                 return HTTPResponse(status: isOld ? 200 : 400, body: Array(body.utf8))
             }
             while !Task.isCancelled { try? await Task.sleep(for: .seconds(60)) }
-            throw TransportError(.cancelled, at: request.url.host, "the waiting task was cancelled")
+            throw TransportError(.cancelled, at: request.url.host, "the waiting task was canceled")
         }
 
         func shutDown(grace: Duration) async {}

@@ -3,9 +3,9 @@ import Simulator
 import TestSupport
 import Testing
 
-@Suite("BER")
+@Suite("BER decoding")
 struct BERCursorTests {
-    /// The code with which reading one element fails; nil where it does not.
+    /// Returns the error code of reading one element, or `nil` if it succeeds.
     private func failure(_ bytes: [UInt8]) -> BERError.Code? {
         do throws(BERError) {
             var cursor = BERCursor(0..<bytes.count)
@@ -17,7 +17,7 @@ struct BERCursorTests {
     }
 
     static let refused: [(what: String, bytes: [UInt8], code: BERError.Code)] = [
-        ("nothing", [], .truncated),
+        ("an empty buffer", [], .truncated),
         ("a tag alone", [0x04], .truncated),
         ("a length without its content", [0x04, 0x01], .truncated),
         ("a length of one byte more than there is", [0x30, 0x03, 0x05, 0x00], .truncated),
@@ -36,13 +36,14 @@ struct BERCursorTests {
     ]
 
     // T10, T11
-    @Test("is refused with a code where it is broken", arguments: Named.list(refused) { $0.what })
+    @Test("A malformed element is refused with the code of its error", arguments: Named.list(refused) { $0.what })
     func refuses(row: Named<(what: String, bytes: [UInt8], code: BERError.Code)>) {
         #expect(failure(row.value.bytes) == row.value.code, "\(row)")
     }
 
     // T9
-    @Test("nests indefinite lengths 16 deep and no deeper", arguments: [1, 15, 16, 17, 33, 64, 10_000, 1_000_000])
+    @Test(
+        "Indefinite lengths can be nested 16 deep and no deeper", arguments: [1, 15, 16, 17, 33, 64, 10_000, 1_000_000])
     func depth(levels: Int) {
         let open = [[UInt8]](repeating: [0x30, 0x80], count: levels).flatMap { $0 }
         let closed = open + [UInt8](repeating: 0, count: 2 * levels)
@@ -50,7 +51,7 @@ struct BERCursorTests {
         #expect(failure(open) == (levels <= BERCursor.maximumDepth ? .truncated : .tooDeep))
     }
 
-    @Test("is read without going into definite lengths, however deep they are")
+    @Test("Reading an element does not descend into definite lengths, however deeply they are nested")
     func definiteDepth() throws {
         var bytes: [UInt8] = []
         for _ in 0..<2_000 { bytes = DEREncoder.sequence(bytes) }
@@ -60,7 +61,7 @@ struct BERCursorTests {
 
     // T10
     @Test(
-        "may write a length longer than it must",
+        "A length that is not minimally encoded is accepted",
         arguments: [
             [0x04, 0x02, 7, 8], [0x04, 0x81, 2, 7, 8], [0x04, 0x82, 0, 2, 7, 8],
             [0x04, 0x88, 0, 0, 0, 0, 0, 0, 0, 2, 7, 8],
@@ -72,7 +73,7 @@ struct BERCursorTests {
         try cursor.finish()
     }
 
-    @Test("ends an indefinite length behind its marker, and the content before it")
+    @Test("An element of indefinite length ends after its end-of-contents marker, and its content before it")
     func indefinite() throws {
         let bytes: [UInt8] = [0x24, 0x80, 0x04, 0x01, 0x09, 0x24, 0x80, 0, 0, 0, 0, 0x05, 0]
         var cursor = BERCursor(0..<bytes.count)
@@ -87,7 +88,7 @@ struct BERCursorTests {
     }
 
     // T10
-    @Test("cut off at any offset is truncated, definite or not")
+    @Test("An element cut off at any offset is truncated, with definite and indefinite lengths")
     func truncation() throws {
         let definite = DEREncoder.sequence(
             DEREncoder.octetString([UInt8](repeating: 3, count: 300)), DEREncoder.integer(5))
@@ -98,7 +99,7 @@ struct BERCursorTests {
         }
     }
 
-    @Test("never reaches beyond the range it was given, nor beyond the buffer")
+    @Test("A cursor never reads beyond its range or beyond the buffer")
     func bounds() {
         let bytes: [UInt8] = [0x04, 0x03, 1, 2, 3]
         for range in [0..<4, 0..<9, 1..<5, 3..<5, 4..<5, 5..<5, 7..<9] {
@@ -116,7 +117,9 @@ struct BERCursorTests {
         ([UInt8](repeating: 0x7F, count: 4096), nil),
     ]
 
-    @Test("has integers of up to 64 bits", arguments: Named.list(integers) { $0.content })
+    @Test(
+        "Integers of up to 64 bits are decoded, and wider or empty ones are refused",
+        arguments: Named.list(integers) { $0.content })
     func integer(row: Named<(content: [UInt8], value: Int64?)>) throws {
         let (content, value) = row.value
         let bytes = DEREncoder.value(tag: 0x02, content)
@@ -129,7 +132,7 @@ struct BERCursorTests {
         }
     }
 
-    @Test("of random bytes is walked to its end or refused, and nothing else")
+    @Test("Random bytes are either read to the end or refused")
     func noise() {
         var random = SeededGenerator("BER noise")
         let tags: [UInt8] = [0x30, 0x31, 0x04, 0x24, 0x02, 0x00, 0x80, 0xA0, 0x81, 0x84, 0xFF, 0x01]

@@ -1,9 +1,9 @@
 import Cryptography
 import Testing
 
-@Suite("The raw form of an ES256 signature")
+@Suite("Raw ES256 signatures")
 struct ES256SignatureTests {
-    @Test("becomes the DER that it came from")
+    @Test("A raw signature converted to DER verifies with its key")
     func roundTrip() throws {
         let key = try SigningKey.p256()
         let publicKeyInfo = key.publicKeyInfo
@@ -20,7 +20,7 @@ struct ES256SignatureTests {
         #expect(try !VerifyingKey(publicKeyInfo: other.span).isP256)
     }
 
-    @Test("has the shortest integers, and 64 bytes or none")
+    @Test("The DER form has minimal integers, and only 64 bytes are converted")
     func encoding() {
         func der(_ r: [UInt8], _ s: [UInt8]) -> [UInt8]? {
             let raw = [UInt8](repeating: 0, count: 32 - r.count) + r + [UInt8](repeating: 0, count: 32 - s.count) + s

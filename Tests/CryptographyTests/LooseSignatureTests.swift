@@ -5,9 +5,9 @@ import Simulator
 import TestSupport
 import Testing
 
-@Suite("A signature that is not exactly PKCS#1 v1.5")
+@Suite("Signatures that are not exactly PKCS#1 v1.5")
 struct LooseSignatureTests {
-    /// An RSA key of 1024 bits with exponent 3 that was made for this test, private half included.
+    /// An RSA key of 1024 bits with exponent 3, made for this test. The private half is included.
     private static let modulus = """
         1dRO1bSCWGUrpU3MmQ2xgbDC57aqWWDT5nP26RUSf2BBu7mgOtpF7wSCoAOHF758hXcJqe9gbSJ1/y6pPfl+GkWBT+n6nNAIc4FIfCKlTmu1
         FVctoiyaKxsScqIdtJELhQ35VT4i9h+VBavESAfG/w40nqxd2XqSho9wMy4i1uE=
@@ -23,17 +23,17 @@ struct LooseSignatureTests {
         [UInt8](Data(base64Encoded: base64, options: .ignoreUnknownCharacters) ?? Data())
     }
 
-    /// What PKCS#1 v1.5 signs: `DigestInfo` of SHA-1 and the hash.
+    /// The content that PKCS#1 v1.5 signs: `DigestInfo` with SHA-1 and the hash.
     private static let digestInfo: [UInt8] =
         [0x30, 0x21, 0x30, 0x09, 0x06, 0x05, 0x2B, 0x0E, 0x03, 0x02, 0x1A, 0x05, 0x00, 0x04, 0x14] + hash
     private static let hash = [UInt8](SHA.digest(message, with: .sha1))
 
-    /// `00 01 FF … FF 00` in front, as long as the key.
+    /// Prepends `00 01 FF … FF 00`, up to the length of the key.
     private static func padded(_ content: [UInt8], type: UInt8 = 1, filler: UInt8 = 0xFF) -> [UInt8] {
         [0, type] + [UInt8](repeating: filler, count: size - 3 - content.count) + [0] + content
     }
 
-    /// Too short a padding, and garbage behind.
+    /// Padding that is too short, followed by garbage.
     private static func padded(by count: Int, garbage: UInt8) -> [UInt8] {
         let beginning = [0, 1] + [UInt8](repeating: 0xFF, count: count) + [0] + digestInfo
         return beginning + [UInt8](repeating: garbage, count: size - beginning.count)
@@ -48,20 +48,23 @@ struct LooseSignatureTests {
     private static let oid: [UInt8] = [0x06, 0x05, 0x2B, 0x0E, 0x03, 0x02, 0x1A]
 
     static let encodings: [(what: String, encoded: [UInt8])] = [
-        ("garbage behind the hash (Bleichenbacher, 2006)", padded(by: 8, garbage: 0x5A)),
-        ("two bytes of padding, zeros behind", padded(by: 2, garbage: 0)),
-        ("no padding, zeros behind", padded(by: 0, garbage: 0)),
+        ("garbage after the hash (Bleichenbacher, 2006)", padded(by: 8, garbage: 0x5A)),
+        ("two bytes of padding, then zeros", padded(by: 2, garbage: 0)),
+        ("no padding, then zeros", padded(by: 0, garbage: 0)),
         (
             "garbage in the digest's parameters",
             padded(
                 [0x30, 0x31, 0x30, 0x19] + oid + [0x04, 0x10] + [UInt8](repeating: 7, count: 16) + [0x04, 0x14] + hash)
         ),
         ("no parameters", padded([0x30, 0x1F, 0x30, 0x07] + oid + [0x04, 0x14] + hash)),
-        ("a length longer than it must be", padded([0x30, 0x81] + digestInfo.dropFirst())),
+        ("a length that is not minimally encoded", padded([0x30, 0x81] + digestInfo.dropFirst())),
         ("an indefinite length", padded([0x30, 0x80] + digestInfo.dropFirst(2) + [0, 0])),
-        ("something behind the hash, inside", padded([0x30, 0x23] + digestInfo.dropFirst(2) + [5, 0])),
         (
-            "another digest's name",
+            "additional bytes after the hash, inside DigestInfo",
+            padded([0x30, 0x23] + digestInfo.dropFirst(2) + [5, 0])
+        ),
+        (
+            "the OID of a different digest",
             padded(
                 [0x30, 0x20, 0x30, 0x0C, 0x06, 0x08, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x02, 0x05, 5, 0, 0x04, 0x10]
                     + hash.prefix(16))
@@ -73,7 +76,7 @@ struct LooseSignatureTests {
         ("a first byte other than 0", replacing(0, in: padded(digestInfo), with: 1)),
     ]
 
-    /// The cube root of the least number that begins with `00 01 FF 00` and the DigestInfo: no key is needed to find it.
+    /// The cube root of the smallest number that begins with `00 01 FF 00` and the DigestInfo. It can be found without the key.
     private static let cubeRoot = number("AUJUbwzLCHUmVkEzoPUO4iMXNUz8Q2gkaT6RlBo7dyprRHKJI3lhmJ+Bug==")
 
     private func key() throws -> VerifyingKey {
@@ -84,7 +87,7 @@ struct LooseSignatureTests {
             publicKeyInfo: DEREncoder.sequence(rsaEncryption, DEREncoder.bitString(numbers)).span)
     }
 
-    /// The private operation alone, without any padding of its own.
+    /// Runs the RSA private operation alone, without padding.
     private func raised(_ encoded: [UInt8]) throws -> [UInt8] {
         let context = try #require(BN_CTX_new())
         defer { BN_CTX_free(context) }
@@ -101,7 +104,9 @@ struct LooseSignatureTests {
     }
 
     // T7
-    @Test("is refused, though whoever made it had the key", arguments: Named.list(encodings) { $0.what })
+    @Test(
+        "A signature with inexact padding is refused, even if it was made with the private key",
+        arguments: Named.list(encodings) { $0.what })
     func forged(row: Named<(what: String, encoded: [UInt8])>) throws {
         let (what, encoded) = row.value
         let key = try key()
@@ -114,7 +119,7 @@ struct LooseSignatureTests {
     }
 
     // T7
-    @Test("is refused where the exponent is 3 and a cube root was found without the key")
+    @Test("A cube root made without the key is refused with exponent 3")
     func cube() throws {
         let signature = [UInt8](repeating: 0, count: Self.size - Self.cubeRoot.count) + Self.cubeRoot
         let key = try key()
@@ -123,7 +128,7 @@ struct LooseSignatureTests {
         )
     }
 
-    @Test("is refused in another spelling: shorter, longer, or with the modulus added")
+    @Test("A genuine signature that is shortened, extended or has the modulus added is refused")
     func spellings() throws {
         let key = try key()
         let genuine = try raised(Self.padded(Self.digestInfo))

@@ -3,7 +3,7 @@ import Simulator
 import TestSupport
 import Testing
 
-@Suite("A public key")
+@Suite("Public key policy")
 struct PublicKeyPolicyTests {
     private static func info(_ algorithm: [UInt8], _ key: [UInt8]) -> [UInt8] {
         DEREncoder.sequence(algorithm, DEREncoder.bitString(key))
@@ -12,7 +12,7 @@ struct PublicKeyPolicyTests {
     private static let rsaAlgorithm = DEREncoder.sequence(
         DEREncoder.objectIdentifier("1.2.840.113549.1.1.1"), DEREncoder.null)
 
-    /// A key of that many bits that nobody has the private half of.
+    /// A public key of that many bits, without a private half.
     static func rsa(bits: Int, exponent: [UInt8] = [1, 0, 1]) -> [UInt8] {
         var modulus = [UInt8](repeating: 0xA5, count: (bits + 7) / 8)
         if let last = modulus.indices.last {
@@ -30,7 +30,7 @@ struct PublicKeyPolicyTests {
             [4] + [UInt8](repeating: 0x11, count: 2 * bytes))
     }
 
-    /// `ECParameters` of P-256 with a generator of the sender's own: CVE-2020-0601.
+    /// `ECParameters` of P-256 with a generator chosen by the sender: CVE-2020-0601.
     private static let explicitParameters = DEREncoder.sequence(
         DEREncoder.integer(1),
         DEREncoder.sequence(
@@ -76,8 +76,8 @@ struct PublicKeyPolicyTests {
         ("P-224", curve(DEREncoder.objectIdentifier("1.3.132.0.33"), point: 28), .keyRefused),
         ("P-521", curve(DEREncoder.objectIdentifier("1.3.132.0.35"), point: 66), .keyRefused),
         ("secp256k1", curve(DEREncoder.objectIdentifier("1.3.132.0.10"), point: 32), .keyRefused),
-        ("a curve of one's own", curve(explicitParameters, point: 32), .keyRefused),
-        ("a curve that is implied", curve(DEREncoder.null, point: 32), .keyRefused),
+        ("a curve with explicit parameters", curve(explicitParameters, point: 32), .keyRefused),
+        ("an implied curve", curve(DEREncoder.null, point: 32), .keyRefused),
         ("a curve without parameters", curve([], point: 32), .malformed),
         (
             "Ed25519",
@@ -85,7 +85,7 @@ struct PublicKeyPolicyTests {
             .keyRefused
         ),
         ("DSA", info(DEREncoder.sequence(DEREncoder.objectIdentifier("1.2.840.10040.4.1")), [2, 1, 5]), .keyRefused),
-        ("nothing", [], .malformed),
+        ("an empty buffer", [], .malformed),
         ("an empty sequence", [0x30, 0], .malformed),
         ("zeros", .init(repeating: 0, count: 300), .malformed),
         ("ones", .init(repeating: 0xFF, count: 300), .malformed),
@@ -93,7 +93,7 @@ struct PublicKeyPolicyTests {
 
     // T7
     @Test(
-        "that is too small, too large or of another kind is refused before any arithmetic",
+        "A key that is too small, too large or of an unsupported type is refused before any arithmetic",
         arguments: Named.list(refused) { $0.what })
     func refuses(row: Named<(what: String, info: [UInt8], code: CryptographyError.Code)>) throws {
         let (what, info, code) = row.value
@@ -111,7 +111,7 @@ struct PublicKeyPolicyTests {
         ("RSA, exponent of 32 bits", rsa(bits: 2048, exponent: [0xFF, 0, 0, 1])),
     ]
 
-    @Test("of 1024 to 4096 bits, on P-256 or on P-384 is taken")
+    @Test("RSA keys of 1024 to 4096 bits and keys on P-256 and P-384 are accepted")
     func accepts() throws {
         for (_, info) in Self.accepted { _ = try VerifyingKey(publicKeyInfo: info.span) }
         for key in [try SigningKey.p256(), try SigningKey.p384()] {
@@ -119,15 +119,15 @@ struct PublicKeyPolicyTests {
         }
     }
 
-    @Test("followed by something else is no key")
+    @Test("A key followed by further bytes is refused")
     func trailing() {
         let info = Self.rsa(bits: 2048) + [0]
         #expect(throwsCode(.malformed, "trailing") { _ = try VerifyingKey(publicKeyInfo: info.span) })
     }
 
-    @Test("with exponent 3 does not take a signature whose padding is loose")
+    @Test("A key with exponent 3 refuses signatures with inexact padding")
     func looseSignature() throws {
-        // Bleichenbacher's: a cube whose first bytes look like PKCS#1; anything but an exact encoding must fail.
+        // Bleichenbacher's attack: a cube whose first bytes look like PKCS#1. Any inexact encoding must fail.
         let key = try VerifyingKey(publicKeyInfo: Self.rsa(bits: 2048, exponent: [3]).span)
         let message = Array("message".utf8)
         var cubes: [[UInt8]] = [[], [0], [1], .init(repeating: 0, count: 256)]
@@ -143,9 +143,9 @@ struct PublicKeyPolicyTests {
     }
 }
 
-@Suite("A certificate")
+@Suite("Certificate parsing")
 struct CertificateTests {
-    @Test("of over 16,384 bytes is refused, of just as many is read")
+    @Test("A certificate of 16,384 bytes is read, and a longer one is refused")
     func size() throws {
         let name = try MintedReceipts.pki.root.template.subject
         let info = PublicKeyPolicyTests.rsa(bits: 2048)
@@ -163,7 +163,7 @@ struct CertificateTests {
         #expect(throwsCode(.malformed, "16,385 bytes") { _ = try Certificate(der: tooLarge.span) })
     }
 
-    @Test("cut off anywhere, or followed by anything, is none")
+    @Test("A certificate that is cut off, or followed by further bytes, is refused")
     func truncated() throws {
         let der = try MintedReceipts.pki.receiptLeaf.certificate
         for count in stride(from: 0, to: der.count, by: 7) {
@@ -174,16 +174,16 @@ struct CertificateTests {
         #expect(throwsCode(.malformed, "one byte more") { _ = try Certificate(der: longer.span) })
     }
 
-    @Test("whose lengths are written longer than they must is not the same certificate")
+    @Test("A certificate whose lengths are not minimally encoded is refused")
     func nonMinimal() throws {
-        // The outer lengths are not signed: were both forms taken, a receipt could be told apart from itself.
+        // The outer lengths are not signed: if both forms were accepted, one receipt would have several encodings.
         let der = try MintedReceipts.pki.receiptLeaf.certificate
         let again = [0x30, 0x83, 0] + der[2...]
         #expect(der[1] == 0x82)
         #expect(throwsCode(.malformed, "30 83 00 …") { _ = try Certificate(der: again.span) })
     }
 
-    @Test("whose period ends before it begins is refused")
+    @Test("A certificate whose validity period ends before it begins is refused")
     func backwards() throws {
         var blueprint = CertificateBlueprint(
             issuer: .init(commonName: "Anyone", organization: "Test"),
@@ -194,7 +194,7 @@ struct CertificateTests {
     }
 
     // T7
-    @Test("with bits changed at random is read or refused, never anything else")
+    @Test("A certificate with random bit flips is either read or refused")
     func mutations() throws {
         var random = SeededGenerator("certificate mutations")
         let der = try MintedReceipts.pki.receiptLeaf.certificate
@@ -214,7 +214,7 @@ struct CertificateTests {
     }
 }
 
-/// Whether the body throws an error of that code; the rest is printed.
+/// Returns whether the body throws an error with this code. Prints any other result.
 func throwsCode(_ code: CryptographyError.Code, _ what: String, _ body: () throws -> Void) -> Bool {
     do {
         try body()

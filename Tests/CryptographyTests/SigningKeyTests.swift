@@ -2,12 +2,12 @@ import Cryptography
 import Foundation
 import Testing
 
-@Suite("A signing key")
+@Suite("Signing keys")
 struct SigningKeyTests {
     static let message = Array("what is signed".utf8)
 
     @Test(
-        "signs by PKCS#1 v1.5 so that openssl agrees",
+        "OpenSSL's command line verifies RSA signatures of PKCS#1 v1.5",
         arguments: [(1024, DigestAlgorithm.sha1), (2048, .sha256), (2048, .sha384)])
     func rsa(bits: Int, digest: DigestAlgorithm) throws {
         let key = try SigningKey.rsa(bits: bits)
@@ -18,7 +18,7 @@ struct SigningKeyTests {
         #expect(try verdict(key, signature, digest) == "Verified OK\n")
     }
 
-    @Test("signs by ECDSA so that openssl agrees", arguments: [DigestAlgorithm.sha256, .sha384])
+    @Test("OpenSSL's command line verifies ECDSA signatures", arguments: [DigestAlgorithm.sha256, .sha384])
     func ecdsa(digest: DigestAlgorithm) throws {
         let key = digest == .sha256 ? try SigningKey.p256() : try SigningKey.p384()
         let signature = try key.signature(over: Self.message, digest: digest)
@@ -27,7 +27,7 @@ struct SigningKeyTests {
         #expect(try verdict(key, signature, digest) == "Verified OK\n")
     }
 
-    @Test("gives the 64 bytes that a JWS carries, equal to what DER says")
+    @Test("The raw ES256 signature has 64 bytes and verifies after conversion to DER")
     func raw() throws {
         let key = try SigningKey.p256()
         for _ in 0..<50 {
@@ -39,7 +39,7 @@ struct SigningKeyTests {
         }
     }
 
-    @Test("refuses ES256 with a key of another kind")
+    @Test("ES256 is refused with an RSA or P-384 key")
     func wrongKind() throws {
         let rsa = try SigningKey.rsa(bits: 1024)
         let p384 = try SigningKey.p384()
@@ -47,7 +47,7 @@ struct SigningKeyTests {
         #expect(throws: CryptographyError.self) { try p384.rawES256Signature(over: Self.message) }
     }
 
-    @Test("comes back from its own PKCS#8 text")
+    @Test("A key is restored from its own PKCS#8 text")
     func roundTrip() throws {
         for key in [try SigningKey.p256(), try SigningKey.rsa(bits: 1024)] {
             let text = key.privateKeyPEM
@@ -58,13 +58,13 @@ struct SigningKeyTests {
         }
     }
 
-    @Test("is not made from text that is none", arguments: ["", "hello", "-----BEGIN PRIVATE KEY-----\nAAAA\n"])
+    @Test("Text that is not a private key is refused", arguments: ["", "hello", "-----BEGIN PRIVATE KEY-----\nAAAA\n"])
     func malformed(text: String) {
         #expect(throws: CryptographyError.self) { try SigningKey(privateKeyPEM: text) }
     }
 
     // T25
-    @Test("is not made from the beginning of one and the end of another, wherever the one ends")
+    @Test("A file that begins with one key and ends with another is refused, wherever they are joined")
     func halves() throws {
         func bytes(_ key: SigningKey) throws -> Data {
             let lines = key.privateKeyPEM.split(separator: "\n").filter { !$0.hasPrefix("-----") }
@@ -83,7 +83,7 @@ struct SigningKeyTests {
         #expect(refused > 80)
     }
 
-    @Test("has digests as the standards print them")
+    @Test("Digests match the published test vectors")
     func digests() {
         #expect(SHA.hex(Array("abc".utf8), with: .sha1) == "a9993e364706816aba3e25717850c26c9cd0d89d")
         #expect(
@@ -91,7 +91,7 @@ struct SigningKeyTests {
         #expect(SHA.digest([], with: .sha384).count == 48)
     }
 
-    /// What `openssl dgst -verify` says.
+    /// Returns the output of `openssl dgst -verify`.
     private func verdict(_ key: SigningKey, _ signature: [UInt8], _ digest: DigestAlgorithm) throws -> String {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

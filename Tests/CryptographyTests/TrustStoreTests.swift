@@ -4,11 +4,11 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("A signer's chain")
+@Suite("Chain verification of signers")
 struct TrustStoreTests {
     static let signed = TrustStore.SigningTime.at(MintedReceipts.creation.seconds)
 
-    /// The key, asked for as a receipt's signer with its issuer, and without its root.
+    /// Looks up the key of a receipt signer that comes with its issuer but without its root.
     private func key(
         _ signer: ReceiptSigner, in store: TrustStore, role: SignerRole = .storeReceipt,
         time: TrustStore.SigningTime = signed, travelling: [[UInt8]]? = nil
@@ -18,7 +18,7 @@ struct TrustStoreTests {
             in: store, role: role, time: time)
     }
 
-    /// The certificates one behind the other, as a container holds them.
+    /// Concatenates the certificates, as a container does, and looks up the key.
     private func key(
         leaf: [UInt8], authorities: [[UInt8]], in store: TrustStore, role: SignerRole, time: TrustStore.SigningTime
     ) throws -> VerifyingKey {
@@ -37,7 +37,7 @@ struct TrustStoreTests {
             anchors: MintedReceipts.anchors(knowsAuthorities: knowsAuthorities), cacheCapacity: cacheCapacity)
     }
 
-    @Test("of leaf, authority and pinned root gives the leaf's key")
+    @Test("A chain of leaf, authority and pinned root gives the leaf's key")
     func good() throws {
         let pki = try MintedReceipts.pki
         let store = try store()
@@ -89,7 +89,7 @@ struct TrustStoreTests {
         Forgery("an authority with the other authority's marker", .markerMissing) {
             try $0.issueReceiptSignerBelowAuthority { $0.markers = [ObjectIdentifiers.iTunesStore] }
         },
-        Forgery("an issuer that is no authority", .untrusted) { try $0.signerBelowNonAuthority() },
+        Forgery("an issuer that is not a CA", .untrusted) { try $0.signerBelowNonAuthority() },
         Forgery("a leaf used as an authority", .untrusted) { pki in
             var template = pki.receiptLeaf.template
             template.subject.commonName = "Below a leaf"
@@ -110,25 +110,25 @@ struct TrustStoreTests {
             let leaf = try authority.issue(pki.receiptLeaf.template, key: pki.receiptLeaf.key)
             return ReceiptSigner(leaf: leaf, issuers: [authority, pki.developerRelations, pki.root])
         },
-        Forgery("a leaf right below the root", .markerMissing) { pki in
+        Forgery("a leaf issued directly by the root", .markerMissing) { pki in
             let leaf = try pki.root.issue(pki.receiptLeaf.template, key: pki.receiptLeaf.key)
             return ReceiptSigner(leaf: leaf, issuers: [pki.root])
         },
-        Forgery("a leaf that vouches for itself", .untrusted) { pki in
+        Forgery("a self-signed leaf", .untrusted) { pki in
             let leaf = try CertificateIdentity.selfSigned(pki.receiptLeaf.template, key: pki.receiptLeaf.key)
             return ReceiptSigner(leaf: leaf, issuers: [leaf])
         },
         Forgery("a key of 512 bits", .keyRefused) { pki in
-            // OpenSSL makes no shorter ones to sign with; the bare certificate is enough.
+            // OpenSSL generates no keys this short. The certificate alone is enough.
             try signer(below: pki, publicKeyInfo: PublicKeyPolicyTests.rsa(bits: 512))
         },
-        Forgery("a critical extension that nobody knows", .untrusted) { pki in
+        Forgery("an unknown critical extension", .untrusted) { pki in
             try signer(
                 below: pki, publicKeyInfo: pki.receiptLeaf.key.publicKeyInfo,
                 extensions: [CertificateBlueprint.entry("1.2.840.113635.100.6.99", critical: true)])
         },
         Forgery("signed with MD5", .untrusted) { pki in
-            // The names of the algorithm alone are changed: they are looked at before the signature is.
+            // Only the OIDs of the algorithm are changed: they are checked before the signature.
             let sha256 = DEREncoder.objectIdentifier("1.2.840.113549.1.1.11")
             let md5 = DEREncoder.objectIdentifier("1.2.840.113549.1.1.4")
             let certificate = Array(pki.receiptLeaf.certificate.replacing(sha256, with: md5))
@@ -139,7 +139,7 @@ struct TrustStoreTests {
         },
     ]
 
-    /// A leaf with the receipt marker and anything else, below the good authority.
+    /// A leaf with the receipt marker and further extensions, issued by the valid authority.
     private static func signer(
         below pki: TestPKI, publicKeyInfo: [UInt8], extensions: [[UInt8]] = []
     ) throws -> ReceiptSigner {
@@ -153,7 +153,7 @@ struct TrustStoreTests {
     }
 
     // T3, T4
-    @Test("that is wrong in one place is refused and not remembered", arguments: forgeries)
+    @Test("A chain with one defect is refused and not cached", arguments: forgeries)
     func refuses(forgery: Forgery) throws {
         let signer = try forgery.make(MintedReceipts.pki)
         let store = try store()
@@ -161,7 +161,7 @@ struct TrustStoreTests {
             #expect(throwsCode(forgery.code, forgery.name) { _ = try key(signer, in: store) })
             #expect(store.cachedSigners == 0)
         }
-        // Everything above the leaf may travel along, and the authorities may be known: nothing is better for it.
+        // The result is the same if all issuers come with the leaf and the authorities are known.
         let informed = try self.store(knowsAuthorities: true)
         #expect(throws: CryptographyError.self) {
             _ = try key(signer, in: informed, travelling: signer.issuers.map(\.certificate))
@@ -169,14 +169,14 @@ struct TrustStoreTests {
         #expect(informed.cachedSigners == 0)
     }
 
-    @Test("with a blueprint's leaf holds when nothing is wrong with it")
+    @Test("A chain with a leaf from a blueprint is valid if it has no defect")
     func blueprint() throws {
         let pki = try MintedReceipts.pki
         let signer = try Self.signer(below: pki, publicKeyInfo: pki.receiptLeaf.key.publicKeyInfo)
         _ = try key(signer, in: store())
     }
 
-    @Test("of MD5 is refused for MD5, not for the signature that is broken with it")
+    @Test("A chain signed with MD5 is refused because of the algorithm, not because of the broken signature")
     func md5() throws {
         let forgery = try #require(Self.forgeries.first { $0.name == "signed with MD5" })
         let signer = try forgery.make(MintedReceipts.pki)
@@ -184,12 +184,12 @@ struct TrustStoreTests {
         #expect {
             _ = try key(signer, in: store)
         } throws: {
-            "\($0)".contains("an algorithm that is not accepted")
+            "\($0)".contains("an unsupported algorithm")
         }
     }
 
     // T3
-    @Test("has an RSA key of 2048 bits at least, and of 1024 for transactionReceipts of version 2 alone")
+    @Test("RSA keys of signers need 2048 bits, and 1024 only for transactionReceipts of version 2")
     func keySizes() throws {
         let pki = try MintedReceipts.pki
         let short = try pki.issueReceiptSigner(key: try .rsa(bits: 1024))
@@ -197,12 +197,12 @@ struct TrustStoreTests {
         #expect(throwsCode(.keyRefused, "1024") { _ = try key(short, in: store) })
         #expect(store.cachedSigners == 0)
         _ = try key(pki.issueReceiptSigner(key: try .rsa(bits: 2048)), in: store)
-        // Its key has 1024 bits, as Apple's had.
+        // This key has 1024 bits, as Apple's had.
         _ = try key(pki.purchaseSigner, in: store, role: .purchaseReceipt)
     }
 
     // T5
-    @Test("below an authority never seen before holds: authorities change, roots do not")
+    @Test("A chain with an unknown authority below a pinned root is valid")
     func rotation() throws {
         let signer = try MintedReceipts.pki.issueReceiptSignerBelowAuthority {
             $0.subject.organizationalUnit = "G99"
@@ -212,7 +212,7 @@ struct TrustStoreTests {
         #expect(store.cachedSigners == 1)
     }
 
-    @Test("without its authority is not judged, unless the authority is known")
+    @Test("A chain without its authority is `issuerUnknown`, unless the authority is a known intermediate")
     func issuerUnknown() throws {
         let signer = try MintedReceipts.pki.receiptSigner
         let store = try store()
@@ -221,7 +221,7 @@ struct TrustStoreTests {
         _ = try key(signer, in: self.store(knowsAuthorities: true), travelling: [])
     }
 
-    @Test("holds for one role only")
+    @Test("A chain is valid for one role only")
     func roles() throws {
         let pki = try MintedReceipts.pki
         let store = try store(knowsAuthorities: true)
@@ -241,7 +241,7 @@ struct TrustStoreTests {
     ]
 
     // T6
-    @Test("is judged at the time of signing, not now", arguments: times)
+    @Test("Validity is checked at the time of signing, not at the current time", arguments: times)
     func validity(time: TrustStore.SigningTime, holds: Bool) throws {
         let signer = try MintedReceipts.pki.expiredSigner()
         let store = try store()
@@ -254,7 +254,7 @@ struct TrustStoreTests {
         }
     }
 
-    @Test("of an authority that was not yet, or no longer, valid then does not hold, though the leaf was")
+    @Test("A chain is refused if the authority was not valid at the time of signing, even if the leaf was")
     func authorityValidity() throws {
         let signer = try MintedReceipts.pki.issueReceiptSignerBelowAuthority { $0.validity = .past }
         let store = try store()
@@ -262,7 +262,7 @@ struct TrustStoreTests {
         _ = try key(signer, in: store, time: .at(Validity.past.to.seconds))
     }
 
-    @Test("that was never valid as a whole does not hold")
+    @Test("A chain whose validity periods do not overlap is refused")
     func disjoint() throws {
         let pki = try MintedReceipts.pki
         let signer = try pki.issueReceiptSignerBelowAuthority {
@@ -271,7 +271,7 @@ struct TrustStoreTests {
         #expect(throwsCode(.outsideValidity, "disjoint") { _ = try key(signer, in: store()) })
     }
 
-    @Test("that renewed its authority under one key holds at either time")
+    @Test("A chain whose authority was renewed with the same key is valid in both periods")
     func crossed() throws {
         let pki = try MintedReceipts.pki
         var template = pki.developerRelations.template
@@ -286,7 +286,7 @@ struct TrustStoreTests {
         #expect(store.cachedSigners == 2)
     }
 
-    @Test("is remembered as often as there are places, whoever else comes")
+    @Test("The cache of signers is bounded")
     func bounded() throws {
         let pki = try MintedReceipts.pki
         let store = try store(cacheCapacity: 3)
@@ -299,7 +299,7 @@ struct TrustStoreTests {
         #expect(store.cachedSigners == 0)
     }
 
-    @Test("is remembered once, whatever certificates a stranger puts beside it")
+    @Test("A signer is cached once, whatever other certificates come with it")
     func crowding() throws {
         let pki = try MintedReceipts.pki
         let store = try store(cacheCapacity: 4)
@@ -314,7 +314,7 @@ struct TrustStoreTests {
         #expect(store.cachedSigners == 1)
     }
 
-    @Test("has only its first four authorities looked at, and none that is too large")
+    @Test("Only the first four authorities are tried, and none that is too large")
     func manyAuthorities() throws {
         let pki = try MintedReceipts.pki
         let good = pki.developerRelations.certificate
@@ -335,7 +335,7 @@ struct TrustStoreTests {
             })
     }
 
-    @Test("of Apple's own is at hand: five authorities below three roots, and this OpenSSL verifies them")
+    @Test("Apple's three roots and five authorities are built in, and OpenSSL on this system verifies them")
     func selfTest() throws {
         let anchors = try TrustAnchors.apple()
         #expect(anchors.roots.count == 3)

@@ -4,9 +4,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The built tool, as people and scripts run it.
+/// The built command-line tool, run as people and scripts run it.
 enum Binary {
-    /// Beside the test bundle, in the folder of this build.
+    /// The tool is next to the test bundle, in the folder of this build.
     static let url: URL = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
         .appending(path: "receipt-bridge").standardizedFileURL
 
@@ -16,13 +16,13 @@ enum Binary {
         let errors: String
 
         var text: String { String(decoding: output, as: UTF8.self) }
-        /// One JSON document a line.
+        /// The JSON documents on standard output, one per line.
         var lines: [JSONValue] {
             output.split(separator: 0x0A).compactMap { try? JSONValue(reading: Array($0)) }
         }
     }
 
-    /// Runs it to its end.
+    /// Runs the tool to its end.
     static func run(
         _ arguments: String..., input: [UInt8] = [], in folder: Folder, environment: [String: String] = [:]
     ) async throws -> Outcome {
@@ -39,14 +39,14 @@ enum Binary {
     }
 }
 
-/// A process that goes on until it is told to stop; what it writes goes to files.
+/// A running process. Its standard output and error go to files.
 final class Running: Sendable {
     private let process: Mutex<Process>
     private let ended: Task<Int32, Never>
     private let files: (output: URL, errors: URL)
     private let command: String
 
-    /// - Parameter terminal: for standard error, in place of a file.
+    /// - Parameter terminal: terminal for standard error, instead of a file.
     init(
         _ arguments: [String], of executable: URL = Binary.url, input: [UInt8] = [], in folder: Folder,
         environment: [String: String] = [:], terminal: PseudoTerminal? = nil
@@ -66,7 +66,8 @@ final class Running: Sendable {
             try FileHandle(forReadingFrom: try file("in", input)), try FileHandle(forWritingTo: files.output),
             try FileHandle(forWritingTo: files.errors),
         ]
-        // The process has its own, and a run of all tests starts more processes than a shell's 1,024 descriptors allow.
+        // The process has its own copies. These must be closed, because a run of all tests starts more processes than
+        // a shell's limit of 1,024 descriptors allows.
         defer { for handle in handles { try? handle.close() } }
         (process.standardInput, process.standardOutput) = (handles[0], handles[1])
         process.standardError = terminal?.terminal ?? handles[2]
@@ -90,11 +91,11 @@ final class Running: Sendable {
     var isRunning: Bool { process.withLock(\.isRunning) }
     var identifier: Int32 { process.withLock(\.processIdentifier) }
 
-    /// How long a process may take to end.
+    /// Maximum time for a process to end.
     static let limit = Duration.seconds(60)
 
-    /// Its exit code; negative for a signal. A process that goes on after the limit, or after the test's own time limit, is
-    /// killed.
+    /// Waits for the process to end and returns its exit code, or the negative number of the signal that ended it.
+    /// The process is killed if it still runs after the limit or after the test's own time limit.
     func end(within limit: Duration = limit) async -> Int32 {
         let watch = Task {
             try await Task.sleep(for: limit)
@@ -109,26 +110,27 @@ final class Running: Sendable {
         }
     }
 
-    /// SIGTERM.
+    /// Sends SIGTERM.
     func stop() { process.withLock { if $0.isRunning { $0.terminate() } } }
 
-    /// SIGHUP.
+    /// Sends SIGHUP.
     func hangUp() { process.withLock { if $0.isRunning { Foundation.kill($0.processIdentifier, SIGHUP) } } }
 
-    /// SIGKILL: no time for anything.
+    /// Sends SIGKILL, which a process cannot handle.
     func kill() { process.withLock { if $0.isRunning { Foundation.kill($0.processIdentifier, SIGKILL) } } }
 
-    /// SIGKILL as soon as something is in the file. Holds a thread: there are milliseconds until it is written down how much.
+    /// Sends SIGKILL as soon as the file is not empty. Blocks a thread, because only milliseconds remain until the
+    /// process records its progress.
     func kill(whenWritten path: String) {
         var status = stat()
         while isRunning, stat(path, &status) != 0 || status.st_size == 0 { usleep(100) }
         kill()
     }
 
-    /// At the end of a line, or of a message in JSON.
+    /// Matches a port at the end of a line or of a message in JSON.
     private static var address: Regex<(Substring, Substring)> { /https?:\/\/[^\s"]+:(\d+)["\n]/ }
 
-    /// The port that it says it listens on.
+    /// Waits for the address in the log and returns its port.
     func port() async throws -> Int {
         let said = await eventually(within: .seconds(30)) { errors.contains(Self.address) || !isRunning }
         let match = errors.firstMatch(of: Self.address)
@@ -139,7 +141,7 @@ final class Running: Sendable {
     }
 }
 
-/// A temporary folder that is removed with the test.
+/// A temporary folder that is removed after the test.
 final class Folder: Sendable {
     let url: URL
 
@@ -167,6 +169,6 @@ final class Folder: Sendable {
 }
 
 extension JSONValue {
-    /// The names of an object's members, in order.
+    /// The keys of an object's members, in order.
     var keys: [String] { if case .object(let members) = self { members.map(\.key) } else { [] } }
 }

@@ -4,33 +4,33 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Values that must not appear, and what was searched for them.
+/// Values that must not appear in outputs, and a record of the outputs that were searched.
 ///
-/// Secrets may stand nowhere. Contents, receipts and signed texts, may stand where somebody asked for them and nowhere
-/// else; values in them, account tokens, also where answers are compared.
+/// Secrets must not appear anywhere. Contents (receipts and signed texts) may appear only where a command or request
+/// asks for them. Values inside them (account tokens) may also appear where responses are compared.
 final class Canaries: Sendable {
     private let secrets: [String: String]
     private let contents: [String: String]
     private let values: [String: String]
     private let searched = Mutex<[String]>([])
-    /// What processes showed: the same again and again.
+    /// Command lines and environments of processes that were searched; the same ones occur repeatedly.
     private let seen = Mutex<Set<Data>>([])
     private let verdicts = Mutex<[String: Verdict]>([:])
 
-    /// Of one value: the texts that it may not stand in, and those that it stood in.
+    /// The result for one value: the number of searched outputs, and the outputs that contain it.
     private struct Verdict {
         var searched = 0
         var found: [String] = []
     }
 
     /// - Parameters:
-    ///   - secrets: by what they are; each is also looked for in base64.
-    ///   - contents: by what they are.
-    ///   - values: by what they are.
+    ///     - secrets: secrets by their names; each is also searched in base64.
+    ///     - contents: receipts and signed texts by their names.
+    ///     - values: account tokens by their names.
     init(secrets: [String: String], contents: [String: String], values: [String: String]) {
         var forms = secrets
         for (name, secret) in secrets {
-            // In base64 whatever stands in front: the third that does not change.
+            // The part of the base64 text that depends on the secret alone.
             forms["\(name), in base64"] = String(Base64.encode(Array(secret.utf8)).dropLast(4).prefix(40))
         }
         self.secrets = forms
@@ -38,10 +38,10 @@ final class Canaries: Sendable {
         self.values = values
     }
 
-    /// What somebody asked for.
+    /// The contents that an output may have, because the request or command asked for them.
     enum Allowed: Sendable {
         case nothing
-        /// Account tokens and the like, where answers are compared.
+        /// Account tokens, where responses are compared.
         case values
         /// Receipts and signed texts too.
         case contents
@@ -62,11 +62,11 @@ final class Canaries: Sendable {
                 verdicts[name, default: Verdict()].searched += 1
                 if isFound { verdicts[name, default: Verdict()].found.append(place) }
             }
-            #expect(!isFound, "\(name) stands in \(place)")
+            #expect(!isFound, "\(name) appears in \(place)")
         }
     }
 
-    /// A line for each value, for the log of the tests.
+    /// Prints a line for each value to the log of the tests.
     func tell(_ title: String) {
         for (name, verdict) in verdicts.withLock({ $0 }).sorted(by: { $0.key < $1.key }) {
             let places = Set(verdict.found).sorted().joined(separator: ", ")
@@ -75,11 +75,11 @@ final class Canaries: Sendable {
         }
     }
 
-    /// How many texts were searched, of places that begin so.
+    /// Returns the number of searched outputs whose names have this prefix.
     func count(_ place: String) -> Int { searched.withLock { $0.count { $0.hasPrefix(place) } } }
 
     #if os(Linux)
-        /// What anybody on the machine sees of a process and its children.
+        /// Searches everything that other users of the machine can read about a process and its children.
         func search(process identifier: Int32) {
             for process in [identifier] + Self.children(of: identifier) {
                 for name in ["cmdline", "environ"] {

@@ -5,7 +5,7 @@ import StoreTypes
 import TestSupport
 import Testing
 
-/// T26: what people trust us with, put in at every door, and looked for in everything that comes out.
+/// T26: secrets, receipts and account tokens are sent to every input and searched in every output.
 @Suite("Secrets, receipts and account tokens")
 struct CanaryTests {
     private static let previous = "canary-former-5b1e77"
@@ -13,14 +13,14 @@ struct CanaryTests {
     private static let token = "canary-token-c41fd8aa"
     private static let forwarding = "canary-forwarding-2f60b1"
 
-    /// A world, a configuration with every secret there is, and what to look for.
+    /// A simulated App Store, a configuration with every kind of secret, and the values to search for.
     private final class Scene: Sendable {
         let stage: CommandFixture
         let consumer: TestServer
         let canaries: Canaries
         let receipt: String
         let customer: SimulatedCustomer
-        /// A signed notification with a signed transaction of that customer in it.
+        /// A signed notification that contains a signed transaction of the customer.
         let notification: [UInt8]
 
         init() async throws {
@@ -79,9 +79,9 @@ struct CanaryTests {
                 values: ["the account token": try #require(bought.appAccountToken)])
         }
 
-        /// Runs a command, looks at its process meanwhile and at what it said afterwards.
+        /// Runs a command. Searches its command line and environment while it runs, and its outputs afterwards.
         ///
-        /// - Parameter id: stands where the words say ID.
+        /// - Parameter id: replaces the word `ID`.
         func run(_ words: [String], _ id: String, allowing allowed: Canaries.Allowed) async throws {
             let running = try stage.start(words.map { $0 == "ID" ? id : $0 })
             #if os(Linux)
@@ -96,8 +96,8 @@ struct CanaryTests {
             canaries.search(running.output, of: "output of \(name)", allowing: allowed)
         }
 
-        /// What people may get wrong: secrets where names of files belong, a key of which a part is missing; and ids, some
-        /// of them none.
+        /// Writes files with typical mistakes: secrets where file names belong, a damaged key, and lists with invalid
+        /// ids.
         func writeMistakes() throws {
             let folder = stage.folder
             let yaml = try String(contentsOf: folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
@@ -131,7 +131,7 @@ struct CanaryTests {
             await stage.stop()
         }
 
-        /// What a client sends, and what may come back.
+        /// Returns requests of clients, each with what the response may contain.
         func requests() throws -> [(bytes: [UInt8], allowed: Canaries.Allowed)] {
             let good = Question.body(receipt)
             let authorized = "Authorization: Bearer \(CanaryTests.token)"
@@ -186,7 +186,7 @@ struct CanaryTests {
         }
     }
 
-    /// What goes wrong with the App Store, one after the other.
+    /// Faults of the App Store, one set after the other.
     private static let weathers: [[SimulatedFault]] = [
         [], [SimulatedFault(.status(503)), SimulatedFault(.status(401), endpoint: "serverAPI")],
         [SimulatedFault(.html), SimulatedFault(.reset, endpoint: "serverAPI")],
@@ -198,18 +198,19 @@ struct CanaryTests {
 
     // T26
     @Test(
-        "stand in no log, error, page, store or process that serves, whatever is asked and whatever goes wrong",
+        "Secrets and receipts are in no log, error, page, store or process of a server, whatever requests and faults come",
         arguments: ["debug", "info", "error"])
     func serving(level: String) async throws {
         let scene = try await Scene()
         let canaries = scene.canaries
         let proxy = try scene.stage.start("serve", "--listen", "127.0.0.1:0", "--log-level", level)
         let port = try await proxy.port()
-        // Foul weather takes time, and the most talkative level says all that the others do.
+        // The faults take time and need to be tested at one log level only, because `debug` logs everything that the
+        // other levels log.
         for (weather, faults) in Self.weathers.prefix(level == "debug" ? 4 : 1).enumerated() {
             scene.stage.appStore.faults.removeAll()
             for fault in faults { scene.stage.appStore.faults.add(fault) }
-            // The whole of what may be asked is asked in fair weather; in foul one what the App Store is asked about.
+            // Without faults, all requests are sent. With faults, only those that call the App Store are.
             for (number, request) in try scene.requests().enumerated()
             where weather == 0 || [0, 3, 12, 16].contains(number) {
                 let connection = try RawConnection(port: port)
@@ -229,7 +230,7 @@ struct CanaryTests {
         #expect(level == "error" || proxy.errors.contains("\"message\""), "\(level)")
         canaries.search(proxy.errors, of: "the log of \(level)")
         canaries.search(proxy.output, of: "standard output")
-        // The store keeps what Apple signed, because it answers from that; secrets have no business there.
+        // The store contains what Apple signed, because responses are made from it. Secrets must not be in it.
         for name in try FileManager.default.contentsOfDirectory(atPath: scene.stage.folder.url.path)
         where name.hasPrefix("bridge.sqlite") {
             let bytes = [UInt8](try Data(contentsOf: scene.stage.folder.url.appending(path: name)))
@@ -240,7 +241,7 @@ struct CanaryTests {
         await scene.stop()
     }
 
-    /// What is run, and what its result may hold.
+    /// The commands, each with what its result may contain.
     private static let commands: [(words: [String], allowed: Canaries.Allowed)] = [
         (["decode", "receipt.b64"], .contents),
         (["decode", "--format", "text", "receipt.b64", "damaged.b64"], .contents),
@@ -279,7 +280,9 @@ struct CanaryTests {
     private static let extensionTerms = ["--days", "7", "--reason", "1", "--request-id", "canary"]
 
     // T26
-    @Test("stand in no error, report, progress or process of a command; its result has what was asked for")
+    @Test(
+        "Secrets are in no error, report, progress file or process of a command; its result has only what was requested"
+    )
     func commands() async throws {
         let scene = try await Scene()
         let (canaries, folder) = (scene.canaries, scene.stage.folder)
@@ -295,7 +298,7 @@ struct CanaryTests {
         #expect(packed.exit == 0, "\(packed.errors)")
         let id = try #require(scene.customer.transactions.first).transactionId
         for command in Self.commands { try await scene.run(command.words, id, allowing: command.allowed) }
-        // Reports and results are made once.
+        // Commands that write reports or results run once only.
         for endpoint in ["verifyReceipt", "serverAPI"] {
             scene.stage.appStore.faults.add(SimulatedFault(.status(500), endpoint: endpoint))
         }
@@ -318,8 +321,9 @@ struct CanaryTests {
         await scene.stop()
     }
 
-    /// What commands wrote, and what may stand there: what the Server API says in the results of a migration with it, in
-    /// the store and in what is fetched of notifications; values in those of a comparison.
+    /// Returns the files that commands wrote, each with what it may contain: data of the Server API in the results of
+    /// a migration with it, in the store, and in the notification history; account tokens in the results of a
+    /// comparison.
     private func written(in folder: Folder) throws -> [(name: String, allowed: Canaries.Allowed)] {
         let kinds: [(prefix: String, allowed: Canaries.Allowed)] = [
             ("bridge.sqlite.sweep", .nothing), ("bridge.sqlite", .contents), ("api.csv", .contents),

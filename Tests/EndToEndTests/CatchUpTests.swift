@@ -4,10 +4,11 @@ import Simulator
 import TestSupport
 import Testing
 
-/// The store that notifications keep, after everything that can happen to them on the way.
-@Suite("Catching up")
+/// The notification store after losses, duplicates, delays and kills.
+@Suite("Replay after lost notifications")
 struct CatchUpTests {
-    /// Of the simulated App Store. A debug build signs and decodes several times slower.
+    /// The size of the simulated App Store. A debug build is smaller, because it signs and decodes several times
+    /// slower.
     private static var size: (events: Int, customers: Int) {
         #if DEBUG
             (600, 80)
@@ -18,7 +19,7 @@ struct CatchUpTests {
 
     private static let secret = SimulatedApp.first.sharedSecret
 
-    /// Requests of JSON over HTTP.
+    /// A client that sends and receives JSON over HTTP.
     private struct Client {
         let port: Int
 
@@ -39,7 +40,7 @@ struct CatchUpTests {
         }
     }
 
-    /// A server of its own, on a port that stays the same when it is killed and started again.
+    /// A server process that keeps its port when it is killed and started again.
     private final class Server {
         private let folder: Folder
         private let arguments: [String]
@@ -68,8 +69,8 @@ struct CatchUpTests {
     }
 
     @Test(
-        "events of which some are lost, doubled or late, and a server that is killed: stored answers equal fresh ones",
-        // In release ten thousand notifications are delivered and as many are read again from the history.
+        "Stored responses equal fresh ones after lost, doubled and late events and kills of the server",
+        // A release build delivers ten thousand notifications and reads as many from the history.
         .timeLimit(.minutes(3)))
     func everything() async throws {
         let folder = try Folder()
@@ -102,7 +103,7 @@ struct CatchUpTests {
             }
             return answers
         }
-        // Every customer's whole history is looked up once.
+        // Looks up every customer's complete history once.
         #expect(try await answers(server.port).allSatisfy { ["api", "stored"].contains($0.source) })
         _ = try await store.ask(
             "/notifications/targets",
@@ -136,9 +137,10 @@ struct CatchUpTests {
         var first = try await answers(server.port)
         let straight = first.count { $0.source == "stored" }
         print("\(receipts.count) receipts, \(straight) answered from the store at once")
-        // The others had an upgrade, a new subscription or an end without a word: they are looked up first.
+        // The others had an upgrade, a new subscription or an expiry without a notification, so they are looked up
+        // first.
         #expect(straight > receipts.count / 10)
-        // What the store passed on was looked up, and is stored now.
+        // Responses that did not come from the store were looked up and are stored now.
         first = try await answers(server.port)
         let again = try await answers(server.port)
         var unequal: [String] = []
@@ -164,7 +166,7 @@ struct CatchUpTests {
         _ = await simulator.end()
     }
 
-    /// Members of an answer and of its receipt, but for the time at which it was given.
+    /// Returns the members of a response and of its `receipt`, without the date of the request.
     private static func members(of body: [UInt8]) throws -> [String: String] {
         guard case .object(let members) = try JSONValue(reading: body) else { return [:] }
         var values: [String: String] = [:]

@@ -5,14 +5,14 @@ import TestSupport
 import Testing
 import Transport
 
-@Suite("The server with a certificate")
+@Suite("TLS listener certificate")
 struct CertificateRenewalTests {
     /// A proxy with TLS in front of a simulated App Store.
     private final class Stage: Sendable {
         let inner: CommandFixture
         let proxy: Running
         let port: Int
-        /// The configuration without its certificate.
+        /// The configuration without a certificate.
         let plain: String
 
         init(_ pair: ListenerPair) async throws {
@@ -31,7 +31,7 @@ struct CertificateRenewalTests {
             try folder.write("key.pem", pair.keyPEM)
         }
 
-        /// Sends SIGHUP and waits for the log to say so.
+        /// Sends SIGHUP and waits for a line in the log.
         func reload(until line: String) async {
             let before = proxy.errors.components(separatedBy: line).count
             proxy.hangUp()
@@ -45,7 +45,7 @@ struct CertificateRenewalTests {
         }
     }
 
-    /// A client that keeps its connection, and trusts one authority.
+    /// A client that reuses its connection and trusts one authority.
     private final class Client: Sendable {
         let folder: TemporaryFolder
         let transport: CurlTransport
@@ -56,7 +56,7 @@ struct CertificateRenewalTests {
             transport = try CurlTransport(CurlConfiguration(version: "0-test", caFile: file, proxy: .direct))
         }
 
-        /// The status of the verdict; nil where the certificate is not trusted.
+        /// Returns the verifyReceipt status, or `nil` if the client does not trust the certificate.
         func ask(_ stage: Stage) async throws -> Int64? {
             let receipt = try #require(stage.inner.appStore.receipts.first).base64
             let request = try HTTPRequest(
@@ -76,7 +76,7 @@ struct CertificateRenewalTests {
     }
 
     // T31
-    @Test("presents a renewed one from SIGHUP on, while connections that are there go on; a bad one changes nothing")
+    @Test("A renewed certificate is served after SIGHUP, existing connections stay open, and a bad one changes nothing")
     func renewed() async throws {
         let (old, new, other) = (try ListenerPair(), try ListenerPair(), try ListenerPair())
         let stage = try await Stage(old)
@@ -87,7 +87,7 @@ struct CertificateRenewalTests {
         try Stage.write(new, into: stage.inner.folder)
         #expect(try await late.ask(stage) == nil)
         await stage.reload(until: #""changed":"tls.certificate""#)
-        // On the connection that it has: another would show the new one, which it does not trust.
+        // On the existing connection: a new one would have the new certificate, which this client does not trust.
         #expect(try await early.ask(stage) == 0)
         #expect(try await late.ask(stage) == 0)
         #expect(try await tooLate.ask(stage) == nil)
@@ -111,7 +111,7 @@ struct CertificateRenewalTests {
     }
 
     // T24
-    @Test("answers what is under way at SIGTERM")
+    @Test("Requests in flight at SIGTERM get their responses")
     func stopped() async throws {
         let pair = try ListenerPair()
         let stage = try await Stage(pair)
@@ -128,7 +128,8 @@ struct CertificateRenewalTests {
     }
 
     @Test(
-        "does not start with a key that is not the certificate's, and says which file; it starts with one that is over")
+        "The server does not start if certificate and key do not match; it starts with an expired certificate"
+    )
     func atTheStart() async throws {
         let inner = try await CommandFixture(customers: 2, store: nil)
         let (pair, other) = (try ListenerPair(), try ListenerPair())
@@ -143,7 +144,9 @@ struct CertificateRenewalTests {
         )
         await inner.stop()
         let over = try await Stage(ListenerPair(validity: .past))
-        #expect(over.proxy.errors.contains("the listener's certificate is not valid now; clients refuse it"))
+        #expect(
+            over.proxy.errors.contains(
+                "TLS certificate of the listener has expired or is not yet valid; clients will reject it"))
         await over.stop()
     }
 }

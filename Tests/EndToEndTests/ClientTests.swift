@@ -3,14 +3,14 @@ import Simulator
 import TestSupport
 import Testing
 
-@Suite("Real clients")
+@Suite("Real client libraries")
 struct ClientTests {
-    /// Made once, in the folder of all builds, and kept for the next run.
+    /// The virtual environment, which is created once in the build folder and reused by later runs.
     private static let environment = Repository.folder.appending(path: ".build/clients-venv")
     private static let clients = Repository.folder.appending(path: "Tests/clients")
 
-    // At the first run pip installs the clients, for up to 100 seconds.
-    @Test("get what they expect, unchanged but for the host", .timeLimit(.minutes(3)))
+    // In the first run, pip installs the clients, which may take up to 100 seconds.
+    @Test("Client libraries get the expected responses without changes other than the host", .timeLimit(.minutes(3)))
     func clients() async throws {
         let folder = try Folder()
         guard let python = try await python(in: folder) else { return }
@@ -33,7 +33,7 @@ struct ClientTests {
         await store.stop()
     }
 
-    /// A Python with the clients; nil, and a word about it, where there is none to be had on this machine.
+    /// Returns a Python with the clients. Prints the reason and returns `nil` if this machine cannot provide one.
     private func python(in folder: Folder) async throws -> URL? {
         let python = Self.environment.appending(path: "bin/python")
         let requirements = Self.clients.appending(path: "requirements.txt")
@@ -43,10 +43,10 @@ struct ClientTests {
         let made = try await Binary.run(
             URL(filePath: "/usr/bin/env"), ["python3", "-m", "venv", Self.environment.path], in: folder)
         guard made.exit == 0 else {
-            print("not run: real clients, for there is no python3 with venv here: \(made.errors)")
+            print("not run: real clients, because python3 with venv is not available: \(made.errors)")
             return nil
         }
-        // A slow network is none: what remains of the test's time is for the clients.
+        // Limited, because on a slow network the clients need the rest of the test's time.
         let installed = try await Binary.run(
             URL(filePath: "/usr/bin/env"),
             [
@@ -54,7 +54,7 @@ struct ClientTests {
                 "--retries", "1", "--timeout", "20", "--requirement", requirements.path,
             ], in: folder, within: .seconds(120))
         guard installed.exit == 0 else {
-            print("not run: real clients, for their packages cannot be had here: \(installed.errors)")
+            print("not run: real clients, because their packages cannot be installed: \(installed.errors)")
             return nil
         }
         try wanted.write(to: mark)

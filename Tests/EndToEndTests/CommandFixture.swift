@@ -4,13 +4,13 @@ import StoreTypes
 import TestSupport
 import Testing
 
-/// A simulated App Store in this process, and a folder with a configuration that points at it.
+/// A simulated App Store in this process, and a folder with a configuration that uses it.
 final class CommandFixture: Sendable {
     let folder: Folder
     let appStore: SimulatedStore
     let port: Int
 
-    /// - Parameter store: the file that `receipt-bridge.yaml` names; nil for none.
+    /// - Parameter store: file of the store in `receipt-bridge.yaml`, or `nil` for none.
     init(customers: Int = 24, store: String? = "bridge.sqlite") async throws {
         folder = try Folder()
         appStore = try SimulatedStore(seed: 7, customers: customers, clock: .real, pki: try SharedSimulator.pki)
@@ -19,7 +19,7 @@ final class CommandFixture: Sendable {
         try configure("receipt-bridge.yaml", store: store.map { "sqlite:\($0)" } ?? "none")
     }
 
-    /// Another configuration of the same app.
+    /// Writes another configuration of the same app.
     func configure(_ name: String, store: String, answer: String = "[apple, receipt]") throws {
         let yaml = try String(contentsOf: folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
             .split(separator: "\n", omittingEmptySubsequences: false)
@@ -28,7 +28,7 @@ final class CommandFixture: Sendable {
         try folder.write(name, "store: \(store)\noperations: {listen: 127.0.0.1:0}\n\(yaml)".utf8)
     }
 
-    /// What `receipt-bridge.yaml` says.
+    /// Returns the content of `receipt-bridge.yaml`.
     func configuration() throws -> String {
         try String(contentsOf: folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
     }
@@ -47,7 +47,7 @@ final class CommandFixture: Sendable {
 
     func start(_ words: [String]) throws -> Running { try Running(arguments(words), in: folder) }
 
-    /// Asks the simulator itself.
+    /// Sends a request to the simulator's control endpoints.
     @discardableResult
     func ask(_ method: String, _ path: String, _ body: JSONValue? = nil) async throws -> JSONValue {
         let bytes = body?.bytes ?? []
@@ -59,12 +59,12 @@ final class CommandFixture: Sendable {
         return answer.body.isEmpty ? .null : try JSONValue(reading: answer.body)
     }
 
-    /// Calls that the simulated App Store got.
+    /// The number of calls that the simulated App Store received.
     var calls: Int {
         get async throws { Int(try await ask("GET", "/requests")["total"]?.integer ?? -1) }
     }
 
-    /// An arrangement that Apple would not hear of.
+    /// Expects that a command fails with this reason, prints no result and calls nothing.
     func expectRefusal(_ words: [String], _ reason: String, exit: Int32 = 2) async throws {
         let before = try await calls
         let outcome = try await run(words)
@@ -73,7 +73,7 @@ final class CommandFixture: Sendable {
         #expect(try await calls == before, "\(words)")
     }
 
-    /// What would be sent; nothing is.
+    /// Returns what a command would send, and expects that `--dry-run` calls nothing.
     func preview(_ words: [String]) async throws -> JSONValue {
         let before = try await calls
         let outcome = try await run(words + ["--dry-run"])
@@ -88,7 +88,7 @@ final class CommandFixture: Sendable {
         appStore.world.customers.filter { $0.environment == environment }
     }
 
-    /// Subscriptions that can be extended.
+    /// Returns the subscriptions that can be extended.
     func extendable() -> [(customer: SimulatedCustomer, renewal: SimulatedRenewal)] {
         customers().flatMap { customer in
             customer.renewals.compactMap { renewal in

@@ -4,9 +4,9 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("The commands")
+@Suite("Commands")
 struct CommandTests {
-    /// A folder with the roots of the shared world and a receipt of each kind.
+    /// Creates a folder with the roots of the shared world and a receipt of each kind.
     private func folder() throws -> Folder {
         let folder = try Folder()
         try StateDirectory(folder.url.path).write(try SharedSimulator.store(customers: 4), host: "127.0.0.1", port: 9)
@@ -48,7 +48,9 @@ struct CommandTests {
         ["mappings", "convert", "--to", "kebab", "-"], ["mappings", "convert", "--to", "camel", "nowhere"],
     ]
 
-    @Test("exit with 2 on a mistake, say it on standard error and print no result", arguments: mistakes)
+    @Test(
+        "A command exits with 2 on a usage error, reports it on standard error and prints no result",
+        arguments: mistakes)
     func mistake(arguments: [String]) async throws {
         let folder = try Folder()
         try folder.write("bad.yaml", "listn: 1\napps: 5\n".utf8)
@@ -62,7 +64,7 @@ struct CommandTests {
         }
     }
 
-    @Test("exit with 2 where the test roots hold no certificate, or what is none, and name the file")
+    @Test("A command exits with 2 if the test roots contain no certificate or an invalid one, and names the file")
     func uselessRoots() async throws {
         let folder = try Folder()
         for name in ["empty", "broken"] {
@@ -79,7 +81,8 @@ struct CommandTests {
                 let outcome = try await Binary.run(Binary.url, arguments + ["--roots", roots], in: folder)
                 #expect(outcome.exit == 2 && outcome.output.isEmpty)
                 #expect(outcome.errors.hasPrefix("receipt-bridge: \(expected)"), "\(outcome.errors)")
-                // Beside roots a server has no hosts of Apple's either, which are the usual ones.
+                // In addition, the server reports that Apple's hosts, which are the default, are not allowed with
+                // test roots.
                 let lines = arguments[0] == "serve" ? 3 : 1
                 #expect(outcome.errors.split(separator: "\n").count == lines, "\(outcome.errors)")
             }
@@ -87,7 +90,7 @@ struct CommandTests {
     }
 
     @Test(
-        "explain themselves on request, on standard output",
+        "A command prints its help to standard output",
         arguments: [
             "", "decode", "verify", "serve", "simulate", "mappings", "orders", "refunds", "renewals", "consumption",
             "notifications", "forwarding",
@@ -99,7 +102,7 @@ struct CommandTests {
         #expect(outcome.errors.isEmpty)
     }
 
-    /// What `--experimental-dump-help` says of each command without subcommands: its words, and the rest.
+    /// Returns the name and the description of each command without subcommands, from `--experimental-dump-help`.
     private func leaves(_ command: JSONValue, _ path: [String] = []) -> [(words: [String], command: JSONValue)] {
         let words = path + [command["commandName"]?.text ?? ""]
         guard command["shouldDisplay"] != .bool(false), words.last != "help" else { return [] }
@@ -107,7 +110,7 @@ struct CommandTests {
         return inner.isEmpty ? [(words, command)] : inner.flatMap { leaves($0, words) }
     }
 
-    @Test("each have an example that they would take, value names that say what is wanted, and completion of files")
+    @Test("Each command has a valid example, descriptive value names, and file name completion")
     func examples() async throws {
         let dump = try await Binary.run("--experimental-dump-help", in: Folder())
         let root = try #require(try JSONValue(reading: dump.output)["command"])
@@ -138,14 +141,14 @@ struct CommandTests {
                 && completion.text.contains("_add_completions -f\n"))
     }
 
-    /// Options whose name is also what is wanted.
+    /// Options whose name already describes the value.
     private static let spoken = [
         "bundle-id", "environment", "product-id", "days", "type", "subtype", "transaction-id", "only",
     ]
 
     // MARK: - decode
 
-    @Test("decode --format text lists the claims of a signed text, and those of what is signed inside it")
+    @Test("decode --format text lists the claims of a signed text, including signed texts inside it")
     func decodeSignedText() async throws {
         let folder = try Folder()
         let store = try SimulatedStore(seed: 7, customers: 3, clock: .real, pki: try SharedSimulator.pki)
@@ -173,7 +176,7 @@ struct CommandTests {
             "\(outcome.text)")
     }
 
-    @Test("decode prints a line for each input, in order, with the same keys in each")
+    @Test("decode prints one line per input, in order, with the same keys in each")
     func decode() async throws {
         let folder = try folder()
         let outcome = try await Binary.run(
@@ -208,12 +211,12 @@ struct CommandTests {
         #expect(
             lines[0]["lookupKeys"]?["transactionIds"]?.elements?.compactMap(\.text)
                 == Set(receipt.transactions.map(\.transactionId)).sorted())
-        // What could be read is there although it is not authentic.
+        // The content is printed although it is not authentic.
         #expect(lines[2]["transactions"]?.elements?.count == receipt.transactions.count)
         #expect(lines[5]["transactions"] == .array([]))
     }
 
-    @Test("decode exits with 0 when all are authentic and 1 when one is not, and trusts test roots on request only")
+    @Test("decode exits with 0 if all inputs are authentic and 1 otherwise, and trusts test roots only on request")
     func decodeExits() async throws {
         let folder = try folder()
         #expect(try await Binary.run("decode", "--roots", "roots", "app.b64", "old.b64", in: folder).exit == 0)
@@ -228,7 +231,7 @@ struct CommandTests {
         #expect(piped.exit == 0 && piped.lines.first?["file"]?.text == "-")
     }
 
-    @Test("decode reads what the world's mangled receipts still say, and refuses the forged ones")
+    @Test("decode repairs damaged receipts and rejects forged ones")
     func decodeHostile() async throws {
         let folder = try folder()
         let hostile = try SharedSimulator.hostile
@@ -245,7 +248,7 @@ struct CommandTests {
         }
     }
 
-    @Test("decode speaks to people too")
+    @Test("decode --format text prints a readable description")
     func decodeText() async throws {
         let outcome = try await Binary.run(
             "decode", "--format", "text", "--roots", "roots", "app.b64", "h-tamperedByte", in: try folder())
@@ -258,7 +261,7 @@ struct CommandTests {
 
     // MARK: - verify
 
-    @Test("verify prints exactly the answer, and exits with 0 for 0 and 21006 only")
+    @Test("verify prints exactly the response, and exits with 0 only for the statuses 0 and 21006")
     func verify() async throws {
         let folder = try folder()
         func verify(_ file: String, _ more: String...) async throws -> (exit: Int32, status: Int64?, text: String) {
@@ -283,7 +286,7 @@ struct CommandTests {
         #expect(try JSONValue(reading: Array(newest.text.utf8))["latest_receipt_info"]?.elements?.count == 1)
     }
 
-    @Test("verify asks Apple where the configuration says, with the configured secret")
+    @Test("verify sends requests to the configured hosts with the configured secret")
     func verifyByApple() async throws {
         let folder = try Folder()
         let store = try SharedSimulator.store(customers: 4)
@@ -304,7 +307,7 @@ struct CommandTests {
 
     // MARK: - mappings
 
-    @Test("mappings check says ok of each table, or file, row and reason, and exits with 2")
+    @Test("mappings check prints ok for each table, or reports file, row and reason and exits with 2")
     func mappingsCheck() async throws {
         let mappings = Repository.folder.appending(path: "Mappings")
         for arguments in [[], [mappings.path]] {
@@ -326,7 +329,7 @@ struct CommandTests {
             "\(outcome.errors)")
     }
 
-    @Test("mappings convert brings an answer of verify to camelCase and back, byte for byte")
+    @Test("mappings convert converts a verifyReceipt response to camelCase and back, byte for byte")
     func mappingsConvert() async throws {
         let folder = try folder()
         let answer = try await Binary.run(
@@ -340,15 +343,15 @@ struct CommandTests {
         #expect(refused.exit == 1 && refused.errors == "receipt-bridge: -: not a JSON object\n")
         let unheard = Array(#"{"status":0,"receipt":{"new-key":1,"in_app":[]}}"#.utf8)
         let passed = try await Binary.run("mappings", "convert", "--to", "camel", "-", input: unheard, in: folder)
-        #expect(passed.exit == 0 && passed.errors == "receipt-bridge: -: passed over: receipt.new-key\n")
+        #expect(passed.exit == 0 && passed.errors == "receipt-bridge: -: ignored unknown keys: receipt.new-key\n")
         let twice = try await Binary.run("mappings", "convert", "--to", "snake", "-", input: answer.output, in: folder)
         #expect(twice.exit == 1 && twice.output.isEmpty)
-        #expect(twice.errors == "receipt-bridge: -: this is a verifyReceipt answer already: --to camel converts it\n")
+        #expect(twice.errors == "receipt-bridge: -: this is already a verifyReceipt response; use --to camel to convert it\n")
 
         let mappings = Repository.folder.appending(path: "Mappings")
         try FileManager.default.createDirectory(
             at: folder.url.appending(path: "tables"), withIntermediateDirectories: true)
-        // Not copyItem(at:to:), which keeps the owner: only root may do that with another user's files.
+        // Not copyItem(at:to:), because it preserves the owner, which only root may do with another user's files.
         for file in try FileManager.default.contentsOfDirectory(at: mappings, includingPropertiesForKeys: nil) {
             try folder.write("tables/\(file.lastPathComponent)", try Data(contentsOf: file))
         }

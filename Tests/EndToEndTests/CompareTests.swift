@@ -29,7 +29,7 @@ struct CompareTests {
             _ = try await URLSession.shared.data(for: request)
         }
 
-        /// Without what no two runs have in common.
+        /// Returns a report without the members that differ in every run.
         func report(_ name: String) throws -> [UInt8] {
             let report = try JSONValue(reading: Array(Data(contentsOf: folder.url.appending(path: name))))
             guard case .object(let members) = report else { return [] }
@@ -44,7 +44,7 @@ struct CompareTests {
         ] + more
     }
 
-    @Test("killed again and again, ends with exactly the differences and the report of an undisturbed run")
+    @Test("A comparison that is killed repeatedly ends with exactly the differences and report of an undisturbed one")
     func killed() async throws {
         var generator = SeededGenerator("compare, killed")
         let stage = try await Stage()
@@ -73,7 +73,7 @@ struct CompareTests {
         #expect(again.exit == 0 && again.errors.contains("would get the same answer"), "\(again.errors)")
     }
 
-    @Test("tries again what failed for a while, by the same command")
+    @Test("The same command retries receipts that failed temporarily")
     func failed() async throws {
         let stage = try await Stage()
         defer { stage.simulator.stop() }
@@ -90,7 +90,7 @@ struct CompareTests {
         #expect(try stage.report("late.json") == stage.report("whole.json"))
     }
 
-    @Test("says by its exit code what differs, what could not be compared, what stopped it, and what was a mistake")
+    @Test("The exit code says whether there are differences, failures, a stop or a usage error")
     func exits() async throws {
         let stage = try await Stage()
         defer { stage.simulator.stop() }
@@ -111,7 +111,7 @@ struct CompareTests {
 
                 """)
         #expect(try await run("pair.jsonl", "--to", "-").output == differing.output)
-        // Foundation traps on the folder of a name of one character.
+        // A name of one character, because Foundation traps when asked for the folder of such a path.
         #expect(try await run("pair.jsonl", "--to", "d").exit == 0)
         #expect(
             try stage.folder.lines("d").count == 1 && !FileManager.default.fileExists(atPath: stage.folder.path("-")))
@@ -129,7 +129,7 @@ struct CompareTests {
         #expect(foreign.exit == 2 && foreign.errors.contains("does not belong to this comparison"), "\(foreign.errors)")
     }
 
-    @Test("stops at a wrong shared secret and at a wrong key with exit code 3, and at a file that is no key with 2")
+    @Test("A wrong shared secret or key stops the comparison with exit code 3, and a file without a key with 2")
     func credentials() async throws {
         let stage = try await Stage()
         defer { stage.simulator.stop() }

@@ -12,7 +12,7 @@ struct ConsumptionTests {
         ).transactionId
     }
 
-    @Test("sends what the customer consented to, as Apple takes it for the product, and nothing else")
+    @Test("consumption send sends only what the customer consented to and what Apple accepts for the product")
     func second() async throws {
         let stage = try await CommandFixture()
         let consumable = try transaction(stage, .consumable)
@@ -39,18 +39,20 @@ struct ConsumptionTests {
         try await stage.expectRefusal(
             words(consumable).filter { $0 != "--customer-consented" }, "without the customer's consent")
         try await stage.expectRefusal(words(consumable, "--consumption-percentage", "100001"), "0 to 100000")
-        try await stage.expectRefusal(words(consumable, "--platform", "1"), "--platform: only with --v1")
+        try await stage.expectRefusal(words(consumable, "--platform", "1"), "--platform: only allowed with --v1")
         try await stage.expectRefusal(words("0"), "1 to 20 digits")
-        // The product is not known here, so that Apple is asked what it is; what it does not take is not sent.
+        // The product is unknown here, so Apple is asked for it; what Apple does not accept is not sent.
         let percentage = try await stage.run(words(subscription, "--consumption-percentage", "1000"))
-        #expect(percentage.exit == 2 && percentage.errors.contains("not of a subscription"), "\(percentage.errors)")
+        #expect(
+            percentage.exit == 2 && percentage.errors.contains("not allowed for a subscription"), "\(percentage.errors)"
+        )
         #expect(stage.appStore.requests.count("consumption.production") == 2)
         let unknown = try await stage.run(words("999999999999999"))
         #expect(unknown.exit == 1 && unknown.errors.contains("no such transaction"), "\(unknown.errors)")
         await stage.stop()
     }
 
-    @Test("the older form sends numbers, undeclared where nothing is said")
+    @Test("The form of version 1 sends numbers, and 0 (undeclared) for omitted values")
     func first() async throws {
         let stage = try await CommandFixture(store: nil)
         let consumable = try transaction(stage, .consumable)
@@ -64,13 +66,14 @@ struct ConsumptionTests {
         let sent = try await stage.run(words)
         #expect(sent.exit == 0 && stage.appStore.requests.count("consumptionV1.production") == 1, "\(sent.errors)")
         for (more, reason) in [
-            (["--play-time", "8"], "--play-time: 0 to 7"), (["--app-account-token", "nobody"], "a UUID, or nothing"),
+            (["--play-time", "8"], "--play-time: 0 to 7"),
+            (["--app-account-token", "nobody"], "must be a UUID or empty"),
             (["--consumption-percentage", "1"], "not with --v1"), (["--delivery-status", "DELIVERED"], "a number"),
         ] { try await stage.expectRefusal(words + more, reason) }
         await stage.stop()
     }
 
-    @Test("a request of Apple's that is held here is answered within twelve hours, later only when asked for")
+    @Test("A stored request of Apple's can be answered within twelve hours, and later only with --late")
     func late() async throws {
         let stage = try await CommandFixture()
         let asked = try await stage.ask("POST", "/events", .object(["event": .string("consumptionRequest")]))
@@ -86,7 +89,7 @@ struct ConsumptionTests {
         ]
         let sent = try await stage.run(words)
         #expect(sent.exit == 0, "\(sent.errors)")
-        // What Apple signed 13 hours ago, as a store would hold it.
+        // Stores a request that is dated 13 hours ago.
         let text = try await stage.appStore.notification(of: id, hoursAgo: 13)
         let queue = try DatabaseQueue(path: stage.folder.path("bridge.sqlite"))
         try await queue.write { db in
@@ -98,18 +101,18 @@ struct ConsumptionTests {
         try await stage.expectRefusal(words + ["--dry-run"], "and waited until")
         let late = try await stage.run(words + ["--late"])
         #expect(late.exit == 0, "\(late.errors)")
-        // Of the held transaction it is known here what it is.
+        // The product is known from the stored transaction.
         let type = stage.appStore.world.customers.flatMap(\.transactions).first { $0.transactionId == id }?.product.kind
         if type == .autoRenewable {
             try await stage.expectRefusal(
-                words + ["--late", "--consumption-percentage", "1"], "not of a subscription")
+                words + ["--late", "--consumption-percentage", "1"], "not allowed for a subscription")
         }
         await stage.stop()
     }
 }
 
 extension SimulatedStore {
-    /// A consumption request about that transaction, unsigned but for its form.
+    /// Returns a consumption request about a transaction, in the form of a JWS but without a valid signature.
     fileprivate func notification(of id: String, hoursAgo hours: Int64) async throws -> String {
         func text(_ payload: JSONValue) -> String {
             "\(Base64.encodeURLSafe(Array("{}".utf8))).\(Base64.encodeURLSafe(payload.bytes)).AA"

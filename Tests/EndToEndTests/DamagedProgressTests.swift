@@ -3,16 +3,16 @@ import Simulator
 import TestSupport
 import Testing
 
-/// T23: what says how far a command is, damaged as disks, copies and editors damage files.
-@Suite("A progress file that is damaged")
+/// T23: progress files, damaged as disks, copies and editors damage files.
+@Suite("Damaged progress file")
 struct DamagedProgressTests {
-    /// A command that keeps one, what it writes, and its exit code when it stops half way.
+    /// A command with a progress file, its result, and its exit code if it stops before the end.
     struct Command: Sendable, CustomTestStringConvertible {
         let words: [String]
         let result: String
         let progress: String
         let exit: Int32
-        /// What is in it as JSON, by its first key; nil for a number.
+        /// First key of the JSON in the progress file, or `nil` if the file stores a number.
         let json: String?
         var testDescription: String { words.prefix(2).joined(separator: " ") + " --to \(result)" }
     }
@@ -38,7 +38,7 @@ struct DamagedProgressTests {
             progress: "history.jsonl.progress", exit: 0, json: nil),
     ]
 
-    /// What is done to the file, and what the command says of it.
+    /// A damage to the file, and the expected text of the error.
     private struct Damage {
         let name: String
         let sentence: String
@@ -53,14 +53,14 @@ struct DamagedProgressTests {
                 $0.removeLast($0.count / 2 + page / 2)
             },
             Damage(name: "a page of zeros in the middle", sentence: "notADatabase") { bytes in
-                // The sixth is the beginning of a table or an index; a page that is free may be anything.
+                // The sixth page begins a table or an index; a free page could have any content.
                 let begin = 5 * page
                 for place in begin..<begin + page { bytes[place] = 0 }
             },
             Damage(name: "something else", sentence: "notADatabase") {
                 $0 = Array("id,receipt\nr1,MIIT\n".utf8)
             },
-            // `user_version`: https://www.sqlite.org/fileformat.html#the_database_header
+            // The header field `user_version`: https://www.sqlite.org/fileformat.html#the_database_header
             Damage(name: "of a newer version", sentence: "a newer version of receipt-bridge wrote this file") {
                 $0[63] = 99
             },
@@ -68,7 +68,7 @@ struct DamagedProgressTests {
         if let json = command.json {
             damages.append(
                 Damage(name: "zeros in the middle of what it says", sentence: "notADatabase") { bytes in
-                    // Everywhere: former texts stand in the file, too, where nobody reads them.
+                    // Every occurrence, because the file also contains earlier versions of the text in unused parts.
                     for range in bytes.ranges(of: Array("\"\(json)\"".utf8)) {
                         for place in range { bytes[place] = 0 }
                     }
@@ -96,7 +96,7 @@ struct DamagedProgressTests {
 
     // T23
     @Test(
-        "is refused with its path and what to do, nothing is written, begun anew or asked, and a copy of it goes on",
+        "A damaged progress file is rejected with path and advice, nothing is changed, and a copy of it can be resumed",
         arguments: commands)
     func refused(command: Command) async throws {
         let stage = try await stage()
@@ -111,7 +111,7 @@ struct DamagedProgressTests {
             damage.change(&damaged)
             #expect(damaged != whole, "\(damage.name)")
             try stage.folder.write(command.progress, damaged)
-            // Nobody else's file is removed, not even where everything is to begin anew.
+            // A file that is not a progress file is never removed, not even with --fresh.
             let isOther = damage.name == "something else" && command.words.contains("--offline")
             for more in isOther ? [[], ["--fresh"]] : [[]] {
                 let outcome = try await stage.run(command.words + more)

@@ -2,12 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The demonstration")
+@Suite("Demo")
 struct DemoTests {
     private static let hasCurl = ProcessInfo.processInfo.environment["PATH", default: ""].split(separator: ":")
         .contains { FileManager.default.isExecutableFile(atPath: "\($0)/curl") }
 
-    @Test("shows what it says it shows", .enabled(if: hasCurl, "there is no curl"), .timeLimit(.minutes(1)))
+    @Test(
+        "The demo ends with the expected responses", .enabled(if: hasCurl, "there is no curl"), .timeLimit(.minutes(1)))
     func demo() async throws {
         let folder = try Folder()
         let script = Repository.folder.appending(path: "Tests/demo.sh")

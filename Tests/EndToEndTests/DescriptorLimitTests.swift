@@ -4,13 +4,13 @@ import TestSupport
 import Testing
 
 #if os(Linux)
-    @Suite("A server with few file descriptors")
+    @Suite("Limit of file descriptors")
     struct DescriptorLimitTests {
         private static func openFiles(of process: Int32) -> Int {
             (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").count) ?? 0
         }
 
-        /// The tool under limits of descriptors, as a shell sets them: `-S -n 64`, `-n 128`.
+        /// Starts the tool with a limit of descriptors that a shell sets, for example `-S -n 64` or `-n 128`.
         private static func serve(_ limit: String, in folder: Folder) throws -> Running {
             let command =
                 "ulimit \(limit) && exec \"$0\" serve --config receipt-bridge.yaml --listen 127.0.0.1:0 --log-level info"
@@ -41,7 +41,8 @@ import Testing
 
         // T20
         @Test(
-            "answers as many clients as fit, the others wait; it never runs out of descriptors", .timeLimit(.minutes(2))
+            "A server with few descriptors serves as many clients as fit, the others wait, and descriptors never run out",
+            .timeLimit(.minutes(2))
         )
         func crowd() async throws {
             let folder = try Self.folder()
@@ -55,7 +56,8 @@ import Testing
                 Int($0.1)
             }
             let operations = try RawConnection(port: try #require(ports.first { $0 != port }))
-            // All 200 send; those that are not accepted yet have an answer once others have left.
+            // All 200 clients send a request. Those that are not accepted yet get a response after others have
+            // disconnected.
             for client in clients { try await client.send(question) }
             for batch in 0..<20 {
                 for client in clients.prefix(10) {
@@ -70,14 +72,15 @@ import Testing
             }
             #expect(most > 40 && most < 128, "\(most)")
             #expect(
-                proxy.errors.contains("the limit of file descriptors serves fewer connections than limits.connections"))
+                proxy.errors.contains(
+                    "file descriptor limit allows fewer connections than limits.connections; using the lower number"))
             #expect(try await Self.ask(RawConnection(port: port), question) == 0)
             proxy.stop()
             #expect(await proxy.end() == 0)
         }
 
         // T20
-        @Test("raises the soft limit to the hard one before it listens")
+        @Test("The server raises the soft limit to the hard limit before it listens")
         func raised() async throws {
             let folder = try Self.folder()
             let proxy = try Self.serve("-S -n 64", in: folder)
@@ -94,14 +97,15 @@ import Testing
         }
 
         // T20
-        @Test("does not start where they are too few, and says so")
+        @Test("The server does not start if there are too few descriptors, and says so")
         func tooFew() async throws {
             let folder = try Self.folder()
             let proxy = try Self.serve("-n 64", in: folder)
             #expect(await proxy.end() == 2)
             #expect(
                 proxy.errors.contains(
-                    "receipt-bridge: 64 file descriptors are too few to serve: raise the hard limit (ulimit -Hn)"),
+                    "receipt-bridge: 64 file descriptors are too few to run the server: raise the hard limit (ulimit -Hn)"
+                ),
                 "\(proxy.errors)")
         }
     }

@@ -4,9 +4,10 @@ import Simulator
 import TestSupport
 import Testing
 
-@Suite("The doctor")
+@Suite("doctor")
 struct DoctorTests {
-    /// `pass openssl`, without the listeners, whose addresses others may use.
+    /// Returns the results in the form `pass openssl`, except those of the listeners, whose addresses other tests may
+    /// use.
     private func verdicts(_ outcome: Binary.Outcome) throws -> [String] {
         guard case .array(let rows) = try JSONValue(reading: outcome.output) else { return [] }
         return rows.compactMap { row in
@@ -23,7 +24,7 @@ struct DoctorTests {
         return (row["detail"]?.text ?? "", row["advice"]?.text ?? "")
     }
 
-    @Test("finds nothing wrong with what a simulator writes")
+    @Test("doctor finds no problem in the files of a simulator")
     func healthy() async throws {
         let stage = try await CommandFixture(customers: 4)
         let outcome = try await stage.run("doctor", "--json")
@@ -45,7 +46,7 @@ struct DoctorTests {
         await stage.stop()
     }
 
-    @Test("says what is wrong with keys, secrets, the store and the way out")
+    @Test("doctor reports problems with keys, secrets, the store and the egress proxy")
     func ill() async throws {
         let stage = try await CommandFixture(customers: 2)
         let yaml = try String(
@@ -66,9 +67,9 @@ struct DoctorTests {
             "warn secret tokens[0]", "fail store", "fail proxy", "fail serverAPI com.example.app production",
             "fail serverAPI com.example.app sandbox", "pass key com.example.app",
         ] { #expect(found.contains(expected), "\(expected): \(found)") }
-        #expect(try row(ill, "proxy").detail == "127.0.0.1:1, by https_proxy: nobody is there")
+        #expect(try row(ill, "proxy").detail == "127.0.0.1:1, from https_proxy: connection failed")
         let refused = try row(ill, "serverAPI com.example.app production")
-        #expect(refused.detail == "HTTP status 401: a wrong key or identifier, or an app not yet released")
+        #expect(refused.detail == "HTTP status 401: wrong key or identifier, or the app has not been released yet")
         #expect(refused.advice.contains("issuerId, keyId and bundleId") && refused.advice.contains("never released"))
         #expect(!ill.text.contains("canary"))
 
@@ -86,7 +87,7 @@ struct DoctorTests {
         #expect(try verdicts(alone).contains("warn clock"))
     }
 
-    @Test("warns of a store and of secrets that others than the owner can read, and changes nothing")
+    @Test("doctor warns if others than the owner can read the store or secrets, and changes nothing")
     func exposed() async throws {
         let stage = try await CommandFixture(customers: 2)
         for (name, mode) in [("bridge.sqlite", 0o644), ("a.txt", 0o440), ("b.txt", 0o600), ("c.txt", 0o604)] {
@@ -100,19 +101,19 @@ struct DoctorTests {
         #expect(found.contains("warn store") && !found.contains("warn secret tokens[1]"), "\(found)")
         #expect(
             try row(outcome, "store").detail.hasSuffix(
-                "bridge.sqlite can be read or changed by everybody on this machine"))
+                "bridge.sqlite can be read or changed by every user of this machine"))
         #expect(
             try row(outcome, "secret tokens[0]").detail.hasSuffix("a.txt can be read or changed by the file's group"))
         #expect(
             try row(outcome, "secret tokens[2]").detail.hasSuffix(
-                "c.txt can be read or changed by everybody on this machine"))
+                "c.txt can be read or changed by every user of this machine"))
         let mode = try FileManager.default.attributesOfItem(atPath: stage.folder.path("bridge.sqlite"))[
             .posixPermissions]
         #expect(mode as? Int == 0o644)
         await stage.stop()
     }
 
-    @Test("finds a damaged store, and never advises to move one away that a newer version wrote")
+    @Test("doctor finds a damaged store, and never advises to move a store that a newer version wrote")
     func damagedStore() async throws {
         let stage = try await CommandFixture(customers: 24)
         let filled = try await stage.run("notifications", "history", "--replay")
@@ -120,7 +121,7 @@ struct DoctorTests {
         #expect(try await stage.run("forget", "--rewrite").exit == 0)
         let whole = try Data(contentsOf: stage.folder.url.appending(path: "bridge.sqlite"))
         var bytes = [UInt8](whole)
-        // Every fourth page after those of the layout.
+        // Overwrites every fourth page after those of the schema.
         var generator = SeededGenerator("doctor, a damaged store")
         for page in stride(from: 64, to: bytes.count / 4_096, by: 4) {
             for index in 0..<4_096 { bytes[page * 4_096 + index] = .random(in: 0...255, using: &generator) }
@@ -129,7 +130,7 @@ struct DoctorTests {
         let damaged = try await stage.run("doctor", "--offline", "--json")
         let found = try row(damaged, "store")
         #expect(damaged.exit == 1 && found.detail.contains("bridge.sqlite is damaged: "), "\(found)")
-        #expect(found.advice.contains("put back a copy"))
+        #expect(found.advice.contains("restore a backup"))
 
         try stage.folder.write("bridge.sqlite", whole)
         try await DatabaseQueue(path: stage.folder.path("bridge.sqlite")).write { db in
@@ -142,7 +143,7 @@ struct DoctorTests {
         await stage.stop()
     }
 
-    @Test("names every mistake of the configuration, and exits with 2 where it cannot be read at all")
+    @Test("doctor reports every configuration error, and exits with 2 if the file cannot be read at all")
     func mistaken() async throws {
         let folder = try Folder()
         try folder.write("bad.yaml", "listn: x\nstore: postgres://user:canary@db/x\n".utf8)
@@ -158,11 +159,11 @@ struct DoctorTests {
                 """), "\(bad.text)")
         try folder.write("open.yaml", "operations: {listen: 0.0.0.0:0}\nstore: none\n".utf8)
         let reason =
-            "open.yaml: operations.listen: 0.0.0.0:0 is not on loopback and there are no tokens: set tokens, or every client that "
-            + "reaches it could read every customer"
+            "open.yaml: operations.listen: 0.0.0.0:0 is not on loopback and there are no tokens: set tokens, otherwise every client that "
+            + "reaches it can read the data of every customer"
         let open = try await Binary.run("doctor", "--offline", "--config", "open.yaml", in: folder)
         #expect(open.exit == 1 && open.text.hasPrefix("fail  configuration  \(reason)\n"), "\(open.text)")
-        // Not this machine's address: without the rule it ends too.
+        // The address does not belong to this machine, so the server exits even if the rule is not applied.
         let serve = try await Binary.run("serve", "--listen", "192.0.2.1:80", "--config", "open.yaml", in: folder)
         #expect(serve.exit == 2 && serve.errors == "receipt-bridge: \(reason)\n", "\(serve.errors)")
         try folder.write("worse.yaml", "sharedSecret: [canary".utf8)

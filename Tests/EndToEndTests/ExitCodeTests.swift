@@ -3,11 +3,11 @@ import Simulator
 import TestSupport
 import Testing
 
-/// The exit codes of docs/COMMANDS.md, if the App Store gives no answer or refuses the key.
+/// The exit codes of docs/COMMANDS.md if the App Store does not respond or rejects the key.
 @Suite("Exit codes")
 struct ExitCodeTests {
-    /// A command, and its exit codes: if nothing listens at the App Store's address, if Apple's rate limit is exceeded, and if
-    /// Apple refuses the key.
+    /// A command with its exit codes: if nothing listens at the App Store's address, if Apple's rate limit is
+    /// exceeded, and if Apple rejects the key.
     private struct Row {
         let words: [String]
         let unreachable: Int32
@@ -47,20 +47,24 @@ struct ExitCodeTests {
         return (stage, id)
     }
 
-    @Test("are 3 if the App Store cannot be reached, so that the same command goes on", .timeLimit(.minutes(5)))
+    @Test(
+        "The exit code is 3 if the App Store cannot be reached, so that the same command can be resumed",
+        .timeLimit(.minutes(5)))
     func unreachable() async throws {
         let (stage, id) = try await stage()
         let yaml = try stage.configuration().replacing("127.0.0.1:\(stage.port)", with: "127.0.0.1:1")
         try await expect(
             rows(id: id).map { ($0.words, $0.unreachable) } + [(["compare", "receipts.jsonl"], 3)], stage, yaml: yaml)
-        // verifyReceipt answers, the App Store Server API cannot be reached.
+        // verifyReceipt responds, but the App Store Server API cannot be reached.
         let half = try stage.configuration().replacing(
             /:\d+(\/(?:production|sandbox))\n/, with: { ":1\($0.output.1)\n" })
         try await expect([(["compare", "receipts.jsonl"], 3)], stage, yaml: half)
         await stage.stop()
     }
 
-    @Test("are 3 if Apple's rate limit is exceeded for longer than the command may wait", .timeLimit(.minutes(5)))
+    @Test(
+        "The exit code is 3 if Apple's rate limit is exceeded for longer than the command may wait",
+        .timeLimit(.minutes(5)))
     func rateLimited() async throws {
         let (stage, id) = try await stage()
         try await stage.ask(
@@ -73,7 +77,9 @@ struct ExitCodeTests {
         await stage.stop()
     }
 
-    @Test("are 3 if Apple refuses the key, so that the same command goes on once it is mended", .timeLimit(.minutes(5)))
+    @Test(
+        "The exit code is 3 if Apple rejects the key, so that the same command can be resumed with a valid key",
+        .timeLimit(.minutes(5)))
     func keyRefused() async throws {
         let (stage, id) = try await stage()
         let yaml = try stage.configuration().replacing(/keyId: \S+/, with: "keyId: NOSUCHKEY1")
@@ -84,7 +90,7 @@ struct ExitCodeTests {
         await stage.stop()
     }
 
-    @Test("are 2 before any call if the private key file holds no key", .timeLimit(.minutes(5)))
+    @Test("The exit code is 2, before any call, if the private key file contains no key", .timeLimit(.minutes(5)))
     func noKey() async throws {
         let (stage, id) = try await stage()
         try stage.folder.write("none.p8", "no key\n".utf8)
@@ -95,7 +101,7 @@ struct ExitCodeTests {
         await stage.stop()
     }
 
-    /// At the same time, since each of them tries for some seconds; each with a store of its own.
+    /// Runs the commands concurrently, because each of them retries for some seconds. Each has a store of its own.
     private func expect(_ rows: [(words: [String], exit: Int32)], _ stage: CommandFixture, yaml: String) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (place, row) in rows.enumerated() {
@@ -110,7 +116,9 @@ struct ExitCodeTests {
         }
     }
 
-    @Test("of migrate are 3 if the App Store cannot be reached, also with few customers", .timeLimit(.minutes(5)))
+    @Test(
+        "The exit code of migrate is 3 if the App Store cannot be reached, even with few customers",
+        .timeLimit(.minutes(5)))
     func migrateUnreachable() async throws {
         let (stage, _) = try await stage()
         try stage.folder.write(
@@ -122,7 +130,8 @@ struct ExitCodeTests {
         #expect(outcome.exit == 3, "\(outcome.errors)")
         #expect(
             outcome.errors.hasSuffix(
-                "receipt-bridge: stopped: the App Store Server API cannot be reached; the same command goes on\n"),
+                "receipt-bridge: stopped: the App Store Server API cannot be reached; run the same command again to resume\n"
+            ),
             "\(outcome.errors)")
         #expect(try stage.folder.lines("out.jsonl").map { $0["outcome"]?.text } == ["failed"])
         let again = try await stage.run("migrate", "in.jsonl", "--to", "out.jsonl")
@@ -131,7 +140,7 @@ struct ExitCodeTests {
     }
 
     @Test(
-        "are not all that is seen at Apple's rate limit: the progress says how long a command waits, in 40 columns",
+        "The progress shows in 40 columns how long a command waits for Apple's rate limit",
         .timeLimit(.minutes(2)),
         arguments: [
             ["compare", "receipts.jsonl"], ["notifications", "history"], ["refunds", "sweep", "--ids", "ids.txt"],
@@ -157,7 +166,7 @@ struct ExitCodeTests {
         await stage.stop()
     }
 
-    @Test("of migrate at Apple's rate limit: it says how long it waits, and a signal ends it with 3")
+    @Test("migrate shows how long it waits for Apple's rate limit, and a signal ends it with 3")
     func migrateWaits() async throws {
         let (stage, _) = try await stage()
         try await stage.ask(

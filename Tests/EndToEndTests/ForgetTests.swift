@@ -6,7 +6,7 @@ import Testing
 
 @Suite("forget")
 struct ForgetTests {
-    /// One receipt, posted to a server.
+    /// A client that posts one receipt to a server.
     private struct Client {
         let port: Int
 
@@ -30,7 +30,7 @@ struct ForgetTests {
         }
     }
 
-    @Test("erases one customer under a running server, which then asks anew and answers everybody else as before")
+    @Test("forget erases one customer while a server runs; the server looks that customer up again and no other")
     func running() async throws {
         let stage = try await CommandFixture(customers: 24)
         try stage.configure("stored.yaml", store: "sqlite:bridge.sqlite", answer: "[stored, api, receipt]")
@@ -59,13 +59,13 @@ struct ForgetTests {
         #expect(line["erased"] == preview.lines.first?["erased"] && line["rewritten"] == .bool(true))
         #expect(line["erased"]?["customers"]?.integer == 1)
         #expect(try !holds(id, stage.folder))
-        #expect(await eventually(within: .seconds(20)) { server.errors.contains("a customer was erased") })
+        #expect(await eventually(within: .seconds(20)) { server.errors.contains("customer data was erased") })
         #expect(try !holds(id, stage.folder))
 
         let before = try await stage.calls
         #expect(try await client.source(of: receipt(1)) == "stored")
         #expect(try await stage.calls == before)
-        // Not out of memory: the App Store is asked.
+        // Not from a cache: the App Store is called.
         #expect(try await client.source(of: receipt(0)) == "api")
         #expect(try await stage.calls > before)
         #expect(!server.errors.contains(id) && !outcome.errors.contains(id))
@@ -74,7 +74,7 @@ struct ForgetTests {
         await stage.stop()
     }
 
-    @Test("says 1 where nothing is known of a customer, and 2 where nobody is named")
+    @Test("forget exits with 1 if a customer is unknown, and with 2 if no customer is named")
     func mistakes() async throws {
         let stage = try await CommandFixture(customers: 2)
         let nobody = try await stage.run("forget", "--original-transaction-id", "730000000000001")
@@ -82,7 +82,7 @@ struct ForgetTests {
         #expect(try await stage.run("notifications", "history", "--replay").exit == 0)
         let unknown = try await stage.run("forget", "--app-account-token", "5f0c1d1e-6f2b-4c8a-9d3e-7a1b2c3d4e5f")
         #expect(unknown.exit == 1 && unknown.lines.first?["erased"]?.keys == [], "\(unknown.errors)")
-        #expect(unknown.errors.contains("nothing is known of that customer"))
+        #expect(unknown.errors.contains("the store has no data of that customer"))
         let alone = try await stage.run("forget", "--rewrite")
         #expect(alone.exit == 0 && alone.output.isEmpty, "\(alone.errors)")
         for (words, reason) in [

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("serve and forwarding")
 struct ForwardingTests {
-    /// A configuration with two targets on this machine.
+    /// Creates a folder with a configuration that forwards to two targets on this machine.
     private func folder(_ port: Int) throws -> Folder {
         let folder = try Folder()
         let store = try SharedSimulator.store(customers: 4)
@@ -35,7 +35,7 @@ struct ForwardingTests {
         try Running(["serve", "--config", "receipt-bridge.yaml", "--listen", "127.0.0.1:0"], in: folder)
     }
 
-    @Test("What a killed server had answered with 200 is forwarded by the next one, listed, and sent again on request")
+    @Test("A notification that a killed server accepted is forwarded by the next one, listed, and replayed on request")
     func killed() async throws {
         let isRepaired = Mutex(false)
         let bodies = Mutex<[String: [[UInt8]]]>([:])
@@ -68,7 +68,7 @@ struct ForwardingTests {
         #expect(bodies.withLock { $0["/raw"] } == [body])
         #expect(await eventually { (try? await list().lines.allSatisfy { $0["state"]?.text == "delivered" }) ?? false })
         #expect(try await list("--dead").text.isEmpty)
-        // Beside the running server.
+        // While the server runs.
         let replay = ["forwarding", "replay", "--config", "receipt-bridge.yaml"]
         let nothing = try await Binary.run(Binary.url, replay + ["--all-dead"], in: folder)
         #expect(nothing.exit == 1 && nothing.text.isEmpty)
@@ -84,6 +84,6 @@ struct ForwardingTests {
         #expect(await second.end() == 0)
         #expect(bodies.withLock { $0["/raw"]?.count } == 1)
         let nowhere = try await Binary.run("forwarding", "list", in: Folder())
-        #expect(nowhere.exit == 2 && nowhere.errors.contains("nothing is remembered"))
+        #expect(nowhere.exit == 2 && nowhere.errors.contains("no store is configured"))
     }
 }

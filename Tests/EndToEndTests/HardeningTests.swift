@@ -3,13 +3,14 @@ import Simulator
 import TestSupport
 import Testing
 
-/// What a process of ours leaves behind, hands on or shows. docs/threat-model.md, Hardening, names these.
-@Suite("Beside what it is asked for, the tool")
+/// What a process leaves behind, passes to child processes, or prints. docs/threat-model.md, section Hardening,
+/// refers to these tests.
+@Suite("Hardening")
 struct HardeningTests {
-    @Test("leaves no core dump of a server, which would hold secrets")
+    @Test("A server leaves no core dump, which would contain secrets")
     func coreDumps() async throws {
         let folder = try Folder()
-        // Started with as much as is allowed.
+        // Started with the maximum core file size that the system allows.
         let server = try Running(
             [
                 "-c", #"ulimit -S -c "$(ulimit -H -c)"; exec "$0" "$@""#, Binary.url.path, "serve", "--listen",
@@ -23,7 +24,7 @@ struct HardeningTests {
         #expect(await server.end() == 0)
     }
 
-    @Test("hands no environment but PATH to the gzip that reads a source")
+    @Test("The gzip process that reads a source inherits no environment but PATH")
     func childEnvironment() async throws {
         let folder = try Folder()
         try FileManager.default.createDirectory(
@@ -44,7 +45,7 @@ struct HardeningTests {
         #expect(names.contains("PATH") && Set(names).isSubset(of: ["PATH", "PWD", "OLDPWD", "SHLVL", "_"]), "\(names)")
     }
 
-    @Test("shows names of files without their control characters, on standard output and error")
+    @Test("File names are printed without their control characters on standard output and error")
     func hostileNames() async throws {
         let folder = try Folder()
         let receipt = try SharedSimulator.receipt(.activeSubscription).base64
@@ -52,7 +53,7 @@ struct HardeningTests {
         try folder.write(name, receipt.utf8)
         let text = try await Binary.run("decode", "--format", "text", name, in: folder)
         #expect(text.exit == 1 && text.text.hasPrefix("\(shown): App Receipt, NOT AUTHENTIC\n"), "\(text.text)")
-        // For programs a name is what it is.
+        // JSON has the name unchanged, for programs.
         let json = try await Binary.run("decode", name, in: folder)
         #expect(json.lines.map { $0["file"]?.text } == [name])
         let missing = "nowhere\u{1B}]0;x\u{7}\u{202E}"

@@ -4,22 +4,23 @@ import TestSupport
 import Testing
 
 #if os(Linux)
-    /// T20: as many clients as descriptors allow that connect and say nothing, to the program that is installed.
-    @Suite("Ten thousand clients that say nothing")
+    /// T20: clients that connect and send nothing, as many as the descriptors allow, to the built program.
+    @Suite("Ten thousand idle clients")
     struct IdleConnectionTests {
         private static let wanted = 10_000
-        /// What this process and the server have open besides.
+        /// Number of other descriptors that this process and the server may have open.
         private static let others = 500
-        /// What the server may have opened for itself in the meantime: its store, once more for another reader.
+        /// Number of files that the server may open itself in the meantime, for example its store for another reader.
         private static let ownFiles = 8
-        /// Of the server, for one silent connection; 15 KB were measured in debug.
+        /// Maximum memory of the server for one idle connection in KB; 15 KB were measured in a debug build.
         private static let kilobytesEach = 64
 
         private static func openFiles(of process: Int32) -> Int {
             (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").count) ?? 0
         }
 
-        /// Looks now and then: a list of ten thousand takes time, too.
+        /// Waits until the condition is true. Checks only every 100 ms, because listing ten thousand descriptors
+        /// takes time.
         private static func becomes(_ isSo: (_ files: Int) -> Bool, _ process: Int32) async throws -> Bool {
             for _ in 0..<300 {
                 if isSo(openFiles(of: process)) { return true }
@@ -28,8 +29,10 @@ import Testing
             return false
         }
 
-        // T20. Opening the connections alone may take 25 seconds, and the server's files are awaited twice.
-        @Test("keep nobody from an answer, and when they leave nothing of theirs stays open", .timeLimit(.minutes(2)))
+        // T20. Opening the connections may take 25 seconds, and the test waits twice for the server's descriptors.
+        @Test(
+            "Idle clients do not keep others from a response, and nothing of theirs stays open when they disconnect",
+            .timeLimit(.minutes(2)))
         func silent() async throws {
             let limit = OpenFilesLimit(raisedTo: Self.wanted + Self.others)
             defer { limit.restore() }
@@ -53,20 +56,22 @@ import Testing
             }
             let asked = 3
             for _ in 0..<asked { #expect(try await ask() == 0) }
-            // For the server to close its ends of these; on a slow machine they may still be among the files before.
+            // Time for the server to close its ends of these connections. On a slow machine they may still be open
+            // afterwards.
             try await Task.sleep(for: .milliseconds(500))
             let filesBefore = Self.openFiles(of: proxy.identifier)
             let memoryBefore = try #require(Usage(of: proxy.identifier)).residentKilobytes
 
             let begin = ContinuousClock.now
             var idle: [RawConnection] = []
-            // A server closes who is idle for a minute: on a slow machine fewer are as many as there can be.
+            // The server closes connections that are idle for a minute, so a slow machine opens as many as it can in
+            // 25 seconds.
             for _ in 0..<wanted where begin.duration(to: .now) < .seconds(25) {
                 idle.append(try RawConnection(port: port))
             }
             let count = idle.count
             #expect(count >= min(wanted, 1_000))
-            // The kernel takes connections before the server does.
+            // Waits, because the kernel accepts connections before the server does.
             let expected = filesBefore + count - asked
             #expect(
                 try await Self.becomes({ $0 >= expected }, proxy.identifier),
@@ -79,12 +84,12 @@ import Testing
             idle.removeAll()
             #expect(
                 try await Self.becomes({ $0 <= filesBefore + Self.ownFiles }, proxy.identifier),
-                "\(Self.openFiles(of: proxy.identifier)) where \(filesBefore) were open before")
+                "\(Self.openFiles(of: proxy.identifier)) open, \(filesBefore) before")
             #expect(try await ask() == 0)
             let rest = try #require(Usage(of: proxy.identifier)).residentKilobytes - memoryBefore
             print(
                 "idle connections: \(count) (\(allowed) descriptors allowed) in \(taken); \(memory) KB more, "
-                    + "\(memory * 1_024 / count) bytes each; \(rest) KB more when all had left")
+                    + "\(memory * 1_024 / count) bytes each; \(rest) KB more after all have disconnected")
             proxy.stop()
             #expect(await proxy.end() == 0)
         }

@@ -5,7 +5,9 @@ import Testing
 
 @Suite("lookup")
 struct LookupTests {
-    @Test("prints the view of a customer on one line; 1 for a customer nobody knows, 2 for what cannot be asked")
+    @Test(
+        "lookup prints a customer's view on one line, and exits with 1 for an unknown customer, 2 for a usage error"
+    )
     func lookup() async throws {
         let folder = try Folder()
         let simulator = try Running(

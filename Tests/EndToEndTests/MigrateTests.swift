@@ -7,7 +7,7 @@ import Testing
 
 @Suite("migrate")
 struct MigrateTests {
-    /// A simulated App Store's state, and a source of some thousand of its receipts, genuine and hostile.
+    /// The state of a simulated App Store, and a source with thousands of its receipts, genuine and hostile.
     private struct Stage {
         let folder: Folder
         let rows: Int
@@ -40,7 +40,7 @@ struct MigrateTests {
         }
     }
 
-    /// So many that a run lasts longer than a process takes to start.
+    /// Enough rows for a run to last longer than the start of a process.
     private static var rows: Int {
         #if DEBUG
             3_000
@@ -51,7 +51,8 @@ struct MigrateTests {
 
     // T23
     @Test(
-        "killed again and again, ends with exactly the result of an undisturbed run", .timeLimit(.minutes(1)),
+        "A migration that is killed repeatedly ends with exactly the result of an undisturbed one",
+        .timeLimit(.minutes(1)),
         arguments: ["jsonl", "csv", "sqlite"])
     func killed(format: String) async throws {
         var generator = SeededGenerator("migrate, killed, to \(format)")
@@ -84,7 +85,7 @@ struct MigrateTests {
         #expect(counted?.filter(\.isNumber) == "\(stage.rows)")
     }
 
-    /// The bytes; of a database its rows, because pages may lie otherwise.
+    /// Returns the bytes of a result, or the rows of a database, because its pages may be in another order.
     private func content(_ name: String, in folder: Folder) throws -> [UInt8] {
         guard name.hasSuffix("sqlite") else { return [UInt8](try Data(contentsOf: folder.url.appending(path: name))) }
         let rows = try DatabaseQueue(path: folder.path(name)).read { db in
@@ -94,7 +95,9 @@ struct MigrateTests {
         return Array(rows.map(\.debugDescription).joined(separator: "\n").utf8)
     }
 
-    @Test("a second signal ends a run that waits for input, and a pipe is no destination", .timeLimit(.minutes(1)))
+    @Test(
+        "A second signal ends a run that waits for input, and a pipe is not accepted as destination",
+        .timeLimit(.minutes(1)))
     func secondSignal() async throws {
         let folder = try Folder()
         let script = """
@@ -117,7 +120,9 @@ struct MigrateTests {
             outcome.text.split(separator: "\n").map(String.init) == ["3", "2"], "\(outcome.text) \(outcome.errors)")
     }
 
-    @Test("progress fits a terminal of 40 columns, and again after it was made narrower", .timeLimit(.minutes(2)))
+    @Test(
+        "The progress fits a terminal of 40 columns, and still fits after the terminal becomes narrower",
+        .timeLimit(.minutes(2)))
     func narrowTerminal() async throws {
         let stage = try await CommandFixture(customers: 24)
         try await stage.ask(
@@ -133,7 +138,7 @@ struct MigrateTests {
             terminal.progress.contains { $0.wholeMatch(of: /waiting \d+ s: rate limit/) != nil }
         }
         #expect(waits, "\(terminal.text)")
-        // The cursor and ^C have room beside it.
+        // Leaves space for the cursor and ^C.
         #expect(terminal.progress.allSatisfy { $0.count <= 37 }, "\(terminal.progress)")
         try terminal.resize(columns: 12)
         let isNarrower = await eventually(within: .seconds(45)) {
@@ -145,7 +150,7 @@ struct MigrateTests {
         await stage.stop()
     }
 
-    @Test("a private key file that is no key is exit 2 before any call, names the file, and leaves nothing behind")
+    @Test("A private key file without a key is exit code 2 before any call, with the file name, and no file is left")
     func uselessKey() async throws {
         let stage = try await CommandFixture(customers: 4)
         try stage.folder.write("other.p8", "-----BEGIN PRIVATE KEY-----\ncanary\n-----END PRIVATE KEY-----\n".utf8)
@@ -161,7 +166,7 @@ struct MigrateTests {
         await stage.stop()
     }
 
-    @Test("a start that fails leaves no progress file behind, and does not remove one that was there")
+    @Test("A failed start leaves no progress file, and does not remove an existing one")
     func failedStart() async throws {
         let folder = try Folder()
         try folder.write("rows.csv", "id,blob\n1,AAAA\n".utf8)
@@ -180,7 +185,7 @@ struct MigrateTests {
         #expect(try await Binary.run("migrate", "rows.jsonl", "--to", "out.jsonl", in: folder).exit == 1)
     }
 
-    @Test("account tokens that could not be set are exit 1, with the reason in words")
+    @Test("Account tokens that could not be set are exit code 1, with a readable reason")
     func untiedAccounts() async throws {
         let stage = try await CommandFixture(customers: 4)
         var line = try #require(try stage.folder.lines("receipts.jsonl").first)
@@ -196,7 +201,7 @@ struct MigrateTests {
         await stage.stop()
     }
 
-    @Test("a folder's own result is none of its rows, in the run and in those that go on")
+    @Test("The result in a source folder is not read as a row, neither in the first run nor when it is resumed")
     func intoItself() async throws {
         let folder = try Folder()
         let receipts = try SharedSimulator.world.receipts.prefix(4)
@@ -214,7 +219,7 @@ struct MigrateTests {
         }
     }
 
-    @Test("with other certificates than before does not go on, and says what to do")
+    @Test("A run is not resumed with other certificates, and the error says what to do")
     func otherTrust() async throws {
         let folder = try Folder()
         let store = try SimulatedStore(seed: 7, customers: 3, clock: .real, pki: try SharedSimulator.pki)
@@ -230,7 +235,9 @@ struct MigrateTests {
         #expect(fresh.exit == 0, "\(fresh.errors)")
     }
 
-    @Test("with the Server API killed again and again, asks about each customer once and ends as undisturbed")
+    @Test(
+        "A migration with the Server API that is killed repeatedly calls once per customer and ends as undisturbed"
+    )
     func killedWithAPI() async throws {
         var generator = SeededGenerator("migrate --with-api, killed")
         let stage = try await Stage(rows: 600)
@@ -248,7 +255,7 @@ struct MigrateTests {
                 from: try #require(URL(string: "http://127.0.0.1:\(port)/requests")))
             return try #require(try JSONValue(reading: [UInt8](data))["total"]?.integer)
         }
-        // So that there is something to be killed in.
+        // Makes the run long enough to be killed.
         var fault = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)/faults")))
         fault.httpMethod = "POST"
         fault.httpBody = Data(#"{"kind": "delay", "endpoint": "serverAPI", "milliseconds": 60}"#.utf8)
@@ -272,14 +279,14 @@ struct MigrateTests {
         }
         #expect(kills >= 3)
         func rows(_ name: String) throws -> [[UInt8]] {
-            // Every signature of the App Store is another one.
+            // Without the signatures, which differ in every response of the App Store.
             try stage.folder.lines("\(name).jsonl").map { row in
                 guard case .object(let members) = row else { return [] }
                 return JSONValue.object(members.filter { $0.key != "signedTransactions" }).bytes
             }
         }
         #expect(try rows("killed") == rows("whole"))
-        // What was under way at a kill is asked for again: eight customers in each environment, some calls each.
+        // Calls in flight at a kill are repeated: eight customers in each environment, with several calls each.
         let again = try await calls() - undisturbed
         #expect(again <= undisturbed + Int64(kills * 16 * 4), "\(again) calls, undisturbed \(undisturbed)")
         let lines = try stage.folder.lines("whole.jsonl")

@@ -19,7 +19,9 @@ struct NotificationCommandTests {
 
     // MARK: - test
 
-    @Test("test follows a notification into the store; 1 where Apple cannot deliver it, or it is not there")
+    @Test(
+        "notifications test follows a notification into the store, and exits with 1 if it is not delivered or not stored"
+    )
     func test() async throws {
         let stage = try await CommandFixture(customers: 2)
         let preview = try await stage.preview(["notifications", "test", "--environment", "sandbox"])
@@ -40,19 +42,19 @@ struct NotificationCommandTests {
         proxy.stop()
         #expect(await proxy.end() == 0)
         let lost = try await stage.run("notifications", "test")
-        #expect(lost.exit == 1 && lost.errors.contains("Apple could not deliver it: "), "\(lost.errors)")
+        #expect(lost.exit == 1 && lost.errors.contains("Apple could not deliver the notification: "), "\(lost.errors)")
         #expect(lost.lines.first?["delivered"] == .bool(false))
         await stage.stop()
     }
 
     // MARK: - history
 
-    @Test("history prints every notification once, verified, and says where it was clamped")
+    @Test("notifications history prints every notification once, verified, and reports a clamped start")
     func history() async throws {
         let stage = try await CommandFixture(store: nil)
         try await stage.ask("POST", "/events", .object(["count": .number(60), "seed": .number(7)]))
         let all = try await stage.run("notifications", "history", "--start", "2020-01-01")
-        #expect(all.exit == 0 && all.errors.contains("Apple remembers 180 days"), "\(all.errors)")
+        #expect(all.exit == 0 && all.errors.contains("Apple keeps notifications for 180 days"), "\(all.errors)")
         let uuids = all.lines.compactMap { $0["notificationUUID"]?.text }
         #expect(uuids.count == all.lines.count && Set(uuids).count == uuids.count && uuids.count > 20)
         for line in all.lines {
@@ -70,8 +72,8 @@ struct NotificationCommandTests {
         #expect(one.exit == 0 && one.output.isEmpty, "\(one.errors)")
         for (words, reason) in [
             (["--subtype", "UPGRADE"], "--subtype needs --type"), (["--replay"], "--replay needs a store"),
-            (["--type", "REFUND", "--transaction-id", id], "exclude each other"), (["--start", "noon"], "--start"),
-            (["--start", "2026-01-02", "--end", "2026-01-01"], "not before the end"),
+            (["--type", "REFUND", "--transaction-id", id], "cannot be combined"), (["--start", "noon"], "--start"),
+            (["--start", "2026-01-02", "--end", "2026-01-01"], "must be before the end"),
             (["--end", "2020-01-01"], "remembers 180 days"), (["--transaction-id", "x"], "1 to 20 digits"),
         ] { try await stage.expectRefusal(["notifications", "history"] + words, reason) }
         try await stage.ask(
@@ -85,7 +87,7 @@ struct NotificationCommandTests {
         await stage.stop()
     }
 
-    @Test("history --to goes on where it stopped, over faults and tokens that expire, and later with what is new")
+    @Test("history --to resumes after a kill and after errors, and later adds only new notifications")
     func resumed() async throws {
         let stage = try await CommandFixture(store: nil)
         try await stage.ask("POST", "/events", .object(["count": .number(80), "seed": .number(7)]))
@@ -101,7 +103,7 @@ struct NotificationCommandTests {
                     "times": .number(1),
                 ]))
         }
-        // So that there is something to be killed in.
+        // Makes the run long enough to be killed.
         try await stage.ask(
             "POST", "/faults",
             .object([
@@ -115,7 +117,7 @@ struct NotificationCommandTests {
         running.kill()
         #expect(await running.end() == -SIGKILL)
         try await stage.ask("DELETE", "/faults")
-        // Not a token's error: it ends the run.
+        // Not an error of the pagination token, so it ends the run.
         try await fault(4_000_012)
         let broken = try await stage.run(words)
         #expect(broken.exit == 1, "\(broken.errors)")
@@ -133,19 +135,19 @@ struct NotificationCommandTests {
         let after = try uuids()
         #expect(Array(after.prefix(before.count)) == before && after.count > before.count)
         #expect(Set(after).count == after.count)
-        try await stage.expectRefusal(words + ["--type", "REFUND"], "holds another history")
+        try await stage.expectRefusal(words + ["--type", "REFUND"], "was written with other options")
         await stage.stop()
     }
 
-    @Test("history --to that is killed as soon as something is in the file goes on by the same command")
+    @Test("history --to is resumed by the same command if it is killed as soon as the file has content")
     func killedEarly() async throws {
         let stage = try await CommandFixture(store: nil)
         try await stage.ask("POST", "/events", .object(["count": .number(40), "seed": .number(7)]))
-        // One window, which holds all of it.
+        // One time window that contains all notifications.
         let start = Date.now.addingTimeInterval(-3_600).ISO8601Format()
         let words = ["notifications", "history", "--start", start]
         var (destination, end) = ("", Int32(0))
-        // A run may come to its end before it is killed.
+        // A run may end before it is killed.
         for attempt in 1...10 where end != -SIGKILL {
             destination = "out\(attempt).jsonl"
             let running = try stage.start(words + ["--to", destination])
@@ -158,7 +160,7 @@ struct NotificationCommandTests {
         let whole = try await stage.run(words)
         #expect(whole.lines.count >= 10)
         #expect(try stage.folder.lines(destination) == whole.lines)
-        // What is there and is not this history's is left alone, however often it is tried.
+        // A file with other content is never changed, however often the command runs.
         let nothing = ["notifications", "history", "--type", "TEST", "--to", "mine.jsonl"]
         #expect(try await stage.run(nothing).exit == 0)
         try stage.folder.write("mine.jsonl", "mine\n".utf8)
@@ -171,7 +173,7 @@ struct NotificationCommandTests {
 
     // MARK: - --replay
 
-    /// `status`, and what counts of the answer for the receipt.
+    /// Returns the response to a receipt without the date of the request, and its source.
     private func answer(_ port: Int, _ receipt: String) async throws -> (text: String, source: String?) {
         let connection = try RawConnection(port: port)
         try await connection.send(
@@ -181,7 +183,7 @@ struct NotificationCommandTests {
     }
 
     @Test(
-        "history --replay makes up for lost notifications while a server runs on the same store",
+        "history --replay stores lost notifications while a server runs on the same store",
         .timeLimit(.minutes(1)))
     func replay() async throws {
         let stage = try await CommandFixture(customers: 60)
@@ -204,12 +206,12 @@ struct NotificationCommandTests {
                 ]))
         }
         #expect(await eventually { (try? await isQuiet(stage)) == true })
-        // Nobody told the server, which still says what it knew.
+        // The server received no notification, so its responses are unchanged.
         for (receipt, old) in zip(receipts, before) {
             let answer = try await answer(port, receipt.base64)
             #expect(answer.source == "stored" && answer.text == old, "\(receipt.id)")
         }
-        // Two processes that catch up, and a server that takes in what comes meanwhile.
+        // Two processes replay, while the server may receive notifications.
         let second = try stage.start("notifications", "history", "--replay", "--to", "second.jsonl")
         let first = try await stage.run("notifications", "history", "--replay", "--to", "first.jsonl")
         #expect(first.exit == 0, "\(first.errors)")
@@ -218,14 +220,14 @@ struct NotificationCommandTests {
             Dictionary(grouping: lines.compactMap { $0["stored"]?.text }) { $0 }.mapValues(\.count)
         }
         let all = try stage.folder.lines("first.jsonl").count
-        // Each was put in by one of the two.
+        // Each notification was stored by exactly one of the two.
         #expect(stored.reduce(0) { $0 + ($1["new"] ?? 0) } == all, "\(stored)")
-        #expect(first.errors.contains("known already"))
+        #expect(first.errors.contains("already stored"))
         let again = try await stage.run("notifications", "history", "--replay")
-        #expect(again.errors.contains(": 0 new, \(all) known already"), "\(again.errors)")
+        #expect(again.errors.contains(": 0 new, \(all) already stored"), "\(again.errors)")
         proxy.stop()
         #expect(await proxy.end() == 0)
-        // A process without memory answers from the store, as the App Store Server API would.
+        // A process with an empty cache responds from the store as the App Store Server API would.
         let fresh = try stage.start("serve", "--listen", "127.0.0.1:0")
         let oracle = try stage.start("serve", "--listen", "127.0.0.1:0", "--config", "api.yaml")
         var (fromStore, changed) = (0, 0)
@@ -246,7 +248,7 @@ struct NotificationCommandTests {
 }
 
 extension JSONValue {
-    /// The answer without the moment at which it was given.
+    /// The response without the date of the request.
     fileprivate var withoutRequestDate: String {
         func cleaned(_ value: JSONValue) -> JSONValue {
             switch value {

@@ -4,7 +4,9 @@ import Testing
 
 @Suite("orders lookup")
 struct OrderTests {
-    @Test("prints the purchases of an order; 1 for one that is none; the sandbox is not asked")
+    @Test(
+        "orders lookup prints the purchases of an order, exits with 1 for an unknown order, and does not ask the sandbox"
+    )
     func lookup() async throws {
         let stage = try await CommandFixture(customers: 4, store: nil)
         let purchase = try #require(stage.customers().flatMap(\.transactions).first)

@@ -2,15 +2,15 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// A terminal of a given width, whose other side is read into memory.
+/// A pseudo-terminal of a given width. Its output is read into memory.
 final class PseudoTerminal: Sendable {
     struct Failure: Error {}
 
-    /// Linux's TIOCSPTLCK and TIOCGPTN, which glibc shows only as macros.
+    /// Linux's TIOCSPTLCK and TIOCGPTN, which Swift cannot import from glibc because they are macros.
     private static let (setLock, getNumber): (UInt, UInt) = (0x4004_5431, 0x8004_5430)
 
     private let controller: Int32
-    /// What a process gets as its terminal.
+    /// The end that a process receives as its terminal.
     let terminal: FileHandle
     private let shown = Mutex<[UInt8]>([])
 
@@ -33,7 +33,7 @@ final class PseudoTerminal: Sendable {
         guard ioctl(controller, UInt(TIOCSWINSZ), &size) == 0 else { throw Failure() }
     }
 
-    /// All that was written to it until now.
+    /// All output until now.
     var text: String {
         shown.withLock { shown in
             var state = pollfd(fd: controller, events: Int16(POLLIN), revents: 0)

@@ -6,13 +6,13 @@ import Testing
 
 @Suite("refunds sweep")
 struct RefundSweepTests {
-    /// Refunds, of customers whom the store knows.
+    /// Refunds purchases of customers in the store.
     private func refund(_ stage: CommandFixture, _ count: Int) async throws {
         for _ in 0..<count { try await stage.ask("POST", "/events", .object(["event": .string("refund")])) }
         try await fill(stage)
     }
 
-    /// Everybody whom notifications told of.
+    /// Stores all customers that notifications are about.
     private func fill(_ stage: CommandFixture, config: String = "receipt-bridge.yaml") async throws {
         for environment in ["production", "sandbox"] {
             let history = try await stage.run(
@@ -25,10 +25,10 @@ struct RefundSweepTests {
         lines.compactMap { line in line["transaction"]?["transactionId"]?.text }
     }
 
-    @Test("tells each refund once, and later only what is new", .timeLimit(.minutes(1)))
+    @Test("refunds sweep reports each refund once, and later only new ones", .timeLimit(.minutes(1)))
     func once() async throws {
         let stage = try await CommandFixture(customers: 12)
-        try await stage.expectRefusal(["refunds", "sweep", "--since", "yesterday"], "--since: an instant")
+        try await stage.expectRefusal(["refunds", "sweep", "--since", "yesterday"], "--since: must be an instant")
         try await stage.expectRefusal(["refunds", "sweep", "--budget", "2"], "--budget")
         try await refund(stage, 3)
         let first = try await stage.run("refunds", "sweep", "--budget", "1")
@@ -45,7 +45,7 @@ struct RefundSweepTests {
         #expect(file.exit == 0 && file.output.isEmpty, "\(file.errors)")
         let new = ids(try stage.folder.lines("new.jsonl"))
         #expect(new.count == 2 && Set(new).isDisjoint(with: ids(first.lines)))
-        // The file grows; a file of somebody else's is left alone.
+        // The command's own file is appended to; another file is not changed.
         try await refund(stage, 1)
         let grown = try await stage.run("refunds", "sweep", "--to", "new.jsonl", "--budget", "1")
         let lines = try stage.folder.lines("new.jsonl")
@@ -55,12 +55,12 @@ struct RefundSweepTests {
         let list = (new + ["{\"originalTransactionIds\":[],\"id\":\"r1\"}"]).joined(separator: "\n")
         try stage.folder.write("ids.txt", list.utf8)
         let listed = try await stage.run("refunds", "sweep", "--ids", "ids.txt", "--budget", "1")
-        #expect(listed.output.isEmpty && listed.errors.contains("1 lines hold no id"), "\(listed.errors)")
+        #expect(listed.output.isEmpty && listed.errors.contains("1 lines have no id"), "\(listed.errors)")
         await stage.stop()
     }
 
     #if os(Linux)
-        @Test("tells again what could not be written", .timeLimit(.minutes(1)))
+        @Test("Refunds that could not be written are reported again", .timeLimit(.minutes(1)))
         func fullOutput() async throws {
             let stage = try await CommandFixture(customers: 12)
             try await refund(stage, 2)
@@ -75,7 +75,7 @@ struct RefundSweepTests {
         }
     #endif
 
-    @Test("a list names customers that the store does not know", .timeLimit(.minutes(1)))
+    @Test("A list can contain customers that the store does not have", .timeLimit(.minutes(1)))
     func listed() async throws {
         let stage = try await CommandFixture(customers: 36)
         let refunded = stage.appStore.world.customers.compactMap { customer in
@@ -94,7 +94,8 @@ struct RefundSweepTests {
         await stage.stop()
     }
 
-    @Test("killed again and again, tells exactly what an undisturbed sweep tells", .timeLimit(.minutes(1)))
+    @Test(
+        "A sweep that is killed repeatedly reports exactly the refunds of an undisturbed one", .timeLimit(.minutes(1)))
     func killed() async throws {
         let stage = try await CommandFixture(customers: 30)
         try stage.configure("whole.yaml", store: "sqlite:whole.sqlite")
@@ -119,13 +120,15 @@ struct RefundSweepTests {
         let told = ids(try stage.folder.lines("refunds.jsonl"))
         #expect(Set(told).count == told.count)
         #expect(Set(told) == Set(ids(whole.lines)))
-        // Nobody is asked twice within one sweep but those whose answer was lost.
+        // A sweep asks about a customer only once, unless the response was lost.
         let limited = try await stage.run("refunds", "sweep", "--limit", "1", "--budget", "1")
         #expect(limited.exit == 3 && limited.errors.contains("stopped: --limit"), "\(limited.errors)")
         await stage.stop()
     }
 
-    @Test("killed before the first refund counts as told, goes on by the same command", .timeLimit(.minutes(1)))
+    @Test(
+        "A sweep that is killed before its first refund is recorded is resumed by the same command",
+        .timeLimit(.minutes(1)))
     func killedEarly() async throws {
         let stage = try await CommandFixture(customers: 12)
         try await refund(stage, 3)
@@ -137,7 +140,7 @@ struct RefundSweepTests {
         #expect(outcome.exit == 0, "\(outcome.errors)")
         let told = ids(try stage.folder.lines("refunds.jsonl"))
         #expect(told.count >= 3 && Set(told).count == told.count)
-        // Nothing was new: what comes to be there later is not the sweep's.
+        // There was nothing new, so content that appears in the file later is not the sweep's.
         let empty = ["refunds", "sweep", "--to", "empty.jsonl", "--budget", "1"]
         #expect(try await stage.run(empty).exit == 0)
         try stage.folder.write("empty.jsonl", "mine\n".utf8)
@@ -146,7 +149,7 @@ struct RefundSweepTests {
         await stage.stop()
     }
 
-    @Test("a second sweep of the same store is refused")
+    @Test("A second sweep of the same store is refused")
     func locked() async throws {
         let stage = try await CommandFixture(customers: 12)
         try await fill(stage)
@@ -154,7 +157,7 @@ struct RefundSweepTests {
         #expect(await eventually { (try? await stage.calls).map { $0 > 60 } ?? false || !sweep.isRunning })
         #expect(await eventually { FileManager.default.fileExists(atPath: stage.folder.path("bridge.sqlite.sweep")) })
         let second = try await stage.run("refunds", "sweep", "--budget", "1")
-        #expect(second.exit == 2 && second.errors.contains("another sweep works on this store"), "\(second.errors)")
+        #expect(second.exit == 2 && second.errors.contains("another sweep is using this store"), "\(second.errors)")
         sweep.stop()
         #expect(await sweep.end() == 3 && sweep.errors.contains("stopped: a signal"))
         await stage.stop()

@@ -6,13 +6,13 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("A configuration that is read again")
+@Suite("Configuration reload")
 struct ReloadTests {
     private static func status(_ answer: RawConnection.Answer?) throws -> Int64? {
         try JSONValue(reading: answer?.body ?? [])["status"]?.integer
     }
 
-    /// A running proxy in front of the stage's App Store, and its file.
+    /// A running proxy in front of the fixture's App Store, and its configuration file.
     private final class Stage: Sendable {
         let inner: CommandFixture
         let proxy: Running
@@ -32,7 +32,7 @@ struct ReloadTests {
             port = try await proxy.port()
         }
 
-        /// Writes the file, sends SIGHUP and waits for the log to say so.
+        /// Writes the file, sends SIGHUP and waits for a line in the log.
         func reload(_ text: String, until line: String) async throws {
             try inner.folder.write("receipt-bridge.yaml", text.utf8)
             let before = proxy.errors.components(separatedBy: line).count
@@ -52,7 +52,7 @@ struct ReloadTests {
             return try #require(try await connection.answer())
         }
 
-        /// A sample of `GET /metrics`; nil where there is none.
+        /// Returns a sample of `GET /metrics`, or `nil` if there is none.
         func metric(_ name: String) async throws -> Double? {
             try await get("/metrics").text.split(separator: "\n").first { $0.hasPrefix(name + " ") }
                 .flatMap { Double($0.dropFirst(name.count + 1)) }
@@ -70,7 +70,7 @@ struct ReloadTests {
         let answered = Atomic(0)
     }
 
-    @Test("counts from the next request on, and no request or connection is lost under load")
+    @Test("A reloaded configuration applies to the next request, and no request or connection is lost under load")
     func underLoad() async throws {
         let stage = try await Stage()
         let receipt = try #require(stage.inner.appStore.receipts.first).base64
@@ -91,12 +91,12 @@ struct ReloadTests {
             }
             for round in 1...5 {
                 try stage.inner.folder.write("new-secret-\(round).txt", "secret-of-round-\(round)".utf8)
-                // What clients send stays right: the former secret is accepted.
+                // Clients keep sending the previous secret, which is still accepted.
                 let changed = stage.yaml.replacing(
                     "answer: [apple, receipt]",
                     with: "acceptedSecrets: [{file: new-secret-\(round).txt}]\n    answer: [receipt]")
                 let before = load.answered.load(ordering: .relaxed)
-                try await stage.reload(changed, until: "the configuration was read again")
+                try await stage.reload(changed, until: "configuration reloaded")
                 #expect(await eventually { load.answered.load(ordering: .relaxed) > before + 12 })
                 #expect(try await stage.ask(Question.body(receipt, password: "secret-of-round-\(round)")) == 0)
             }
@@ -109,20 +109,20 @@ struct ReloadTests {
         await stage.stop()
     }
 
-    @Test("with a mistake changes nothing, and every mistake is logged; what needs a restart is named")
+    @Test("A reload with errors changes nothing and logs each error; keys that need a restart are named")
     func mistaken() async throws {
         let stage = try await Stage()
         let receipt = try #require(stage.inner.appStore.receipts.first).base64
         let body = Question.body(receipt, password: SimulatedApp.first.sharedSecret)
         try await stage.reload(
             stage.yaml.replacing("answer: [apple, receipt]", with: "answer: [oracle]") + "\nlistn: x\n",
-            until: "the former one goes on")
+            until: "keeping the previous configuration")
         #expect(await eventually { stage.proxy.errors.contains("listn: unknown key") })
-        #expect(stage.proxy.errors.contains("apps[0].answer: oracle is none of apple, api, receipt, stored"))
+        #expect(stage.proxy.errors.contains("apps[0].answer: oracle is not one of apple, api, receipt, stored"))
         #expect(try await stage.ask(body) == 0)
         try await stage.reload(
             stage.yaml.replacing("store: none", with: "store: sqlite:other.sqlite") + "\nunknownApps: refuse\n",
-            until: "the configuration was read again")
+            until: "configuration reloaded")
         #expect(stage.proxy.errors.contains(#""keys":"store""#), "\(stage.proxy.errors)")
         #expect(stage.proxy.errors.contains(#""changed":"unknownApps""#))
         #expect(!FileManager.default.fileExists(atPath: stage.inner.folder.path("other.sqlite")))
@@ -130,44 +130,44 @@ struct ReloadTests {
     }
 
     // T25
-    @Test("takes another key of App Store Connect and a new app while it runs, and refills no budget")
+    @Test("A reload replaces the App Store Connect key and adds an app, and does not refill rate limits")
     func rotatedKey() async throws {
         let stage = try await Stage()
         let api = stage.yaml.replacing("answer: [apple, receipt]", with: "answer: [api]\n    cacheSeconds: 0")
-        try await stage.reload(api, until: "the configuration was read again")
+        try await stage.reload(api, until: "configuration reloaded")
         let receipt = try #require(stage.inner.appStore.receipts.first).base64
         let body = Question.body(receipt, password: SimulatedApp.first.sharedSecret)
         #expect(try await stage.ask(body) == 0)
-        // A key that App Store Connect does not know is refused there; the good one under a new name counts again.
+        // App Store Connect rejects an unknown key; the valid one in another file is used again.
         let key = try Data(contentsOf: stage.inner.folder.url.appending(path: SimulatedConfiguration.keyFile))
         try stage.inner.folder.write("rotated.p8", key)
         try await stage.reload(
             api.replacing("keyId: \(SimulatedConfiguration.keyId)", with: "keyId: REVOKED001"),
-            until: "the configuration was read again")
+            until: "configuration reloaded")
         #expect(try await stage.ask(body) == 21009)
         try await stage.reload(
-            api.replacing(SimulatedConfiguration.keyFile, with: "rotated.p8"), until: "the configuration was read again"
+            api.replacing(SimulatedConfiguration.keyFile, with: "rotated.p8"), until: "configuration reloaded"
         )
         #expect(try await stage.ask(body) == 0)
         #expect(stage.proxy.errors.contains("apps[com.example.app].serverAPI.privateKey"))
-        // Half a key, as while it is written: the one that was read goes on, also where the configuration is read anew.
+        // Half a key, as during a write: the key in memory stays in use, even if the configuration is reloaded.
         try stage.inner.folder.write("rotated.p8", key.prefix(100))
         try await stage.reload(
             api.replacing(SimulatedConfiguration.keyFile, with: "rotated.p8") + "\nunknownApps: refuse\n",
-            until: "the configuration was read again")
+            until: "configuration reloaded")
         #expect(try await stage.ask(body) == 0)
-        // Apple asks for a pause; it is kept, whatever is read again.
+        // Apple's Retry-After is respected, whatever is reloaded.
         let later = "\(Int64(Date().timeIntervalSince1970 * 1000) + 60_000)"
         stage.inner.appStore.faults.add(
             SimulatedFault(
                 .serverAPI(.failure(code: 4_290_000, retryAfter: later)), endpoint: "serverAPI", times: 1))
         #expect(try await stage.ask(body) == 21005)
         let calls = try await stage.inner.calls
-        try await stage.reload(api, until: "the configuration was read again")
+        try await stage.reload(api, until: "configuration reloaded")
         #expect(try await stage.ask(body) == 21005)
         #expect(try await stage.inner.calls == calls)
         try await stage.reload(
-            stage.yaml + "  - bundleId: com.example.second\n", until: "apps[com.example.second]: new")
+            stage.yaml + "  - bundleId: com.example.second\n", until: "apps[com.example.second]: added")
         await stage.stop()
     }
 
@@ -183,7 +183,7 @@ struct ReloadTests {
             .bytes
     }
 
-    @Test("sends what comes later to the targets that it names then, and to former ones no more")
+    @Test("After a reload, notifications go to the new targets only, not to previous ones")
     func forwarding() async throws {
         let arrived = Mutex<[String: [String]]>([:])
         let consumer = try TestServer { request in
@@ -208,15 +208,15 @@ struct ReloadTests {
                 "\(uuid): \(arrived.withLock { $0 })")
         }
         try await expect([:], after: "nobody")
-        try await stage.reload(forwarding(to: "first"), until: "the configuration was read again")
+        try await stage.reload(forwarding(to: "first"), until: "configuration reloaded")
         try await expect(["/first": ["one"]], after: "one")
-        try await stage.reload(forwarding(to: "second"), until: "the configuration was read again")
+        try await stage.reload(forwarding(to: "second"), until: "configuration reloaded")
         try await expect(["/first": ["one"], "/second": ["two"]], after: "two")
-        try await stage.reload(forwarding(), until: "the configuration was read again")
+        try await stage.reload(forwarding(), until: "configuration reloaded")
         try await expect(["/first": ["one"], "/second": ["two"]], after: "three")
-        try await stage.reload(forwarding(to: "second", "third"), until: "the configuration was read again")
+        try await stage.reload(forwarding(to: "second", "third"), until: "configuration reloaded")
         try await expect(["/first": ["one"], "/second": ["two", "four"], "/third": ["four"]], after: "four")
-        // Nothing came twice, or late to a target that is gone.
+        // No notification arrived twice, or at a removed target.
         let app = "app=\"\(SimulatedApp.first.bundleId)\""
         let delivered = "receipt_bridge_forwarding_deliveries_total{\(app),outcome=\"delivered\"}"
         var count: Double?
@@ -230,7 +230,7 @@ struct ReloadTests {
         consumer.stop()
     }
 
-    @Test("switches a shadow on and off, and what it found stays")
+    @Test("A reload starts and stops shadowing, and its findings are preserved")
     func shadow() async throws {
         let stage = try await Stage()
         let receipt = try #require(stage.inner.appStore.receipts.first).base64
@@ -244,22 +244,23 @@ struct ReloadTests {
             }
             return sum
         }
-        /// Compared in the order of the answers, more or less: one too many is there before the last.
+        /// Waits for the number of comparisons. They complete roughly in the order of the responses, so one too many
+        /// would be counted before the last.
         func expectCompared(_ count: Double) async throws {
             #expect(await eventually(within: .seconds(30)) { (try? await compared()) == count })
         }
         #expect(try await stage.get("/comparisons").status == 404)
         #expect(try await stage.ask(body) == 0)
-        try await stage.reload(stage.yaml + "    shadow: api\n", until: "the configuration was read again")
+        try await stage.reload(stage.yaml + "    shadow: api\n", until: "configuration reloaded")
         #expect(stage.proxy.errors.contains(".shadow"))
         #expect(try await stage.ask(body) == 0)
         try await expectCompared(1)
         #expect(try await stage.get("/comparisons").status == 200)
-        try await stage.reload(stage.yaml, until: "the configuration was read again")
+        try await stage.reload(stage.yaml, until: "configuration reloaded")
         #expect(try await stage.get("/comparisons").status == 404)
         for _ in 0..<5 { #expect(try await stage.ask(body) == 0) }
         try await stage.reload(
-            stage.yaml + "    shadow: api\n    shadowSampling: 1\n", until: "the configuration was read again")
+            stage.yaml + "    shadow: api\n    shadowSampling: 1\n", until: "configuration reloaded")
         #expect(try await stage.ask(body) == 0)
         try await expectCompared(2)
         let report = try JSONValue(reading: try await stage.get("/comparisons?format=json").body)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("renewals extend")
 struct RenewalTests {
-    @Test("extends a subscription twice; the third is refused here, and the same request again is none")
+    @Test("renewals extend extends twice; a third extension is refused here, and a repeated request is not counted")
     func one() async throws {
         let stage = try await CommandFixture()
         let subscription = try #require(stage.extendable().first).renewal.originalTransactionId
@@ -33,19 +33,19 @@ struct RenewalTests {
         }
         try await stage.expectRefusal(words("third"), "extended twice in 365 days; the next time is possible at 2")
         try await stage.expectRefusal(words("third") + ["--dry-run"], "extended twice")
-        // Sent, since it is not one more here; this Apple counts it all the same.
+        // Sent, because it is not an additional extension; this simulator counts it nevertheless.
         let again = try await stage.run(words("second"))
         #expect(again.exit == 1 && again.errors.contains("4030005"), "\(again.errors)")
         for (arguments, reason) in [
             (words("a", days: "0"), "--days: 1 to 90"), (words("a", days: "91"), "--days: 1 to 90"),
             (words("a b"), "--request-id"), (words("a") + ["--reason", "4"], "--reason: 0 to 3"),
             (words("a") + ["--storefronts", "USA"], "--storefronts needs --mass"),
-            (words("a") + ["--mass"], "one of --original-transaction-id, --mass and --status"),
+            (words("a") + ["--mass"], "specify one of --original-transaction-id, --mass and --status"),
         ] { try await stage.expectRefusal(arguments, reason) }
         await stage.stop()
     }
 
-    @Test("Apple's own refusals, and 200 without success, are 1")
+    @Test("The exit code is 1 if Apple refuses, and if a 200 response does not report success")
     func refused() async throws {
         let stage = try await CommandFixture(store: nil)
         let (customer, renewal) = try #require(stage.extendable().first)
@@ -60,7 +60,7 @@ struct RenewalTests {
                 "body": .string(#"{"originalTransactionId":"1","success":false}"#),
             ]))
         let silent = try await stage.run(words)
-        #expect(silent.exit == 1 && silent.errors.contains("Apple did not extend it"), "\(silent.errors)")
+        #expect(silent.exit == 1 && silent.errors.contains("Apple did not extend the subscription"), "\(silent.errors)")
         #expect(silent.errors.contains("no store is configured") && silent.lines.first?["success"] == .bool(false))
         let expired = try #require(
             stage.customers().first { $0.id != customer.id && $0.renewals.first?.status == .expired })
@@ -70,7 +70,7 @@ struct RenewalTests {
         await stage.stop()
     }
 
-    @Test("extends all of a product and says how far that is")
+    @Test("renewals extend extends all subscriptions of a product and reports the progress")
     func mass() async throws {
         let stage = try await CommandFixture(store: nil)
         let product = try #require(stage.extendable().first).renewal.productId
@@ -92,7 +92,7 @@ struct RenewalTests {
             "renewals", "extend", "--status", "--product-id", "com.example.app.other", "--request-id", id)
         #expect(unknown.exit == 1 && unknown.errors.contains("no such extension request"), "\(unknown.errors)")
         for (more, reason) in [
-            (["--request-id", "ours"], "a UUID is wanted"), (["--storefronts", "usa"], "three capital letters"),
+            (["--request-id", "ours"], "must be a UUID"), (["--storefronts", "usa"], "three capital letters"),
             (["--storefronts", ""], "an empty name"), (["--storefronts", "US"], "three capital letters"),
         ] { try await stage.expectRefusal(words + more, reason) }
         await stage.stop()

@@ -4,8 +4,9 @@ import Simulator
 import TestSupport
 import Testing
 
-/// T13: receipts made to cost. `decode` reads all of what it is given, authentic or not, so nothing is spared it.
-@Suite("A receipt made to cost")
+/// T13: receipts that are expensive to read. `decode` reads all of them completely, because it prints what is not
+/// authentic too.
+@Suite("Expensive receipts")
 struct ResourceTests {
     private typealias Attribute = Simulator.ReceiptAttribute
 
@@ -33,7 +34,7 @@ struct ResourceTests {
         (
             "a million levels of definite length",
             {
-                // Each announces all that follows.
+                // The length of each level covers everything after it.
                 repeated([0x30, 0x84, 0x7F, 0xFF, 0xFF, 0xFF], 500_000)
             }
         ),
@@ -47,7 +48,7 @@ struct ResourceTests {
     ]
 
     // T11, T13
-    @Test("is read in the end, at 20 s of one core and 400 MB", arguments: costly.indices)
+    @Test("An expensive receipt is read completely within 20 s of one core and 400 MB", arguments: costly.indices)
     func budget(index: Int) async throws {
         let (what, make) = Self.costly[index]
         let folder = try Folder()

@@ -3,9 +3,10 @@ import Simulator
 import TestSupport
 import Testing
 
-@Suite("The proxy in front of the stand-in App Store")
+@Suite("Proxy in front of the simulator")
 struct ServeTests {
-    @Test("simulate --state is complete before it answers; serve answers every receipt and refuses every forgery")
+    @Test(
+        "simulate --state is complete before the port responds; serve accepts every receipt and rejects every forgery")
     func everyReceipt() async throws {
         let folder = try Folder()
         let simulator = try Running(
@@ -61,7 +62,7 @@ struct ServeTests {
         #expect(await simulator.end() == 0)
     }
 
-    /// Everything is one JSON object a line.
+    /// Expects one JSON object per line.
     private func expectJSONLines(_ errors: String) {
         for line in errors.split(separator: "\n") {
             let json = try? JSONValue(reading: Array(line.utf8))
@@ -70,7 +71,7 @@ struct ServeTests {
     }
 
     // T24
-    @Test("SIGTERM under load loses no answer, and the log holds neither receipts nor secrets")
+    @Test("SIGTERM under load loses no response, and the log contains neither receipts nor secrets")
     func terminated() async throws {
         let folder = try Folder()
         let store = try SharedSimulator.store(customers: 4)
@@ -104,7 +105,7 @@ struct ServeTests {
     }
 
     // T24
-    @Test("SIGTERM cuts off who neither sends the rest of a request nor reads an answer", .timeLimit(.minutes(1)))
+    @Test("SIGTERM disconnects clients that neither finish a request nor read a response", .timeLimit(.minutes(1)))
     func stubborn() async throws {
         let folder = try Folder()
         try folder.write("bridge.yaml", "deadlineSeconds: 1\nstore: none\n".utf8)
@@ -118,14 +119,14 @@ struct ServeTests {
         let begin = ContinuousClock.now
         proxy.stop()
         #expect(await proxy.end() == 0, "\(proxy.errors)")
-        // The deadline, and five seconds more.
+        // The deadline and five seconds more.
         #expect(begin.duration(to: .now) < .seconds(20))
         expectJSONLines(proxy.errors)
         half.leave()
         deaf.leave()
     }
 
-    @Test("A log that nobody reads holds up no answer, and says later how much of it is missing")
+    @Test("A log that is not read does not delay responses, and later reports how many lines were dropped")
     func unreadLog() async throws {
         let folder = try Folder()
         try folder.write("bridge.yaml", "store: none\n".utf8)
@@ -159,21 +160,21 @@ struct ServeTests {
         #expect(await proxy.end() == 0)
     }
 
-    @Test("an address that is taken, or nobody's, is named as it was given")
+    @Test("An address that is in use or not available is reported as it was given")
     func takenAddress() async throws {
         let folder = try Folder()
         let first = try Running(["serve", "--listen", "127.0.0.1:0"], in: folder)
         let taken = "127.0.0.1:\(try await first.port())"
         for command in ["serve", "simulate"] {
-            for (address, reason) in [(taken, "is taken"), ("192.0.2.1:80", "cannot be used: Cannot assign")] {
+            for (address, reason) in [(taken, "is already in use"), ("192.0.2.1:80", "cannot be used: Cannot assign")] {
                 let outcome = try await Binary.run(command, "--listen", address, in: folder)
                 #expect(
                     outcome.exit == 2 && outcome.errors.contains("listen: \(address) \(reason)"), "\(outcome.errors)")
             }
         }
         for (address, reason) in [
-            (taken, "is taken"), ("192.0.2.1:80", "cannot be used: Cannot assign"),
-            ("127.0.0.1:1", "is the address of listen"),
+            (taken, "is already in use"), ("192.0.2.1:80", "cannot be used: Cannot assign"),
+            ("127.0.0.1:1", "is already the address of listen"),
         ] {
             try folder.write("token.txt", "Zm9ydHktdHdv".utf8)
             try folder.write(
@@ -190,7 +191,7 @@ struct ServeTests {
         #expect(await first.end() == 0)
     }
 
-    @Test("simulate writes its folder before it listens")
+    @Test("simulate writes its state directory before it listens")
     func simulatedFolder() async throws {
         let folder = try Folder()
         let probe = try Running(["simulate", "--listen", "127.0.0.1:0"], in: folder)
@@ -212,17 +213,17 @@ struct ServeTests {
         _ = await simulator.end()
     }
 
-    @Test("serve needs no configuration, and takes one from the environment")
+    @Test("serve needs no configuration, and reads one from the environment")
     func unconfigured() async throws {
         let folder = try Folder()
         let bare = try Running(["serve", "--listen", "127.0.0.1:0"], in: folder)
         _ = try await bare.port()
-        // Beside the first one, without a listener for operations.
+        // While the first one runs, so without an operations listener.
         let second = try Running(["serve", "--listen", "127.0.0.1:0"], in: folder)
         let connection = try RawConnection(port: try await second.port())
         try await connection.send(RawConnection.post("/verifyReceipt", Array("{}".utf8)))
         #expect(try await connection.answer()?.text == #"{"status":21002}"#)
-        #expect(second.errors.contains("the operations listener's default address is taken"))
+        #expect(second.errors.contains("operations address already in use"))
         for proxy in [bare, second] {
             proxy.stop()
             #expect(await proxy.end() == 0)
@@ -235,14 +236,16 @@ struct ServeTests {
         #expect(await configured.end() == 0)
     }
 
-    @Test("serve exits with 2 where its port is taken, or test roots stand beside Apple or before strangers")
+    @Test(
+        "serve exits with 2 if its port is in use, or if test roots are combined with Apple's hosts or an open listener"
+    )
     func refused() async throws {
         let folder = try Folder()
         let store = try SharedSimulator.store(customers: 1)
         let taken = try await store.start()
         try StateDirectory(folder.url.path).write(store, host: "127.0.0.1", port: taken)
         let port = try await Binary.run("serve", "--listen", "127.0.0.1:\(taken)", in: folder)
-        #expect(port.exit == 2 && port.errors.contains("listen: 127.0.0.1:\(taken) is taken"))
+        #expect(port.exit == 2 && port.errors.contains("listen: 127.0.0.1:\(taken) is already in use"))
         let apple = try await Binary.run("serve", "--roots", "roots", "--listen", "127.0.0.1:0", in: folder)
         #expect(apple.exit == 2 && apple.errors.contains("trust.roots"))
         let open = try await Binary.run(

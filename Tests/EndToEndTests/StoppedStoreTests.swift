@@ -4,14 +4,14 @@ import Simulator
 import TestSupport
 import Testing
 
-@Suite("The store of a server that was stopped")
+@Suite("Files of a stopped server")
 struct StoppedStoreTests {
     // T24
-    @Test("is one file after SIGTERM: a copy of it holds every notification, and its owner alone can read it")
+    @Test("The store is one file after SIGTERM, a copy of it has every notification, and only its owner can read it")
     func oneFile() async throws {
         let stage = try await CommandFixture(customers: 8)
         let path = stage.folder.path("bridge.sqlite")
-        // An earlier version, or a backup that was put back.
+        // Created by an earlier version or restored from a backup, with mode 0644.
         try DatabaseQueue(path: path).close()
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
         let proxy = try stage.start("serve", "--listen", "127.0.0.1:0")
@@ -34,11 +34,11 @@ struct StoppedStoreTests {
         #expect(try count(copy) == stored)
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
-        #expect(!proxy.errors.contains("can be read or changed by others"), "\(proxy.errors)")
+        #expect(!proxy.errors.contains("can be read or changed by other users"), "\(proxy.errors)")
         await stage.stop()
     }
 
-    @Test("A secret file that others can read is said once at the start, and its mode stays")
+    @Test("A secret file that others can read is reported once at the start, and its mode is not changed")
     func openSecret() async throws {
         let stage = try await CommandFixture(customers: 2)
         let secret = try stage.folder.write("token.txt", "token".utf8)
@@ -49,7 +49,7 @@ struct StoppedStoreTests {
         _ = try await proxy.port()
         proxy.stop()
         #expect(await proxy.end() == 0)
-        let said = proxy.errors.split(separator: "\n").filter { $0.contains("can be read or changed by others") }
+        let said = proxy.errors.split(separator: "\n").filter { $0.contains("can be read or changed by other users") }
         #expect(said.count == 1 && said[0].contains("token.txt") && said[0].contains("the file's group"), "\(said)")
         let mode = try FileManager.default.attributesOfItem(atPath: secret.path)[.posixPermissions] as? Int
         #expect(mode == 0o440)

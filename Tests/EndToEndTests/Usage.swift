@@ -1,12 +1,12 @@
 import Foundation
 
-/// What a process has used until now, as Linux tells it.
+/// The resources that a process has used, from Linux's /proc.
 struct Usage {
-    /// Of one core.
+    /// CPU time in seconds, user and system.
     let seconds: Double
-    /// At most, ever.
+    /// Maximum resident memory in MB since the start.
     let megabytes: Int
-    /// At the moment.
+    /// Current resident memory in KB.
     let residentKilobytes: Int
 
     init?(of process: Int32) {
@@ -24,7 +24,7 @@ struct Usage {
         residentKilobytes = resident
     }
 
-    /// AddressSanitizer keeps what was freed.
+    /// Whether the process runs with AddressSanitizer, which retains freed memory.
     static let isSanitized =
         ProcessInfo.processInfo.environment["ASAN_OPTIONS"] != nil || dlsym(nil, "__asan_init") != nil
 }

@@ -5,7 +5,7 @@ import JSONReading
 import Rendering
 import StoreTypes
 
-/// A document that somebody calls Apple's answer or notification.
+/// Fuzzes the parsers of Apple's responses and notifications.
 enum AnswerTarget {
     private static let converter = DocumentConverter(tables: .bundled)
 
@@ -32,8 +32,9 @@ enum AnswerTarget {
         var scanner = JSONScanner()
         let isObject: Void? = try? scanner.takeDocument(bytes.span) { member in
             guard member.name.matches("password", in: bytes.span) else { return }
-            require(bytes.span.holds("\"***\"", at: member.value.whole), "no password is in what is digested")
+            require(
+                bytes.span.holds("\"***\"", at: member.value.whole), "the redacted version 1 body contains no password")
         }
-        require(isObject != nil, "a version 1 body without its password is JSON")
+        require(isObject != nil, "the redacted version 1 body is JSON")
     }
 }

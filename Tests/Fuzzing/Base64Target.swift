@@ -3,7 +3,7 @@ import Pipeline
 @testable import ReceiptDecoding
 import StoreTypes
 
-/// The text of a receipt, in whatever state: both profiles, and what a migration makes of it.
+/// Fuzzes the decoding of a receipt's text, with both profiles and as in a migration.
 enum Base64Target {
     private static let strict = ReceiptDecoder(trust: FuzzTrust.seeds, profile: .apple)
     private static let lenient = ReceiptDecoder(trust: FuzzTrust.seeds, profile: .tolerant)
@@ -12,26 +12,31 @@ enum Base64Target {
     static func run(_ text: [UInt8]) {
         if let intake = try? ReceiptInput(text.span, profile: .apple), intake.kind != .unknown {
             let repaired = try? ReceiptInput(text.span, profile: .tolerant)
-            require(repaired?.kind == intake.kind, "what the apple profile takes, the tolerant one takes")
-            require(repaired?.bytes == intake.bytes, "both read the same bytes")
+            require(repaired?.kind == intake.kind, "the tolerant profile accepts what the apple profile accepts")
+            require(repaired?.bytes == intake.bytes, "both profiles decode to the same bytes")
         }
         if let repaired = ReceiptDecoder.repaired(text.span) {
-            require(ReceiptDecoder.repaired(repaired.span) == repaired, "what was mended stays as it is")
+            require(
+                ReceiptDecoder.repaired(repaired.span) == repaired, "a repaired text is not changed by another repair")
             let intake = try? ReceiptInput(repaired.span, profile: .apple)
-            require(intake?.isCanonicalText == true, "what was mended is as Apple writes it")
+            require(intake?.isCanonicalText == true, "a repaired text is in the form that Apple writes")
         }
         if let bytes = Base64.decode(text.span) {
-            require(Base64.isCanonical(text.span) == (Base64.encode(bytes) == text), "canonical text is what we write")
+            require(
+                Base64.isCanonical(text.span) == (Base64.encode(bytes) == text),
+                "a canonical text equals the encoded bytes")
             if let other = Base64Text.decode(text.span, .standard) {
-                require(other == bytes, "two decoders, one meaning")
+                require(other == bytes, "both base64 decoders give the same bytes")
             }
         } else {
-            require(Base64Text.decode(text.span, .standard) == nil, "the stricter decoder takes no more")
+            require(Base64Text.decode(text.span, .standard) == nil, "the stricter base64 decoder accepts nothing more")
         }
         let (one, other) = (strict.inspect(text.span), lenient.inspect(text.span))
-        require(!one.isVerified || other.isVerified, "tolerance loses nothing")
+        require(
+            !one.isVerified || other.isVerified,
+            "a receipt that the apple profile verifies is also verified by the tolerant profile")
         _ = strict.claims(of: text.span)
         let stored = reader.read(text)
-        require(stored.isVerified == other.isVerified, "a stored receipt is the receipt")
+        require(stored.isVerified == other.isVerified, "a stored receipt has the same status as a submitted one")
     }
 }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// libFuzzer (https://llvm.org/docs/LibFuzzer.html) over one of ``FuzzTarget/all``: `receipt-bridge-fuzz NAME [libFuzzer's
-/// own arguments]`.
+/// The main program of the fuzz targets: runs libFuzzer (https://llvm.org/docs/LibFuzzer.html) with one of
+/// ``FuzzTarget/all``. Usage: `receipt-bridge-fuzz NAME [libFuzzer's own arguments]`.
 ///
-/// Built by `make fuzz` alone, with AddressSanitizer; an ordinary build knows nothing of it.
+/// It is only built by `make fuzz`, with AddressSanitizer, and is not part of an ordinary build.
 @main
 enum FuzzDriver {
     static func main() {
@@ -13,7 +13,7 @@ enum FuzzDriver {
             print(FuzzTarget.all.map(\.name).joined(separator: "\n"))
             exit(2)
         }
-        // The target's name takes the place of the program's.
+        // The arguments of libFuzzer begin with the target's name instead of the program's name.
         var count = CommandLine.argc - 1
         var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?> = CommandLine.unsafeArgv.advanced(by: 1)
         exit(

@@ -1,5 +1,5 @@
-/// T30: what is done with each input. Nothing that it calls may trap, hang or grow without bound; what must hold besides is
-/// asked by ``require(_:_:)``.
+/// T30: A fuzz target: the code that runs for each input. Nothing that it calls may trap, hang or use unlimited
+/// memory; further conditions are checked by ``require(_:_:)``.
 struct FuzzTarget: Sendable {
     let name: String
     let body: @Sendable ([UInt8]) -> Void
@@ -18,11 +18,11 @@ struct FuzzTarget: Sendable {
         FuzzTarget(name: "rows", body: RowsTarget.run),
     ]
 
-    /// The one that the first argument names.
+    /// The target named by the first argument.
     static let chosen = CommandLine.arguments.dropFirst().first.flatMap { name in all.first { $0.name == name } }
 }
 
-/// Ends the process, so that libFuzzer keeps the input, unless it holds.
+/// Terminates the process if a condition is false, so that libFuzzer keeps the input.
 func require(_ holds: Bool, _ promise: @autoclosure () -> String) {
-    if !holds { fatalError("broken promise: \(promise())") }
+    if !holds { fatalError("violated condition: \(promise())") }
 }

@@ -1,7 +1,7 @@
 import Cryptography
 import Foundation
 
-/// Two sets of roots that have nothing to do with one another: that of the seeds, and Apple's.
+/// Two unrelated trust stores: the roots of the seeds, and Apple's roots.
 enum FuzzTrust {
     static let corpus = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Corpus")
 
@@ -12,7 +12,7 @@ enum FuzzTrust {
     }
     static let apple = made { try TrustStore(anchors: .apple()) }
 
-    /// What the seeds of a target are.
+    /// Returns the contents of all seeds of a target.
     static func contents(of folder: String) -> [[UInt8]] {
         made {
             try FileManager.default.contentsOfDirectory(
@@ -25,7 +25,7 @@ enum FuzzTrust {
         try contents(of: folder).map { try Certificate(der: $0.span) }
     }
 
-    /// Without these there is nothing to fuzz.
+    /// Returns the result of `make` or terminates the process, because the fuzz targets cannot run without it.
     static func made<Value>(_ make: () throws -> Value) -> Value {
         do { return try make() } catch { fatalError("\(error)") }
     }

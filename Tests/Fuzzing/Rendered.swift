@@ -4,7 +4,7 @@ import ReceiptDecoding
 import Rendering
 import StoreTypes
 
-/// What is written of a receipt, be it authentic or not: JSON, whatever stands in it.
+/// Checks that the output for a receipt is valid JSON, whatever the receipt contains, authentic or not.
 enum Rendered {
     private static let camelCase = CamelCaseRenderer(tables: .bundled)
     private static let answers = VerifyReceiptRenderer(tables: .bundled)
@@ -25,7 +25,7 @@ enum Rendered {
     }
 
     static func isJSON(_ text: [UInt8]) {
-        require((try? JSONObject(text)) != nil, "what is written is JSON")
-        require(String(validating: text, as: UTF8.self) != nil, "what is written is UTF-8")
+        require((try? JSONObject(text)) != nil, "the output is JSON")
+        require(String(validating: text, as: UTF8.self) != nil, "the output is UTF-8")
     }
 }

@@ -3,7 +3,7 @@ import Pipeline
 import ReceiptDecoding
 import StoreTypes
 
-/// The body of a verifyReceipt request: what we looked at must be what Apple gets to see.
+/// Fuzzes the body of a verifyReceipt request: Apple must receive exactly what was inspected.
 enum RequestTarget {
     private static let secret = SharedSecret("pa\"ss\\w\u{1}é")
 
@@ -17,8 +17,10 @@ enum RequestTarget {
                 require(seen.receiptText == request.receiptText, "the receipt that was inspected is forwarded")
                 require(
                     seen.password == (replacement.map { .text($0) } ?? request.password), "the password is forwarded")
-                require(seen.excludesOldTransactions == request.excludesOldTransactions, "the wish is forwarded")
-                require(seen.forwardedBody(password: nil) == forwarded, "what is forwarded is not ambiguous")
+                require(
+                    seen.excludesOldTransactions == request.excludesOldTransactions,
+                    "exclude-old-transactions is forwarded")
+                require(seen.forwardedBody(password: nil) == forwarded, "the forwarded body is unambiguous")
                 agrees(forwarded, request, password: replacement)
             }
         }
@@ -26,8 +28,8 @@ enum RequestTarget {
 
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
-    /// Another reader of JSON sees the same. Foundation loses a byte order mark at the beginning of a text and behind an
-    /// escape in it.
+    /// Checks that another JSON parser reads the same values. Foundation drops a byte order mark at the beginning of
+    /// a string and after an escape in it.
     private static func agrees(_ forwarded: [UInt8], _ request: VerifyReceiptRequest, password: SharedSecret?) {
         guard !forwarded.contains(byteOrderMark),
             let object = try? JSONSerialization.jsonObject(with: Data(forwarded)) as? [String: Any]
@@ -35,7 +37,7 @@ enum RequestTarget {
         let receipt = (object["receipt-data"] as? String).map { Array($0.utf8) }
         require(receipt == request.receiptText.reveal(), "Foundation reads the receipt that was inspected")
         if let password {
-            require(object["password"] as? String == password.reveal(), "Foundation reads our password")
+            require(object["password"] as? String == password.reveal(), "Foundation reads the configured password")
         }
     }
 }

@@ -1,6 +1,7 @@
 @testable import StoredRows
 
-/// CSV (behind a `c`) and JSON lines (behind anything else): the same rows however the bytes are cut into blocks.
+/// Fuzzes CSV (inputs that begin with `c`) and JSON lines (all others): the rows must not depend on how the bytes are
+/// cut into blocks.
 enum RowsTarget {
     static func run(_ bytes: [UInt8]) {
         guard let kind = bytes.first else { return }
@@ -13,7 +14,7 @@ enum RowsTarget {
             limits.chunk = 4
             for cut in [1, 3, 7] {
                 let pieces = outcome(of: file, isCSV: kind == UInt8(ascii: "c"), limits, cut: cut, batch: cut)
-                require(pieces == whole, "the same rows in pieces of \(cut)")
+                require(pieces == whole, "blocks of \(cut) bytes give the same rows")
             }
         }
     }
@@ -36,7 +37,7 @@ enum RowsTarget {
                     try JSONLinesSource(stream, options: SourceOptions(), limits: limits, at: nil)
                 }
             while let rows = try source.next(maximumRows: batch, maximumBytes: .max) {
-                require(!rows.rows.isEmpty, "no batch is empty")
+                require(!rows.rows.isEmpty, "a batch contains at least one row")
                 outcome.rows += rows.rows
             }
         } catch {

@@ -6,12 +6,12 @@ import ReceiptDecoding
 import Rendering
 import StoreTypes
 
-/// What the App Store signs, whole and behind its signature.
+/// Fuzzes what the App Store signs: the compact JWS, and its claims.
 enum SignedTextTargets {
     private static let verifier = SignedPayloadVerifier(trust: FuzzTrust.seeds)
     private static let stranger = SignedPayloadVerifier(trust: FuzzTrust.apple)
 
-    /// What the seeds say.
+    /// The claims of the seeds.
     private static let signed = Set(
         FuzzTrust.contents(of: "jws").map { bytes in
             let inspection = inspected(bytes, by: verifier)
@@ -19,13 +19,13 @@ enum SignedTextTargets {
             return inspection.claims
         })
 
-    /// A compact JWS.
+    /// Fuzzes a compact JWS.
     static func text(_ bytes: [UInt8]) {
         let inspection = inspected(bytes, by: verifier)
         _ = Signed<TransactionPayload>(storedText: String(decoding: bytes, as: UTF8.self))
         guard inspection.failure == nil else { return }
-        require(signed.contains(inspection.claims), "what is authentic was signed")
-        require(inspected(bytes, by: stranger).failure != nil, "nobody's text is authentic below other roots")
+        require(signed.contains(inspection.claims), "authentic claims are those of a seed")
+        require(inspected(bytes, by: stranger).failure != nil, "no text is authentic below other roots")
     }
 
     private static func inspected(_ bytes: [UInt8], by verifier: SignedPayloadVerifier) -> JWSInspection {
@@ -35,7 +35,7 @@ enum SignedTextTargets {
     private static let views = CustomerViewRenderer(tables: .bundled)
     private static let answers = VerifyReceiptRenderer(tables: .bundled)
 
-    /// What stands in one, as if its signature had held: read, and written in every form.
+    /// Fuzzes claims as if their signature were valid: they are read and written in every format.
     static func claims(_ bytes: [UInt8]) {
         guard String(validating: bytes, as: UTF8.self) != nil, let object = try? JSONObject(bytes) else { return }
         _ = try? NotificationPayload(object)

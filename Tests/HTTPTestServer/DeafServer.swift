@@ -1,4 +1,4 @@
-/// Listens on 127.0.0.1 and reads nothing: the kernel takes connections, and as many bytes as fit its buffers.
+/// A server on 127.0.0.1 that never reads. The kernel accepts connections and as many bytes as fit into its buffers.
 package final class DeafServer: Sendable {
     package let port: Int
     private let listener: Int32

@@ -1,4 +1,4 @@
-/// Waits until the condition holds, for as long as it may take on a busy machine; false when it never does.
+/// Waits until the condition is true, even on a busy machine. Returns false if the limit is reached first.
 package func eventually(within limit: Duration = .seconds(10), _ condition: () -> Bool) async -> Bool {
     let clock = ContinuousClock()
     let end = clock.now + limit

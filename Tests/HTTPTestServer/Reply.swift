@@ -1,33 +1,33 @@
 import Foundation
 
-/// How the test server answers a request, well or badly.
+/// The reply of the test server to a request, including various kinds of misbehavior.
 package indirect enum Reply: Sendable {
-    /// A response with its length; the connection stays open.
+    /// A response with Content-Length. The connection stays open.
     case respond(status: Int = 200, headers: [String] = [], body: [UInt8] = [])
-    /// A response in chunks.
+    /// A response with chunked transfer encoding.
     case chunked([[UInt8]])
-    /// These bytes, then the end of the connection.
+    /// These bytes, then the connection is closed.
     case raw(String)
-    /// A response that announces more than comes.
+    /// A response whose Content-Length is larger than its body.
     case truncated(announced: Int, body: [UInt8])
-    /// A body without a length that goes on until the client has had enough.
+    /// A body without a length that continues until the client closes the connection.
     case endless
-    /// The reply after a pause.
+    /// Another reply after a delay.
     case after(seconds: Double, Reply)
-    /// The reply when the gate is open.
+    /// Another reply once the gate is open.
     case behind(BlockingResponse, Reply)
-    /// The end of the connection without a byte.
+    /// Closes the connection without sending a byte.
     case hangUp
-    /// A reset of the connection without a byte.
+    /// Resets the connection without sending a byte.
     case reset
-    /// Nothing, until the client hangs up.
+    /// Sends nothing until the client closes the connection.
     case never
 
     enum Next {
         case keepOpen, close, abandoned
     }
 
-    /// Text as a JSON body.
+    /// A response with a JSON body.
     package static func json(_ text: String, status: Int = 200) -> Reply {
         .respond(status: status, headers: ["Content-Type: application/json"], body: Array(text.utf8))
     }

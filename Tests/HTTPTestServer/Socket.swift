@@ -1,6 +1,6 @@
 import Foundation
 
-/// The few calls of the socket interface that the test server makes.
+/// The socket functions used by the test server.
 enum Socket {
     #if canImport(Glibc)
         private static let stream = Int32(SOCK_STREAM.rawValue)
@@ -15,7 +15,7 @@ enum Socket {
         let number: Int32
     }
 
-    /// Listens on a port of the system's choice.
+    /// Listens on a port chosen by the system.
     static func listen() throws -> (socket: Int32, port: Int) {
         let descriptor = socket(AF_INET, stream, 0)
         var address = sockaddr_in()
@@ -45,7 +45,7 @@ enum Socket {
         return bytes.isEmpty ? nil : bytes
     }
 
-    /// False when the other side is gone.
+    /// Returns false if the peer has closed the connection.
     static func send(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
         var sent = 0
         while sent < bytes.count {
@@ -58,10 +58,10 @@ enum Socket {
         return true
     }
 
-    /// True when the other side closed, false when it went on talking.
+    /// Waits for the next bytes. Returns true if the peer closed the connection, false if it sent more.
     static func waitForEnd(_ descriptor: Int32) -> Bool { read(descriptor) == nil }
 
-    /// `close` then sends a reset instead of an orderly end.
+    /// Makes `close` send a reset instead of an orderly shutdown.
     static func makeCloseReset(_ descriptor: Int32) {
         var option = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
@@ -76,7 +76,7 @@ enum Socket {
     }
 }
 
-/// Splits what a connection sends into requests.
+/// Splits the bytes of a connection into requests.
 struct RequestReader {
     private let socket: Int32
     private var buffer: [UInt8] = []
@@ -85,7 +85,7 @@ struct RequestReader {
         self.socket = socket
     }
 
-    /// Nil at the end of the connection.
+    /// Returns the next request, or `nil` at the end of the connection.
     mutating func next() -> TestServer.Request? {
         var headEnd: Int?
         while true {

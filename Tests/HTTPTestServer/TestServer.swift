@@ -1,19 +1,19 @@
 import Foundation
 import Synchronization
 
-/// A real HTTP/1.1 server on 127.0.0.1, with a thread for each connection, that misbehaves on request.
+/// An HTTP/1.1 server on 127.0.0.1 with a thread for each connection. It can misbehave on request.
 package final class TestServer: Sendable {
-    /// One request as it arrived.
+    /// A request as received.
     package struct Request: Sendable {
         /// The request line and the header lines.
         package let head: [String]
         /// The body.
         package let body: [UInt8]
 
-        /// `/path?query`.
+        /// Path and query of the request, for example `/path?query`.
         package var path: String { head[0].split(separator: " ").dropFirst().first.map(String.init) ?? "" }
 
-        /// The value of a header; nil when absent.
+        /// The value of a header, or `nil` if it is absent.
         package func header(_ name: String) -> String? {
             let prefix = name.lowercased() + ":"
             return head.dropFirst().first { $0.lowercased().hasPrefix(prefix) }
@@ -21,17 +21,17 @@ package final class TestServer: Sendable {
         }
     }
 
-    /// What has happened so far.
+    /// The counters of the server.
     package struct Counts: Sendable {
-        /// Requests read completely.
+        /// The number of complete requests received.
         package var requests = 0
-        /// Connections accepted.
+        /// The number of accepted connections.
         package var connections = 0
-        /// Connections open now.
+        /// The number of open connections.
         package var open = 0
-        /// The most connections that were open at a time.
+        /// The maximum number of simultaneously open connections.
         package var mostOpen = 0
-        /// Connections that the client closed while it was owed an answer.
+        /// The number of connections that the client closed before it got a response.
         package var abandoned = 0
     }
 
@@ -41,13 +41,13 @@ package final class TestServer: Sendable {
         var isStopped = false
     }
 
-    /// The port it listens on.
+    /// The port of the server.
     package let port: Int
     private let listener: Int32
     private let state = Mutex(State())
     private let answer: @Sendable (Request) -> Reply
 
-    /// Listens at once; `answer` is called on the connection's thread.
+    /// Starts listening. `answer` is called on the connection's thread.
     package init(_ answer: @escaping @Sendable (Request) -> Reply) throws {
         self.answer = answer
         (listener, port) = try Socket.listen()
@@ -61,12 +61,12 @@ package final class TestServer: Sendable {
         }
     }
 
-    /// Gives every request the same reply.
+    /// Creates a server that gives every request the same reply.
     package convenience init(reply: Reply) throws {
         try self.init { _ in reply }
     }
 
-    /// Ends all connections.
+    /// Stops listening and closes all connections.
     package func stop() {
         state.withLock { state in
             guard !state.isStopped else { return }
@@ -76,10 +76,10 @@ package final class TestServer: Sendable {
         }
     }
 
-    /// What has happened so far.
+    /// The counters so far.
     package var counts: Counts { state.withLock { $0.counts } }
 
-    /// A URL of this server.
+    /// The URL of a path on this server.
     package func url(_ path: String = "/") -> String { "http://127.0.0.1:\(port)\(path)" }
 
     private func admit(_ socket: Int32) -> Bool {

@@ -1,14 +1,14 @@
 import JSONReading
 import Testing
 
-@Suite("A JSON object read in place")
+@Suite("JSON object read in place")
 struct JSONObjectTests {
     private static let sample = """
         {"text":"a\\u00e9\\n\\ud83d\\ude00","integer":-9223372036854775808,"date":1697679936049.7297,"flag":false,
         "texts":["x","\\/",""],"object":{"inner":{"deep":[1,2,{"a":null}]}},"objects":[{"a":1},{"a":2}],"null":null}
         """
 
-    /// Everything that can be asked for, of everything.
+    /// Calls every accessor for every member.
     private func readAll(_ object: JSONObject) {
         for name in ["text", "integer", "date", "flag", "texts", "object", "objects", "null"] as [StaticString] {
             _ = try? object.text(name)
@@ -21,7 +21,7 @@ struct JSONObjectTests {
         }
     }
 
-    @Test("gives each value by its type, and only by its type")
+    @Test("An accessor returns a value of its own type and rejects every other type")
     func values() throws {
         let object = try JSONObject(Array(Self.sample.utf8))
         #expect(try object.text("text") == "aé\n😀")
@@ -42,7 +42,7 @@ struct JSONObjectTests {
         #expect(throws: JSONFieldError.self) { try object.objects("texts") }
     }
 
-    @Test("cut or changed anywhere traps nothing")
+    @Test("Truncated and changed bytes never cause a trap")
     func mutations() throws {
         let bytes = Array(Self.sample.utf8)
         for end in bytes.indices {
@@ -58,7 +58,7 @@ struct JSONObjectTests {
         }
     }
 
-    @Test("with too many levels is refused")
+    @Test("An object with too many levels is rejected")
     func depth() {
         let deep = "{\"a\":" + String(repeating: "[", count: 100_000) + String(repeating: "]", count: 100_000) + "}"
         #expect(throws: JSONStructureError.self) { try JSONObject(Array(deep.utf8)) }

@@ -1,9 +1,9 @@
 import JSONReading
 import Testing
 
-@Suite("Outline of a document")
+@Suite("Outline of a JSON document")
 struct JSONOutlineTests {
-    @Test("Members and elements stand in their order, whatever lies in them")
+    @Test("Members and elements are in document order, whatever they contain")
     func order() throws {
         let outline = try JSONOutline(Array(#" {"a":[1,{"b":{}},"x"],"c":null,"d":[]} "#.utf8), maximumNodes: 20)
         let members = Array(outline.children(of: 0))
@@ -17,7 +17,7 @@ struct JSONOutlineTests {
     }
 
     @Test(
-        "It refuses what the scanner refuses",
+        "The outline rejects the same documents as the scanner",
         arguments: [
             "", "7", "[]", "{", "{}}", "{\"a\"}", "{\"a\":1,}", "{\"a\":[1,]}", "{\"a\":[1 2]}", "{\"a\":tru}",
             "{\"a\":\"\n\"}", "{,}", "{\"a\":{\"b\":1]}", "{\"a\":01}", "{}", "{\"a\":[[],{}]}", "{\"a\":-1.5e3}",
@@ -28,7 +28,7 @@ struct JSONOutlineTests {
         #expect(((try? JSONOutline(bytes, maximumNodes: 20)) != nil) == isObject)
     }
 
-    @Test("Depth and number are limited")
+    @Test("The nesting depth and the number of values are limited")
     func limits() {
         let deep = "{\"a\":" + String(repeating: "[", count: 64) + String(repeating: "]", count: 64) + "}"
         #expect(throws: JSONStructureError.self) { try JSONOutline(Array(deep.utf8), maximumNodes: 1_000) }

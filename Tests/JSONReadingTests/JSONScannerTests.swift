@@ -1,7 +1,7 @@
 import JSONReading
 import Testing
 
-@Suite("The JSON scanner")
+@Suite("JSON scanner")
 struct JSONScannerTests {
     private func members(_ bytes: [UInt8], valueDepth: Int = 63) throws(JSONStructureError) -> [JSONScanner.Member] {
         var scanner = JSONScanner(valueDepth: valueDepth)
@@ -19,7 +19,7 @@ struct JSONScannerTests {
         }
     }
 
-    @Test("hands over the members in order, repetitions included, as they stand")
+    @Test("Members are passed on unchanged and in order, repeated names included")
     func order() throws {
         let text = #" {"a" : 1, "b":[ {"a":0} ], "a":"x","":{}, "\u0061":null, "c":-1.5e+10}"# + "\r\n"
         let bytes = Array(text.utf8)
@@ -31,7 +31,7 @@ struct JSONScannerTests {
         #expect(found.map(\.name.isEscaped) == [false, false, false, false, true, false])
     }
 
-    @Test("takes every number and word of the grammar, and no other")
+    @Test("All numbers and literals of the grammar are accepted, and no others")
     func scalars() {
         let good = ["0", "-0", "10", "1.0", "-1.50", "1e5", "1E+05", "0.1e-2", "true", "false", "null"]
         let bad = [
@@ -47,10 +47,10 @@ struct JSONScannerTests {
         }
     }
 
-    @Test("finds the end of a string and what may not stand in it at every distance")
+    @Test("The end of a string and forbidden characters in it are found at every offset")
     func strings() throws {
         for length in 0...40 {
-            // Bytes next to those that end plain text, and the highest.
+            // The bytes next to the ones that end plain text, and the highest bytes.
             let plain = (0..<length).map {
                 [0x20, 0x21, 0x23, 0x5B, 0x5D, 0x7F, 0x80, 0xA2, 0xDC, 0xFF][$0 % 10] as UInt8
             }
@@ -72,7 +72,7 @@ struct JSONScannerTests {
     }
 
     @Test(
-        "refuses anything but one object, with the place",
+        "Anything but a single object is rejected with the offset of the error",
         arguments: [
             ("", "byte 0: expected a JSON object"), ("<html>", "byte 0: expected a JSON object"),
             ("0", "byte 0: expected a JSON object"), (#"[{"status":0}]"#, "byte 0: expected a JSON object"),
@@ -96,7 +96,7 @@ struct JSONScannerTests {
     }
 
     // T9
-    @Test("reads 64 levels and refuses 65; a million cost nothing", arguments: ["[", #"{"a":"#])
+    @Test("64 levels are accepted and 65 are rejected; a million levels cost nothing", arguments: ["[", #"{"a":"#])
     func nesting(opening: String) throws {
         func nested(_ levels: Int) -> [UInt8] {
             let closing = opening == "[" ? "]" : "}"
@@ -109,7 +109,7 @@ struct JSONScannerTests {
         #expect(reason(Array(String(repeating: opening, count: 1_000_000).utf8)) != nil)
     }
 
-    @Test("allows a value as many levels as it is told to, at most 64", arguments: [(1, 1), (64, 64), (100, 64)])
+    @Test("A value may have as many levels as configured, at most 64", arguments: [(1, 1), (64, 64), (100, 64)])
     func valueDepth(told: Int, levels: Int) throws {
         for (opening, closing) in [("[", "]"), (#"{"a":"#, "}")] {
             func nested(_ levels: Int) -> [UInt8] {

@@ -1,9 +1,10 @@
 import JSONReading
 import Testing
 
-@Suite("A string of JSON")
+@Suite("JSON string")
 struct JSONStringTests {
-    /// What the string between these quotes says: with halves of surrogate pairs replaced, and as a text.
+    /// Reads the string with these contents: its unescaped bytes, in which unpaired surrogates are replaced, and its
+    /// text.
     private func read(_ inside: [UInt8]) throws -> (unescaped: [UInt8], text: String?) {
         let bytes = Array(#"{"":""#.utf8) + inside + Array(#""}"#.utf8)
         var found: JSONString?
@@ -16,7 +17,7 @@ struct JSONStringTests {
     }
 
     @Test(
-        "says what its escapes mean",
+        "Escapes are replaced by their characters",
         arguments: [
             ("", ""), ("plain é", "plain é"), (#"\"\\\/\b\f\n\r\t"#, "\"\\/\u{8}\u{C}\n\r\t"),
             (#"\u0041\u00e9\u00C9\u20ac\u0000"#, "Aé\u{C9}€\u{0}"), (#"\ud83d\ude00\uD83D\uDE00"#, "😀😀"),
@@ -30,7 +31,7 @@ struct JSONStringTests {
     }
 
     @Test(
-        "with half a surrogate pair has a replacement character, and is no text",
+        "An unpaired surrogate becomes U+FFFD in the bytes, and such a string has no text",
         arguments: [
             (#"\ud800"#, "\u{FFFD}"), (#"\udc00"#, "\u{FFFD}"), (#"a\ud800b"#, "a\u{FFFD}b"),
             (#"\ud800\ud83d\ude00"#, "\u{FFFD}😀"), (#"\ud800\u0041"#, "\u{FFFD}A"), (#"\ud800\n"#, "\u{FFFD}\n"),
@@ -43,7 +44,8 @@ struct JSONStringTests {
     }
 
     @Test(
-        "whose bytes are not UTF-8 is no text", arguments: [[0xFF], [0xC0, 0xAF], [0xED, 0xA0, 0x80], [0x61, 0xC3]])
+        "A string whose bytes are not UTF-8 has no text",
+        arguments: [[0xFF], [0xC0, 0xAF], [0xED, 0xA0, 0x80], [0x61, 0xC3]])
     func notUnicode(bytes: [UInt8]) throws {
         let plain = try read(bytes)
         #expect(plain.unescaped == bytes && plain.text == nil)

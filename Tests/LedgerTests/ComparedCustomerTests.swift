@@ -3,7 +3,7 @@ import Ledger
 import TestSupport
 import Testing
 
-@Suite("Customers whose receipts were compared")
+@Suite("Compared customers in the store")
 struct ComparedCustomerTests {
     private let folder: TemporaryFolder
 
@@ -22,7 +22,7 @@ struct ComparedCustomerTests {
         try await store.comparedCustomers(since: day).map(\.count)
     }
 
-    @Test("are counted once over days and restarts, and as of the last day")
+    @Test("A customer is counted once across days and restarts, on the last day of a comparison")
     func once() async throws {
         let path = folder.path("bridge.sqlite")
         let first = try Store(path: path)
@@ -37,7 +37,7 @@ struct ComparedCustomerTests {
         #expect(try await count(since: 13, in: second) == [])
     }
 
-    @Test("are kept up to a limit, and those that are kept are still dated")
+    @Test("Customers are stored up to the limit, and stored ones are still updated")
     func bounded() async throws {
         let store = try Store(path: folder.path("bridge.sqlite"))
         try await add(Array(1...9), on: 10, limit: 5, to: store)

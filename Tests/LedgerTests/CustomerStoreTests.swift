@@ -56,7 +56,9 @@ struct CustomerStoreTests {
             of: CustomerIdentifiers(originalTransactionIds: originals, transactionIds: others), in: scope)
     }
 
-    @Test("Of the receipts without a purchase of one customer the newest eight are known, and all of others")
+    @Test(
+        "At most the newest eight receipts without a purchase are stored of one customer, without affecting other customers"
+    )
     func learntIdentifiers() async throws {
         func keep(_ id: String, _ receipt: UInt8, at date: Int64) async throws {
             try await store.saveIdentifiers(
@@ -73,7 +75,7 @@ struct CustomerStoreTests {
             ])
     }
 
-    @Test("are found by any id of their history once it was looked up as a whole, and not before")
+    @Test("A customer is found by any id of the history, but only after a lookup of the complete history")
     func whole() async throws {
         let outcome = try await store.save(
             notification("1", at: 500), NotificationUpdate(transaction: transaction("11", "10", at: 500)), of: scope)
@@ -92,19 +94,19 @@ struct CustomerStoreTests {
                 of: CustomerIdentifiers(originalTransactionIds: ["10"], transactionIds: []), in: sandbox) == nil)
     }
 
-    @Test("A receipt of two customers finds neither")
+    @Test("A receipt with the ids of two customers finds neither")
     func two() async throws {
         try await store.save(customer([transaction("10", "10")]), of: scope)
         try await store.save(customer([transaction("20", "20")]), of: scope)
         #expect(try await find(["10", "20"]) == nil)
         #expect(try await find(["10"])?.transactions == ["10@1000"])
-        // One history says that they are one.
+        // A history with both ids merges them.
         try await store.save(
             customer([transaction("10", "10", at: 2_000), transaction("20", "20", at: 2_000)], at: 2_000), of: scope)
         #expect(try await find(["20"], ["10"])?.transactions == ["10@2000", "20@2000"])
     }
 
-    @Test("The newer signature counts, whoever brings it; the same again changes nothing")
+    @Test("The most recently signed record is stored, whatever its source; a record with the same date changes nothing")
     func clocks() async throws {
         try await store.save(customer([transaction("10", "10")]), of: scope)
         for (uuid, date, isNew) in [("a", 1_500, true), ("b", 1_200, false), ("c", 1_500, false)]
@@ -119,7 +121,7 @@ struct CustomerStoreTests {
                     clock: Timestamp(milliseconds: date)))
             #expect(try await store.save(notification(uuid, at: date), news, of: scope) == .stored(isNew: isNew))
         }
-        // A look-up that was answered before the notification was signed.
+        // A lookup whose response was signed before the notification.
         try await store.save(customer([transaction("10", "10", at: 1_400)], at: 1_400), of: scope)
         let held = try #require(try await find(["10"]))
         #expect(held.transactions == ["a"])
@@ -130,7 +132,7 @@ struct CustomerStoreTests {
         #expect(try await find(["10"])?.subscriptions.map(\.status) == [1])
     }
 
-    @Test("What needs a look-up stays so until one that was signed later")
+    @Test("A stale customer stays stale until a lookup that was signed later")
     func needsLookup() async throws {
         try await store.save(customer([transaction("10", "10", download: "d")]), of: scope)
         #expect(try await find(["10"])?.needsLookup == false)
@@ -142,16 +144,16 @@ struct CustomerStoreTests {
         #expect(try await find(["10"], ["11"])?.transactions.count == 2)
         try await store.save(customer([transaction("10", "10", at: 1_600, download: "d")], at: 1_600), of: scope)
         #expect(try await find(["10"])?.needsLookup == false)
-        // The history does not have it any more.
+        // The history no longer contains it.
         #expect(try await find(["10"])?.transactions == ["10@1600"])
-        // By the download of the app it is theirs, and a subscription that nobody told the place of.
+        // It belongs to the customer by its app transaction id, but its position among the subscriptions is unknown.
         let other = NotificationUpdate(transaction: transaction("30", "30", at: 1_700, download: "d"))
         _ = try await store.save(notification("b", at: 1_700), other, of: scope)
         #expect(try await find(["30"])?.transactions == ["10@1600", "30@1700"])
         #expect(try await find(["10"])?.needsLookup == true)
     }
 
-    @Test("A purchase that is taken back no more makes its customer need a look-up, and nobody is forgotten by it")
+    @Test("A reversed revocation marks its customer as stale and deletes nothing")
     func takenBackNoMore() async throws {
         try await store.save(
             customer([transaction("10", "10", revoked: true), transaction("20", "20")], aliases: ["99"]), of: scope)
@@ -163,13 +165,13 @@ struct CustomerStoreTests {
         #expect(try await find(["10", "20"], ["99"])?.needsLookup == false)
     }
 
-    @Test("What one of two needs who become one, the one needs; and whoever was theirs stays so")
+    @Test("A merged customer is stale if one of the two was, and keeps the aliases of both")
     func needsOfTwo() async throws {
         try await store.save(customer([transaction("10", "10")]), of: scope)
         try await store.save(customer([transaction("20", "20")], aliases: ["99"]), of: scope)
         let news = NotificationUpdate(transaction: transaction("21", "20", at: 1_500), needsLookup: true)
         _ = try await store.save(notification("a", at: 1_500), news, of: scope)
-        // Signed before that.
+        // Signed before the notification.
         try await store.save(
             customer([transaction("10", "10", at: 1_400), transaction("20", "20", at: 1_400)], at: 1_400), of: scope)
         let held = try #require(try await find(["10", "20"], ["99"]))
@@ -179,14 +181,14 @@ struct CustomerStoreTests {
         #expect(try await find(["10", "20"])?.needsLookup == false)
     }
 
-    @Test("Revocations are there after a restart, and gone when they were reversed")
+    @Test("Revocations are kept across a restart, and deleted once reversed")
     func revocations() async throws {
         try await store.save(
             customer([transaction("10", "10", revoked: true), transaction("11", "10", revoked: true)]), of: scope)
         _ = try await store.save(
             notification("a", at: 1_500), NotificationUpdate(transaction: transaction("11", "10", at: 1_500)), of: scope
         )
-        // A late one does not bring it back.
+        // A notification that arrives late does not restore it.
         _ = try await store.save(
             notification("b", at: 1_400),
             NotificationUpdate(transaction: transaction("11", "10", at: 1_400, revoked: true)), of: scope)

@@ -5,7 +5,7 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("What the store says is on disk")
+@Suite("Durability of the store")
 struct DurabilityTests {
     private let folder: TemporaryFolder
     private let path: String
@@ -25,7 +25,7 @@ struct DurabilityTests {
         _ = try await store.save(row, NotificationUpdate(), of: scope)
     }
 
-    /// Notifications in a copy of the one file, without its companions.
+    /// Returns the number of notifications in a copy of the database file, without `-wal` and `-shm`.
     private func countInCopy() throws -> Int? {
         let copy = folder.path("copy-\(UUID().uuidString).sqlite")
         try FileManager.default.copyItem(atPath: path, toPath: copy)
@@ -35,7 +35,7 @@ struct DurabilityTests {
     }
 
     // T24
-    @Test("A commit waits for the disk on the connection that writes, at the first opening and later ones")
+    @Test("Commits wait for the disk on the writing connection, when the store is created and when it is opened again")
     func synchronous() async throws {
         for _ in 0..<2 {
             let store = try Store(path: path)
@@ -48,7 +48,7 @@ struct DurabilityTests {
     }
 
     // T24
-    @Test("A closed store is one file: a copy of it holds every row")
+    @Test("A closed store is a single file: a copy of it has every row")
     func oneFile() async throws {
         let store = try Store(path: path)
         for number in 0..<50 { try await save(number, in: store) }
@@ -60,7 +60,7 @@ struct DurabilityTests {
         #expect(!FileManager.default.fileExists(atPath: path + "-shm"))
     }
 
-    @Test("A store that another process reads is closed too, says that its log stays, and loses nothing")
+    @Test("Closing a store that another process reads reports that the log stays, and loses no rows")
     func readElsewhere() async throws {
         let store = try Store(path: path)
         try await save(0, in: store)
@@ -79,12 +79,12 @@ struct DurabilityTests {
             try db.execute(sql: "COMMIT")
             #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM notification") == 2)
         }
-        // The next process that closes it finishes the work.
+        // The next process that closes the store checkpoints the log.
         try reader.close()
         #expect(try countInCopy() == 2)
     }
 
-    @Test("Nothing is moved into a file that took the store's place")
+    @Test("Closing a store whose file was replaced does not change the new file")
     func replaced() async throws {
         let store = try Store(path: path)
         try await save(0, in: store)
@@ -94,7 +94,7 @@ struct DurabilityTests {
         #expect(try folder.text("bridge.sqlite") == "another file")
     }
 
-    @Test("A store that others could read is its owner's alone once it is open, with its companions")
+    @Test("Opening a store that other users can read restricts all its files to the owner")
     func permissions() async throws {
         let first = try Store(path: path)
         let names = ["bridge.sqlite", "bridge.sqlite-wal", "bridge.sqlite-shm"]

@@ -6,7 +6,7 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("Erasing a customer")
+@Suite("Erasure of a customer")
 struct ErasureTests {
     private let folder: TemporaryFolder
     private let store: Store
@@ -24,7 +24,7 @@ struct ErasureTests {
 
     // MARK: - Customers
 
-    /// A compact JWS as Apple's are, with 64 bytes of signature.
+    /// A compact JWS in Apple's format, with a signature of 64 bytes.
     private func jws(_ json: String) -> String {
         let payload = Data(json.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
             .replacing("=", with: "")
@@ -53,7 +53,7 @@ struct ErasureTests {
             rawBody: version == 2 ? [0x7B, 0x20, 0x7D] : nil)
     }
 
-    /// Something in every table. Everything of the customer has an id that begins with `prefix`, 14 digits long.
+    /// Inserts rows into every table. All ids of the customer begin with `prefix`, which has 14 digits.
     private func fill(_ prefix: String, token: String?, in scope: AppScope) async throws {
         let (original, second) = ("\(prefix)1", "\(prefix)2")
         let rows = [transaction(original, original, token: nil), transaction(second, original, token: nil)]
@@ -72,7 +72,7 @@ struct ErasureTests {
                         text: jws("{\"originalTransactionId\":\"\(original)\"}"))
                 ], aliases: ["\(prefix)8"]), of: scope)
         let targetKey = ForwardingTargetKey(bundleId: scope.bundleId, form: "raw", url: "http://127.0.0.1:9/")
-        // The later word on the second transaction has the token no more.
+        // The later version of the second transaction no longer has the token.
         for (name, token, date) in [("a", token, Int64(2_000)), ("b", nil, 3_000)] {
             let news = NotificationUpdate(
                 transaction: transaction(second, original, token: token, at: date, isRefunded: true))
@@ -81,7 +81,7 @@ struct ErasureTests {
                 news,
                 of: scope, for: [targetKey])
         }
-        // About the download of the app alone, and one of version 1 that nobody could be found for.
+        // A notification about the app download only, and a version 1 notification without a known customer.
         let download = jws("{\"appTransactionId\":\"\(prefix)7\"}")
         _ = try await store.save(
             notification("\(prefix)c", text: jws("{\"appData\":{\"signedAppTransactionInfo\":\"\(download)\"}}")),
@@ -157,7 +157,7 @@ struct ErasureTests {
         return counts
     }
 
-    /// Whether a text stands in the files of the store: as it is, or within one signed text or two.
+    /// Returns whether the files of the store contain a text: as it is, or inside one or two levels of JWS.
     private func holds(_ text: String) -> Bool {
         let files = ["", "-wal"].map { suffix in
             (try? Data(contentsOf: URL(filePath: store.path + suffix))) ?? Data()
@@ -166,7 +166,7 @@ struct ErasureTests {
         for _ in 0..<2 {
             shapes += shapes.flatMap { shape in
                 (0..<3).map { shift in
-                    // What stands before and after it changes the first and the last character.
+                    // The bytes before and after it change the first and the last character.
                     let text = (Data(repeating: 0x20, count: shift) + shape).base64EncodedString()
                     return Data(text.utf8.dropFirst(shift == 0 ? 0 : shift + 1).dropLast(4))
                 }
@@ -177,14 +177,14 @@ struct ErasureTests {
 
     // MARK: - Tests
 
-    @Test("Every table of the store is erased from, or spared for a reason")
+    @Test("Every table of the store is either erased or spared with a reason")
     func everyTable() throws {
         let known = ErasurePolicy.erased.map(\.name) + ErasurePolicy.spared.keys
         #expect(Set(known).count == known.count)
         #expect(try tables() == Set(known))
     }
 
-    @Test("takes the customer out of every table, nothing of anybody else, and no trace is left in the file")
+    @Test("An erasure deletes the customer from every table and leaves no trace in the file, and keeps other customers")
     func whole() async throws {
         try await fill(Self.other, token: Self.otherToken, in: scope)
         let alone = try counts()
@@ -219,7 +219,7 @@ struct ErasureTests {
         #expect(try await erase().isEmpty)
     }
 
-    @Test("An account token leads to everybody who has it in some record, in any case, and to nobody else")
+    @Test("An account token selects all customers with the token in a record, case-insensitively, and no others")
     func token() async throws {
         try await fill(Self.other, token: Self.otherToken, in: scope)
         try await fill(Self.mine, token: Self.token, in: scope)
@@ -238,7 +238,7 @@ struct ErasureTests {
     }
 
     @Test(
-        "Who is known by an answer of Apple's alone is found by every id and by the token in it, with what else they bought"
+        "A customer known only from an archived response is found by every id and by the token in it, with all purchases"
     )
     func answers() async throws {
         func keep(_ question: String, _ ids: [String], _ token: String) async throws {
@@ -255,7 +255,7 @@ struct ErasureTests {
         let byToken = try await store.erase(.accountToken(token), isDryRun: true, at: Self.now)
         #expect(byToken.kinds == [.init(name: "lastGoodAnswers", count: 1)])
         #expect(try await erase("91000000000002", dry: true) == byToken)
-        // The history does not know that period yet.
+        // The history does not contain that period yet.
         try await store.save(
             CustomerRow(
                 askedAt: Self.now, signedDate: Self.now, appAppleId: nil, revision: "r",
@@ -268,7 +268,7 @@ struct ErasureTests {
         #expect(!holds(Self.token) && !holds("91000000000002") && holds(Self.otherToken))
     }
 
-    @Test("Of refunded purchases the id and the date can stay, and nothing else does")
+    @Test("Only the ids and dates of refunded purchases can be kept")
     func revocations() async throws {
         try await fill(Self.mine, token: Self.token, in: scope)
         let erasure = try await erase(keeps: true)
@@ -287,7 +287,7 @@ struct ErasureTests {
         #expect(!holds("\(Self.mine)1") && !holds("55\(Self.mine)2"))
     }
 
-    @Test("Who is known by an id beside the history is found by it; an id that somebody else has is left to them")
+    @Test("A customer is found by an alias, and an alias that is another customer's id is not erased")
     func aliases() async throws {
         try await fill(Self.mine, token: nil, in: scope)
         #expect(try await erase("\(Self.mine)8", dry: true) == erase(dry: true))
@@ -301,7 +301,7 @@ struct ErasureTests {
         #expect(try await store.customer(of: keys, in: scope)?.transactions == [other.text])
     }
 
-    @Test("Nothing is known of most people")
+    @Test("Erasing an unknown customer erases nothing and records no erasure")
     func nobody() async throws {
         try await fill(Self.other, token: nil, in: scope)
         #expect(try await erase().isEmpty)

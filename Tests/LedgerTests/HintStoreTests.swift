@@ -40,7 +40,9 @@ struct HintStoreTests {
     }
 
     // T29
-    @Test("Of one day, app and environment the newest are kept, up to the limit; version 2 is not counted")
+    @Test(
+        "Only the newest version 1 notifications of one day, app and environment are kept, up to the limit; version 2 is not counted"
+    )
     func budget() async throws {
         let sandbox = AppScope(bundleId: scope.bundleId, environment: .sandbox)
         for number in 0..<3 {
@@ -58,7 +60,7 @@ struct HintStoreTests {
             ])
     }
 
-    @Test("A row holds the ids that it names, each once and at most sixteen, and is found by them when one is erased")
+    @Test("A row contains each id once and at most sixteen, and is erased by any of them")
     func contents() async throws {
         let many = try (1...20).map { try #require(TransactionIdentifier(rawValue: "\(700 + $0)")) }
         let row = NotificationRow(
@@ -77,7 +79,7 @@ struct HintStoreTests {
     }
 
     // T29
-    @Test("What an older version stored whole is reduced to its ids by the next retention run, and erased by them")
+    @Test("Bodies stored by an older version are reduced to their ids by the next retention run, and erased by them")
     func reduced() async throws {
         try await save("new", at: Self.day)
         let blob = String(repeating: "MIITtgYJKoZIhvcNAQcCoIITpzCC", count: 20_000)

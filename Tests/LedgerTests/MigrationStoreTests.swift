@@ -3,7 +3,7 @@ import GRDB
 import Ledger
 import Testing
 
-@Suite("The ledger of a migration")
+@Suite("Migration progress files")
 struct MigrationStoreTests {
     private let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).progress").path
 
@@ -17,7 +17,7 @@ struct MigrationStoreTests {
             of: identifiers, bundleId: "com.example.app", environment: "Production", accountToken: token)
     }
 
-    @Test("keeps what was committed, for this user alone")
+    @Test("Saved values are readable at once, and the file is private and locked")
     func state() throws {
         try with { ledger in
             try ledger.save([1, 2], as: "a")
@@ -30,7 +30,7 @@ struct MigrationStoreTests {
         }
     }
 
-    @Test("forgets what was not committed when the process ends")
+    @Test("Uncommitted changes are lost when the process ends")
     func crash() throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
         do {
@@ -43,7 +43,7 @@ struct MigrationStoreTests {
         #expect(try ledger.state("a") == [1])
     }
 
-    @Test("takes those whose identifiers were seen together for one customer, in whatever order they are seen")
+    @Test("Rows that share an identifier belong to one customer, in any order of rows")
     func customers() throws {
         try with { ledger in
             let first = try customer("1", in: ledger)
@@ -63,7 +63,7 @@ struct MigrationStoreTests {
         }
     }
 
-    @Test("learns from a history that others who wait are the same customer, and asks about them no more")
+    @Test("A history merges pending customers with its identifiers, so that they are not looked up")
     func histories() throws {
         try with { ledger in
             let (first, second) = (try customer("1", in: ledger), try customer("2", in: ledger))
@@ -93,14 +93,14 @@ struct MigrationStoreTests {
                 signedTransactions: [3], revision: "r", identifiers: identifiers))
     }
 
-    /// The records of a row's customer; nil where there are none.
+    /// Returns the transactions of a row's customer, or `nil` if there are none.
     private func records(of row: Int64, in ledger: MigrationStore) throws -> [UInt8]? {
         let found = try ledger.stagedRows(after: row - 1, limit: 1).first?.finding
         guard case .known(let columns)? = found else { return nil }
         return columns.transactions
     }
 
-    @Test("keeps the records of whoever turns out to be one with somebody who was not found", arguments: [true, false])
+    @Test("Merging a customer with one that was not found keeps the data of the first", arguments: [true, false])
     func mergedRecords(isKnownFirst: Bool) throws {
         try with { ledger in
             let keys = [try customer("1", in: ledger), try customer("2", in: ledger)]
@@ -123,7 +123,7 @@ struct MigrationStoreTests {
         }
     }
 
-    @Test("asks again about whoever gains an identifier that no history of theirs mentions, and about nobody else")
+    @Test("Only a customer that gains an identifier outside its history is looked up again")
     func gains() throws {
         try with { ledger in
             let (first, second) = (try customer("1", in: ledger), try customer("8", in: ledger))
@@ -138,7 +138,7 @@ struct MigrationStoreTests {
         }
     }
 
-    @Test("gives a row that is not authentic a customer of its own, who changes nobody and has no account")
+    @Test("A row that is not authentic gets its own customer, which changes no other customer and has no account token")
     func claims() throws {
         try with { ledger in
             func claimed(_ identifiers: String...) throws -> Int64 {
@@ -161,7 +161,7 @@ struct MigrationStoreTests {
         }
     }
 
-    @Test("of a customer who is asked about again has what was told before, until there is another answer")
+    @Test("A customer keeps the previous lookup result until a new lookup succeeds")
     func refresh() throws {
         try with { ledger in
             let keys = [try customer("1", in: ledger), try customer("2", in: ledger)]
@@ -184,7 +184,7 @@ struct MigrationStoreTests {
         }
     }
 
-    @Test("of an older version, or of something else, is refused")
+    @Test("A file of an older version or of another program is refused")
     func versions() throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
         for version in [0, 1] {
@@ -199,14 +199,14 @@ struct MigrationStoreTests {
         }
     }
 
-    @Test("stores each reason of refusals once, and brings a file up to date that has it in each row")
+    @Test("Each reason for refusal is stored once, and a file with a reason in each row is migrated")
     func reasonsOfRefusals() throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
         func refusal(_ row: Int64, _ id: String, _ reason: String = "ends at byte 9") -> Refusal {
             Refusal(row: row, id: id, code: "truncated", place: "a\0b", reason: reason)
         }
         do { _ = try MigrationStore(path: path) }
-        // As version 2 wrote them: all text of others as bytes, in columns for text.
+        // The format of version 2: text from outside as bytes in TEXT columns.
         let queue = try DatabaseQueue(path: path)
         try queue.write { db in
             try db.execute(
@@ -244,7 +244,7 @@ struct MigrationStoreTests {
         #expect(reasons == ["another", "ends at byte 7", "ends at byte 9"])
     }
 
-    @Test("tries those again who failed for a while, and not those who are not known")
+    @Test("Customers whose lookup failed are retried, and those that were not found are not")
     func failures() throws {
         try with { ledger in
             let (first, second) = (try customer("1", in: ledger), try customer("2", in: ledger))
@@ -257,7 +257,8 @@ struct MigrationStoreTests {
         }
     }
 
-    @Test("gives a customer's account token where there is one, in whatever case, and none where there are two")
+    @Test(
+        "A customer has an account token if its rows have the same one, case-insensitively, and none if they have two")
     func tokens() throws {
         try with { ledger in
             let first = try customer("1", in: ledger, token: "AB")
@@ -270,8 +271,8 @@ struct MigrationStoreTests {
         }
     }
 
-    /// Ids ended at their first zero byte: two rows became one, and renaming the second one never ended.
-    @Test("keeps ids as they are, zero bytes included")
+    /// A regression test. When ids ended at their first zero byte, two rows became one, and renaming the second one never ended.
+    @Test("Ids are stored unchanged, including zero bytes")
     func zeroBytes() throws {
         try with { ledger in
             let ids = ["a\0b", "a\0c", "\0", "a"]

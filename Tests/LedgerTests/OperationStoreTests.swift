@@ -40,7 +40,7 @@ struct OperationStoreTests {
         try await store.refundTargets(notSweptSince: begin).map(\.identifier.rawValue)
     }
 
-    @Test("every customer is a target once; who was swept is none until the next sweep, which knows the revision")
+    @Test("Every customer is a target once, and after being swept only in the next sweep, with the revision")
     func targets() async throws {
         try await save("a", ["11", "12"])
         try await save("b", ["21"])
@@ -56,7 +56,7 @@ struct OperationStoreTests {
         #expect(later?.revision == "r7")
     }
 
-    @Test("a refund is known at once, makes its subscription wait for a look-up, and is told once")
+    @Test("A refund takes effect at once, marks its customer for a lookup, and is reported once")
     func refund() async throws {
         try await save("a", ["11", "12"])
         let target = try #require(try await store.refundTargets(notSweptSince: Self.begin).first)
@@ -72,14 +72,14 @@ struct OperationStoreTests {
         #expect(try await store.unreportedRefunds(limit: 9).isEmpty)
         #expect(try await store.sizeOfRefundOutput("refunds.jsonl") == 100)
         #expect(try await store.sizeOfRefundOutput("other.jsonl") == nil)
-        // Reversed, and refunded again: another refund.
+        // The refund was reversed and then repeated, which is a new refund.
         let again = RefundRow(
             transaction: transaction("12", "12", at: 3_000, refunded: 2_500), date: Timestamp(milliseconds: 2_500))
         try await store.save([again], of: target, revision: "r9", at: Self.begin)
         #expect(try await store.unreportedRefunds(limit: 9).map(\.text) == ["12@3000"])
     }
 
-    @Test("a refund that is known already leaves its customer's answer as it is")
+    @Test("A refund that is already known does not mark its customer as stale")
     func known() async throws {
         try await store.save(
             CustomerRow(
@@ -95,7 +95,7 @@ struct OperationStoreTests {
         #expect(try await store.unreportedRefunds(limit: 9).count == 1)
     }
 
-    @Test("an extension is kept once for each request")
+    @Test("An extension is stored once for each request")
     func extensions() async throws {
         let id = try #require(TransactionIdentifier(rawValue: "11"))
         func row(_ request: String, at date: Int64) -> ExtensionRow {

@@ -4,7 +4,7 @@ import Ledger
 import TestSupport
 import Testing
 
-@Suite("The table of results")
+@Suite("Results table")
 struct ResultsTableTests {
     private let columns = [ResultsTable.Column("id", .text), .init("a \"b\"", .integer), .init("c", .text)]
 
@@ -27,7 +27,7 @@ struct ResultsTableTests {
         }
     }
 
-    @Test("shows others what is committed, and only that")
+    @Test("Other connections see committed rows only")
     func commits() throws {
         let folder = try TemporaryFolder()
         let table = try open(folder)
@@ -46,7 +46,7 @@ struct ResultsTableTests {
         #expect(failure?.code == .failed)
     }
 
-    @Test("forgets what was not committed when its owner goes")
+    @Test("Uncommitted rows are lost when the table is released")
     func abandoned() throws {
         let folder = try TemporaryFolder()
         do {
@@ -61,7 +61,7 @@ struct ResultsTableTests {
         #expect(try table.insert(row("b")))
     }
 
-    @Test("takes values of every kind as they are")
+    @Test("Values of every type are stored unchanged")
     func values() throws {
         let folder = try TemporaryFolder()
         let table = try open(folder)
@@ -82,7 +82,7 @@ struct ResultsTableTests {
         #expect(rows.map { $0[2] as Data? } == [Data(), Data("a\0b".utf8), nil])
     }
 
-    @Test("is not made in a database that has something else")
+    @Test("A database with other tables or columns is refused")
     func strangers() throws {
         let folder = try TemporaryFolder()
         let queue = try DatabaseQueue(path: folder.path("a.db"))
@@ -93,9 +93,9 @@ struct ResultsTableTests {
     }
 }
 
-@Suite("A set of identifiers")
+@Suite("Fingerprint sets")
 struct FingerprintSetTests {
-    @Test("knows what it was given, in memory or not", arguments: [0, 1_000, 1 << 20])
+    @Test("A set finds every inserted text, in memory and on disk", arguments: [0, 1_000, 1 << 20])
     func membership(memoryLimit: Int) throws {
         var random = SeededGenerator("identifiers")
         let set = FingerprintSet(memoryLimit: memoryLimit)
@@ -111,7 +111,7 @@ struct FingerprintSetTests {
         }
     }
 
-    @Test("is no other one's")
+    @Test("Two sets are independent")
     func separation() throws {
         let (one, other) = (FingerprintSet(), FingerprintSet(memoryLimit: 0))
         #expect(try one.insert("a"))

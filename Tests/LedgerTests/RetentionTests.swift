@@ -5,7 +5,7 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("What is too old")
+@Suite("Retention")
 struct RetentionTests {
     private let folder: TemporaryFolder
     private let store: Store
@@ -42,7 +42,7 @@ struct RetentionTests {
                 }, renewals: [], aliases: ["c\(ids)"]), of: scope)
     }
 
-    /// A compact JWS as Apple's are.
+    /// A compact JWS in Apple's format.
     private func jws(_ payload: String) -> String {
         func text(_ bytes: [UInt8]) -> String {
             Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
@@ -52,7 +52,7 @@ struct RetentionTests {
             + text((0..<64).map { UInt8($0) })
     }
 
-    @Test("A purchase stays readable when the notification that told of it is gone")
+    @Test("A purchase stays readable after the notification that reported it has expired")
     func outlived() async throws {
         let told = transaction("1", 500)
         let text = jws("{\"transactionId\":\"1\",\"productId\":\"com.example.app.yearly\"}")
@@ -70,7 +70,7 @@ struct RetentionTests {
         #expect(try await expire() == ["notifications 1"])
         let id = try #require(TransactionIdentifier(rawValue: "1"))
         #expect(try await store.transaction(id, in: scope) == text)
-        // Asked about, it is a customer with that word on the subscription.
+        // After a lookup there is a customer with that renewal info.
         try await store.save(
             CustomerRow(
                 askedAt: ago(1), signedDate: ago(600), appAppleId: nil, revision: "r",
@@ -102,7 +102,7 @@ struct RetentionTests {
         try DatabaseQueue(path: store.path).read { try String.fetchAll($0, sql: sql) }
     }
 
-    @Test("goes with what hangs on it; what is younger stays, and what is known of refunds")
+    @Test("Expired rows are deleted with their dependents; newer rows and revocations are kept")
     func kinds() async throws {
         try await save(["old", "older"], asked: 900)
         try await save(["asked"], asked: 799)
@@ -147,7 +147,7 @@ struct RetentionTests {
             "notifications 2", "superseded 2", "customers 1", "transactions 2", "refunds 1", "learntIdentifiers 1",
             "renewalExtensions 1", "comparisons 3",
         ]
-        // What goes with a customer is not counted twice when it is only counted.
+        // A dry run does not count the records of a customer twice.
         #expect(try await expire(dry: true) == expected)
         #expect(try await expire() == expected)
         #expect(try await expire().isEmpty)
@@ -167,7 +167,7 @@ struct RetentionTests {
         }
     }
 
-    @Test("Deliveries that are done go early; those that wait or were given up stay with their notification")
+    @Test("Completed deliveries expire early; waiting and abandoned ones stay as long as their notification")
     func deliveries() async throws {
         let targetKey = ForwardingTargetKey(bundleId: scope.bundleId, form: "raw", url: "http://127.0.0.1:9/")
         for (uuid, days) in [("done", Int64(31)), ("dead", 32), ("waiting", 33), ("new", 2), ("gone", 401)] {
@@ -186,7 +186,7 @@ struct RetentionTests {
         #expect(try texts("SELECT uuid FROM notification ORDER BY id") == ["done", "dead", "waiting", "new"])
     }
 
-    @Test("Many go in many small batches, and stop when that is asked for; forever is forever")
+    @Test("Many rows are deleted in small batches that can be stopped, and `nil` keeps rows forever")
     func batches() async throws {
         let total = 2_500
         try await withThrowingTaskGroup { group in

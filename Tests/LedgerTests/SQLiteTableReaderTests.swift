@@ -4,7 +4,7 @@ import Ledger
 import TestSupport
 import Testing
 
-@Suite("A table of somebody else's")
+@Suite("Reading foreign tables")
 struct SQLiteTableReaderTests {
     private func table(_ sql: String, in folder: TemporaryFolder) throws -> SQLiteTableReader {
         let queue = try DatabaseQueue(path: folder.path("a.db"))
@@ -13,7 +13,7 @@ struct SQLiteTableReaderTests {
             path: folder.path("a.db"), table: nil, receiptColumn: "receipt", idColumn: nil, accountTokenColumn: nil)
     }
 
-    @Test("is read from the smallest rowid there can be to the largest")
+    @Test("A table is read from the smallest possible rowid to the largest")
     func extremes() throws {
         let folder = try TemporaryFolder()
         let table = try table(
@@ -28,7 +28,7 @@ struct SQLiteTableReaderTests {
         #expect(keys == [.min, 0, .max])
     }
 
-    @Test("gives no more bytes at a time than it has to, and leaves out what is too large")
+    @Test("A batch ends at the byte limit, and values that are too large are left out")
     func bounds() throws {
         let folder = try TemporaryFolder()
         let table = try table(
@@ -42,7 +42,7 @@ struct SQLiteTableReaderTests {
         #expect(try table.rows(after: 2, maximumRows: 10, maximumBytes: 0, largestValue: 9).isEmpty)
     }
 
-    @Test("holds no lock between two batches, even when a batch was cut short")
+    @Test("No lock is held between two batches, even if a batch ended early")
     func locks() throws {
         let folder = try TemporaryFolder()
         let table = try table("CREATE TABLE t (receipt); INSERT INTO t VALUES ('a'), ('b'), ('c')", in: folder)
@@ -52,7 +52,7 @@ struct SQLiteTableReaderTests {
         #expect(try table.rows(after: 3, maximumRows: 3, maximumBytes: 9, largestValue: 9).count == 1)
     }
 
-    @Test("in WAL mode says what is missing if it may not be read, and only in that mode")
+    @Test("A permission error is explained for a database in WAL mode, and only in that mode")
     func readOnlyFolder() throws {
         let folder = try TemporaryFolder()
         let error = StorageError(.notPermitted, at: "a.db", "unable to open database file")
@@ -69,7 +69,9 @@ struct SQLiteTableReaderTests {
         }
     }
 
-    @Test("in WAL mode, in a folder that cannot be written, is refused with that reason", .enabled(if: geteuid() != 0))
+    @Test(
+        "A database in WAL mode in a folder without write permission is refused with that reason",
+        .enabled(if: geteuid() != 0))
     func unwritableFolder() throws {
         let folder = try TemporaryFolder()
         let path = folder.path("a.db")
@@ -85,7 +87,7 @@ struct SQLiteTableReaderTests {
         #expect(error?.reason.contains("WAL mode") == true, "\(String(describing: error))")
     }
 
-    @Test("cannot be written through")
+    @Test("Reading does not change the database")
     func readOnly() throws {
         let folder = try TemporaryFolder()
         let before = try table("CREATE TABLE t (receipt); INSERT INTO t VALUES ('a')", in: folder)

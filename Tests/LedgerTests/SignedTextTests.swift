@@ -6,8 +6,8 @@ import StoreTypes
 import TestSupport
 import Testing
 
-/// Signed texts are stored without what is stored elsewhere already, and come back byte for byte.
-@Suite("Signed texts in the store")
+/// JWS are stored without the parts that are stored elsewhere, and are restored byte for byte.
+@Suite("JWS in the store")
 struct SignedTextTests {
     private let folder: TemporaryFolder
     private let store: Store
@@ -37,7 +37,7 @@ struct SignedTextTests {
             Data(base64Encoded: String(segment) + String(repeating: "=", count: -segment.count & 3)) ?? Data())
     }
 
-    /// A notification with these texts in it, as JSON spells them.
+    /// A notification that contains these JWS as JSON strings.
     private static func outer(_ name: String, _ transaction: String?, _ renewal: String?) -> String {
         let members = [("signedTransactionInfo", transaction), ("signedRenewalInfo", renewal)].compactMap {
             name, text in
@@ -71,7 +71,7 @@ struct SignedTextTests {
             receivedAt: Timestamp(milliseconds: date), text: text)
     }
 
-    /// The text of a notification as it is forwarded, the one that is due last.
+    /// Returns the text of the notification that is due last, as it is forwarded.
     private func forwarded(by store: Store) async throws -> String? {
         let now = Timestamp(milliseconds: 1_000_000)
         let due = try await store.dueDeliveries(to: targetKey, at: now, limit: 10_000)
@@ -83,7 +83,7 @@ struct SignedTextTests {
         try await store.transaction(try #require(TransactionIdentifier(rawValue: id)), in: scope)
     }
 
-    /// What stands in the file, read by somebody else.
+    /// Returns values of the file, read by another connection.
     private func rows(_ sql: String) throws -> [String] {
         try DatabaseQueue(path: store.path).read { try String.fetchAll($0, sql: sql) }
     }
@@ -91,7 +91,7 @@ struct SignedTextTests {
     // MARK: -
 
     @Test(
-        "come back byte for byte, however they are spelled; what could not be given back is stored as it came",
+        "A JWS is restored byte for byte in any encoding; one that cannot be packed is stored as received",
         arguments: Named.list([
             ("usual", jws(#"{"a":1}"#), "blob"),
             ("bytes that are no text", "\(header).\(Base64.encodeURLSafe([0, 255, 128, 10])).\(signature)", "blob"),
@@ -113,7 +113,7 @@ struct SignedTextTests {
         ]) { $0.0 })
     func byItself(row: Named<(String, String, String)>) async throws {
         let (name, text, kind) = row.value
-        // As a notification, as a record that a notification does not hold, and as one that was looked up.
+        // Stored as a notification, as a record that the notification does not contain, and as a record from a lookup.
         let first = notification("1", text)
         _ = try await store.save(first, news("10", text, text), of: scope, for: [targetKey])
         try await store.save(
@@ -148,7 +148,7 @@ struct SignedTextTests {
     }
 
     @Test(
-        "inside a notification are packed with it, where they stand there as they are",
+        "A record is packed with its notification if the notification contains it unchanged",
         arguments: [
             ("both", #"{"t":"T"}"#, #"{"r":"R"}"#, #""t":"TOLD","r":"RENEWS""#, "TR"),
             ("the renewal first", #"{"t":1}"#, #"{"r":2}"#, #""r":"RENEWS","t":"TOLD""#, "TR"),
@@ -156,7 +156,7 @@ struct SignedTextTests {
             ("the same record twice", #"{"t":1}"#, #"{"t":1}"#, #""t":"TOLD","r":"RENEWS""#, "T"),
             ("one of them in two places", #"{"t":1}"#, #"{"r":2}"#, #""t":"TOLD","u":"TOLD""#, "T"),
             ("escaped", #"{"t":1}"#, #"{"r":2}"#, #""t":"\u0065TAIL","r":"RENEWS""#, "R"),
-            ("with more behind it", #"{"t":1}"#, #"{"r":2}"#, #""t":"TOLDA","r":"RENEWS""#, "R"),
+            ("with more after it", #"{"t":1}"#, #"{"r":2}"#, #""t":"TOLDA","r":"RENEWS""#, "R"),
             ("with more before it", #"{"t":1}"#, #"{"r":2}"#, #""t":" TOLD","r":"RENEWS""#, "R"),
             ("without its end", #"{"t":1}"#, #"{"r":2}"#, #""r":"RENEWS","t":"TOLD"#, "R"),
         ] as [(String, String, String, String, String)])
@@ -167,7 +167,7 @@ struct SignedTextTests {
                 + data.replacing("TOLD", with: told).replacing("TAIL", with: told.dropFirst())
                 .replacing("RENEWS", with: renews) + "}}")
         _ = try await store.save(notification("1", text), news("10", told, renews), of: scope, for: [targetKey])
-        // A later one: the record of the first becomes history.
+        // After a later notification the record of the first becomes history.
         let later = Self.jws(#"{"t":"later"}"#)
         #expect(try await self.transaction("10", of: store) == told, "\(name)")
         _ = try await store.save(
@@ -187,7 +187,7 @@ struct SignedTextTests {
         #expect(try rows("SELECT count(*) FROM signedHeader") == ["1"], "\(name)")
     }
 
-    @Test("come back whatever was changed in them")
+    @Test("A JWS with random changes is restored byte for byte")
     func mutated() async throws {
         var random = SeededGenerator("signed texts that were changed")
         let alphabet = Array("ABCxyz019-_.=+/ \"\\\né".unicodeScalars)
@@ -214,7 +214,7 @@ struct SignedTextTests {
         for (found, expected) in zip(found, expected) { try #require(Array(found.utf8) == Array(expected.utf8)) }
     }
 
-    @Test("have one of 64 headers at most; with any other they are stored as they came")
+    @Test("At most 64 headers are stored; a JWS with any other header is stored as received")
     func headers() async throws {
         let headers = (0..<70).map { Self.segment("{\"alg\":\"ES256\",\"kid\":\"\($0)\"}") }
         for (number, header) in headers.enumerated() {
@@ -228,7 +228,7 @@ struct SignedTextTests {
         for (due, header) in zip(try await again.dueDeliveries(to: targetKey, at: now, limit: 100), headers) {
             #expect(try await again.dueDelivery(due.id, at: now)?.text == Self.jws("{}", header: header))
         }
-        // One that is known still counts.
+        // A stored header is still used.
         _ = try await again.save(
             notification("a", Self.jws("[]", header: headers[63])), NotificationUpdate(), of: scope)
         _ = try await again.save(
@@ -239,13 +239,13 @@ struct SignedTextTests {
         #expect(kinds == Array(repeating: "blob", count: 64) + Array(repeating: "text", count: 6) + ["blob", "text"])
     }
 
-    @Test("of a former version stay as they are, and are read as before")
+    @Test("JWS of an earlier version stay unchanged and readable")
     func formerVersion() async throws {
         let (told, renews) = (Self.jws(#"{"t":1}"#), Self.jws(#"{"r":1}"#))
         let text = Self.outer("1", told, renews)
         _ = try await store.save(notification("1", text), news("10", told, renews), of: scope, for: [targetKey])
         await store.close()
-        // As the version before left it.
+        // The format of the earlier version.
         try await DatabaseQueue(path: store.path).write { db in
             try db.execute(
                 sql: """
@@ -270,7 +270,7 @@ struct SignedTextTests {
     }
 
     @Test(
-        "that are not as they were left are none, and not another text",
+        "A damaged JWS gives no text, and never a different one",
         arguments: [
             "DELETE FROM signedHeader", "UPDATE notification SET text = x''", "UPDATE notification SET text = x'01'",
             "UPDATE notification SET text = x'0100010203'", "UPDATE notification SET text = substr(text, 1, 70)",
@@ -288,7 +288,7 @@ struct SignedTextTests {
         let due = try #require(try await again.dueDeliveries(to: targetKey, at: now, limit: 2).first)
         let delivery = try #require(try await again.dueDelivery(due.id, at: now))
         #expect(delivery.uuid == "1" && delivery.text == nil)
-        // A record of a customer without its text would be an answer without a purchase.
+        // Ignoring a customer's record without its text would give a response without a purchase.
         guard change == "DELETE FROM signedHeader" else { return }
         let error = await #expect(throws: StorageError.self) { try await transaction("10", of: again) }
         #expect(error?.code == .changed)

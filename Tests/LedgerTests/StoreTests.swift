@@ -6,9 +6,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("The store of the proxy")
+@Suite("Store")
 struct StoreTests {
-    @Test("A new store is its owner's alone, and opens again")
+    @Test("A new store is readable by its owner only, and can be opened again")
     func permissions() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("bridge.sqlite")
@@ -20,7 +20,7 @@ struct StoreTests {
         #expect(mode == 0o600)
     }
 
-    @Test("A file that is no database, and one of a newer version, are refused and left as they are")
+    @Test("A file that is not a database and a store of a newer version are refused and stay unchanged")
     func foreignFiles() throws {
         let folder = try TemporaryFolder()
         let text = folder.path("text.sqlite")
@@ -36,7 +36,7 @@ struct StoreTests {
         #expect(throws: StorageError.self) { try Store(path: newer) }
     }
 
-    @Test("An inspection finds pages of random bytes, and stops at its time limit")
+    @Test("An inspection detects pages of random bytes, and stops at its time limit")
     func integrity() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("bridge.sqlite")
@@ -55,7 +55,7 @@ struct StoreTests {
         await store.close()
         #expect(try Store.inspect(path: path).integrity == .intact)
         #expect(try Store.inspect(path: path, limit: .zero).integrity == .unfinished)
-        // The first quarter belongs to the layout, which is read before; so the last one.
+        // The first quarter contains the schema, which is read earlier, so the last quarter is damaged.
         var bytes = try folder.read("bridge.sqlite")
         var generator = SeededGenerator("pages of random bytes")
         for index in bytes.indices.suffix(bytes.count / 4) { bytes[index] = .random(in: 0...255, using: &generator) }
@@ -67,7 +67,7 @@ struct StoreTests {
         }
     }
 
-    @Test("A store counts as failing until the same kind of work succeeds, and a cancelled reader is no failure")
+    @Test("A store is failing until an operation of the same kind succeeds, and a canceled read is not a failure")
     func failing() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("bridge.sqlite")
@@ -94,7 +94,7 @@ struct StoreTests {
         await store.close()
     }
 
-    @Test("A file that was taken away, or exchanged, takes nothing more and tells nothing more until the next start")
+    @Test("A store whose file was removed or replaced refuses all reads and writes until a restart")
     func takenAway() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("bridge.sqlite")
@@ -111,7 +111,7 @@ struct StoreTests {
         let other = folder.path("other.sqlite")
         let copy = try Store(path: other)
         try await copy.save(revoked: [refund("2")], valid: [], of: scope)
-        // All of it in one file.
+        // Everything in a single file.
         try await copy.compact()
         await copy.close()
         try FileManager.default.removeItem(atPath: path)
@@ -128,7 +128,7 @@ struct StoreTests {
         #expect(found[scope]?.map(\.transactionId) == ["2"], "\(found)")
     }
 
-    @Test("A folder that is not there is told as such")
+    @Test("A missing folder is reported as `notPermitted`")
     func noFolder() {
         let error = #expect(throws: StorageError.self) { try Store(path: "/nonexistent/bridge.sqlite") }
         #expect(error?.code == .notPermitted)

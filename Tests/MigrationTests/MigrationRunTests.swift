@@ -148,7 +148,7 @@ struct MigrationRunTests {
         let other = try MigrationStore(path: world.destination.path + ".progress")
         let locked = await world.failure()
         #expect(
-            locked?.description.contains("another process works on this destination") == true,
+            locked?.description.contains("another process is using this destination") == true,
             "\(String(describing: locked))")
         withExtendedLifetime(other) {}
     }

@@ -109,7 +109,7 @@ struct TableSourceTests {
         ("CREATE TABLE x (k TEXT PRIMARY KEY, receipt) WITHOUT ROWID", SourceOptions(), .unusableTable, "rowid"),
         (
             "CREATE TABLE x (k INTEGER PRIMARY KEY, receipt) WITHOUT ROWID; INSERT INTO x VALUES ('k', 'MIIT')",
-            SourceOptions(), .unusableTable, "no integer"
+            SourceOptions(), .unusableTable, "not an integer"
         ),
     ]
 

@@ -68,7 +68,8 @@ struct ExtensionRuleTests {
         let now = Timestamp(milliseconds: 20_002 * Self.day)
         #expect(
             throws: InvalidOperation(
-                "this subscription was extended twice in 365 days; the next time is possible at 2025-10-04T00:00:00Z")
+                "this subscription was extended twice in 365 days; the next extension is possible at 2025-10-04T00:00:00Z"
+            )
         ) {
             try allowance.check(at: now)
         }

@@ -8,14 +8,15 @@ import StoreTypes
 import TestSupport
 import Testing
 
-/// `Receipts/` says how a receipt is answered; a change of an answer shows there.
-@Suite("The receipts of the repository")
+/// The samples in `Receipts/` document the response to each kind of receipt. If a response changes, the change shows
+/// there.
+@Suite("Receipts in the repository")
 struct CommittedReceiptsTests {
     private static let forged: [String: ReceiptDecodingError.Code] = [
         "tampered": .badSignature, "foreign-root": .untrustedChain,
     ]
 
-    /// Answers at an instant, with the folder's roots trusted as `--roots Receipts/roots` trusts them.
+    /// A service at a fixed time that trusts the roots of the folder, as `--roots Receipts/roots` does.
     private func pipeline(now: Timestamp = ReceiptsFolder.clock) throws -> VerifyReceiptService {
         var settings = ProxyConfiguration()
         try settings.trust(certificatesIn: SampleReceipts.folder.appending(path: "roots"))
@@ -24,7 +25,7 @@ struct CommittedReceiptsTests {
             settings: settings, transport: nil, tables: .bundled, logger: Logger(label: "test"), now: { now })
     }
 
-    @Test("are all there")
+    @Test("Every sample has all of its files")
     func complete() throws {
         #expect(SampleReceipts.all.count == 11)
         for sample in SampleReceipts.all {
@@ -36,7 +37,7 @@ struct CommittedReceiptsTests {
         }
     }
 
-    @Test("are authentic, but for the forged ones", arguments: SampleReceipts.all)
+    @Test("Every receipt is authentic, except the forged ones", arguments: SampleReceipts.all)
     func authentic(sample: SampleReceipt) throws {
         let text = try sample.bytes(of: "receipt.b64").dropLast()
         let inspection = try SampleReceipts.decoder().inspect(Array(text).span)
@@ -44,14 +45,14 @@ struct CommittedReceiptsTests {
         #expect(inspection.contents?.bundleId == SimulatedApp.first.bundleId)
     }
 
-    @Test("are answered as answer.json says, byte for byte at the folder's instant", arguments: SampleReceipts.all)
+    @Test("The response equals answer.json byte for byte at the time of the samples", arguments: SampleReceipts.all)
     func answer(sample: SampleReceipt) async throws {
         let request = try sample.bytes(of: "request.json")
         let reply = try await pipeline().answer(body: request, route: .auto, sources: [.receipt])
         #expect(try reply.answer.body + [0x0A] == sample.bytes(of: "answer.json"))
     }
 
-    @Test("are answered the same a second later, but for request_date", arguments: SampleReceipts.all)
+    @Test("The response one second later differs in request_date only", arguments: SampleReceipts.all)
     func answerLater(sample: SampleReceipt) async throws {
         let request = try sample.bytes(of: "request.json")
         let later = Timestamp(milliseconds: ReceiptsFolder.clock.milliseconds + 1000)
@@ -62,7 +63,7 @@ struct CommittedReceiptsTests {
         #expect(ours == expected.replacing(requestDate, with: ""))
     }
 
-    @Test("have the status and the receipt object that the simulated App Store gives", arguments: SampleReceipts.all)
+    @Test("Status and receipt object equal those of the simulated App Store", arguments: SampleReceipts.all)
     func agreesWithUpstream(sample: SampleReceipt) throws {
         let ours = try JSONValue(reading: sample.bytes(of: "answer.json"))
         let theirs = try JSONValue(reading: sample.bytes(of: "upstream/verifyReceipt.json"))
@@ -71,9 +72,9 @@ struct CommittedReceiptsTests {
     }
 }
 
-@Suite("Certificates for trust")
+@Suite("Trusted certificates")
 struct TrustedCertificatesTests {
-    @Test("are roots where they vouch for themselves, and links where they do not")
+    @Test("Self-issued certificates are trusted as roots, all others as intermediates only")
     func sorted() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "trust-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

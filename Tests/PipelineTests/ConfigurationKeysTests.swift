@@ -4,11 +4,12 @@ import Rendering
 import TestSupport
 import Testing
 
-/// The reader, docs/CONFIGURATION.md and a reload know the same keys. A new key makes these tests fail until it is in
-/// ``sample``, in the document, and in `ConfigurationDiff`.
+/// Checks that the reader, docs/CONFIGURATION.md and a reload know the same keys. For a new key these tests fail until
+/// it is in ``sample``, in the document, and in `ConfigurationDiff`.
 @Suite("Configuration keys")
 struct ConfigurationKeysTests {
-    /// Every key, a line each, with two values: ` | ` is between them. A key without a second value has ``unchangeable``.
+    /// Every key on a line of its own, with two values separated by ` | `. A key without a second value is in
+    /// ``unchangeable``.
     private static let sample = """
         listen: 127.0.0.1:1 | 127.0.0.1:2
         operations:
@@ -97,14 +98,14 @@ struct ConfigurationKeysTests {
               testers: [1] | [2]
         """
 
-    /// A bundle id tells apps apart, and a private key belongs to its certificate.
+    /// The bundle id identifies an app, and a private key belongs to its certificate, so neither can change alone.
     private static let unchangeable: Set = ["tls.privateKey", "apps[].bundleId"]
 
     private struct Line {
-        /// `apps[].forward[].url`
+        /// The path of the key, for example `apps[].forward[].url`.
         let key: String
         let first: String
-        /// `nil` if the key has one value, or other keys inside it.
+        /// The line with the second value; `nil` if the key has one value, or other keys inside it.
         let second: String?
     }
 
@@ -124,19 +125,19 @@ struct ConfigurationKeysTests {
         }
     }()
 
-    /// Keys without other keys inside them.
+    /// The keys without other keys inside them.
     private static let leaves: [String] = {
         let keys = lines.map(\.key)
         return keys.filter { key in !keys.contains { $0.hasPrefix("\(key).") || $0.hasPrefix("\(key)[].") } }
     }()
 
-    /// The sample with first values, but for one line with its second one.
+    /// The sample with the first value of each key, except one line that has its second value.
     private static func document(changing changed: Int? = nil) -> String {
         lines.enumerated().map { $0.offset == changed ? $0.element.second ?? "" : $0.element.first }
             .joined(separator: "\n")
     }
 
-    /// The files that the sample names.
+    /// Writes the files that the sample names.
     private static func folder() throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
         for name in ["a", "b"] {
@@ -157,16 +158,17 @@ struct ConfigurationKeysTests {
         return folder
     }
 
-    /// Without the indexes of lists. An app of the sample is `apps[]`, too.
+    /// Removes indexes and bundle ids, for example from `apps[0].sandbox` and `apps[com.example.one].sandbox`, which
+    /// both become `apps[].sandbox`.
     private func normalized(_ key: String) -> String { key.replacing(/\[[^\]]+\]/, with: "[]") }
 
     // MARK: - The reader
 
-    @Test("are those of the sample: the reader asks for each of them, and for no other")
+    @Test("The reader requests exactly the keys of the sample")
     func reader() throws {
         let folder = try Self.folder()
         let requested = try ConfigurationFile.requestedKeys(in: Self.document(), folder: folder.url)
-        // Names of comparison rules are keys, too. They are in docs/COMPARISON.md.
+        // The names of comparison rules are keys as well. They are documented in docs/COMPARISON.md.
         let rules = "apps[].comparisonRules."
         let unlike = Set(requested.map(normalized)).symmetricDifference(Self.lines.map(\.key))
         #expect(unlike.filter { !$0.hasPrefix(rules) } == [])
@@ -174,10 +176,10 @@ struct ConfigurationKeysTests {
         #expect(Set(Self.leaves).subtracting(changeable) == Self.unchangeable)
     }
 
-    // MARK: - The documents
+    // MARK: - Documentation
 
-    /// The keys of the two tables of docs/CONFIGURATION.md. `.sandbox` after `upstream.verifyReceipt.production` is
-    /// `upstream.verifyReceipt.sandbox`.
+    /// The keys in the two tables of docs/CONFIGURATION.md. For example, `.sandbox` after
+    /// `upstream.verifyReceipt.production` means `upstream.verifyReceipt.sandbox`.
     private func documentedKeys(_ text: String) throws -> [String] {
         let start = try #require(text.range(of: "\n## Keys\n"))
         let end = try #require(text.range(of: "\n## Which rules are firm\n"))
@@ -195,14 +197,14 @@ struct ConfigurationKeysTests {
         }
     }
 
-    /// The row that documents a key: values inside a secret, a rule of the sandbox, rules of the comparison and forwarding
-    /// targets have no rows of their own.
+    /// The key whose row documents this key. Values inside a secret, sandbox rules, comparison rules and forwarding
+    /// targets have no row of their own.
     private func row(of key: String) -> String {
         let values = ["apps[].sandbox", "apps[].comparisonRules", "apps[].forward"]
         return values.first { key.hasPrefix($0) } ?? key.replacing(/(\[\])?\.file$/, with: "")
     }
 
-    @Test("have a row each in docs/CONFIGURATION.md, which has no other rows")
+    @Test("docs/CONFIGURATION.md has one row for each key, and no other rows")
     func rows() throws {
         let docs = Repository.folder.appending(path: "docs")
         let text = try String(contentsOf: docs.appending(path: "CONFIGURATION.md"), encoding: .utf8)
@@ -218,9 +220,9 @@ struct ConfigurationKeysTests {
         #expect(text.contains("`{testers: [id, …]}`"))
     }
 
-    // MARK: - A reload
+    // MARK: - Reload
 
-    @Test("are each named by a reload if the value changes; the document names those that need a restart")
+    @Test("A reload reports every changed key, and the document lists those that need a restart")
     func reload() throws {
         let folder = try Self.folder()
         func settings(changing line: Int? = nil) throws -> ProxyConfiguration {

@@ -4,15 +4,15 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("No view of a customer")
+@Suite("Errors of the customer view")
 struct CustomerViewErrorTests {
     static let malformedIds = [
         "", "0", "000", "../", "..", "1/../2", "1a", " 1", "1\n", "-1", "１", "123456789012345678901", "%30",
     ]
 
-    @Test("comes of an id that is none, and nobody is asked", arguments: malformedIds)
+    @Test("A malformed transaction id is rejected without a call to the App Store", arguments: malformedIds)
     func malformedId(id: String) async throws {
-        try await CustomerViews.looking(customers: 1) { views in
+        try await CustomerViews.serving(customers: 1) { views in
             #expect(await views.failure { try await $0.ask(id: id) } == "400 malformedTransactionId")
             #expect(views.store.requests.total == 0)
         }
@@ -24,18 +24,18 @@ struct CustomerViewErrorTests {
         #"{"receipt-data":"AAAA"}"#, #"{"receiptData":"AAAA"} x"#,
     ]
 
-    @Test("comes of a body that is not one of the two questions", arguments: malformedBodies)
+    @Test("A body without exactly one of the two keys is a malformed request", arguments: malformedBodies)
     func malformedBody(body: String) async throws {
-        try await CustomerViews.looking(customers: 1) { views in
+        try await CustomerViews.serving(customers: 1) { views in
             #expect(
                 await views.failure { try await $0.pipeline.view(body: Array(body.utf8)) } == "400 malformedRequest")
         }
     }
 
-    @Test("comes of an app that is not configured, and of no name where several are")
+    @Test("An unknown bundle id is rejected, and so is a missing one if several apps are configured")
     func apps() async throws {
         let second = AppConfiguration(bundleId: BundleIdentifier(rawValue: "com.example.second"))
-        try await CustomerViews.looking(customers: 1, { settings, _ in settings.apps.append(second) }) { views in
+        try await CustomerViews.serving(customers: 1, { settings, _ in settings.apps.append(second) }) { views in
             #expect(await views.failure { try await $0.ask(id: "1") } == "400 bundleIdRequired")
             #expect(await views.failure { try await $0.ask(id: "1", bundleId: "com.example.x") } == "404 unknownApp")
             #expect(await views.failure { try await $0.ask(id: "1", bundleId: "") } == "404 unknownApp")
@@ -48,9 +48,9 @@ struct CustomerViewErrorTests {
         }
     }
 
-    @Test("comes of a signed transaction of another app, a tampered one, a foreign one and none")
+    @Test("A signed transaction is rejected if it is of another app, tampered with, foreign or malformed")
     func signedTransactions() async throws {
-        try await CustomerViews.looking(customers: 1) { views in
+        try await CustomerViews.serving(customers: 1) { views in
             let transaction = try #require(try views.customer(.activeSubscription).transactions.first)
             let good = try views.signed(transaction)
             let other = try views.signed(transaction, bundleId: "com.example.other")
@@ -71,9 +71,9 @@ struct CustomerViewErrorTests {
         }
     }
 
-    @Test("comes of every mangled and forged receipt that the proxy refuses")
+    @Test("Every mangled or forged receipt that the proxy refuses is rejected")
     func hostileReceipts() async throws {
-        try await CustomerViews.looking(customers: 1) { views in
+        try await CustomerViews.serving(customers: 1) { views in
             for hostile in try SharedSimulator.hostile {
                 guard hostile.status != 0 else { continue }
                 let failure = await views.failure { try await $0.ask(receipt: hostile.text) }
@@ -83,10 +83,10 @@ struct CustomerViewErrorTests {
         }
     }
 
-    @Test("comes of an unknown app's receipt where those are refused; else the receipt answers for itself")
+    @Test("A receipt of an unknown app is rejected with unknownApps: refuse, and answers for itself with pass")
     func unknownApps() async throws {
         for choice in ProxyConfiguration.UnknownApps.allCases {
-            try await CustomerViews.looking(
+            try await CustomerViews.serving(
                 customers: 1,
                 { settings, app in
                     settings.unknownApps = choice
@@ -107,9 +107,9 @@ struct CustomerViewErrorTests {
         }
     }
 
-    @Test("comes of the sandbox where the app denies it")
+    @Test("Sandbox purchases are rejected if the app denies the sandbox")
     func sandboxDenied() async throws {
-        try await CustomerViews.looking(customers: 4, { _, app in app.sandbox = .deny }) { views in
+        try await CustomerViews.serving(customers: 4, { _, app in app.sandbox = .deny }) { views in
             let customer = try views.customer(.activeSubscription, .sandbox)
             let receipt = try #require(views.store.receipts(of: customer).first)
             let id = try #require(customer.transactions.first?.transactionId)
@@ -118,7 +118,7 @@ struct CustomerViewErrorTests {
         }
     }
 
-    @Test("comes of the App Store's faults: 502 where asking again is in vain, 503 with a pause where it is not")
+    @Test("A fault of the App Store is a 502 if a retry will not help, and a 503 if it may")
     func upstream() async throws {
         let faults: [(SimulatedFault.Kind, String)] = [
             (.serverAPI(.badSignature), "502 upstreamFailed"), (.serverAPI(.emptyHistory), "502 upstreamFailed"),
@@ -128,7 +128,7 @@ struct CustomerViewErrorTests {
             (.serverAPI(.failure(code: 4_040_001, retryAfter: nil)), "404 accountNotFound"),
             (.serverAPI(.failure(code: 4_000_006, retryAfter: nil)), "404 transactionNotFound"),
         ]
-        try await CustomerViews.looking(customers: 1) { views in
+        try await CustomerViews.serving(customers: 1) { views in
             let id = try #require(try views.customer(.activeSubscription).transactions.first?.transactionId)
             for (kind, expected) in faults {
                 views.store.faults.removeAll()
@@ -139,9 +139,9 @@ struct CustomerViewErrorTests {
         }
     }
 
-    @Test("asks to come back when the App Store says")
+    @Test("The error repeats the App Store's Retry-After")
     func retryAfter() async throws {
-        try await CustomerViews.looking(customers: 1) { views in
+        try await CustomerViews.serving(customers: 1) { views in
             let id = try #require(try views.customer(.activeSubscription).transactions.first?.transactionId)
             let instant = SharedSimulator.noon.advanced(byMilliseconds: 90_500).milliseconds
             views.store.faults.add(
@@ -149,7 +149,7 @@ struct CustomerViewErrorTests {
                     .serverAPI(.failure(code: 4_290_000, retryAfter: "\(instant)")), endpoint: "serverAPI"))
             do throws(CustomerViewError) {
                 _ = try await views.pipeline.view(transactionId: id, bundleId: nil)
-                Issue.record("a view in spite of the fault")
+                Issue.record("got a view despite the fault")
             } catch {
                 #expect(error.code.httpStatus == 503 && error.retryAfter == 91)
             }

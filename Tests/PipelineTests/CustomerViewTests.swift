@@ -5,11 +5,11 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("The view of a customer")
+@Suite("Customer view")
 struct CustomerViewTests {
-    @Test("holds the whole history of every simulated customer, whichever id is asked for")
+    @Test("A transaction id returns the whole history, for every simulated customer")
     func everyCustomer() async throws {
-        try await CustomerViews.looking { views in
+        try await CustomerViews.serving { views in
             for customer in views.store.world.customers {
                 guard let last = customer.transactions.last else { continue }
                 let view = try await views.ask(id: last.transactionId)
@@ -40,9 +40,9 @@ struct CustomerViewTests {
         }
     }
 
-    @Test("is the same for an id, a receipt and a signed transaction, but for the receipt")
-    func doors() async throws {
-        try await CustomerViews.looking { views in
+    @Test("An id, a receipt and a signed transaction return the same view, except for the receipt object")
+    func sameView() async throws {
+        try await CustomerViews.serving { views in
             let customer = try views.customer(.activeSubscription)
             let transaction = try #require(customer.transactions.first)
             let receipt = try #require(views.store.receipts(of: customer).first)
@@ -56,9 +56,9 @@ struct CustomerViewTests {
         }
     }
 
-    @Test("is the receipt's own where the app has no key, and says so")
+    @Test("An app without a key gets a view of the receipt alone, with source receipt")
     func withoutKey() async throws {
-        try await CustomerViews.looking(CustomerViews.noKey) { views in
+        try await CustomerViews.serving(CustomerViews.noKey) { views in
             for kind in [CustomerKind.longHistory, .oldActiveSubscription] {
                 let customer = try views.customer(kind)
                 let receipt = try #require(views.store.receipts(of: customer).first)
@@ -88,9 +88,9 @@ struct CustomerViewTests {
         }
     }
 
-    @Test("asks nobody about a receipt without purchases")
+    @Test("The Server API is not called for a receipt without purchases")
     func noPurchases() async throws {
-        try await CustomerViews.looking { views in
+        try await CustomerViews.serving { views in
             let receipt = try #require(views.store.receipts(of: try views.customer(.noPurchases)).first)
             let view = try await views.ask(receipt: receipt.base64)
             #expect(view["source"]?.text == "receipt" && view["transactions"] == .array([]))
@@ -98,9 +98,9 @@ struct CustomerViewTests {
         }
     }
 
-    @Test("of a receipt is the receipt's own while the App Store has no answer, unless it may be stale")
+    @Test("The receipt answers while the App Store is unavailable, unless it may be stale")
     func withoutAppStore() async throws {
-        try await CustomerViews.looking { views in
+        try await CustomerViews.serving { views in
             let receipt = try #require(views.store.receipts(of: try views.customer(.activeSubscription)).first)
             let expired = try #require(views.store.receipts(of: try views.customer(.expiredSubscription)).first)
             let code: [(SimulatedFault.Kind, stale: String)] = [
@@ -118,9 +118,9 @@ struct CustomerViewTests {
         }
     }
 
-    @Test("keeps the refunds that the App Store told of, also while it has no answer")
+    @Test("A refund stays in the view while the App Store is unavailable")
     func refundsStay() async throws {
-        try await CustomerViews.looking(customers: 120, { $1.cacheSeconds = 0 }) { views in
+        try await CustomerViews.serving(customers: 120, { $1.cacheSeconds = 0 }) { views in
             let customer = try views.customer(.refundedNonConsumable)
             let receipt = try #require(views.store.receipts(of: customer).first)
             let revoked = try #require(customer.transactions.first { $0.revocation != nil }?.transactionId)
@@ -130,15 +130,15 @@ struct CustomerViewTests {
                 let row = view["transactions"]?.elements?.first { $0["transactionId"]?.text == revoked }
                 return row?["revocationDate"]?.integer
             }
-            let told = try #require(try await ask(expecting: "api"))
+            let revocation = try #require(try await ask(expecting: "api"))
             views.store.faults.add(SimulatedFault(.status(503), endpoint: "serverAPI"))
-            #expect(try await ask(expecting: "receipt") == told)
+            #expect(try await ask(expecting: "receipt") == revocation)
         }
     }
 
-    @Test("becomes an answer of verifyReceipt with the status and the lists that such an answer has")
+    @Test("A view converts to a verifyReceipt response with the status and the lists of such a response")
     func converted() async throws {
-        try await CustomerViews.looking(customers: 120) { views in
+        try await CustomerViews.serving(customers: 120) { views in
             let converter = DocumentConverter(tables: .bundled)
             for receipt in views.store.receipts {
                 let view = try await views.ask(receipt: receipt.base64)
@@ -160,9 +160,9 @@ struct CustomerViewTests {
         }
     }
 
-    @Test("keeps the refunds of iOS 6 receipts, too")
+    @Test("A refund stays in the view of an iOS 6 receipt while the App Store is unavailable")
     func refundOfTransactionReceipt() async throws {
-        try await CustomerViews.looking(
+        try await CustomerViews.serving(
             customers: 240,
             {
                 $1.cacheSeconds = 0; $1.staleSubscription = .answer
@@ -175,15 +175,15 @@ struct CustomerViewTests {
             try #require(!receipts.isEmpty)
             for receipt in receipts {
                 views.store.faults.removeAll()
-                let told = try #require(receipt.transactions.first { $0.revocation != nil }?.revocation)
+                let revocation = try #require(receipt.transactions.first { $0.revocation != nil }?.revocation)
                 let live = try await views.ask(receipt: receipt.base64)
                 #expect(live["source"]?.text == "api")
-                #expect(live["receipt"]?["revocationDate"]?.integer == told.date.milliseconds, "\(receipt.id)")
+                #expect(live["receipt"]?["revocationDate"]?.integer == revocation.date.milliseconds, "\(receipt.id)")
                 views.store.faults.add(SimulatedFault(.status(503), endpoint: "serverAPI"))
                 let view = try await views.ask(receipt: receipt.base64)
                 #expect(view["source"]?.text == "receipt")
                 for row in [view["receipt"], view["transactions"]?.elements?.first] {
-                    #expect(row?["revocationDate"]?.integer == told.date.milliseconds, "\(receipt.id)")
+                    #expect(row?["revocationDate"]?.integer == revocation.date.milliseconds, "\(receipt.id)")
                 }
             }
         }

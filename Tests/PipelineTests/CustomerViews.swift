@@ -6,15 +6,15 @@ import TestSupport
 import Testing
 import Transport
 
-/// The walk of new clients in front of a simulated Server API.
+/// The customer view service in front of a simulated Server API.
 struct CustomerViews {
     let store: SimulatedStore
     let pipeline: CustomerViewService
 
     static let noKey = { @Sendable (_: inout ProxyConfiguration, app: inout AppConfiguration) in app.serverAPI = nil }
 
-    /// Runs the work, and ends all that it needed.
-    static func looking<Value>(
+    /// Runs the body, then stops everything that it needed.
+    static func serving<Value>(
         customers: Int = 36, _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void = { _, _ in },
         _ work: (CustomerViews) async throws -> Value
     ) async throws -> Value {
@@ -52,7 +52,7 @@ struct CustomerViews {
         try #require(store.world.customers.first { $0.kind == kind && $0.environment == environment })
     }
 
-    // MARK: - Questions
+    // MARK: - Requests
 
     func ask(receipt: String) async throws -> JSONValue {
         try JSONValue(reading: await pipeline.view(body: body("receiptData", receipt)))
@@ -66,7 +66,7 @@ struct CustomerViews {
         try JSONValue(reading: await pipeline.view(transactionId: id, bundleId: bundleId))
     }
 
-    /// `404 transactionNotFound`, or nil where there is a view.
+    /// The HTTP status and the code of the error, for example `404 transactionNotFound`; `nil` if there is a view.
     func failure(_ question: (CustomerViews) async throws -> some Any) async -> String? {
         do {
             _ = try await question(self)
@@ -82,7 +82,7 @@ struct CustomerViews {
         JSONValue.object([JSONValue.Member(key, .string(text))]).bytes
     }
 
-    /// A transaction as the App Store signs it; `changing` replaces claims.
+    /// A transaction, signed as the App Store signs it.
     func signed(_ transaction: SimulatedTransaction, bundleId: String = SimulatedApp.first.bundleId) throws -> String {
         try store.pki.jwsSigner.jws(
             payload: transaction.row(.production, signedDate: SharedSimulator.noon, bundleId: bundleId))

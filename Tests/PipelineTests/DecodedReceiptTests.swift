@@ -6,7 +6,7 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("A stored text")
+@Suite("Decoding of stored texts")
 struct DecodedReceiptTests {
     private func reader() throws -> ReceiptReader {
         let pki = try SharedSimulator.pki
@@ -16,7 +16,7 @@ struct DecodedReceiptTests {
         return ReceiptReader(trust: try TrustStore(settings: settings), now: { SharedSimulator.noon })
     }
 
-    @Test("is the receipt that it holds, in either style")
+    @Test("A stored receipt of either style is decoded")
     func receipts() throws {
         let reader = try reader()
         for receipt in try SharedSimulator.world.receipts {
@@ -31,26 +31,26 @@ struct DecodedReceiptTests {
         }
     }
 
-    @Test("that is a whole verifyReceipt answer is its latest receipt, and tells which ids nobody signed")
+    @Test("A stored verifyReceipt response is decoded as its latest receipt, and its unsigned ids are reported")
     func answer() throws {
         let reader = try reader()
         let receipt = try SharedSimulator.receipt(.activeSubscription)
-        let known = try #require(receipt.originalTransactionIds.first)
+        let signedId = try #require(receipt.originalTransactionIds.first)
         let answer = """
-            {"status":0,"receipt":{"in_app":[{"transaction_id":"77"},{"original_transaction_id":"\(known)"}]},
+            {"status":0,"receipt":{"in_app":[{"transaction_id":"77"},{"original_transaction_id":"\(signedId)"}]},
              "latest_receipt_info":[{"transaction_id":"0","original_transaction_id":"78"},{"transaction_id":5}],
              "pending_renewal_info":[{"original_transaction_id":"79"}],"latest_receipt":"\(receipt.base64)"}
             """
         let stored = reader.read(Array(answer.utf8))
         #expect(stored.isVerified && stored.repairs == [.answerWrapper])
-        #expect(stored.lookupKeys.originalTransactionIds.map(\.rawValue).contains(known))
+        #expect(stored.lookupKeys.originalTransactionIds.map(\.rawValue).contains(signedId))
         #expect(stored.unverifiedIds.map(\.rawValue) == ["77", "78", "79"])
         let without = reader.read(Array("{\"status\":0,\"receipt\":{\"transaction_id\":\"77\"}}".utf8))
         #expect(without.failure?.code == .notAReceipt && without.kind == .unknown && without.digest == nil)
         #expect(without.unverifiedIds.map(\.rawValue) == ["77"])
     }
 
-    @Test("that is a signed transaction is one, and its customer can be looked up")
+    @Test("A stored signed transaction is recognized, and has the identifiers to look its customer up")
     func signedTransaction() throws {
         let transaction = try #require(SharedSimulator.world.world.customers.flatMap(\.transactions).first)
         let row = transaction.row(.sandbox, signedDate: SharedSimulator.noon, bundleId: SimulatedApp.first.bundleId)
@@ -64,8 +64,8 @@ struct DecodedReceiptTests {
         #expect(try reader().read(Array(changed.utf8)).failure?.code == .badSignature)
     }
 
-    @Test("that is neither is told so, with a reason and without a trap")
-    func nothing() throws {
+    @Test("A text that is neither has a failure and no identifiers")
+    func neither() throws {
         let reader = try reader()
         for text in ["", " ", "{", "{}", "null", "eyJ..", "eyJ.a.b", "AAAA", "\u{0}", "{\"latest_receipt\":7}"] {
             let stored = reader.read(Array(text.utf8))
@@ -73,7 +73,7 @@ struct DecodedReceiptTests {
         }
     }
 
-    @Test("of the hostile ones is what the App Store would say of it")
+    @Test("A hostile text has the outcome that the simulator expects")
     func hostile() throws {
         let reader = try reader()
         for receipt in try SharedSimulator.hostile {

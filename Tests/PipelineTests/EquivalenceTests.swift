@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 import Transport
 
-@Suite("The switch to the Server API")
+@Suite("Responses from the Server API, compared with verifyReceipt")
 struct EquivalenceTests {
     #if DEBUG
         private static let customers = 200
@@ -18,7 +18,7 @@ struct EquivalenceTests {
         private static let customers = 2_000
     #endif
 
-    @Test("gives the answer of verifyReceipt, but for the differences that are known")
+    @Test("The response from the Server API equals verifyReceipt's, except for known differences")
     func equivalence() async throws {
         let seed =
             ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_SEED"].flatMap { UInt64($0) } ?? .random(in: 1...9_999)
@@ -43,7 +43,7 @@ struct EquivalenceTests {
         print("\(store.receipts.count) receipts of \(Self.customers) customers: \(tally.counts)")
         #expect(tally.unexpected == [:])
         #expect(AnswerTally.unknownRules == [])
-        #expect((tally.expected[.requestDate] ?? 0) == 0, "time stands still")
+        #expect((tally.expected[.requestDate] ?? 0) == 0, "the clock does not move")
         #expect((tally.expected[.latestReceiptEcho] ?? 0) > 0)
     }
 

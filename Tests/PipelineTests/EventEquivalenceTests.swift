@@ -6,19 +6,19 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("After a long series of events")
+@Suite("Responses after a long series of events")
 struct EventEquivalenceTests {
-    /// The differences of both sources, and what was asked.
+    /// The differences of both sources from verifyReceipt, and the number of requests.
     private struct Outcome {
         var api = AnswerTally()
         var stored = AnswerTally()
         var receipts = 0
-        /// Receipts without a subscription whose customer has one now.
+        /// The number of receipts without a subscription whose customer has one by now.
         var late = 0
         var storedAnswers = 0
     }
 
-    /// A world to which 600 events have happened, all its receipts asked about with one password.
+    /// Applies 600 events to a simulated world, then sends every receipt with the same password.
     private func outcome(seed: UInt64, password: String) async throws -> Outcome {
         try await ServerAPIWorld.asking(customers: 120) { appStore, port, transport in
             #expect(appStore.receipts.count > 120)
@@ -49,7 +49,8 @@ struct EventEquivalenceTests {
                     outcome.late += 1
                 }
                 outcome.api.add(try differences(await api.answer(body: body, route: .auto)), of: receipt.id)
-                // The first answer is the Server API's; its records are stored for the second one.
+                // The first response is from the Server API. Its records are stored, and the second response is
+                // rendered from them.
                 var reply = await stored.answer(body: body, route: .auto)
                 if reply.source == .api {
                     _ = await eventually { await stored.answer(body: body, route: .auto).source == .stored }
@@ -64,7 +65,7 @@ struct EventEquivalenceTests {
     }
 
     @Test(
-        "every answer of the Server API and of the store is verifyReceipt's, but for differences that have a rule",
+        "Responses of the Server API and of the store equal verifyReceipt's, except for differences with a rule",
         arguments: [7, 1979] as [UInt64])
     func rightPassword(seed: UInt64) async throws {
         let outcome = try await outcome(seed: seed, password: SimulatedApp.first.sharedSecret)
@@ -74,16 +75,16 @@ struct EventEquivalenceTests {
         #expect(outcome.api.unexpected == [:])
         #expect(outcome.stored.unexpected == [:])
         #expect(AnswerTally.unknownRules == [])
-        // Otherwise nothing was shown.
+        // Otherwise the test would prove nothing.
         #expect(outcome.late > 0)
         #expect(outcome.storedAnswers > outcome.receipts / 2)
         for tally in [outcome.api, outcome.stored] {
             #expect((tally.expected[.unfinishedConsumable] ?? 0) > 0)
-            #expect((tally.expected[.requestDate] ?? 0) == 0, "time stands still")
+            #expect((tally.expected[.requestDate] ?? 0) == 0, "the clock does not move")
         }
     }
 
-    @Test("so is every answer to a wrong password: 21004, or without what it protects")
+    @Test("A response to a wrong password is 21004, or omits what the password protects")
     func wrongPassword() async throws {
         let outcome = try await outcome(seed: 7, password: "wrong")
         #expect(outcome.api.unexpected == [:] && outcome.api.expected == [:])

@@ -1,24 +1,24 @@
 import Comparison
 import Foundation
 
-/// A difference between an answer of ours and verifyReceipt's that is known and meant; the raw values are names of
+/// A known and intended difference between our response and verifyReceipt's. The raw values are names of
 /// ``ComparisonRules``.
 enum ExpectedDifference: String, CaseIterable {
-    /// Two answers are two requests.
+    /// The two responses have two request dates.
     case requestDate
-    /// Only Apple can sign a newer receipt: the submitted one goes back.
+    /// Only Apple can sign a newer receipt, so the submitted one is returned.
     case latestReceiptEcho
-    /// The API names the group of a family member's subscription, verifyReceipt does not.
+    /// The API names the subscription group of a family member's subscription, verifyReceipt does not.
     case familySharedGroup
-    /// A restored transaction has another id in verifyReceipt's list; the line item is the same.
+    /// A restored transaction has another id in verifyReceipt's list, but the same line item.
     case restoredIdentifier
-    /// verifyReceipt says "0" of an ended subscription where the API says nothing.
+    /// verifyReceipt returns "0" for an ended subscription, for which the API returns nothing.
     case retryZero
-    /// verifyReceipt lists a consumable that the app has not finished; the API does not say which these are.
+    /// verifyReceipt lists a consumable that the app has not finished. The API does not say which ones these are.
     case unfinishedConsumable
-    /// verifyReceipt's list ends at 100 with such consumables in it, ours without them.
+    /// verifyReceipt's list ends at 100 rows, such consumables included; ours ends at 100 rows without them.
     case capOf100
-    /// A subscription of iOS 6 that changed its product: only receipts know the new product's number.
+    /// A subscription of iOS 6 that changed its product. Only a receipt holds the item id of the new product.
     case itemIdOfOtherProduct
 
     static func of(_ path: String, ours: Any?, theirs: Any?) -> ExpectedDifference? {
@@ -36,12 +36,13 @@ enum ExpectedDifference: String, CaseIterable {
     }
 }
 
-/// Leaves of two answers that are not the same. Rows of latest_receipt_info count by position, those of
-/// pending_renewal_info by subscription: Apple does not promise their order.
+/// The leaf values in which two responses differ. Rows of `latest_receipt_info` are matched by position, those of
+/// `pending_renewal_info` by subscription, because Apple does not promise their order.
 struct LeafDifferences {
     private(set) var all: [(path: String, ours: Any?, theirs: Any?)] = []
 
-    /// - Parameter consumables: ids of those that are in their latest_receipt_info only if the app has not finished them.
+    /// - Parameter consumables: the ids of consumables that verifyReceipt lists in `latest_receipt_info` only if the
+    ///   app has not finished them.
     init(ours: [UInt8], theirs: [UInt8], consumables: Set<String> = []) throws {
         var ours = try JSONSerialization.jsonObject(with: Data(ours))
         var theirs = try JSONSerialization.jsonObject(with: Data(theirs))
@@ -49,7 +50,7 @@ struct LeafDifferences {
         compare(ours, theirs, at: "")
     }
 
-    /// Takes out the rows that only one list has because of unfinished consumables.
+    /// Removes the rows that only one list has because of unfinished consumables.
     private mutating func alignLatestRows(_ ours: inout Any, _ theirs: inout Any, _ consumables: Set<String>) {
         guard var own = ours as? [String: Any], var other = theirs as? [String: Any],
             let ownRows = own["latest_receipt_info"] as? [[String: Any]],
@@ -59,12 +60,12 @@ struct LeafDifferences {
             (row["transaction_id"] as? String).map(consumables.contains) ?? false
         }
         for row in otherRows where isUnfinished(row) { all.append(("latest_receipt_info(consumable)", nil, row)) }
-        let kept = otherRows.filter { !isUnfinished($0) }
-        // In a full list each of them is in the place of an older row, and the oldest come first.
-        let beyond = otherRows.count == 100 ? ownRows.prefix(max(ownRows.count - kept.count, 0)) : []
+        let finished = otherRows.filter { !isUnfinished($0) }
+        // In a full list each unfinished consumable replaces an older row, and the oldest rows come first.
+        let beyond = otherRows.count == 100 ? ownRows.prefix(max(ownRows.count - finished.count, 0)) : []
         for row in beyond { all.append(("latest_receipt_info(beyond 100)", row, nil)) }
         own["latest_receipt_info"] = Array(ownRows.dropFirst(beyond.count))
-        other["latest_receipt_info"] = kept
+        other["latest_receipt_info"] = finished
         (ours, theirs) = (own, other)
     }
 
@@ -95,10 +96,10 @@ struct LeafDifferences {
     }
 }
 
-/// Differences of many answers, by rule.
+/// Counts the differences of many responses by rule.
 struct AnswerTally {
     private(set) var expected: [ExpectedDifference: Int] = [:]
-    /// By path, with one receipt that shows it.
+    /// By path, with one receipt as an example.
     private(set) var unexpected: [String: String] = [:]
 
     mutating func add(_ differences: LeafDifferences, of receipt: String) {
@@ -107,17 +108,17 @@ struct AnswerTally {
                 expected[rule, default: 0] += 1
             } else {
                 let words = [ours, theirs].map { "\($0 ?? "nothing")".prefix(60) }
-                unexpected[path] = "\(receipt): \(words[0]) in place of \(words[1])"
+                unexpected[path] = "\(receipt): \(words[0]) instead of \(words[1])"
             }
         }
     }
 
-    /// For people.
+    /// A summary for the output of the test.
     var counts: String {
         ExpectedDifference.allCases.map { "\($0.rawValue) \(expected[$0] ?? 0)" }.joined(separator: ", ")
     }
 
-    /// Names that no rule of the comparison has.
+    /// Raw values that are not the name of a comparison rule.
     static var unknownRules: [String] {
         let names = Set(ComparisonRules.all.map(\.name))
         return ExpectedDifference.allCases.map(\.rawValue).filter { !names.contains($0) }

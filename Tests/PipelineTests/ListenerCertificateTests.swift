@@ -7,7 +7,7 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("The certificate of the listener")
+@Suite("TLS certificate of the listener")
 struct ListenerCertificateTests {
     private static let yaml = "tls: {certificate: tls/chain.pem, privateKey: tls/key.pem}\n"
 
@@ -31,7 +31,7 @@ struct ListenerCertificateTests {
         }
     }
 
-    @Test("is read with its key, from beside the configuration or from where the environment says")
+    @Test("Certificate and key are read from paths next to the configuration, or from paths in the environment")
     func read() throws {
         let folder = try TemporaryFolder()
         let pair = try ListenerPair()
@@ -43,7 +43,7 @@ struct ListenerCertificateTests {
         #expect(certificate.names == ["receipts.example", "127.0.0.1"])
         #expect(certificate.validity == 1_136_073_600...2_366_841_599)
         #expect(!certificate.lacksIssuer)
-        // The key's permissions are the doctor's business.
+        // The permissions of the key file are checked by the command `doctor`.
         #expect(settings.secretFiles.map(\.key) == ["tls.privateKey"])
         #expect(settings.secretFiles.map(\.path) == [folder.url.path + "/tls/key.pem"])
         let named = try self.settings(
@@ -52,11 +52,11 @@ struct ListenerCertificateTests {
                 "RECEIPT_BRIDGE_TLS_CERTIFICATE": folder.path("tls/chain.pem"),
                 "RECEIPT_BRIDGE_TLS_PRIVATEKEY": folder.path("tls/key.pem"),
             ])
-        #expect(named.tls?.chain == certificate.chain && named.unused.isEmpty)
+        #expect(named.tls?.chain == certificate.chain && named.unknownVariables.isEmpty)
         #expect(ProxyConfiguration().tls == nil)
     }
 
-    @Test("may have an RSA key, be alone, be over, and lie in one file with its key")
+    @Test("An RSA key, a chain of one, an expired certificate, and one file for both are accepted")
     func unusual() throws {
         let pair = try ListenerPair(key: .rsa(bits: 2048), host: nil, validity: .past)
         let certificate = try ListenerCertificate(
@@ -65,7 +65,7 @@ struct ListenerCertificateTests {
         #expect(certificate.validity.upperBound == Validity.past.to.seconds)
     }
 
-    @Test("has days left, rounded down; the day it is over it has fewer than none")
+    @Test("The remaining days are rounded down, and are negative after the expiry date")
     func days() throws {
         let pair = try ListenerPair(
             validity: Validity(from: Timestamp(seconds: 0), to: Timestamp(seconds: 864_000)))
@@ -73,7 +73,7 @@ struct ListenerCertificateTests {
         #expect([0, 1, 777_600, 864_000, 864_001].map(certificate.daysLeft) == [10, 9, 1, 0, -1])
     }
 
-    /// With the passphrase `canary`.
+    /// The passphrase is `canary`.
     private static let encryptedKey = """
         -----BEGIN ENCRYPTED PRIVATE KEY-----
         MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAg0BOvTtS2chgICCAAw
@@ -86,7 +86,7 @@ struct ListenerCertificateTests {
         """
 
     // T31
-    @Test("is refused with the key, the file and what was expected; nothing of a file is shown")
+    @Test("A refusal names the key, the file and what was expected, and shows nothing of a file")
     func refused() throws {
         let (pair, other) = (try ListenerPair(), try ListenerPair())
         let text = Array("canary-text\n".utf8)
@@ -114,13 +114,13 @@ struct ListenerCertificateTests {
             (pair.authorityPEM + pair.certificatePEM, pair.keyPEM, ["privateKey: \(notItsKey)"]),
             (
                 strange.chainPEM, strange.keyPEM,
-                ["certificate: tls/chain.pem: expected an RSA or P-256 key in it: an RSA key of 512 bits"]
+                ["certificate: tls/chain.pem: expected a certificate with an RSA or P-256 key: an RSA key of 512 bits"]
             ),
             ([UInt8](repeating: 0x2D, count: 2 << 20), pair.keyPEM, ["certificate: cannot read tls/chain.pem"]),
         ]
-        for (place, sample) in samples.enumerated() {
+        for (index, sample) in samples.enumerated() {
             let expected = sample.expected.map { "bridge.yaml: tls.\($0)" }
-            #expect(try findings(sample.chain, sample.key) == expected, "sample \(place)")
+            #expect(try findings(sample.chain, sample.key) == expected, "sample \(index)")
         }
         for (yaml, expected) in [
             ("tls: {certificate: tls/chain.pem}", ["tls.privateKey: expected the path of a PEM file"]),
@@ -145,7 +145,7 @@ struct ListenerCertificateTests {
         }
     }
 
-    @Test("is not shown where it stands in place of a path, nor is its key")
+    @Test("A certificate or key in place of a path is refused without being shown")
     func misplaced() throws {
         let pair = try ListenerPair()
         func indented(_ pem: [UInt8]) -> String {
@@ -162,7 +162,7 @@ struct ListenerCertificateTests {
         }
     }
 
-    @Test("may be another after a reload; whether there is one at all needs a restart")
+    @Test("A reload replaces the certificate, but adding or removing TLS needs a restart")
     func changes() throws {
         func settings(_ pair: ListenerPair?) throws -> ProxyConfiguration {
             var settings = ProxyConfiguration()

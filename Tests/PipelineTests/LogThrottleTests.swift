@@ -6,9 +6,9 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("What requests write into the log")
+@Suite("Rate limit of the request log")
 struct LogThrottleTests {
-    /// A receipt that claims to be of an app, and is signed by somebody else.
+    /// A receipt that claims to be of an app, but is signed by a foreign authority.
     private func claim(_ bundleId: String) throws -> String {
         Base64.encode(
             try AppReceiptEncoder(signer: SharedSimulator.foreign.receiptSigner).encode(
@@ -20,10 +20,10 @@ struct LogThrottleTests {
     }
 
     // T33
-    @Test("is one line a minute for all apps that are not configured, and one for each that is")
-    func verdicts() async throws {
+    @Test("Apps that are not configured share one line a minute, and each configured app has its own")
+    func rateLimit() async throws {
         let handler = InMemoryLogHandler()
-        let bridge = try TestProxy(
+        let proxy = try TestProxy(
             FakeApple { _, _ in .status(21003) }, logger: Logger(label: "test") { _ in handler })
         func lines() -> [String] {
             handler.entries.filter { $0.level >= .notice }.map { entry in
@@ -31,31 +31,34 @@ struct LogThrottleTests {
                 return "\(entry.level) \(entry.message): \(shown.joined(separator: " "))"
             }
         }
-        for number in 0..<50 { _ = await bridge.ask(try claim("com.example.\(number)")) }
-        for _ in 0..<3 { _ = await bridge.ask(try claim("com.example.app")) }
+        for index in 0..<50 { _ = await proxy.ask(try claim("com.example.\(index)")) }
+        for _ in 0..<3 { _ = await proxy.ask(try claim("com.example.app")) }
         #expect(
             lines() == [
-                "notice Apple's verdict passed on: com.example.0 21003 -",
-                "notice Apple's verdict passed on: com.example.app 21003 -",
+                "notice forwarding Apple's response: com.example.0 21003 -",
+                "notice forwarding Apple's response: com.example.app 21003 -",
             ])
-        bridge.clock.now = bridge.clock.now.advanced(byMilliseconds: 60_000)
-        for number in 50..<52 { _ = await bridge.ask(try claim("com.example.\(number)")) }
-        #expect(lines().dropFirst(2) == ["notice Apple's verdict passed on: com.example.50 21003 49"])
+        proxy.clock.now = proxy.clock.now.advanced(byMilliseconds: 60_000)
+        for index in 50..<52 { _ = await proxy.ask(try claim("com.example.\(index)")) }
+        #expect(lines().dropFirst(2) == ["notice forwarding Apple's response: com.example.50 21003 49"])
     }
 
     // T33
-    @Test("leaves room for the warnings of configured apps, however many names others make up")
-    func warnings() async throws {
+    @Test("Requests with made-up bundle ids do not suppress the warnings of configured apps")
+    func configuredApps() async throws {
         let handler = InMemoryLogHandler()
-        let bridge = try TestProxy(
-            FakeApple { _, number in number < 20 ? .http(503) : .status(21004) },
+        let proxy = try TestProxy(
+            FakeApple { _, index in index < 20 ? .http(503) : .status(21004) },
             logger: Logger(label: "test") { _ in handler })
-        for number in 0..<20 { _ = await bridge.ask(try claim("com.example.\(number)")) }
-        #expect(handler.entries.filter { $0.message == "Apple has no answer" && $0.level == .warning }.count == 1)
-        _ = await bridge.ask(try SharedSimulator.receipt(.activeSubscription).base64)
+        for index in 0..<20 { _ = await proxy.ask(try claim("com.example.\(index)")) }
+        #expect(
+            handler.entries.filter {
+                $0.message.description.hasPrefix("Apple's verifyReceipt is unavailable") && $0.level == .warning
+            }.count == 1)
+        _ = await proxy.ask(try SharedSimulator.receipt(.activeSubscription).base64)
         #expect(
             handler.entries.filter { $0.level == .error }.map { "\($0.message)" } == [
-                "Apple does not take the app's sharedSecret: clients that send none get 21004"
+                "Apple rejected the configured sharedSecret (21004); requests without a password will fail"
             ])
     }
 }

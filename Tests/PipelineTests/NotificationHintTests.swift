@@ -7,7 +7,7 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("A notification of version 1")
+@Suite("Version 1 notifications")
 struct NotificationHintTests {
     private static let secret: String = SimulatedApp.first.sharedSecret
 
@@ -26,7 +26,7 @@ struct NotificationHintTests {
         return JSONValue.object(members).bytes
     }
 
-    @Test("counts only with the app's secret")
+    @Test("A version 1 notification is stored only if its password is one of the app's secrets")
     func password() async throws {
         let bridge = try StoringTestProxy { $0.acceptedSecrets = [SharedSecret("former")] }
         #expect(await bridge.refusal(body("wrong")) == .wrongPassword)
@@ -55,7 +55,7 @@ struct NotificationHintTests {
         }
     }
 
-    @Test("is stored as its type, its ids and the digest of its body without the password, however that is spelled")
+    @Test("A version 1 notification is stored as type, ids and the digest of its body with masked passwords")
     func stored() async throws {
         let bridge = try StoringTestProxy { $0.acceptedSecrets = [SharedSecret("former")] }
         func body(_ first: String, _ second: String) -> [UInt8] {
@@ -75,7 +75,7 @@ struct NotificationHintTests {
     }
 
     // T29
-    @Test("that names no transaction and holds no receipt of the app is refused, and leaves nothing")
+    @Test("A version 1 notification without a transaction id and a receipt of the app is rejected and not stored")
     func nameless() async throws {
         let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
@@ -88,7 +88,7 @@ struct NotificationHintTests {
         #expect(try await bridge.notifications() == 0)
         let old = JSONValue.object(["transaction_id": .string("700000000000995")])
         #expect(await bridge.refusal(body(Self.secret, ["latest_receipt_info": old], id: nil)) == nil)
-        // Of a customer who is not known here yet.
+        // A receipt of a customer who is not in the store.
         #expect(await bridge.refusal(body(Self.secret, receipt: receipt, id: nil)) == nil)
         #expect(
             try await kept(bridge).map(\.text) == [
@@ -97,7 +97,7 @@ struct NotificationHintTests {
     }
 
     // T29
-    @Test("of a mebibyte leaves a row of some hundred bytes and nothing of its receipt in the file")
+    @Test("A version 1 notification of 1 MiB is stored as a small row, without its receipt")
     func small() async throws {
         let bridge = try StoringTestProxy()
         let receipt = String(repeating: "QUJD", count: 250_000)
@@ -116,7 +116,7 @@ struct NotificationHintTests {
         #expect(!text.contains("latest_receipt") && !text.contains("QUJDQUJD"))
     }
 
-    @Test("counts each time, and makes the App Store be asked about whom its receipt is of once in a minute")
+    @Test("Each version 1 notification invalidates the customer's records, and causes at most one lookup a minute")
     func hint() async throws {
         let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
@@ -140,7 +140,7 @@ struct NotificationHintTests {
         }
         try await Task.sleep(for: .milliseconds(50))
         #expect(bridge.appStore.questions.count == after)
-        // Something may have happened since: who asks gets it.
+        // The invalidated records may be out of date, so the next request does a lookup.
         bridge.appStore.tell { world in
             world.clock = SharedSimulator.noon.advanced(byMilliseconds: 3_000)
             world.change("700000000000500") { $0.revoked = nil }
@@ -148,7 +148,7 @@ struct NotificationHintTests {
         let asked = await bridge.ask(receipt)
         #expect(asked.source == .api && !asked.body.contains("cancellation_date"))
         #expect(bridge.appStore.questions.count == after + 2)
-        // It is kept behind the answer.
+        // The result is stored after the response is sent.
         #expect(await bridge.learn(receipt))
         let afterwards = bridge.appStore.questions.count
         bridge.now = SharedSimulator.noon.advanced(byMilliseconds: 60_000)
@@ -157,7 +157,7 @@ struct NotificationHintTests {
     }
 
     @Test(
-        "names ids that nobody knows, or a receipt that is not authentic: then nobody is asked",
+        "A version 1 notification causes a lookup for a stored customer, and none for an unknown id",
         arguments: ["700000000000999", "700000000000100"])
     func namedOnly(id: String) async throws {
         let bridge = try StoringTestProxy()

@@ -10,21 +10,21 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("A notification of version 2")
+@Suite("Version 2 notifications")
 struct NotificationReceiverTests {
     typealias Twist = ScriptedAppStore.Twist
 
     private static let feature: String = "700000000000500"
 
     // T29
-    @Test("is stored, and a second time it is known already")
+    @Test("A notification is stored once, and recognized when it is received again")
     func replayed() async throws {
         let bridge = try StoringTestProxy()
         let body = try bridge.appStore.notification("DID_RENEW", of: "700000000000101")
         #expect(try await bridge.receive(body) == .stored(isNew: true))
         #expect(try await bridge.receive(body) == .repeated)
         #expect(try await bridge.notifications() == 1)
-        // Signed anew, it is the same one all the same.
+        // A new signature with the same UUID is the same notification.
         let uuid = ScriptedAppStore.uuid()
         for outcome in [NotificationOutcome.stored(isNew: true), .repeated] {
             let again = try bridge.appStore.notification("REFUND", of: Self.feature, Twist(uuid: uuid))
@@ -37,7 +37,7 @@ struct NotificationReceiverTests {
     // MARK: - What is refused
 
     @Test(
-        "is not one",
+        "A malformed body is rejected",
         arguments: ["", "[]", "{}", "{\"signedPayload\":7}", "{\"signedPayload\":\"a.b\"}", "{\"x\":", "null"])
     func malformed(text: String) async throws {
         let bridge = try StoringTestProxy()
@@ -45,7 +45,7 @@ struct NotificationReceiverTests {
         #expect(try await bridge.notifications() == 0)
     }
 
-    @Test("that is not signed, or by somebody else, or was changed, is refused and leaves nothing")
+    @Test("A notification that is unsigned, changed or signed by another authority is rejected and not stored")
     func forged() async throws {
         let bridge = try StoringTestProxy()
         let genuine = try #require(JSONValue(reading: bridge.appStore.notification("TEST"))["signedPayload"]?.text)
@@ -66,7 +66,7 @@ struct NotificationReceiverTests {
     }
 
     @Test(
-        "of another app, another number, another environment or another time is refused",
+        "A notification with another bundle id, appAppleId or environment, or a date in the future, is rejected",
         arguments: [
             (Twist(bundleId: "com.example.other", nestedBundleId: "com.example.other"), .unknownApp),
             (Twist(nestedBundleId: "com.example.other"), .notAuthentic),
@@ -83,7 +83,7 @@ struct NotificationReceiverTests {
         #expect(try await bridge.notifications() == 0)
     }
 
-    @Test("of a little later is taken, and one of which only a part is of the future is not")
+    @Test("A date within the clock skew is accepted; a future date in a nested record is rejected")
     func clock() async throws {
         let bridge = try StoringTestProxy()
         let soon = Twist(signedDate: SharedSimulator.noon.advanced(byMilliseconds: 299_000))
@@ -94,7 +94,7 @@ struct NotificationReceiverTests {
         #expect(await bridge.refusal(nested) == .signedInFuture)
     }
 
-    @Test("is not taken where nothing is remembered")
+    @Test("A notification is rejected with 503 if no store is configured")
     func noStore() async throws {
         let appStore = ScriptedAppStore()
         let pipelines = try ServiceGraph(
@@ -110,7 +110,7 @@ struct NotificationReceiverTests {
 
     // MARK: - What is taken
 
-    @Test("without a purchase is stored: tests, summaries, tokens, withdrawn consent")
+    @Test("Notifications without a purchase are stored, for example tests and summaries")
     func others() async throws {
         let bridge = try StoringTestProxy()
         #expect(try await bridge.receive(try bridge.appStore.notification("TEST")) == .stored(isNew: false))
@@ -144,7 +144,7 @@ struct NotificationReceiverTests {
         #expect(try await bridge.notifications() == 4)
     }
 
-    @Test("of an unknown type is stored, and what is signed in it counts where it holds")
+    @Test("A notification of an unknown type is stored, and its authentic records are applied")
     func unknownType() async throws {
         let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
@@ -161,7 +161,7 @@ struct NotificationReceiverTests {
     }
 
     // T29
-    @Test("that comes behind a newer one changes nothing, whichever of refund and its reversal that is")
+    @Test("A notification received after a newer one changes nothing, for a refund and for its reversal")
     func outOfOrder() async throws {
         for reversed in [false, true] {
             let bridge = try StoringTestProxy()
@@ -190,7 +190,7 @@ struct NotificationReceiverTests {
         }
     }
 
-    @Test("that another process stored is seen a minute later, in both directions")
+    @Test("A notification stored by another process takes effect within a minute")
     func otherProcess() async throws {
         let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
@@ -200,7 +200,7 @@ struct NotificationReceiverTests {
             bridge.appStore.tell { world in world.change(Self.feature) { $0.revoked = revoked } }
             let type = revoked == nil ? "REFUND_REVERSED" : "REFUND"
             let told = try bridge.appStore.notification(type, of: Self.feature)
-            // The refund comes to the one, its reversal to the other.
+            // One process receives the refund, the other one its reversal.
             #expect(try await (revoked == nil ? other : bridge).receive(told) == .stored(isNew: true))
             bridge.now = SharedSimulator.noon.advanced(byMilliseconds: minute * 61_000)
             let reply = await bridge.ask(receipt)
@@ -210,7 +210,7 @@ struct NotificationReceiverTests {
         }
     }
 
-    @Test("of an old period does not touch where the subscription stands now")
+    @Test("A late notification about an old period does not change the current subscription state")
     func lateOldPeriod() async throws {
         let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
@@ -228,7 +228,7 @@ struct NotificationReceiverTests {
         #expect(stored.body.contains(#""auto_renew_status":"0""#))
     }
 
-    @Test("without a status makes the next answer ask")
+    @Test("After a notification without a status, the next request does a lookup")
     func noStatus() async throws {
         let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
@@ -241,7 +241,7 @@ struct NotificationReceiverTests {
 
     // MARK: - The disk
 
-    @Test("is never said to be stored where the disk is full, and takes nobody else's place")
+    @Test("No notification is acknowledged while the disk is full, and each is stored when it is received again")
     func full() async throws {
         let bridge = try StoringTestProxy(maximumPages: 60)
         var bodies: [[UInt8]] = []
@@ -256,18 +256,18 @@ struct NotificationReceiverTests {
         #expect((3..<60).contains(said))
         let stored = try await bridge.notifications()
         #expect(stored >= said)
-        // A single one may still have found room.
+        // A single small notification may still fit.
         var isFull = stored > said
         for body in refused where await bridge.refusal(body) == .storeUnavailable { isFull = true }
         #expect(isFull)
         await bridge.store.close()
-        // There is room again: every one that was not taken comes a second time.
+        // With enough space again, every rejected notification is stored when it is received again.
         let later = try StoringTestProxy(appStore: bridge.appStore, folder: bridge.folder)
         for body in bodies { #expect(await later.refusal(body) == nil) }
         #expect(try await later.notifications() == 60)
     }
 
-    @Test("holds half of nothing: when its record cannot be stored, neither is it")
+    @Test("A notification is not stored if one of its records cannot be stored")
     func atomic() async throws {
         let bridge = try StoringTestProxy()
         try await DatabasePool(path: bridge.store.path).write { db in
@@ -288,7 +288,9 @@ struct NotificationReceiverTests {
 
     private static let genuine = Corpus.files(in: "jws").filter { $0.lastPathComponent.hasPrefix("apple-notification") }
 
-    @Test("of Apple's is taken, and not when a bit of it changed", .enabled(if: !genuine.isEmpty))
+    @Test(
+        "A real notification from Apple is stored, and rejected if one character is changed",
+        .enabled(if: !genuine.isEmpty))
     func corpus() async throws {
         for file in Self.genuine {
             let text = try String(contentsOf: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
@@ -311,7 +313,7 @@ struct NotificationReceiverTests {
     }
 
     @Test(
-        "that only looks like Apple's is refused",
+        "Other signed texts in the corpus are rejected",
         arguments: Corpus.files(in: "jws").map(\.lastPathComponent).filter { !$0.hasPrefix("apple-notification") })
     func otherTexts(name: String) async throws {
         let file = try #require(Corpus.folder).appending(path: "jws").appending(path: name)

@@ -8,11 +8,12 @@ import TestSupport
 import Testing
 import Transport
 
-@Suite("Five hours without Apple")
+@Suite("An outage of five hours")
 struct OutageDrillTests {
     private static let hour: Int64 = 3_600_000
 
-    /// After the beginning of the outage. Each is a question for every receipt, which takes a debug build seconds.
+    /// Hours after the beginning of the outage. Each one is a request for every receipt, which takes seconds in a
+    /// debug build.
     private static var hours: [Int64] {
         #if DEBUG
             [0, 5]
@@ -21,12 +22,11 @@ struct OutageDrillTests {
         #endif
     }
 
-    /// What an app makes of an answer: the purchases that count at that time, by transaction; and those that were taken
-    /// back.
+    /// An app's view of a response: the transactions that grant access at a time, and those that were revoked.
     private struct Rights {
         var held: Set<String> = []
         var revoked: Set<String> = []
-        /// First transactions of subscriptions whose periods are all over, without a word that they were taken back.
+        /// Original transaction ids of subscriptions without a current period whose last period was not revoked.
         var ended: Set<String> = []
 
         init(_ body: [UInt8], at now: Timestamp) throws {
@@ -44,7 +44,7 @@ struct OutageDrillTests {
                     if row["is_upgraded"]?.text != "true" { revoked.insert(id) }
                     continue
                 }
-                // The answers of iOS 6 have milliseconds there.
+                // iOS 6 responses have milliseconds in `expires_date`.
                 let expires = (row["expires_date_ms"]?.text ?? row["expires_date"]?.text).flatMap { Int64($0) }
                 guard let expires else {
                     held.insert(id)
@@ -58,12 +58,13 @@ struct OutageDrillTests {
                 }
             }
             ended.subtract(running)
-            // What one row says of a transaction, another may not take back.
+            // A transaction that one row shows as revoked does not count, even if another row has it without a
+            // revocation.
             held.subtract(revoked)
         }
     }
 
-    /// The bridge with one order of sources.
+    /// The proxy with one order of sources.
     private final class TestProxy: Sendable {
         let order: [AnswerSource]
         let store: Store
@@ -99,20 +100,20 @@ struct OutageDrillTests {
         }
     }
 
-    /// What became of everybody, to be printed.
+    /// The number of responses by source, for the output.
     private struct Tally {
         var sources: [String: Int] = [:]
         var askedToComeAgain = 0
 
         var text: String {
             sources.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
-                + ", asked to come again: \(askedToComeAgain)"
+                + ", 21005: \(askedToComeAgain)"
         }
     }
 
     // T22
     @Test(
-        "Everybody keeps the rights that were known last, who was refunded has none, and nobody is called invalid",
+        "During an outage, customers keep their last known purchases except refunded ones, and no receipt becomes invalid",
         arguments: [[AnswerSource.api, .stored, .receipt], [.stored, .api, .receipt], [.apple, .receipt]])
     func drill(order: [AnswerSource]) async throws {
         let appStore = try SimulatedStore(
@@ -121,7 +122,7 @@ struct OutageDrillTests {
         let curl = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
         let folder = try TemporaryFolder()
         let bridge = try TestProxy(order, appStore, port: port, curl: curl, path: folder.path("bridge.sqlite"))
-        // Life before: what happens is told.
+        // Before the outage, notifications are received.
         try await tell(appStore.happen(40, seed: 3), of: appStore, to: bridge)
         let receipts = appStore.receipts
         var seen: [String: [UInt8]] = [:]
@@ -133,8 +134,8 @@ struct OutageDrillTests {
         try await recordOutcome(bridge)
         let kept = try await bridge.store.lastGoodUsage()
         #expect((kept.count > 0) == order.contains(.apple))
-        if kept.count > 0 { print("\(kept.count) answers kept, \(kept.bytes / kept.count) bytes each") }
-        // Some are refunded, then Apple is gone: all connections are refused.
+        if kept.count > 0 { print("\(kept.count) responses archived, \(kept.bytes / kept.count) bytes each") }
+        // Some purchases are refunded. Then the App Store refuses all connections.
         var refunds: [EventOutcome] = []
         for customer in appStore.world.customers where refunds.count < 12 {
             if let outcome = try? appStore.happen(EventRequest(.refund, customerId: customer.id)) {
@@ -169,30 +170,30 @@ struct OutageDrillTests {
         case .valid, .subscriptionExpired:
             tally.sources[reply.source.rawValue, default: 0] += 1
             let told = try Rights(reply.answer.body, at: now)
-            // A consumable's refund never shows.
+            // Responses never show a consumable's refund.
             let consumables = Set(
                 receipt.customer.transactions.filter { $0.product.kind == .consumable }.map(\.transactionId))
             let lost = known.held.subtracting(told.held).subtracting(refunded)
             #expect(lost.isEmpty, "\(name) lost \(lost)")
-            #expect(told.held.isDisjoint(with: refunded.subtracting(consumables)), "\(name) holds what was refunded")
-            #expect(known.revoked.isSubset(of: told.revoked), "\(name) forgets what was taken back")
+            #expect(told.held.isDisjoint(with: refunded.subtracting(consumables)), "\(name) holds a refunded purchase")
+            #expect(known.revoked.isSubset(of: told.revoked), "\(name) lost a revocation")
         case .temporarilyUnavailable:
             tally.askedToComeAgain += 1
-            // Only who may have renewed in the meantime.
-            #expect(!known.ended.isEmpty, "\(name) has nothing that could be out of date")
+            // Only a customer with an ended subscription, which may have been renewed since, may get 21005.
+            #expect(!known.ended.isEmpty, "\(name) has no subscription that could be stale")
         default:
-            Issue.record("\(name) is told \(reply.answer.status.rawValue)")
+            Issue.record("\(name) got \(reply.answer.status.rawValue)")
         }
     }
 
-    /// As the App Store posts it.
+    /// Receives the notifications as the App Store posts them.
     private func tell(_ outcomes: [EventOutcome], of appStore: SimulatedStore, to bridge: TestProxy) async throws {
         for notification in outcomes.flatMap(\.notifications) {
             try await bridge.pipelines.notifications.receive(try appStore.body(of: notification))
         }
     }
 
-    /// Until everything that was learnt is on disk.
+    /// Waits until all background writes are done.
     private func recordOutcome(_ bridge: TestProxy) async throws {
         var counts: [Int] = []
         for _ in 0..<100 {
@@ -204,6 +205,6 @@ struct OutageDrillTests {
             if count > 20, counts.count > 4, counts.suffix(4).allSatisfy({ $0 == count }) { return }
             try await Task.sleep(for: .milliseconds(100))
         }
-        Issue.record("what was learnt is not kept: \(counts.last ?? 0)")
+        Issue.record("background writes are not done: \(counts.last ?? 0)")
     }
 }

@@ -4,7 +4,7 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("The client's password")
+@Suite("Client password")
 struct PasswordTests {
     private let subscription = Result { try SharedSimulator.receipt(.activeSubscription) }
     private let purchase = Result { try SharedSimulator.receipt(.nonConsumable) }
@@ -21,7 +21,7 @@ struct PasswordTests {
 
     static let nothing: [JSONValue?] = [nil, .null, .string("")]
 
-    @Test("that is absent is stood in for, upstream and here", arguments: nothing)
+    @Test("A missing password is replaced by the configured secret, upstream and locally", arguments: nothing)
     func absent(password: JSONValue?) async throws {
         let receipt = try subscription.get().base64
         let apple = try bridge([.apple])
@@ -30,7 +30,8 @@ struct PasswordTests {
         #expect(await (try bridge([.receipt])).ask(receipt, ["password": password]).short == "0 receipt Production")
     }
 
-    @Test("that is absent where it is required is 21004 for receipts with auto-renewables, and nobody is asked")
+    @Test(
+        "A missing password that is required gives 21004 for receipts with auto-renewables, without a request to Apple")
     func required() async throws {
         for (answer, source) in [([AnswerSource.apple, .receipt], "apple"), ([.receipt, .apple], "receipt")] {
             let bridge = try bridge(answer) { $0.clientPassword = .required }
@@ -46,7 +47,7 @@ struct PasswordTests {
         }
     }
 
-    @Test("that is required does not keep a receipt from being sent to its own endpoint")
+    @Test("A required password does not change 21007 for a receipt of the other environment")
     func requiredElsewhere() async throws {
         let bridge = try bridge([.apple, .receipt]) { $0.clientPassword = .required }
         let sandbox = try SharedSimulator.receipt(.activeSubscription, .sandbox).base64
@@ -55,7 +56,7 @@ struct PasswordTests {
             await bridge.ask(sandbox, route: .only(.sandbox)).text == #"{"environment":"Sandbox","status":21004}"#)
     }
 
-    @Test("that is wrong goes to Apple as it is, and is 21004 from a receipt")
+    @Test("A wrong password is forwarded to Apple unchanged, and gives 21004 from the receipt source")
     func wrong() async throws {
         let receipt = try subscription.get().base64
         let body = Array(#"{"password" : "wr\u006fng","receipt-data":"\#(receipt)"}"#.utf8)
@@ -74,7 +75,7 @@ struct PasswordTests {
         #expect(sandbox.text == #"{"environment":"Sandbox","status":21004}"#)
     }
 
-    @Test("that is no text is wrong", arguments: [JSONValue.number(5), .array([]), .bool(true)])
+    @Test("A password that is not text is wrong", arguments: [JSONValue.number(5), .array([]), .bool(true)])
     func notText(password: JSONValue) async throws {
         let receipt = try subscription.get().base64
         #expect(await (try bridge([.receipt])).ask(receipt, ["password": password]).status == 21004)
@@ -83,7 +84,7 @@ struct PasswordTests {
         #expect(apple.apple.questions.map { $0.json?["password"] } == [password])
     }
 
-    @Test("that is a former one counts as right and is replaced upstream")
+    @Test("A previous secret is accepted and replaced by the current one upstream")
     func previous() async throws {
         let receipt = try subscription.get().base64
         for sources in [[AnswerSource.apple], [.receipt]] {
@@ -93,7 +94,7 @@ struct PasswordTests {
         }
     }
 
-    @Test("that is right leaves the body as it came")
+    @Test("With the right password, the body is forwarded unchanged")
     func right() async throws {
         let bridge = try bridge([.apple])
         let body = Array(
@@ -102,7 +103,7 @@ struct PasswordTests {
         #expect(bridge.apple.questions.map(\.body) == [body])
     }
 
-    @Test("cannot be wrong where no secret is configured")
+    @Test("If no secret is configured, any password is accepted")
     func unconfigured() async throws {
         for sources in [[AnswerSource.apple], [.receipt]] {
             let bridge = try bridge(sources) {
@@ -115,7 +116,7 @@ struct PasswordTests {
         }
     }
 
-    @Test("of the account stands in where the app has none, and never for an unknown app")
+    @Test("The account's secret is used for an app without its own, and never for an unknown app")
     func accountWide() async throws {
         let receipt = try subscription.get().base64
         let known = try TestProxy {

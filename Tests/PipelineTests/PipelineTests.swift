@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Transport
 
-@Suite("The walk from a request to a verdict")
+@Suite("verifyReceipt requests")
 struct PipelineTests {
     private static let orders: [[AnswerSource]] = [[.apple, .receipt], [.receipt, .apple]]
 
@@ -15,7 +15,7 @@ struct PipelineTests {
 
     // MARK: - Genuine receipts
 
-    @Test("answers every receipt of the world, whichever source comes first", arguments: orders)
+    @Test("Every simulated receipt is answered, whichever source is first", arguments: orders)
     func world(order: [AnswerSource]) async throws {
         let bridge = try bridge(order)
         for receipt in try SharedSimulator.world.receipts {
@@ -27,7 +27,7 @@ struct PipelineTests {
         }
     }
 
-    @Test("sends each environment's receipts away from the other's endpoint, and never with the wrong number")
+    @Test("An endpoint rejects receipts of the other environment with 21007 or 21008")
     func endpoints() async throws {
         for order in Self.orders {
             let bridge = try bridge(order)
@@ -45,7 +45,7 @@ struct PipelineTests {
         }
     }
 
-    @Test("asks Apple's production first and the sandbox on 21007 only")
+    @Test("Apple's production endpoint is called first, and the sandbox only after 21007")
     func walk() async throws {
         let bridge = try bridge([.apple])
         #expect(await bridge.ask(try SharedSimulator.receipt(.nonConsumable).base64).short == "0 apple Production")
@@ -55,7 +55,7 @@ struct PipelineTests {
         #expect(bridge.apple.environments == [.production, .production, .sandbox])
     }
 
-    @Test("gives Apple's answer back byte for byte")
+    @Test("Apple's response is returned byte for byte")
     func passThrough() async throws {
         let body = " {\"status\" : 0,\n\"zeal\":[1.50, \"\\u00e9é\"], \"status\":0 }\n"
         let bridge = try bridge([.apple], FakeApple { _, _ in .body(body) })
@@ -64,7 +64,8 @@ struct PipelineTests {
         #expect(reply.short == "0 apple Production")
     }
 
-    @Test("passes Apple's verdicts on, also against its own opinion", arguments: [21003, 21004, 21006, 21010, 99])
+    @Test(
+        "Apple's status is returned even if local verification disagrees", arguments: [21003, 21004, 21006, 21010, 99])
     func verdicts(status: Int) async throws {
         let bridge = try bridge([.apple, .receipt], FakeApple { _, _ in .status(status) })
         let reply = await bridge.ask(try SharedSimulator.receipt(.nonConsumable).base64)
@@ -81,7 +82,7 @@ struct PipelineTests {
     ]
 
     // T22
-    @Test("answers a fresh receipt from itself when Apple is down", arguments: silences)
+    @Test("If Apple is unavailable, a current receipt is answered locally", arguments: silences)
     func fallback(silence: FakeApple.Instead) async throws {
         let bridge = try bridge([.apple, .receipt], FakeApple { _, _ in silence })
         let reply = await bridge.ask(try SharedSimulator.receipt(.activeSubscription).base64)
@@ -91,7 +92,7 @@ struct PipelineTests {
         #expect(bridge.apple.questions.count <= 3)
     }
 
-    @Test("is 21005 with is_retryable where Apple alone could answer, and Apple's own word where it had one")
+    @Test("If no source is available, the status is 21005 with is_retryable, or Apple's own retryable response")
     func nobody() async throws {
         let receipt = try SharedSimulator.receipt(.activeSubscription).base64
         let down = await (try bridge([.apple], FakeApple(instead: FakeApple.isDown))).ask(receipt)
@@ -106,7 +107,7 @@ struct PipelineTests {
         (.expiredSubscription, nil), (.billingRetry, nil), (.oldExpiredSubscription, 3),
     ]
 
-    @Test("never says from old knowledge that a subscription is over", arguments: stale)
+    @Test("A receipt whose subscription may have been renewed gives 21005 instead of an expiry", arguments: stale)
     func staleSubscription(kind: CustomerKind, version: UInt8?) async throws {
         let receipt = try SharedSimulator.receipt(kind, version: version).base64
         let retry = await (try bridge([.apple, .receipt], FakeApple(instead: FakeApple.isDown))).ask(receipt)
@@ -116,11 +117,11 @@ struct PipelineTests {
             $1.staleSubscription = .answer
         }
         #expect(await answer.ask(receipt).short == "\(version == nil ? 0 : 21006) receipt Production")
-        // Named first, it speaks for itself.
+        // As the first source, the receipt is answered locally.
         #expect(await (try bridge([.receipt])).ask(receipt).short == "\(version == nil ? 0 : 21006) receipt Production")
     }
 
-    @Test("knows the moment at which a subscription becomes old knowledge")
+    @Test("A receipt is stale from the moment its subscription's period ends")
     func period() async throws {
         let receipt = try SharedSimulator.receipt(.activeSubscription)
         let end = try #require(receipt.transactions.compactMap(\.expiresDate).max())
@@ -131,7 +132,7 @@ struct PipelineTests {
     }
 
     // T22
-    @Test("takes Apple's 21002 for a fault where the receipt is authentic: asks once more, then answers itself")
+    @Test("Apple's 21002 for an authentic receipt is retried once, then the receipt is answered locally")
     func appleSaysMalformed() async throws {
         let receipt = try SharedSimulator.receipt(.activeSubscription).base64
         let passing = try bridge([.apple, .receipt], FakeApple { _, number in number == 0 ? .status(21002) : nil })
@@ -151,7 +152,7 @@ struct PipelineTests {
         try #require(try SharedSimulator.hostile.first { $0.mangling == "tamperedByte" }).text
     }
 
-    @Test("forwards what is base64 and names no app, whatever the apps say, and refuses it itself when Apple is down")
+    @Test("Base64 that is not a receipt is forwarded, and gives 21002 if Apple is unavailable")
     func notAReceipt() async throws {
         let body = Array(#"{"receipt-data":"SGVsbG8=","x":1}"#.utf8)
         for order in Self.orders {
@@ -164,7 +165,7 @@ struct PipelineTests {
     }
 
     @Test(
-        "forwards nothing that is not base64",
+        "A body without base64 receipt data is not forwarded",
         arguments: [
             "not json", "{}", #"{"receipt-data":""}"#, #"{"receipt-data":5}"#, #"{"receipt-data":"a.b.c"}"#,
             #"{"receipt-data":"%2B"}"#,
@@ -179,17 +180,17 @@ struct PipelineTests {
         }
     }
 
-    @Test("refuses a changed receipt with 21003, whichever source says so")
+    @Test("A changed receipt gives 21003 from every source")
     func forged() async throws {
         for order in Self.orders {
             #expect(await (try bridge(order)).ask(try tampered()).short == "21003 \(order[0]) Production")
         }
-        // Apple is down, and this one needs no Apple.
+        // Local verification needs no response from Apple.
         let down = try bridge([.apple, .receipt], FakeApple(instead: FakeApple.isDown))
         #expect(await down.ask(try tampered()).text == #"{"status":21003}"#)
     }
 
-    @Test("gives hostile receipts their status, whichever source comes first", arguments: orders)
+    @Test("Each hostile receipt gives its expected status, whichever source is first", arguments: orders)
     func hostile(order: [AnswerSource]) async throws {
         let bridge = try bridge(order)
         for receipt in try SharedSimulator.hostile {
@@ -198,7 +199,7 @@ struct PipelineTests {
         }
     }
 
-    @Test("takes a transactionReceipt that contradicts itself about its environment for one of the sandbox")
+    @Test("A transactionReceipt with contradictory environments is treated as a sandbox receipt")
     func environmentConflict() async throws {
         let edited = try #require(try SharedSimulator.hostile.first { $0.mangling == "environmentLineAdded" }).text
         let bridge = try bridge([.receipt, .apple])
@@ -209,7 +210,7 @@ struct PipelineTests {
         #expect(await bridge.ask(bare, route: .only(.production)).text == #"{"status":21007}"#)
     }
 
-    @Test("leaves a receipt whose issuer is unknown to the next source, and is 21005 where there is none")
+    @Test("A receipt with an unknown issuer is left to the next source, and gives 21005 if there is none")
     func issuerUnknown() async throws {
         let receipt = try SharedSimulator.receipt(.oldActiveSubscription, version: 3).base64
         func bridge(_ answer: [AnswerSource], _ apple: FakeApple = FakeApple()) throws -> TestProxy {
@@ -222,7 +223,7 @@ struct PipelineTests {
         #expect(await down.ask(receipt).text == #"{"status":21005,"is_retryable":true}"#)
     }
 
-    @Test("mends a mangled receipt in the tolerant profile, for Apple and for itself")
+    @Test("The tolerant profile repairs mangled receipts, upstream and locally")
     func tolerant() async throws {
         for order in Self.orders {
             let bridge = try TestProxy {
@@ -243,7 +244,7 @@ struct PipelineTests {
     // MARK: - Apps
 
     // T8, T28
-    @Test("passes unknown apps on without a secret, or refuses them")
+    @Test("Receipts of unknown apps are forwarded without a secret, or refused")
     func unknownApps() async throws {
         let receipt = try SharedSimulator.receipt(.nonConsumable).base64
         let pass = try TestProxy {
@@ -263,7 +264,7 @@ struct PipelineTests {
         #expect(refuse.apple.questions.isEmpty)
     }
 
-    @Test("refuses sandbox receipts and the sandbox endpoint where an app denies them")
+    @Test("With `sandbox: deny`, sandbox receipts and the sandbox endpoint give 21003")
     func sandboxDenied() async throws {
         for order in Self.orders {
             let bridge = try TestProxy {
@@ -283,7 +284,7 @@ struct PipelineTests {
         }
     }
 
-    @Test("answers a receipt without purchases from the receipt alone, and by Apple where Apple comes first")
+    @Test("A receipt without purchases is answered locally, and by Apple if Apple is first")
     func appOnly() async throws {
         let receipt = try SharedSimulator.receipt(.noPurchases).base64
         let own = try bridge([.receipt, .apple])
@@ -298,7 +299,7 @@ struct PipelineTests {
                 == "0 receipt Production")
     }
 
-    @Test("thins the subscription's rows where the client wants it, in its own answer too")
+    @Test("exclude-old-transactions leaves one row for each subscription, also in local responses")
     func exclusion() async throws {
         let receipt = try SharedSimulator.receipt(.activeSubscription)
         let periods = Set(receipt.transactions.filter(\.isAutoRenewable).map(\.originalTransactionId)).count

@@ -9,9 +9,9 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("The configuration")
+@Suite("Configuration")
 struct ProxyConfigurationTests {
-    /// A folder that is gone with the test.
+    /// A temporary folder that is deleted with this object.
     final class Folder {
         let url = FileManager.default.temporaryDirectory.appending(path: "settings-\(UUID().uuidString)")
 
@@ -39,7 +39,7 @@ struct ProxyConfigurationTests {
         return try ConfigurationEnvironment.settings(file: file, environment: environment, flags: flags)
     }
 
-    /// What is found wrong; empty where nothing is.
+    /// The findings for a configuration; empty if there are none.
     private func findings(_ yaml: String, environment: [String: String] = [:]) throws -> [String] {
         do {
             _ = try read(yaml, in: Folder(), environment: environment)
@@ -51,7 +51,7 @@ struct ProxyConfigurationTests {
 
     // MARK: - The file
 
-    @Test("is read key by key, and a second app has the defaults")
+    @Test("Every key is read, and an app without keys has the defaults")
     func everyKey() throws {
         let folder = try Folder()
         let root = try SharedSimulator.pki.root.certificate
@@ -128,10 +128,10 @@ struct ProxyConfigurationTests {
         let other = settings.apps[1]
         #expect(other.replay == .report && other.testers == nil)
         #expect(other.clientPassword == .optional && other.sandbox == .allow && other.answer == [.apple, .receipt])
-        #expect(settings.unused.isEmpty)
+        #expect(settings.unknownVariables.isEmpty)
     }
 
-    @Test("is not needed", arguments: ["", "# nothing\n", "{}", "apps:\n", "listen: ~"])
+    @Test("An empty configuration gives the defaults", arguments: ["", "# nothing\n", "{}", "apps:\n", "listen: ~"])
     func empty(yaml: String) throws {
         let settings = try read(yaml, in: Folder())
         #expect(settings.listen.description == "127.0.0.1:8080")
@@ -143,7 +143,7 @@ struct ProxyConfigurationTests {
         #expect(settings.lastGood.days == 30 && settings.lastGood.bytes == 512 << 20)
     }
 
-    @Test("names the key and the file of everything that is wrong, all at once")
+    @Test("All mistakes are reported at once, with file and key")
     func allFindings() throws {
         let yaml = """
             listn: 127.0.0.1:80
@@ -166,8 +166,8 @@ struct ProxyConfigurationTests {
         let found = try findings(yaml)
         for expected in [
             "listn: unknown key", "listen: 8080 is not HOST:PORT", "operations.port: unknown key",
-            "store: PostgreSQL is not built yet; use sqlite:PATH", "profile: lenient is none of apple, tolerant",
-            "unknownApps: maybe is none of pass, refuse", "deadlineSeconds: 31 is not in the range 1 to 30",
+            "store: PostgreSQL is not built yet; use sqlite:PATH", "profile: lenient is not one of apple, tolerant",
+            "unknownApps: maybe is not one of pass, refuse", "deadlineSeconds: 31 is not in the range 1 to 30",
             "lastGood.days: 366 is not in the range 0 to 365",
             "lastGood.megabytes: 0 is not in the range 1 to 1000000",
             "lastGood.hours: unknown key", "trust.roots: cannot read nowhere.cer",
@@ -175,8 +175,8 @@ struct ProxyConfigurationTests {
             "upstream.apple: unknown key", "sharedSecret: expected {file: path} or {env: NAME}",
             "apps[0].sharedSecret: cannot read missing.txt", "apps[0].colour: unknown key",
             "apps[1].bundleId: com.example.app is configured twice", "apps[1].appAppleId: many is not a whole number",
-            "apps[1].sharedSecret: the environment has no MISSING",
-            "apps[1].answer: oracle is none of apple, api, receipt, stored", "apps[2].bundleId: missing",
+            "apps[1].sharedSecret: environment variable MISSING is unset or empty",
+            "apps[1].answer: oracle is not one of apple, api, receipt, stored", "apps[2].bundleId: missing",
             "apps[3]: expected keys and values",
         ] {
             #expect(found.contains("bridge.yaml: \(expected)"), "\(expected)")
@@ -184,7 +184,7 @@ struct ProxyConfigurationTests {
         #expect(!found.joined().contains("in-the-open"))
     }
 
-    @Test("names the shadow of an app, how much of it, and what differences are to the app")
+    @Test("An app's shadow source, sampling and comparison rules are read and checked")
     func shadow() throws {
         let folder = try Folder()
         try folder.write("k.p8", "key".utf8)
@@ -200,14 +200,17 @@ struct ProxyConfigurationTests {
         #expect(app.apps[1].shadow == nil && app.apps[1].comparisonRules.isEmpty)
         for (yaml, expected) in [
             ("shadow: api", "apps[0].shadow: api needs serverAPI with issuerId, keyId and privateKey"),
-            ("shadow: apple", "apps[0].shadow: apple answers already; the shadow is another source"),
-            ("shadow: receipt", "apps[0].shadow: receipt is none of none, apple, api"),
+            (
+                "shadow: apple",
+                "apps[0].shadow: apple is the first source of answer already; shadow must name another one"
+            ),
+            ("shadow: receipt", "apps[0].shadow: receipt is not one of none, apple, api"),
             ("shadowSampling: 2", "apps[0].shadowSampling: 2 is not in the range 0 to 1"),
             ("shadowSampling: half", "apps[0].shadowSampling: half is not in the range 0 to 1"),
             ("comparisonRules: {ordr: ignore}", "apps[0].comparisonRules.ordr: unknown key"),
             (
                 "comparisonRules: {order: maybe}",
-                "apps[0].comparisonRules.order: maybe is none of expected, unexpected, ignore"
+                "apps[0].comparisonRules.order: maybe is not one of expected, unexpected, ignore"
             ),
         ] {
             let found = try findings("apps: [{bundleId: com.example.app, \(yaml)}]")
@@ -215,7 +218,7 @@ struct ProxyConfigurationTests {
         }
     }
 
-    @Test("says how long things stay in the store, in days, or for good")
+    @Test("Retention periods are days or `forever`")
     func retention() throws {
         let yaml = "retention: {notifications: 10, customers: forever, renewalExtensions: 366}"
         var expected = Retention()
@@ -234,7 +237,7 @@ struct ProxyConfigurationTests {
             ])
     }
 
-    @Test("keeps its store beside the file, unless told otherwise")
+    @Test("The default store is next to the configuration file")
     func store() throws {
         let folder = try Folder()
         let usual = try #require(try read("listen: 127.0.0.1:1", in: folder).storePath)
@@ -245,14 +248,14 @@ struct ProxyConfigurationTests {
     }
 
     @Test(
-        "must be YAML with keys and values",
+        "A document that is not a YAML mapping is an error",
         arguments: ["listen: [", "- listen", "listen", "listen: a:1\nlisten: b:2", "\t:", "apps: {}", "apps: [~]"])
     func notAMapping(yaml: String) throws {
         #expect(try findings(yaml).allSatisfy { $0.hasPrefix("bridge.yaml: ") })
         #expect(try !findings(yaml).isEmpty)
     }
 
-    @Test("that cannot be read is said by name")
+    @Test("A missing file is reported with its path")
     func missingFile() throws {
         let error = #expect(throws: ConfigurationError.self) {
             try ConfigurationEnvironment.settings(file: URL(filePath: "/nowhere/bridge.yaml"), environment: [:])
@@ -260,17 +263,17 @@ struct ProxyConfigurationTests {
         #expect(error?.findings == ["/nowhere/bridge.yaml: there is no such file"])
     }
 
-    @Test("takes secrets from files and the environment that hold something")
+    @Test("Secrets come from files and environment variables, and must not be empty")
     func emptySecrets() throws {
         let folder = try Folder()
         try folder.write("empty.txt", " \n".utf8)
         for (yaml, expected) in [
             ("sharedSecret: {file: empty.txt}", "sharedSecret: empty.txt is empty"),
-            ("sharedSecret: {env: BLANK}", "sharedSecret: the environment has no BLANK"),
+            ("sharedSecret: {env: BLANK}", "sharedSecret: environment variable BLANK is unset or empty"),
             ("sharedSecret: {}", "sharedSecret: expected {file: path} or {env: NAME}"),
             ("sharedSecret: {file: empty.txt, env: BLANK}", "sharedSecret.env: unknown key"),
             ("tokens: [{file: empty.txt}]", "tokens[0]: empty.txt is empty"),
-            ("tokens: [{env: BLANK}]", "tokens[0]: the environment has no BLANK"),
+            ("tokens: [{env: BLANK}]", "tokens[0]: environment variable BLANK is unset or empty"),
             ("tokens: [in-the-open]", "tokens[0]: expected {file: path} or {env: NAME}"),
             ("tokens: x", "tokens: expected a list"),
         ] {
@@ -300,14 +303,14 @@ struct ProxyConfigurationTests {
 
         """
 
-    @Test("refuses test roots beside Apple's hosts, however they are spelled")
+    @Test("Test roots cannot be combined with Apple's hosts, however those are spelled")
     func rootsAndApple() throws {
         #expect(try withRoots(Self.simulator).isEmpty)
         #expect(
             try withRoots("") == [
-                "upstream.verifyReceipt.production: trust.roots is for simulators and cannot stand beside Apple's host "
+                "upstream.verifyReceipt.production: trust.roots is for simulators and cannot be combined with Apple's host "
                     + "buy.itunes.apple.com",
-                "upstream.verifyReceipt.sandbox: trust.roots is for simulators and cannot stand beside Apple's host "
+                "upstream.verifyReceipt.sandbox: trust.roots is for simulators and cannot be combined with Apple's host "
                     + "sandbox.itunes.apple.com",
             ])
         for host in ["apple.com", "BUY.iTunes.Apple.com", "buy.itunes.apple.com.", "buy.itunes.apple.com:443"] {
@@ -323,7 +326,7 @@ struct ProxyConfigurationTests {
         #expect(try withRoots(other).isEmpty)
     }
 
-    @Test("refuses test roots on a listener that others can reach")
+    @Test("Test roots cannot be combined with a listener that is not on loopback")
     func rootsAndListeners() throws {
         for host in ["0.0.0.0", "[::]", "10.0.0.1", "127.example.com", "127.0.0.1.example.com", "example.com"] {
             #expect(
@@ -338,7 +341,7 @@ struct ProxyConfigurationTests {
         }
     }
 
-    @Test("refuses plain http to another machine, and what is no URL")
+    @Test("Upstream URLs must be valid, and http is for loopback only")
     func plainHTTP() throws {
         for url in [
             "http://example.com/verifyReceipt", "http://127.example.com/v", "http://10.0.0.1/v", "ftp://127.0.0.1/v",
@@ -354,7 +357,7 @@ struct ProxyConfigurationTests {
 
     // MARK: - Environment and flags
 
-    @Test("takes the environment before the file, and flags before both")
+    @Test("Flags override the environment, and the environment overrides the file")
     func precedence() throws {
         let folder = try Folder()
         let secret = try folder.write("elsewhere.txt", "from-file\n".utf8)
@@ -384,7 +387,7 @@ struct ProxyConfigurationTests {
         #expect(flagged.listen.port == 4)
     }
 
-    @Test("judges what comes out of all three, and reports the mistakes of all three")
+    @Test("File, environment and flags are validated together, and all their mistakes are reported")
     func judgedTogether() throws {
         let folder = try Folder()
         try folder.write("root.cer", try SharedSimulator.pki.root.certificate)
@@ -404,7 +407,7 @@ struct ProxyConfigurationTests {
             ])
     }
 
-    @Test("comes from the environment alone for one app, and needs to know which")
+    @Test("One app can be configured by the environment alone, and needs its bundle id")
     func environmentAlone() throws {
         let one = try ConfigurationEnvironment.settings(
             file: nil,
@@ -433,7 +436,7 @@ struct ProxyConfigurationTests {
         #expect(mistakes?.findings.count == 3)
     }
 
-    @Test("takes every key of one app from the environment, and of everything around it")
+    @Test("The environment can set every key of one app and of the server")
     func completeEnvironment() throws {
         let folder = try Folder()
         let root = try SharedSimulator.pki.root.certificate
@@ -453,7 +456,7 @@ struct ProxyConfigurationTests {
             "APP_SHADOWSAMPLING": "0.5", "APP_SERVERAPI_ISSUERID": "i", "APP_SERVERAPI_KEYID": "k",
             "APP_SERVERAPI_PRIVATEKEY_FILE": try file("k.p8", Array("key".utf8)),
             "APP_COMPARISONRULES_ORDER": "ignore",
-            // Not ours: of a Kubernetes service named receipt-bridge. And a misspelling.
+            // Variables that Kubernetes sets for a service named receipt-bridge, and a misspelled one.
             "SERVICE_HOST": "10.0.0.1", "PORT": "tcp://10.0.0.1:80", "PORT_80_TCP": "x", "LISTN": "y",
         ].reduce(into: [String: String]()) { $0["RECEIPT_BRIDGE_" + $1.key] = $1.value }
         let settings = try ConfigurationEnvironment.settings(file: nil, environment: environment)
@@ -472,14 +475,15 @@ struct ProxyConfigurationTests {
         #expect(app.answer == [.stored, .api] && app.latestReceiptInfoOrder == .descending)
         #expect(app.shadow == .apple && app.shadowSampling == 0.5 && app.comparisonRules == ["order": .ignore])
         #expect(app.serverAPI?.issuerId == "i" && app.serverAPI?.keyId == "k")
-        #expect(settings.unused == ["RECEIPT_BRIDGE_LISTN"])
+        #expect(settings.unknownVariables == ["RECEIPT_BRIDGE_LISTN"])
         let testers = try ConfigurationEnvironment.settings(
             file: nil,
             environment: [
                 "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app",
                 "RECEIPT_BRIDGE_APP_SANDBOX_TESTERS": "2000000000000001",
             ])
-        #expect(testers.apps.first?.testers == SandboxAllowlist(["2000000000000001"]) && testers.unused.isEmpty)
+        #expect(
+            testers.apps.first?.testers == SandboxAllowlist(["2000000000000001"]) && testers.unknownVariables.isEmpty)
         #expect(settings.secretFiles.map(\.key).contains("RECEIPT_BRIDGE_APP_SHAREDSECRET_FILE"))
 
         let error = #expect(throws: ConfigurationError.self) {
@@ -505,7 +509,7 @@ struct ProxyConfigurationTests {
             ])
     }
 
-    @Test("names what one client may take, who speaks for others, testers, and what to do about replays")
+    @Test("Limits, trusted proxies, testers and replay detection are read and checked")
     func guarding() throws {
         #expect(
             ProxyConfiguration().limits == Limits() && Limits().requestsPerMinute == nil
@@ -525,28 +529,28 @@ struct ProxyConfigurationTests {
             ("limits: {perSecond: 1}", "bridge.yaml: limits.perSecond: unknown key"),
             (
                 "trustedProxies: [10.0.0.0/33]",
-                "bridge.yaml: trustedProxies: 10.0.0.0/33 is no address, and no network as 10.0.0.0/8"
+                "bridge.yaml: trustedProxies: 10.0.0.0/33 is neither an IP address nor a network, for example 10.0.0.0/8"
             ),
             (
                 "trustedProxies: [proxy.example]",
-                "bridge.yaml: trustedProxies: proxy.example is no address, and no network as 10.0.0.0/8"
+                "bridge.yaml: trustedProxies: proxy.example is neither an IP address nor a network, for example 10.0.0.0/8"
             ),
-            ("userHeader: \"X User\"", "bridge.yaml: userHeader: X User is not the name of a header"),
+            ("userHeader: \"X User\"", "bridge.yaml: userHeader: X User is not a valid header name"),
             (
                 "apps: [{\(app), replay: refuse}]",
-                "bridge.yaml: apps[0].replay: refuse needs userHeader: nothing else names a user"
+                "bridge.yaml: apps[0].replay: refuse needs userHeader, because nothing else names a user"
             ),
             (
                 "apps: [{\(app), sandbox: {testers: []}}]",
-                "bridge.yaml: apps[0].sandbox.testers: expected at least one tester; deny is for none"
+                "bridge.yaml: apps[0].sandbox.testers: expected at least one tester; to allow none, use deny"
             ),
             (
                 "apps: [{\(app), sandbox: {testers: [me]}}]",
-                "bridge.yaml: apps[0].sandbox.testers: me is neither the id of a transaction nor an appAccountToken"
+                "bridge.yaml: apps[0].sandbox.testers: me is neither a transaction id nor an appAccountToken"
             ),
             (
                 "apps: [{\(app), sandbox: {testers: [\(token)]}}]",
-                "bridge.yaml: apps[0].sandbox.testers: an appAccountToken needs serverAPI: no receipt holds it"
+                "bridge.yaml: apps[0].sandbox.testers: an appAccountToken needs serverAPI, because receipts do not contain it"
             ),
         ] { #expect(try findings(yaml) == [expected], "\(yaml)") }
     }
@@ -560,7 +564,7 @@ struct ProxyConfigurationTests {
         ("2001:db8::/96", ["2001:db8::ffff:ffff"], ["2001:db8:0:0:0:1::"]),
     ]
 
-    @Test("knows which addresses are in a network", arguments: networkSamples)
+    @Test("A network contains exactly its addresses", arguments: networkSamples)
     func networks(_ sample: (range: String, inside: [String], outside: [String])) throws {
         let range = try #require(AddressRange(sample.range))
         for text in sample.inside { #expect(AddressRange.Address(text).map(range.contains) == true, "\(text)") }
@@ -570,7 +574,7 @@ struct ProxyConfigurationTests {
         }
     }
 
-    @Test("says by name what differs from another, and what needs a restart; never a value")
+    @Test("A diff names the changed keys and those that need a restart, without values")
     func changes() throws {
         let folder = try Folder()
         try folder.write("k.p8", "key".utf8)
@@ -593,7 +597,7 @@ struct ProxyConfigurationTests {
         #expect(
             changes.applied == [
                 "tokens", "apps[a.b].sharedSecret", "apps[a.b].clientPassword", "apps[a.b].serverAPI.issuerId",
-                "apps[a.b].serverAPI.keyId", "apps[a.b].serverAPI.privateKey", "apps[a.c]: gone", "apps[a.d]: new",
+                "apps[a.b].serverAPI.keyId", "apps[a.b].serverAPI.privateKey", "apps[a.c]: removed", "apps[a.d]: added",
             ])
         #expect(changes.needRestart == ["listen", "store"])
         let kept = new.keepingFixedKeys(of: old)
@@ -601,7 +605,7 @@ struct ProxyConfigurationTests {
         #expect(ConfigurationDiff(from: old, to: old) == ConfigurationDiff(from: new, to: new))
     }
 
-    @Test("names tables of its own, which are checked completely")
+    @Test("The key `mappings` loads field tables, which are validated completely")
     func mappings() throws {
         let folder = try Folder()
         let tables = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -622,7 +626,7 @@ struct ProxyConfigurationTests {
         #expect(error?.findings.allSatisfy { $0.hasPrefix("bridge.yaml: mappings: ") } == true)
     }
 
-    @Test("is found by RECEIPT_BRIDGE_CONFIG, unless a file is named")
+    @Test("RECEIPT_BRIDGE_CONFIG names the file unless a flag does")
     func configVariable() throws {
         let folder = try Folder()
         let (a, b) = (
@@ -634,7 +638,7 @@ struct ProxyConfigurationTests {
         #expect(try ConfigurationEnvironment.settings(file: b, environment: environment).listen.port == 2)
     }
 
-    @Test("takes white space in the environment for no secret, and says so", arguments: ["\n", " ", "\r\n\t"])
+    @Test("A secret of white space in the environment is an error", arguments: ["\n", " ", "\r\n\t"])
     func blankSecrets(blank: String) throws {
         let error = #expect(throws: ConfigurationError.self) {
             try ConfigurationEnvironment.settings(
@@ -661,13 +665,13 @@ struct ProxyConfigurationTests {
         ("localhost:65536", nil), ("localhost:-1", nil), ("[]:1", nil), ("", nil),
     ]
 
-    @Test("writes addresses as HOST:PORT, IPv6 in brackets", arguments: addresses)
+    @Test("Addresses are HOST:PORT, with IPv6 in brackets", arguments: addresses)
     func address(text: String, expected: ProxyConfiguration.Address?) {
         #expect(ProxyConfiguration.Address(text) == expected)
         if let expected { #expect(expected.description == text) }
     }
 
-    @Test("prints no secret")
+    @Test("A printed configuration contains no secret")
     func secrecy() throws {
         let folder = try Folder()
         let settings = try read(

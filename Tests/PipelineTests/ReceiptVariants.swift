@@ -1,12 +1,13 @@
 import Simulator
 import StoreTypes
 
-/// A genuine receipt written in other ways: what is signed stays as it is, so Apple may take it for the same.
+/// Other encodings of a genuine receipt. The signed content is unchanged, so Apple may accept them as the same
+/// receipt.
 enum ReceiptVariants {
-    /// An App Receipt with one byte behind its container.
+    /// An App Receipt with one byte after its container.
     static func withTrailingByte(_ receipt: [UInt8]) -> [UInt8] { receipt + [0] }
 
-    /// An App Receipt whose eContent is in so many constructed OCTET STRINGs, one in the other.
+    /// An App Receipt whose eContent is nested in `depth` constructed OCTET STRINGs.
     static func withNestedContent(_ receipt: [UInt8], depth: Int) -> [UInt8] {
         changing(receipt) { fields in
             let encapsulated = elements(in: fields[2])
@@ -16,17 +17,17 @@ enum ReceiptVariants {
         }
     }
 
-    /// An App Receipt with revocation lists, which nobody reads, that hold a number.
+    /// An App Receipt with a revocation list that contains the given number. Decoders ignore such lists.
     static func withRevocationList(_ receipt: [UInt8], _ number: Int) -> [UInt8] {
         changing(receipt) { $0.insert(DEREncoder.value(tag: 0xA1, DEREncoder.integer(Int64(number))), at: 4) }
     }
 
-    /// A transactionReceipt with a further text in its outer list, before the last brace.
+    /// A transactionReceipt with another text in its outer list, before the last brace.
     static func withOuterText(_ receipt: [UInt8], _ text: String) -> [UInt8] {
         receipt.dropLast() + Array(text.utf8) + [UInt8(ascii: "}")]
     }
 
-    /// The fields of SignedData: version, digestAlgorithms, encapContentInfo, certificates, signerInfos.
+    /// Changes the fields of SignedData: version, digestAlgorithms, encapContentInfo, certificates, signerInfos.
     private static func changing(_ receipt: [UInt8], _ change: (inout [[UInt8]]) -> Void) -> [UInt8] {
         let contentInfo = elements(in: receipt)
         var fields = elements(in: elements(in: contentInfo[1])[0])
@@ -35,7 +36,7 @@ enum ReceiptVariants {
             contentInfo[0], DEREncoder.value(tag: 0xA0, DEREncoder.sequence(fields)))
     }
 
-    /// The elements inside a DER element, each with tag and length.
+    /// Returns the elements inside a DER element, each with tag and length.
     private static func elements(in element: [UInt8]) -> [[UInt8]] {
         var rest = element[header(of: element[...]).content...]
         var elements: [[UInt8]] = []

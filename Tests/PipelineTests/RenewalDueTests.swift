@@ -7,14 +7,15 @@ import TestSupport
 import Testing
 import Transport
 
-@Suite("A subscription of an iOS 6 receipt that ended moments ago")
+@Suite("iOS 6 receipts whose subscription has just ended")
 struct RenewalDueTests {
-    /// The Server API for one customer: over at first, renewed when it is asked again.
+    /// The Server API for one customer. For example, the subscription is expired in the first lookup and renewed in
+    /// the second.
     private final class Renewing: HTTPTransport {
         private let answers: [[JSONValue]]
         private let asked = Mutex<[String]>([])
 
-        /// - Parameter answers: history and statuses, first and later ones.
+        /// - Parameter answers: history and statuses of each lookup; the last ones are repeated.
         init(_ answers: [[JSONValue]]) { self.answers = answers }
 
         var questions: [String] { asked.withLock { $0 } }
@@ -43,7 +44,7 @@ struct RenewalDueTests {
             transaction = try #require(receipt.transactions.last)
         }
 
-        /// History and statuses at a time when the period ends there.
+        /// The history and the statuses with a period that ends at the given time.
         func answers(
             end: Timestamp, status: Int64, renews: Int64 = 1, retries: Bool? = nil
         ) throws -> [JSONValue] {
@@ -89,7 +90,7 @@ struct RenewalDueTests {
     private let minuteAgo = SharedSimulator.noon.advanced(byMilliseconds: -60_000)
     private let nextMonth = SharedSimulator.noon.advanced(byMilliseconds: 30 * 86_400_000)
 
-    @Test("is asked for once more before anybody hears that it is over, and the renewal counts")
+    @Test("A just ended subscription is looked up again, and its renewal is found")
     func renewed() async throws {
         let story = try Story()
         let transport = Renewing([
@@ -100,7 +101,7 @@ struct RenewalDueTests {
         #expect(questions == ["history", "statuses", "history", "statuses"])
     }
 
-    @Test("is over when it is still so the second time")
+    @Test("A subscription that is still ended after the second lookup gives 21006")
     func over() async throws {
         let story = try Story()
         let (status, questions) = try await story.ask(Renewing([try story.answers(end: minuteAgo, status: 2)]))
@@ -108,7 +109,7 @@ struct RenewalDueTests {
         #expect(questions.count == 4)
     }
 
-    @Test("is not asked for again where nothing is to be expected")
+    @Test("A subscription that cannot be renewing is not looked up again")
     func nothingToExpect() async throws {
         let story = try Story()
         let hourAgo = SharedSimulator.noon.advanced(byMilliseconds: -3_600_000)
@@ -124,9 +125,9 @@ struct RenewalDueTests {
     }
 
     struct Turn: Sendable {
-        /// Of the period, in milliseconds from the first question.
+        /// The end of the period, in milliseconds after the first request.
         let end: Int64
-        /// When the receipt is posted, in milliseconds, and how many calls that costs.
+        /// The times of the requests, in milliseconds, and how many calls each one makes.
         let posts: [(at: Int64, calls: Int)]
     }
 
@@ -139,9 +140,9 @@ struct RenewalDueTests {
         Turn(end: -121_000, posts: [(0, 2), (5_000, 0), (59_999, 0), (60_000, 2)]),
     ]
 
-    // A free sandbox subscription renews every few minutes: it is always near the end of a period.
+    // A free sandbox subscription is renewed every few minutes, so it is always near the end of a period.
     @Test(
-        "is asked for every five seconds at most near its end, and once more at the end itself",
+        "Near the end of a period, lookups are at least five seconds apart, with one at the end",
         arguments: turns.indices)
     func aroundTheEnd(index: Int) async throws {
         let turn = Self.turns[index]
@@ -162,7 +163,7 @@ struct RenewalDueTests {
         }
     }
 
-    @Test("is asked for once more every five seconds at most, while it seems over")
+    @Test("A subscription that seems ended is looked up again at most every five seconds")
     func confirmed() async throws {
         let story = try Story()
         let transport = Renewing([try story.answers(end: minuteAgo, status: 2)])

@@ -1,14 +1,14 @@
 import Pipeline
 import Testing
 
-@Suite("The time of one request")
+@Suite("Request deadline")
 struct RequestDeadlineTests {
     private let start = ContinuousClock.now
 
-    @Test("is shared by the sources that ask, each of what the ones before it left")
+    @Test("Each upstream source gets a share of the time that the earlier ones left")
     func shares() {
         let deadline = RequestDeadline(.seconds(9), from: start)
-        // Half a second is kept back.
+        // Half a second is reserved.
         #expect(deadline.share(before: 0, at: start) == .milliseconds(8_500))
         #expect(deadline.share(before: 1, at: start) == .milliseconds(4_250))
         #expect(deadline.share(before: 0, at: start + .milliseconds(100)) == .milliseconds(8_400))
@@ -17,7 +17,7 @@ struct RequestDeadlineTests {
         #expect(RequestDeadline(.seconds(1), from: start).share(before: 0, at: start) == .milliseconds(900))
     }
 
-    @Test("leaves some for reading the store, twice, when all else is used up")
+    @Test("Time for two store reads remains after the deadline is used up")
     func reading() {
         let deadline = RequestDeadline(.seconds(9), from: start)
         #expect(deadline.reading(before: 1, at: start) == .milliseconds(4_250))

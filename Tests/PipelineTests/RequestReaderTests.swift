@@ -3,7 +3,7 @@ import Pipeline
 import StoreTypes
 import Testing
 
-@Suite("The body that is forwarded")
+@Suite("Forwarded request bodies")
 struct RequestReaderTests {
     static let bodies: [(what: String, body: String, receipt: String, password: String?)] = [
         ("a repeated receipt", #"{"receipt-data":"QQ==","receipt-data":"Qg=="}"#, "Qg==", nil),
@@ -25,7 +25,7 @@ struct RequestReaderTests {
     ]
 
     // T14
-    @Test("says to another reader what it says to us", arguments: bodies)
+    @Test("Other JSON readers read the same values from a forwarded body", arguments: bodies)
     func differential(what: String, body: String, receipt: String, password: String?) throws {
         let request = try VerifyReceiptRequest(body: Array(body.utf8))
         #expect(request.receiptText.reveal() == Array(receipt.utf8))
@@ -34,7 +34,7 @@ struct RequestReaderTests {
             let seen = try #require(try JSONSerialization.jsonObject(with: Data(forwarded)) as? [String: Any])
             #expect(seen["receipt-data"] as? String == receipt, "\(what)")
             #expect(seen["password"] as? String == replacement ?? password, "\(what)")
-            // A reader that keeps the first of two finds no second one.
+            // A reader that takes the first of two equal keys finds no second one.
             let decoded = try JSONDecoder().decode(Members.self, from: Data(forwarded))
             #expect(decoded.receipt == receipt && decoded.password == replacement ?? password, "\(what)")
         }

@@ -3,7 +3,7 @@ import ReceiptDecoding
 import StoreTypes
 import Testing
 
-@Suite("The body of a verifyReceipt request")
+@Suite("verifyReceipt request bodies")
 struct RequestTests {
     private func request(_ text: String, _ profile: ReceiptProfile = .apple) throws -> VerifyReceiptRequest {
         try VerifyReceiptRequest(body: Array(text.utf8), profile: profile)
@@ -14,7 +14,7 @@ struct RequestTests {
     }
 
     @Test(
-        "goes on byte for byte where nothing has to change",
+        "A body that needs no change is forwarded byte for byte",
         arguments: [
             #"{"receipt-data":"TUlJ"}"#,
             #" { "password" : "a\/b" , "receipt-data":"TUlJ\/+==", "zeal": [1, {"a": null}], "é": 1.50e+2 } "#,
@@ -26,7 +26,7 @@ struct RequestTests {
     }
 
     @Test(
-        "is read from a form, or what was escaped like one, by the tolerant profile alone",
+        "Only the tolerant profile reads a form, or JSON that is escaped like one",
         arguments: [
             "receipt-data=TUlJ%2F%2B%3D%3D&password=a%20%26+b&exclude-old-transactions=true&zeal=1",
             "a=%zz&b=2&c=3&&d&e==&receipt-data=TUlJ%2F%2B%3D%3D&f=6&password=a+%26+b&exclude-old-transactions=1",
@@ -39,14 +39,14 @@ struct RequestTests {
         let request = try request(body, .tolerant)
         #expect(request.receiptText.reveal() == Array("TUlJ/+==".utf8))
         #expect(request.password == .text(SharedSecret("a & b")) && request.excludesOldTransactions)
-        // Apple gets JSON.
+        // JSON is forwarded to Apple.
         let sent = try VerifyReceiptRequest(body: request.forwardedBody(password: nil))
         #expect(sent.receiptText.reveal() == Array("TUlJ/+==".utf8) && sent.password == request.password)
         #expect(throws: VerifyReceiptRequest.Failure.notJSON) { try self.request(body) }
     }
 
     @Test(
-        "is no form where it holds no receipt, or is cut off in an escape",
+        "A form without a receipt, or with an incomplete escape, is rejected",
         arguments: [
             "a=b", "receipt-data", "%7B%2", "receipt-data=%zz", "receipt-data=TUlJ&password=100%",
             "receipt-data=TUlJ&password=%FF", "&&==&", "%7Breceipt-data=1",
@@ -56,7 +56,7 @@ struct RequestTests {
     }
 
     // T13
-    @Test("has at most 256 keys, repetitions included")
+    @Test("A body has at most 256 keys, including repeated ones")
     func keys() throws {
         func body(_ further: Int, _ key: (Int) -> String) -> String {
             #"{"receipt-data":"QQ=="\#((0..<further).map { #","\#(key($0))":1"# }.joined())}"#
@@ -67,13 +67,13 @@ struct RequestTests {
                 #expect(throws: VerifyReceiptRequest.Failure.tooManyKeys) { try self.request(body(further, key)) }
             }
         }
-        // Keys of a value are not the request's.
+        // Keys of nested objects do not count.
         let nested = body(1_000) { "k\($0)" }
         #expect(try request(#"{"receipt-data":"QQ==","x":\#(nested)}"#).receiptText.reveal() == Array("QQ==".utf8))
     }
 
     // T14
-    @Test("is written anew, each key once with its last value, where two readers could differ")
+    @Test("An ambiguous body is rewritten, with each key once and its last value")
     func repeated() throws {
         #expect(
             try forwarded(#"{"receipt-data":"QQ==","x":1,"receipt-data":"Qg==","x":{"x":2,"x":3}}"#)
@@ -84,7 +84,7 @@ struct RequestTests {
     }
 
     // T14
-    @Test("knows a key by its name, however it is spelled, and forwards it in one spelling")
+    @Test("A key with escapes is recognized and forwarded without them")
     func escapedKeys() throws {
         let body = #"{"receipt-data":"QQ==","receipt\u002ddata":"Qg==","\u0070assword":"s","\"q\\":1}"#
         let request = try request(body)
@@ -94,19 +94,19 @@ struct RequestTests {
     }
 
     // T14
-    @Test("loses a byte order mark on its way")
+    @Test("A byte order mark is removed from the forwarded body")
     func byteOrderMark() throws {
         #expect(try forwarded("\u{FEFF}{\"receipt-data\":\"QQ==\"}") == #"{"receipt-data":"QQ=="}"#)
     }
 
-    @Test("undoes JSON's escapes in the receipt and forwards them as they came")
+    @Test("JSON escapes in the receipt are decoded, and forwarded unchanged")
     func escapedReceipt() throws {
         let body = #"{"receipt-data":"TU\/J\u002b\u003D="}"#
         #expect(try request(body).receiptText.reveal() == Array("TU/J+==".utf8))
         #expect(try forwarded(body) == body)
     }
 
-    @Test("gets the password in the client's place, with what JSON demands escaped, once and at the end")
+    @Test("The configured password is added once, at the end, with JSON escapes")
     func replacedPassword() throws {
         #expect(
             try forwarded(#"{"password":"old","receipt-data":"QQ==","z":[true]}"#, password: "a\"b\\c\nd\u{1}é/")
@@ -142,19 +142,19 @@ struct RequestTests {
         "eyJhIjoxfQ.eyJhIjoxfQ.AAAA",
     ]
 
-    @Test("holds no base64 where another character stands in the text, or no digit", arguments: notBase64)
+    @Test("Text with other characters, or without any digit, is not base64", arguments: notBase64)
     func noBase64(text: String) throws {
         #expect(try !request(#"{"receipt-data":"\#(text)"}"#).hasBase64Text)
         #expect(try request(#"{"receipt-data":"TUlJ\r\nTQ=="}"#).hasBase64Text)
     }
 
-    @Test("is refused for a reason where it is none", arguments: refused)
+    @Test("An invalid body is refused with a reason", arguments: refused)
     func refusal(body: String, failure: VerifyReceiptRequest.Failure) {
         #expect(throws: failure) { try request(body) }
     }
 
     // T14
-    @Test("is refused in UTF-16, in Latin-1 and where UTF-8 is broken")
+    @Test("UTF-16, Latin-1 and invalid UTF-8 are refused")
     func encodings() {
         let text = #"{"receipt-data":"QQ=="}"#
         let (beginning, end): ([UInt8], [UInt8]) = (Array(#"{"receipt-data":"QQ==","a":""#.utf8), [0x22, 0x7D])
@@ -171,7 +171,7 @@ struct RequestTests {
     }
 
     // T14
-    @Test("nests 64 levels deep and no deeper, at no cost", arguments: [64, 65, 1_000_000])
+    @Test("JSON may be nested 64 levels deep; deeper nesting is refused quickly", arguments: [64, 65, 1_000_000])
     func depth(levels: Int) throws {
         let nest = String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
         let body = #"{"x":\#(nest),"receipt-data":"QQ=="}"#
@@ -191,13 +191,13 @@ struct RequestTests {
         (#","password":1"#, .notText), (#","password":{}"#, .notText), (#","password":false"#, .notText),
     ]
 
-    @Test("has a password, none, or something that is certainly wrong", arguments: passwords)
+    @Test("A password is text, missing or certainly wrong", arguments: passwords)
     func password(members: String, expected: VerifyReceiptRequest.Password) throws {
         #expect(try request("{\"receipt-data\":\"QQ==\"\(members)}").password == expected)
     }
 
     @Test(
-        "excludes old transactions in the three spellings of clients",
+        "exclude-old-transactions is read in the three forms that clients use",
         arguments: [
             ("true", true), (#""true""#, true), ("1", true), (#""1""#, true), ("false", false), ("0", false),
             (#""false""#, false), ("null", false), ("[true]", false), ("1.0", false), (#""TRUE""#, false),
@@ -208,7 +208,7 @@ struct RequestTests {
         #expect(try forwarded(body) == body)
     }
 
-    @Test("tells nobody its receipt or its password")
+    @Test("A printed request contains neither receipt nor password")
     func secrecy() throws {
         let request = try request(#"{"receipt-data":"Q2FuYXJ5","password":"canary"}"#)
         var dumped = ""

@@ -10,12 +10,12 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Apple's last good answer")
+@Suite("Archive of Apple's last good responses")
 struct ResponseArchiveTests {
     private static let hour: Int64 = 3_600_000
     private static let day = 24 * hour
 
-    /// One app and its store, asked with Apple there and with Apple gone.
+    /// One app with a store, for requests while Apple is available and while it is not.
     private final class Stage: Sendable {
         let store: Store
         private let folder: TemporaryFolder
@@ -25,7 +25,7 @@ struct ResponseArchiveTests {
             store = try Store(path: folder.path("bridge.sqlite"))
         }
 
-        /// Of the only kept answer that has one.
+        /// The `latestReceipt` of the newest archived response that has one.
         func latestReceipt() throws -> Data? {
             try DatabaseQueue(path: store.path).read { db in
                 try Data.fetchOne(
@@ -33,7 +33,7 @@ struct ResponseArchiveTests {
             }
         }
 
-        /// - Parameter body: what Apple says in place of its own answer; nil for its own.
+        /// - Parameter body: Apple's response; `nil` for the one of ``FakeApple``.
         func bridge(
             isDown: Bool = false, saying body: String? = nil, after milliseconds: Int64 = 0,
             _ answer: [AnswerSource] = [.apple, .receipt],
@@ -47,7 +47,7 @@ struct ResponseArchiveTests {
             }
         }
 
-        /// Asks while Apple is there, until the answer is kept.
+        /// Sends requests while Apple is available, until the response is archived.
         @discardableResult
         func learn(_ receipt: String, saying body: String? = nil) async throws -> TestProxy.Reply {
             let kept = try await store.lastGoodUsage()
@@ -57,12 +57,12 @@ struct ResponseArchiveTests {
                 if try await store.lastGoodUsage() != kept { return reply }
                 try await Task.sleep(for: .milliseconds(5))
             }
-            Issue.record("the answer was not kept")
+            Issue.record("the response was not archived")
             return reply
         }
     }
 
-    /// The answer without the time of the request.
+    /// The response without its request date.
     private func undated(_ text: String) throws -> JSONValue {
         guard case .object(let members) = try JSONValue(reading: Array(text.utf8)) else { return .null }
         return .object(
@@ -73,7 +73,7 @@ struct ResponseArchiveTests {
     }
 
     @Test(
-        "is given again where Apple has none, with the time of the new request",
+        "The archived response is returned with the new request date if Apple is unavailable",
         arguments: [
             CustomerKind.activeSubscription, .nonConsumable, .nonRenewing, .oldActiveSubscription, .longHistory,
         ],
@@ -93,12 +93,12 @@ struct ResponseArchiveTests {
             #expect(reply.json?["receipt"]?["request_date_ms"]?.text == "\(now.milliseconds)")
             #expect(reply.json?["receipt"]?["request_date"]?.text == "2026-11-21 13:00:00 Etc/GMT")
         }
-        // No source of the app's that asks is passed over for it.
+        // The archive does not replace the retries of a source.
         #expect(later.apple.questions.count == 3)
         #expect(await (try stage.bridge()).ask(receipt.base64).source == .apple)
     }
 
-    @Test("stands before the receipt's own answer, and where there is no other source")
+    @Test("The archived response comes before the receipt's own response")
     func place() async throws {
         let receipt = try SharedSimulator.receipt(.activeSubscription)
         let stage = try Stage()
@@ -110,7 +110,7 @@ struct ResponseArchiveTests {
         #expect(first.source == .receipt)
     }
 
-    @Test("is that of the same question only: receipt, password, endpoint, exclude-old-transactions")
+    @Test("The archived response needs the same receipt, password, endpoint and exclude-old-transactions")
     func question() async throws {
         let receipt = try SharedSimulator.receipt(.activeSubscription)
         let stage = try Stage()
@@ -134,7 +134,7 @@ struct ResponseArchiveTests {
         #expect(await forbidden.ask(receipt.base64).status == 21005)
     }
 
-    @Test("where the app has no secret to compare with, is that of the same password")
+    @Test("If the app has no secret, the archived response needs the same password")
     func unjudgedPassword() async throws {
         let receipt = try SharedSimulator.receipt(.activeSubscription)
         let stage = try Stage()
@@ -149,7 +149,7 @@ struct ResponseArchiveTests {
         #expect(await down.ask(receipt.base64).status == 21005)
     }
 
-    @Test("has the refunds that became known since, in the form of our own answers")
+    @Test("Refunds that became known since are added to the archived response")
     func refund() async throws {
         let receipt = try SharedSimulator.receipt(.nonConsumable)
         let id = try #require(receipt.transactions.first?.transactionId)
@@ -173,13 +173,13 @@ struct ResponseArchiveTests {
         #expect(row?["cancellation_reason"]?.text == "1")
     }
 
-    /// A subscription's rows as Apple would tell them: its end in hours from noon, and how it goes on.
+    /// Apple's response for a subscription: the end of its period in hours after noon, and its renewal state.
     struct Story: Sendable, CustomTestStringConvertible {
         let name: String
         let ends: Int64
         var renews: String? = "1"
         var further = ""
-        /// Hours after noon, and what is answered then in place of Apple.
+        /// Hours after noon, and the status at that time while Apple is unavailable.
         let answers: [(hour: Int64, status: Int)]
 
         var testDescription: String { name }
@@ -199,23 +199,23 @@ struct ResponseArchiveTests {
     }
 
     static let stories = [
-        Story(name: "runs on", ends: 5, answers: [(0, 0), (4, 0)]),
-        Story(name: "was to renew", ends: 5, answers: [(4, 0), (5, 21005), (500, 21005)]),
-        Story(name: "was to end", ends: 5, renews: "0", answers: [(4, 0), (6, 0)]),
-        Story(name: "nobody said how it goes on", ends: 5, renews: nil, answers: [(4, 0), (6, 21005)]),
-        Story(name: "was over", ends: -5, renews: "0", answers: [(0, 0), (100, 0)]),
-        Story(name: "was over, and to renew", ends: -5, answers: [(0, 21005)]),
+        Story(name: "active", ends: 5, answers: [(0, 0), (4, 0)]),
+        Story(name: "renewal on", ends: 5, answers: [(4, 0), (5, 21005), (500, 21005)]),
+        Story(name: "renewal off", ends: 5, renews: "0", answers: [(4, 0), (6, 0)]),
+        Story(name: "renewal unknown", ends: 5, renews: nil, answers: [(4, 0), (6, 21005)]),
+        Story(name: "expired", ends: -5, renews: "0", answers: [(0, 0), (100, 0)]),
+        Story(name: "expired, renewal on", ends: -5, answers: [(0, 21005)]),
         Story(
-            name: "waits for a payment", ends: -5, renews: "0", further: #","is_in_billing_retry_period":"1""#,
+            name: "in billing retry", ends: -5, renews: "0", further: #","is_in_billing_retry_period":"1""#,
             answers: [(0, 21005)]),
         Story(
-            name: "has grace", ends: -5,
+            name: "in grace period", ends: -5,
             further: #","grace_period_expires_date_ms":"\#(SharedSimulator.noon.milliseconds + 3_600_000)""#,
             answers: [(0, 0), (2, 21005)]),
-        Story(name: "longer ago than answers are kept", ends: 10_000, answers: [(719, 0), (721, 21005)]),
+        Story(name: "older than the archive", ends: 10_000, answers: [(719, 0), (721, 21005)]),
     ]
 
-    @Test("never says from old knowledge that a subscription is over", arguments: stories)
+    @Test("An archived response is not used if its subscription may have been renewed since", arguments: stories)
     func staleness(story: Story) async throws {
         let receipt = try SharedSimulator.receipt(.nonConsumable)
         let stage = try Stage()
@@ -230,7 +230,7 @@ struct ResponseArchiveTests {
         }
     }
 
-    @Test("is kept once, is not written down again while nothing is new, and takes little")
+    @Test("A response is archived once, compactly, and not written again while it is unchanged")
     func writing() async throws {
         let stage = try Stage()
         let receipt = try SharedSimulator.receipt(.nonConsumable)
@@ -238,17 +238,17 @@ struct ResponseArchiveTests {
         let usage = try await stage.store.lastGoodUsage()
         #expect(usage.count == 1)
         #expect(usage.bytes < good.text.utf8.count + 400)
-        // Another process, or the same one after a restart, and a day later.
+        // Another process, or the same one after a restart, an hour and more than a day later.
         for hours in [1, 30] as [Int64] {
             for _ in 0..<3 { _ = await (try stage.bridge(after: hours * Self.hour)).ask(receipt.base64) }
         }
-        // Past its time, counted from the first answer; not from the last one.
+        // After the lifetime of the first response, but not of the last one.
         let isMarked = await eventually {
             let bridge = try? stage.bridge(isDown: true, after: 31 * Self.day - Self.hour, [.apple])
             return await bridge?.ask(receipt.base64).short == "0 stored Production"
         }
         #expect(isMarked)
-        // A subscription's answer has a newly signed receipt each time: the first one stays.
+        // Apple signs a new `latest_receipt` for each response of a subscription. The first one stays in the archive.
         let subscription = try SharedSimulator.receipt(.activeSubscription)
         let story = Self.stories[0]
         try await stage.learn(subscription.base64, saying: story.body("QUJD"))
@@ -260,7 +260,7 @@ struct ResponseArchiveTests {
         #expect(await eventually { (try? stage.latestReceipt()) == Data("DEF".utf8) })
     }
 
-    @Test("is no more than it was where the same is told again")
+    @Test("An unchanged response does not increase the size of the archive")
     func unchanged() async throws {
         let stage = try Stage()
         let receipt = try SharedSimulator.receipt(.nonConsumable)
@@ -274,7 +274,7 @@ struct ResponseArchiveTests {
         #expect(unchanged.count == usage.count && unchanged.bytes == usage.bytes)
     }
 
-    @Test("makes room for newer ones: the store does not grow beyond what it may have")
+    @Test("The archive deletes the oldest responses to stay within its size limit")
     func bounded() async throws {
         let stage = try Stage()
         let limit = 150_000
@@ -284,7 +284,7 @@ struct ResponseArchiveTests {
             await dark.ask(receipt, password: TestProxy.secret).source == .stored
         }
         var kept: [String] = []
-        // No single one may be too much for all of it.
+        // Excludes responses that are larger than the whole archive may be.
         for receipt in try SharedSimulator.world.receipts.filter({ $0.customer.kind != .longHistory }).map(\.base64) {
             let reply = await bridge.ask(receipt, password: TestProxy.secret)
             guard reply.short == "0 apple Production" else { continue }
@@ -298,7 +298,7 @@ struct ResponseArchiveTests {
             return usage.map { $0.bytes <= limit } ?? false
         }
         #expect(isBounded)
-        // The oldest had to go, and is kept again when it comes again.
+        // The oldest response was deleted, and is archived again after a new request.
         let oldest = try #require(kept.first)
         #expect(await !isKept(oldest))
         let isBack = await eventually {
@@ -309,7 +309,7 @@ struct ResponseArchiveTests {
     }
 
     // T33
-    @Test("of one customer takes no room of others, however many variants of a receipt or password are asked about")
+    @Test("Many variants of one receipt or password do not displace the archived responses of other customers")
     func variants() async throws {
         let stage = try Stage()
         let victim = try SharedSimulator.receipt(.nonConsumable)
@@ -322,7 +322,7 @@ struct ResponseArchiveTests {
         let story = Self.stories[0].body("QUJD")
         let before = try stage.bridge(after: 0, [.apple], change)
         #expect(await before.ask(victim.base64).source == .apple)
-        await before.pipelines.finishKeeping()
+        await before.pipelines.finishWriting()
         let asked = try stage.bridge(saying: story, after: 1_000, [.apple], change)
         let unbought = try stage.bridge(
             saying: #"{"status":0,"receipt":{"bundle_id":"com.example.app","in_app":[]}}"#, after: 1_000, [.apple],
@@ -334,20 +334,20 @@ struct ResponseArchiveTests {
             _ = await unbought.ask(Base64.encode(empty), password: "\(number)")
             asked.clock.now = asked.clock.now.advanced(byMilliseconds: 1)
             unbought.clock.now = asked.clock.now
-            // What is handed over faster than it is written is not kept.
-            await asked.pipelines.finishKeeping()
-            await unbought.pipelines.finishKeeping()
+            // Wait, because writes that exceed the queue are dropped.
+            await asked.pipelines.finishWriting()
+            await unbought.pipelines.finishWriting()
         }
         #expect(try await stage.store.lastGoodUsage().count == 1 + 8 + 8)
         let down = try stage.bridge(isDown: true, after: 2_000, [.apple], change)
         #expect(await down.ask(victim.base64).short == "0 stored Production")
-        // Its customer has it however the container is written.
+        // The response is found for any encoding of the container.
         #expect(await down.ask(Base64.encode(genuine), password: "299").short == "0 stored Production")
         let variant = ReceiptVariants.withRevocationList(genuine, 1_000)
         #expect(await down.ask(Base64.encode(variant), password: "299").short == "0 stored Production")
     }
 
-    @Test("No answer but a good one to an authentic receipt of a configured app is kept")
+    @Test("Only good responses to authentic receipts of configured apps are archived")
     func notKept() async throws {
         let stage = try Stage()
         let receipt = try SharedSimulator.receipt(.activeSubscription)
@@ -366,7 +366,7 @@ struct ResponseArchiveTests {
         #expect(kept.count == 0)
     }
 
-    @Test("A store that cannot be opened at the start is opened later, and denies nobody until then")
+    @Test("A store that cannot be opened at the start is opened later, and requests are answered until then")
     func openedLater() async throws {
         let folder = try TemporaryFolder()
         let told = Told()
@@ -396,7 +396,7 @@ struct ResponseArchiveTests {
     }
 }
 
-/// What was told of a store that was to be opened.
+/// The results of opening a store, in order.
 private final class Told: Sendable {
     private let words = Mutex<[String]>([])
 

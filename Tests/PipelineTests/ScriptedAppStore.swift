@@ -10,9 +10,10 @@ import Synchronization
 import TestSupport
 import Transport
 
-/// The App Store for one customer, whose story a test writes: what the Server API says of it, and what notifications do.
+/// An App Store with one customer, whose history the test changes. It serves the Server API and verifyReceipt, and
+/// creates notifications.
 final class ScriptedAppStore: HTTPTransport {
-    /// A row of the history.
+    /// A transaction of the history.
     struct Purchase: Sendable {
         var id: String
         var original = "700000000000100"
@@ -28,7 +29,7 @@ final class ScriptedAppStore: HTTPTransport {
         var ownership = "PURCHASED"
     }
 
-    /// How a subscription goes on.
+    /// The renewal state of a subscription.
     struct Subscription: Sendable {
         var original = "700000000000100"
         var product = "com.example.app.monthly"
@@ -46,13 +47,13 @@ final class ScriptedAppStore: HTTPTransport {
         var subscriptions: [Subscription]
         var clock = SharedSimulator.noon
         var isDown = false
-        /// What verifyReceipt answers; without it that one is down.
+        /// The verifyReceipt response; `nil` if verifyReceipt is unavailable.
         var verifyReceipt: String?
         var questions: [String] = []
-        /// What happens between the next question and its answer.
+        /// Runs between the next request and its response.
         var meanwhile: (@Sendable () async -> Void)?
 
-        /// Moves a row to the end, as a change does, and changes it.
+        /// Changes a transaction and moves it to the end of the history, as the Server API does.
         mutating func change(_ id: String, _ edit: (inout Purchase) -> Void) {
             guard let place = purchases.firstIndex(where: { $0.id == id }) else { return }
             var purchase = purchases.remove(at: place)
@@ -70,7 +71,8 @@ final class ScriptedAppStore: HTTPTransport {
 
     private let world: Mutex<World>
 
-    /// A subscription with a period that ended half a month ago and one that ends in half a month, and an unlocked feature.
+    /// A subscription with two periods and an unlocked feature. One period ended half a month ago, the other ends in
+    /// half a month.
     init() {
         let begin = SharedSimulator.noon.advanced(byMilliseconds: -Self.month / 2)
         world = Mutex(
@@ -183,7 +185,7 @@ final class ScriptedAppStore: HTTPTransport {
 
     // MARK: - Notifications
 
-    /// What a notification would be different in.
+    /// Changes to a notification.
     struct Twist: Sendable {
         var uuid: String?
         var bundleId = ScriptedAppStore.bundleId
@@ -197,7 +199,8 @@ final class ScriptedAppStore: HTTPTransport {
 
     private static let number = Atomic<Int>(0)
 
-    /// The body that would be posted of one row as things stand; a second later than whatever was signed before.
+    /// The body of a notification about one transaction in its current state. It is signed one second after every
+    /// earlier one.
     func notification(
         _ type: String, _ subtype: String? = nil, of id: String? = nil, _ twist: Twist = Twist()
     ) throws -> [UInt8] {
@@ -240,7 +243,7 @@ final class ScriptedAppStore: HTTPTransport {
 
     // MARK: - Receipts
 
-    /// A receipt with the rows of that number from the first, as text.
+    /// A receipt with the first `count` transactions, as text.
     func receipt(of count: Int = 3) throws -> String {
         let rows = tell { $0.purchases.sorted { $0.purchased < $1.purchased }.prefix(count) }
         let content = AppReceiptContent(
@@ -254,7 +257,7 @@ final class ScriptedAppStore: HTTPTransport {
     }
 }
 
-/// A proxy with a store, in front of a ``ScriptedAppStore``.
+/// A proxy with a store and a ``ScriptedAppStore`` as its upstream.
 final class StoringTestProxy: Sendable {
     let appStore: ScriptedAppStore
     let folder: TemporaryFolder
@@ -318,7 +321,7 @@ final class StoringTestProxy: Sendable {
         await ask(receipt, password: password, pipelines.verifyReceipt)
     }
 
-    /// What the Server API says at this moment.
+    /// The current response of the Server API, by a proxy without cached data.
     func askAPI(_ receipt: String) async -> Reply { await ask(receipt, password: nil, fresh) }
 
     private func ask(_ receipt: String, password: String?, _ pipeline: VerifyReceiptService) async -> Reply {
@@ -328,7 +331,7 @@ final class StoringTestProxy: Sendable {
             body: String(decoding: reply.answer.body, as: UTF8.self))
     }
 
-    /// Asks until the answer comes out of the store.
+    /// Sends requests until the response comes from the store.
     func learn(_ receipt: String) async -> Bool { await eventually { await ask(receipt).source == .stored } }
 
     @discardableResult

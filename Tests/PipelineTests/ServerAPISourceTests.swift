@@ -6,12 +6,12 @@ import TestSupport
 import Testing
 import Transport
 
-@Suite("The Server API as a source")
+@Suite("Server API source")
 struct ServerAPISourceTests {
     struct Fault: Sendable, CustomTestStringConvertible {
         let name: String
         let kind: SimulatedFault.Kind
-        /// With `answer: [api]`.
+        /// The status with `answer: [api]`.
         let alone: Int
 
         var testDescription: String { name }
@@ -25,7 +25,7 @@ struct ServerAPISourceTests {
         Fault(name: "a connection that breaks", kind: .reset, alone: 21005),
     ]
 
-    @Test("fails without a word against a good receipt, and the next source answers", arguments: faults)
+    @Test("A failure of the Server API does not make a receipt invalid, and the next source answers", arguments: faults)
     func failing(fault: Fault) async throws {
         let store = try SharedSimulator.store(customers: 6)
         let port = try await store.start()
@@ -46,7 +46,7 @@ struct ServerAPISourceTests {
         await store.stop()
     }
 
-    @Test("is not asked about a receipt that is not authentic, nor about one without a transaction")
+    @Test("The Server API is not called for a receipt that is not authentic or has no transaction")
     func notAsked() async throws {
         let store = try SharedSimulator.store(customers: 40)
         let port = try await store.start()
@@ -66,7 +66,7 @@ struct ServerAPISourceTests {
     }
 
     @Test(
-        "is remembered for its refunds: the receipt alone still says so when the API is gone",
+        "Refunds from the Server API are applied to local responses when the API is unavailable",
         arguments: [SimulatedFault.Kind.status(503), .reset])
     func refundsStay(fault: SimulatedFault.Kind) async throws {
         let store = try SharedSimulator.store(customers: 120)

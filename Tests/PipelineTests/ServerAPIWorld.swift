@@ -6,9 +6,9 @@ import StoreTypes
 import TestSupport
 import Transport
 
-/// A walk whose App Store is a simulated one.
+/// A verifyReceipt service whose upstream is a simulated App Store.
 enum ServerAPIWorld {
-    /// Runs the work in front of a new simulated App Store, and ends all that it needed.
+    /// Runs `work` with a new simulated App Store, and shuts everything down afterwards.
     static func asking<Value>(
         customers: Int = 36, _ work: (SimulatedStore, Int, CurlTransport) async throws -> Value
     ) async throws -> Value {
@@ -22,7 +22,7 @@ enum ServerAPIWorld {
         return try result.get()
     }
 
-    /// - Parameter port: where the simulated App Store listens.
+    /// - Parameter port: the port of the simulated App Store.
     static func pipeline(
         _ store: SimulatedStore, port: Int, transport: any HTTPTransport, store remembering: Store? = nil,
         answer: [AnswerSource],

@@ -5,13 +5,13 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("What is wrong with a configuration")
+@Suite("Configuration findings")
 struct SettingsFindingsTests {
     private static let upstream =
         #"upstream: {verifyReceipt: {production: "http://127.0.0.1:1/v", sandbox: "http://127.0.0.1:2/v"}}"#
     private static let app = "bundleId: com.example.app"
 
-    /// Without the file's name where it comes first; empty where nothing is wrong.
+    /// The findings, without the file's name if they begin with it; empty if there are none.
     private func findings(
         _ yaml: String, in folder: TemporaryFolder? = nil, environment: [String: String] = [:],
         flags: [ConfigurationEnvironment.Flag] = []
@@ -29,7 +29,7 @@ struct SettingsFindingsTests {
 
     // MARK: - All at once
 
-    @Test("is said at once, of single keys and of rules across them")
+    @Test("Mistakes in keys and broken rules across keys are reported together")
     func together() throws {
         let yaml = """
             listen: 127.0.0.1:7000
@@ -45,14 +45,14 @@ struct SettingsFindingsTests {
                 "deadlineSeconds: 99 is not in the range 1 to 30", "apps[0].bundleId: missing",
                 "apps[0].cacheSeconds: 9999 is not in the range 0 to 3600", "apps[0].bundle: unknown key",
                 "apps[0].colour: unknown key",
-                "upstream.verifyReceipt.production: x: the URL begins with neither https:// nor http://",
-                "operations.listen: 127.0.0.1:7000 is the address of listen",
+                "upstream.verifyReceipt.production: x: the URL must begin with https:// or http://",
+                "operations.listen: 127.0.0.1:7000 is already the address of listen",
                 "upstream.proxy: expected http://HOST:PORT or https://HOST:PORT",
-                "userHeader: a b is not the name of a header",
+                "userHeader: a b is not a valid header name",
             ])
     }
 
-    @Test("names the variable or the flag that said it in place of the file")
+    @Test("A finding names the environment variable or flag that set the value")
     func places() throws {
         let folder = try TemporaryFolder()
         try folder.write("root.cer", try SharedSimulator.pki.root.certificate)
@@ -72,24 +72,24 @@ struct SettingsFindingsTests {
                     + "http://)",
                 "(--listen: trust.roots is for simulators, so 0.0.0.0:1 must be on loopback)",
                 "operations.listen: trust.roots is for simulators, so 0.0.0.0:2 must be on loopback",
-                "(RECEIPT_BRIDGE_USERHEADER: a b is not the name of a header)",
+                "(RECEIPT_BRIDGE_USERHEADER: a b is not a valid header name)",
             ])
     }
 
     @Test(
-        "is an operations listener that others reach, without tokens",
+        "An operations listener that is not on loopback needs tokens",
         arguments: ["0.0.0.0:8081", "[::]:8081", "192.0.2.1:8081", "bridge.example:8081"])
     func operationsWithoutTokens(address: String) throws {
         let folder = try TemporaryFolder()
         try folder.write("token.txt", "Zm9ydHktdHdv")
         let yaml = "operations: {listen: \"\(address)\"}\n"
         let expected =
-            "operations.listen: \(address) is not on loopback and there are no tokens: set tokens, or every client that "
-            + "reaches it could read every customer"
+            "operations.listen: \(address) is not on loopback and there are no tokens: set tokens, otherwise every client that "
+            + "reaches it can read the data of every customer"
         #expect(try findings(yaml, in: folder) == [expected])
         #expect(try findings(yaml + "tokens: []", in: folder) == [expected])
         #expect(try findings(yaml + "tokens: [{file: token.txt}]", in: folder) == [])
-        // The other mistake alone.
+        // Only the finding for the tokens is reported.
         #expect(try findings(yaml + "tokens: [{file: nowhere.txt}]", in: folder).count == 1)
         #expect(
             try findings("store: none", in: folder, environment: ["RECEIPT_BRIDGE_OPERATIONS_LISTEN": address])
@@ -99,7 +99,7 @@ struct SettingsFindingsTests {
         }
     }
 
-    /// A key with a mistake has its default, which is nobody's mistake.
+    /// A key with a mistake keeps its default, which must not cause further findings.
     static let single: [(yaml: String, expected: String)] = [
         (#"{listen: 8080, operations: {listen: "127.0.0.1:8080"}}"#, "listen: 8080 is not HOST:PORT"),
         ("{userHeader: [x], apps: [{\(app), replay: refuse}]}", "userHeader: expected the name of a header"),
@@ -111,15 +111,15 @@ struct SettingsFindingsTests {
         ("apps: [{\(app), answer: [[api]]}]", "apps[0].answer: expected a list of texts"),
         ("apps: [{\(app), sandbox: {testers: 5}}]", "apps[0].sandbox.testers: expected a list"),
         ("apps: [com.example.app]", "apps[0]: expected keys and values"),
-        ("apps: [{bundleId: [x]}]", "apps[0].bundleId: expected a bundle id, as com.example.app"),
+        ("apps: [{bundleId: [x]}]", "apps[0].bundleId: expected a bundle id, for example com.example.app"),
     ]
 
-    @Test("is said once, without what only follows from it", arguments: single)
+    @Test("A mistake is reported once, without findings that only follow from it", arguments: single)
     func once(_ sample: (yaml: String, expected: String)) throws {
         #expect(try findings(sample.yaml) == [sample.expected])
     }
 
-    @Test("is one line for a secret in the open, which is not shown, and for half an account")
+    @Test("A secret written in the file gives one finding that does not show it")
     func secretsAndAccounts() throws {
         let forms = "expected {file: path} or {env: NAME}"
         let key = "keyId: k, privateKey: {env: KEY}"
@@ -155,7 +155,7 @@ struct SettingsFindingsTests {
         ("store", "sqlite:PATH, or none"), ("mappings", "a folder"), ("userHeader", "the name of a header"),
     ]
 
-    @Test("names what is expected where a list stands, keys and values, or nothing", arguments: kinds)
+    @Test("A list, a mapping or an empty text is reported with the expected value", arguments: kinds)
     func kind(_ sample: (key: String, expected: String)) throws {
         for value in ["[9]", "{a: 9}", "\"\""] {
             let found = try findings("\(sample.key): \(value)")
@@ -163,12 +163,12 @@ struct SettingsFindingsTests {
         }
     }
 
-    @Test("shows the value of a URL, but for its user and its query")
+    @Test("A finding shows a URL without its user information and query")
     func urls() throws {
-        let plain = "plain http is for this machine only; use https"
-        let unescaped = "the URL is too long or has a character that must be escaped"
+        let plain = "plain http is allowed only to loopback addresses; use https"
+        let unescaped = "the URL is longer than 8192 bytes or has a character that must be escaped"
         for (url, expected) in [
-            ("ftp://x/", "ftp://x/: the URL begins with neither https:// nor http://"),
+            ("ftp://x/", "ftp://x/: the URL must begin with https:// or http://"),
             ("http://a.example/v", "http://a.example/v: \(plain)"),
             ("http://a.example/v?key=canary", "http://a.example/v: \(plain)"),
             ("https://u:canary@a.example/v", "***@a.example/v: \(unescaped)"),
@@ -181,11 +181,11 @@ struct SettingsFindingsTests {
         }
     }
 
-    @Test("shows the value and every form that is expected of sandbox and retention")
+    @Test("A finding for sandbox or retention shows the value and all allowed forms")
     func forms() throws {
         let (policies, days) = ("allow, deny, {testers: [id, …]}", "1 to 36500 days, or forever")
         for (yaml, expected) in [
-            ("apps: [{\(Self.app), sandbox: maybe}]", "apps[0].sandbox: maybe is none of \(policies)"),
+            ("apps: [{\(Self.app), sandbox: maybe}]", "apps[0].sandbox: maybe is not one of \(policies)"),
             ("apps: [{\(Self.app), sandbox: [maybe]}]", "apps[0].sandbox: expected one of \(policies)"),
             ("retention: {notifications: 0}", "retention.notifications: 0: expected \(days)"),
             ("retention: {notifications: [9]}", "retention.notifications: expected \(days)"),
@@ -194,7 +194,7 @@ struct SettingsFindingsTests {
 
     // MARK: - Certificates
 
-    @Test("names the file of every certificate that cannot be used, and folders without any")
+    @Test("A finding names each unusable certificate file and each folder without certificates")
     func certificates() throws {
         let folder = try TemporaryFolder()
         try folder.write("root.cer", try SharedSimulator.pki.root.certificate)
@@ -219,7 +219,7 @@ struct SettingsFindingsTests {
         #expect(variable == ["(RECEIPT_BRIDGE_TRUST_ROOTS: no certificate in \(folder.path("none")))"])
     }
 
-    @Test("follows a link to a folder of certificates")
+    @Test("A symbolic link to a folder of certificates is followed")
     func linkedRoots() throws {
         let folder = try TemporaryFolder()
         defer { withExtendedLifetime(folder) {} }
@@ -232,7 +232,7 @@ struct SettingsFindingsTests {
     }
 
     @Test(
-        "shows no secret that stands where the name of its file belongs",
+        "A secret written instead of its file's path is not shown",
         arguments: [
             "-----BEGIN PRIVATE KEY-----\\nQ0FOQVJZ", "Q0FOQVJZ0123456789", "Q0FO\\nQVJZ", "Q0FO/QVJZ+==",
             "Q0FO.QVJZ0123456789",
@@ -258,7 +258,7 @@ struct SettingsFindingsTests {
         }
     }
 
-    @Test("is said of every flag, and none of a value that a flag replaces")
+    @Test("Every flag is checked, and a value that a flag overrides is not")
     func everyFlag() throws {
         let folder = try TemporaryFolder()
         defer { withExtendedLifetime(folder) {} }
@@ -281,7 +281,7 @@ struct SettingsFindingsTests {
             ])
     }
 
-    @Test("is said of what a forwarding target needs, whatever is wrong with its password")
+    @Test("The requirements of a forwarding target are checked even if its password has a mistake")
     func forwardingPassword() throws {
         let found = try findings(
             """
@@ -295,7 +295,7 @@ struct SettingsFindingsTests {
             ])
     }
 
-    @Test("holds roots that cannot be used against Apple's hosts and open listeners, too")
+    @Test("Test roots that cannot be loaded still exclude listeners that are not on loopback")
     func uselessRoots() throws {
         let found = try findings("{trust: {roots: [nowhere]}, listen: \"0.0.0.0:1\", \(Self.upstream)}")
         #expect(
@@ -305,7 +305,7 @@ struct SettingsFindingsTests {
             ])
     }
 
-    @Test("of one certificate of a folder leaves none of them trusted")
+    @Test("If one certificate of a folder is invalid, none of them is trusted")
     func trust() throws {
         let folder = try TemporaryFolder()
         defer { withExtendedLifetime(folder) {} }

@@ -6,17 +6,17 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("Answers from what is stored")
+@Suite("Stored responses")
 struct StoredAnswerTests {
     typealias Twist = ScriptedAppStore.Twist
 
-    /// One thing that happens, and how it is told.
+    /// A change of the customer's history, and the notification about it.
     struct Event: Sendable, CustomTestStringConvertible {
         let name: String
         let type: String
         var subtype: String?
         var id = "700000000000101"
-        /// What is in the payload is not everything: the next answer has to ask.
+        /// Whether the payload does not contain the whole change, so that the next request does a lookup.
         var asks = false
         let happen: @Sendable (inout ScriptedAppStore.World) -> Void
 
@@ -97,7 +97,7 @@ struct StoredAnswerTests {
     ]
 
     // T29
-    @Test("are what the Server API would say, at once after each event", arguments: events)
+    @Test("After each event, the stored response equals that of the Server API", arguments: events)
     func afterEach(event: Event) async throws {
         let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
@@ -119,7 +119,7 @@ struct StoredAnswerTests {
         #expect(await bridge.ask(receipt).body == fresh.body)
     }
 
-    @Test("An API answer of moments ago does not outlive a notification")
+    @Test("A notification invalidates cached records of the Server API")
     func recordCache() async throws {
         let bridge = try StoringTestProxy([.api])
         let receipt = try bridge.appStore.receipt()
@@ -133,7 +133,7 @@ struct StoredAnswerTests {
         #expect(after.body != before && after.body.contains("cancellation_date"))
     }
 
-    @Test("A look-up that was under way during a refund does not outlive it")
+    @Test("A lookup that is in flight during a refund is not cached")
     func inFlight() async throws {
         let bridge = try StoringTestProxy([.api])
         let receipt = try bridge.appStore.receipt()
@@ -146,7 +146,7 @@ struct StoredAnswerTests {
                 #expect(await bridge.refusal(refund ?? []) == nil)
             }
         }
-        // The question was older than the refund.
+        // The lookup was sent before the refund.
         #expect(await bridge.ask(receipt).body.contains("cancellation_date") == false)
         let bare = Question.body(receipt)
         let alone = await bridge.pipelines.verifyReceipt.answer(body: bare, route: .auto, sources: [.receipt])
@@ -160,7 +160,7 @@ struct StoredAnswerTests {
         #expect(isStored)
     }
 
-    @Test("pass on where the receipt knows a purchase that is not stored, and nobody was ever asked about")
+    @Test("A receipt with a purchase that is not stored is left to the next source")
     func unknown() async throws {
         let bridge = try StoringTestProxy([.stored])
         let receipt = try bridge.appStore.receipt()
@@ -174,7 +174,7 @@ struct StoredAnswerTests {
         #expect(await learner.ask(try bridge.appStore.receipt(of: 4)).source == .api)
     }
 
-    @Test("are the same as new ones when the same request comes again, with the time of the new one")
+    @Test("A repeated request gives the same response, with the new request date")
     func again() async throws {
         let bridge = try StoringTestProxy([.stored, .api])
         let receipt = try bridge.appStore.receipt()
@@ -190,7 +190,7 @@ struct StoredAnswerTests {
         #expect(await bridge.ask(receipt, password: "another").status == 21004)
     }
 
-    @Test("never say that a subscription ended because time went by")
+    @Test("Stored responses do not report an expiry only because time has passed")
     func endWithoutWord() async throws {
         let bridge = try StoringTestProxy([.stored], changing: { $0.storedMaxAge = 30 * 86_400 })
         let learner = try StoringTestProxy(appStore: bridge.appStore, folder: bridge.folder)
@@ -202,7 +202,7 @@ struct StoredAnswerTests {
         }
     }
 
-    @Test("are good for so long, and after that only where nobody else answers and time cannot have changed them")
+    @Test("Stored records older than storedMaxAge are used only as a fallback, and only if they cannot be stale")
     func age() async throws {
         let appStore = ScriptedAppStore()
         let bridge = try StoringTestProxy([.stored, .api], appStore: appStore) { $0.storedMaxAge = 3_600 }
@@ -226,7 +226,7 @@ struct StoredAnswerTests {
         #expect(await lenient.ask(receipt).source == .stored)
     }
 
-    @Test("do not undo verifyReceipt's word that a refund was reversed, over a restart neither")
+    @Test("A reversed refund that verifyReceipt reported stays reversed, also after a restart")
     func reversal() async throws {
         let appStore = ScriptedAppStore()
         let receipt = try appStore.receipt()
@@ -247,7 +247,7 @@ struct StoredAnswerTests {
             world.clock = SharedSimulator.noon.advanced(byMilliseconds: 5_000)
             world.change(id) { $0.revoked = nil }
         }
-        await bridge.pipelines.finishKeeping()
+        await bridge.pipelines.finishWriting()
         appStore.tell { $0.isDown = true }
         let outage = try StoringTestProxy([.api, .stored, .receipt], appStore: appStore, folder: first.folder)
         for _ in 0..<2 {
@@ -261,7 +261,7 @@ struct StoredAnswerTests {
         #expect(await !next.ask(receipt).body.contains("cancellation_date"))
     }
 
-    @Test("need the password that api needs, and an authentic receipt")
+    @Test("Stored responses need the right password and an authentic receipt")
     func rules() async throws {
         let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
@@ -271,7 +271,7 @@ struct StoredAnswerTests {
         #expect(await bridge.ask(String(receipt.dropLast(400)) + receipt.suffix(400).reversed()).status != 0)
     }
 
-    @Test("survive a restart, and refunds do where nothing but the receipt is left")
+    @Test("Stored records survive a restart, and refunds apply to the receipt source too")
     func restart() async throws {
         let appStore = ScriptedAppStore()
         let receipt = try appStore.receipt()
@@ -295,20 +295,20 @@ struct StoredAnswerTests {
         #expect(reply.source == .receipt && reply.body.contains("cancellation_date"))
     }
 
-    @Test("What was learnt behind the last answer is in the store when that is closed")
+    @Test("Data from the last request is in the store when that is closed")
     func lastAnswer() async throws {
         let appStore = ScriptedAppStore()
         let receipt = try appStore.receipt()
         let bridge = try StoringTestProxy([.api], appStore: appStore)
         #expect(await bridge.ask(receipt).source == .api)
-        await bridge.pipelines.finishKeeping()
+        await bridge.pipelines.finishWriting()
         await bridge.store.close()
         appStore.tell { $0.isDown = true }
         let later = try StoringTestProxy(appStore: appStore, folder: bridge.folder)
         #expect(await later.ask(receipt).source == .stored)
     }
 
-    @Test("A store that cannot be read is passed over")
+    @Test("If the store cannot be read, the next source is used")
     func unreadable() async throws {
         let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()

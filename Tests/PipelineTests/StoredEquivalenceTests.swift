@@ -9,9 +9,9 @@ import TestSupport
 import Testing
 import Transport
 
-@Suite("Stored answers of every kind of customer")
+@Suite("Stored responses for every kind of customer")
 struct StoredEquivalenceTests {
-    @Test("are the answers of the Server API, as long as time has not overtaken them")
+    @Test("Stored responses equal those of the Server API while they are current")
     func everybody() async throws {
         try await ServerAPIWorld.asking(customers: 84) { appStore, port, transport in
             let folder = try TemporaryFolder()

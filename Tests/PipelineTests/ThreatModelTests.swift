@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The threat model")
+@Suite("Threat model")
 struct ThreatModelTests {
-    /// A row of a table in `docs/threat-model.md`: its letter and number, and file by file the tests that it names.
+    /// A row of a table in `docs/threat-model.md`: its letter and number, and the tests that it names for each file.
     private struct Row {
         let letter: Substring
         let number: Int
-        /// The column before the tests.
+        /// The column before the one with the tests.
         let answer: Substring
         let tests: [(file: String, sentences: [String])]
 
@@ -32,7 +32,7 @@ struct ThreatModelTests {
         return (text ?? "").split(separator: "\n").compactMap { Row($0) }
     }()
 
-    /// Every source of a test, by its name.
+    /// The source of each test file, by file name.
     private static let files: [String: String] = {
         let folder = Repository.folder.appending(path: "Tests")
         var files: [String: String] = [:]
@@ -44,12 +44,12 @@ struct ThreatModelTests {
         return files
     }()
 
-    /// Whether a comment or a sentence has the number, and not only the beginning of a longer one.
+    /// Returns whether a source has the number as a whole, and not only as the beginning of a longer one.
     private static func says(_ number: Int, _ source: String) -> Bool {
         source.matches(of: /\bT(\d+)\b/).contains { Int($0.1) == number }
     }
 
-    @Test("has thirty-three numbers, and every test that it names is where it says, under its number")
+    @Test("The document has 33 threats, and every test that it names exists in its file, with the number")
     func named() {
         #expect(Self.threats.map(\.number) == Array(1...33))
         for row in Self.threats {
@@ -65,7 +65,7 @@ struct ThreatModelTests {
         }
     }
 
-    @Test("has fourteen rows of hardening, each done or declined, and every test that one names is where it says")
+    @Test("The document has 14 hardening measures, each done or declined, and every test that it names exists")
     func hardened() {
         #expect(Self.hardening.map(\.number) == Array(1...14))
         for row in Self.hardening {

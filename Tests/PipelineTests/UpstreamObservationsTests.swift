@@ -6,7 +6,7 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("What Apple's answers teach for the time when Apple has none")
+@Suite("Observations from Apple's responses")
 struct UpstreamObservationsTests {
     private func bridge(_ bodies: [String]) throws -> TestProxy {
         try TestProxy(FakeApple { _, number in number < bodies.count ? .body(bodies[number]) : .http(503) }) {
@@ -16,7 +16,7 @@ struct UpstreamObservationsTests {
 
     private func answer(_ row: String) -> String { "{\"status\":0,\"latest_receipt_info\":[{\(row)}]}" }
 
-    @Test("a refund stays a refund, and one that was undone does not")
+    @Test("A refund in Apple's response is applied to later local responses until it is reversed")
     func refunds() async throws {
         let receipt = try SharedSimulator.receipt(.nonConsumable)
         let id = try #require(receipt.transactions.first?.transactionId)
@@ -36,7 +36,7 @@ struct UpstreamObservationsTests {
         #expect(await undone.ask(receipt.base64).text.contains("cancellation_date") == false)
     }
 
-    @Test("what an answer says last of a purchase holds: in_app is as old as the receipt")
+    @Test("The last row of a purchase in a response counts, because in_app is as old as the receipt")
     func lastRow() async throws {
         let receipt = try SharedSimulator.receipt(.nonConsumable)
         let id = try #require(receipt.transactions.first?.transactionId)
@@ -49,7 +49,7 @@ struct UpstreamObservationsTests {
         #expect(reply.source == .receipt && !reply.text.contains("cancellation_date"))
     }
 
-    @Test("the refund of an older period does not make what is old news of the newest a verdict")
+    @Test("The refund of an older period does not make a stale receipt current")
     func olderRefund() async throws {
         let (receipt, periods) = try #require(
             try SharedSimulator.world.receipts.lazy.compactMap { receipt in
@@ -76,7 +76,7 @@ struct UpstreamObservationsTests {
     }
 
     @Test(
-        "no refund: an upgrade, a date that cannot be read, an answer about a receipt that is not authentic",
+        "An upgrade or an unreadable cancellation date is not recorded as a refund",
         arguments: [
             "\"cancellation_date_ms\":\"1795132800586\",\"is_upgraded\":\"true\"",
             "\"cancellation_date_ms\":\"soon\"",
@@ -93,7 +93,7 @@ struct UpstreamObservationsTests {
         #expect(!reply.text.contains("cancellation_date"))
     }
 
-    @Test("the flat answers of iOS 6 teach as well")
+    @Test("Refunds in flat iOS 6 responses are recorded")
     func flat() async throws {
         let receipt = try #require(
             try SharedSimulator.world.receipts.first {
@@ -110,7 +110,7 @@ struct UpstreamObservationsTests {
         #expect(reply.text.contains("\"cancellation_date_ms\":\"1795132800586\""))
     }
 
-    @Test("identifiers that Apple named for a receipt without purchases are looked up when Apple is gone")
+    @Test("Identifiers that Apple named for a receipt without purchases are used for lookups when Apple is unavailable")
     func identifiers() async throws {
         try await ServerAPIWorld.asking { store, port, transport in
             let pipeline = try ServerAPIWorld.pipeline(
@@ -137,13 +137,13 @@ struct UpstreamObservationsTests {
         }
     }
 
-    @Test("a refund ends what the Server API told before, and stays known when nobody answers any more")
+    @Test("A refund invalidates cached Server API records, and is still applied when no upstream is available")
     func refundAfterLookup() async throws {
         try await ServerAPIWorld.asking { store, port, transport in
             let clock = MovableClock()
             let pipeline = try ServerAPIWorld.pipeline(
                 store, port: port, transport: transport, answer: [.apple, .api, .receipt], now: { clock.now })
-            // The refund of a renewal: its own id is not its first one's.
+            // A refund of a renewal, whose transaction id differs from its original transaction id.
             let customer = try #require(
                 store.world.customers.first { $0.kind == .activeSubscription && $0.environment == .production })
             let receipt = try #require(store.receipts(of: customer).first)
@@ -173,7 +173,7 @@ struct UpstreamObservationsTests {
         }
     }
 
-    @Test("with a store, refunds are known after a restart, and whom a receipt without purchases is of")
+    @Test("With a store, refunds and a receipt's identifiers survive a restart")
     func restart() async throws {
         let folder = try TemporaryFolder()
         let store = try Store(path: folder.path("bridge.sqlite"))
@@ -196,7 +196,7 @@ struct UpstreamObservationsTests {
             $1.answer = [.stored, .receipt]
         }
         #expect(await after.ask(bought.base64).text.contains("cancellation_date_ms"))
-        // Somebody is behind it, so that the receipt alone is not all there is.
+        // The receipt belongs to a customer with purchases, so the receipt alone is not a complete answer.
         let alone = try TestProxy(FakeApple(instead: FakeApple.isDown), store: store) { $1.answer = [.stored] }
         #expect(await alone.ask(empty.base64).short == "21005 stored Production")
         await store.close()

@@ -3,9 +3,9 @@ import Pipeline
 import StoreTypes
 import Testing
 
-@Suite("Which of Apple's endpoints is asked next")
+@Suite("Upstream router")
 struct UpstreamRouterTests {
-    /// What Apple says, as one word.
+    /// A response from Apple, as one word.
     enum Say: Sendable, CustomStringConvertible {
         case status(Int, retryable: Bool?)
         case outage(UpstreamFailure.Code, http: Int?)
@@ -38,7 +38,8 @@ struct UpstreamRouterTests {
         }
     }
 
-    /// The walk in words: `P` and `S` for questions with their pauses, then the end.
+    /// The requests and the result as text: `P` and `S` for requests to production and the sandbox, each with its
+    /// pause in milliseconds, then the result.
     private func router(
         _ route: UpstreamRouter.Route, verified: Bool, followsToSandbox: Bool = true, _ says: [Say]
     ) -> String {
@@ -48,7 +49,7 @@ struct UpstreamRouterTests {
         var rest = says[...]
         while true {
             switch instruction {
-            case .ask(let environment, let pause):
+            case .call(let environment, let pause):
                 words.append((environment == .production ? "P" : "S") + (pause > 0 ? "+\(pause)" : ""))
                 guard let next = rest.popFirst() else { return words.joined(separator: " ") + " …" }
                 instruction = router.received(next.reply)
@@ -63,10 +64,10 @@ struct UpstreamRouterTests {
         }
     }
 
-    @Test("ends with what Apple said where no time is left to ask again")
+    @Test("If no time is left for a retry, the router ends with Apple's last response")
     func outOfTime() {
         var router = UpstreamRouter(route: .auto, isVerifiedHere: true)
-        guard case .unavailable(nil, .production, "no time left to ask") = router.outOfTime else {
+        guard case .unavailable(nil, .production, "no time left for another call") = router.outOfTime else {
             Issue.record("\(router.outOfTime)")
             return
         }
@@ -80,7 +81,7 @@ struct UpstreamRouterTests {
     }
 
     static let roads: [(UpstreamRouter.Route, Bool, [Say], String)] = [
-        // Production first, the sandbox on 21007, its status checked too.
+        // Production first, and the sandbox after 21007. The sandbox's response is checked too.
         (.auto, true, [.verdict(0)], "P pass 0 production"),
         (.auto, true, [.verdict(21006)], "P pass 21006 production"),
         (.auto, false, [.verdict(21003)], "P pass 21003 production"),
@@ -89,20 +90,20 @@ struct UpstreamRouterTests {
         (.auto, true, [.verdict(21007), .verdict(0)], "P S pass 0 sandbox"),
         (.auto, true, [.verdict(21007), .verdict(21004)], "P S pass 21004 sandbox"),
         (.auto, true, [.verdict(21007), .verdict(21005), .verdict(0)], "P S S+100 pass 0 sandbox"),
-        // 21007 and 21008 stay inside.
+        // 21007 and 21008 are not returned to the client.
         (.auto, true, [.verdict(21007), .verdict(21007)], "P S unavailable - sandbox"),
         (.auto, true, [.verdict(21007), .verdict(21008)], "P S unavailable - sandbox"),
         (.auto, true, [.verdict(21008)], "P unavailable - production"),
-        // What Apple said that was no verdict stays said when it then says nothing.
+        // A retryable response from Apple is returned if all later requests fail.
         (.auto, true, [.verdict(21104, true), .busy, .busy], "P P+100 P+400 unavailable 21104 production"),
         (.auto, true, [.verdict(21104, true), .forbidden], "P P+100 unavailable 21104 production"),
         (.auto, true, [.verdict(21104, true), .verdict(21007), .busy, .busy], "P P+100 S S+400 unavailable - sandbox"),
-        // A named endpoint says what it says, but never its own number.
+        // An explicit endpoint returns Apple's status, except the one that means this endpoint.
         (.only(.production), true, [.verdict(21007)], "P pass 21007 production"),
         (.only(.sandbox), true, [.verdict(21008)], "S pass 21008 sandbox"),
         (.only(.production), true, [.verdict(21008)], "P unavailable - production"),
         (.only(.sandbox), true, [.verdict(21007)], "S unavailable - sandbox"),
-        // 21002 of an authentic receipt is a fault, of any other a verdict.
+        // 21002 for an authentic receipt is a fault and is retried; for any other receipt it is the result.
         (.auto, true, [.verdict(21002), .verdict(0)], "P P+100 pass 0 production"),
         (.auto, true, [.verdict(21002), .verdict(21002)], "P P+100 unavailable - production"),
         (.auto, true, [.verdict(21002), .verdict(21007), .verdict(21002)], "P P+100 S unavailable - sandbox"),
@@ -110,7 +111,7 @@ struct UpstreamRouterTests {
         (.auto, false, [.verdict(21002)], "P pass 21002 production"),
         (.auto, false, [.verdict(21002, true)], "P pass 21002 production"),
         (.auto, false, [.verdict(21007), .verdict(21002)], "P S pass 21002 sandbox"),
-        // Temporary: asked again twice, then Apple's own word is kept.
+        // Temporary errors are retried twice, then Apple's response is returned.
         (.auto, true, [.verdict(21005), .verdict(21009), .verdict(0)], "P P+100 P+400 pass 0 production"),
         (
             .auto, true, [.verdict(21005), .verdict(21005), .verdict(21104, true)],
@@ -121,18 +122,18 @@ struct UpstreamRouterTests {
         (.auto, true, [.busy, .html, .verdict(0)], "P P+100 P+400 pass 0 production"),
         (.auto, true, [.busy, .busy, .busy], "P P+100 P+400 unavailable - production"),
         (.auto, true, [.html, .verdict(21007), .html, .busy], "P P+100 S S+400 unavailable - sandbox"),
-        // What asking again cannot mend.
+        // Errors that a retry cannot fix.
         (.auto, true, [.forbidden], "P unavailable - production"),
         (.auto, true, [.outage(.noEndpoint, http: nil)], "P unavailable - production"),
     ]
 
-    @Test("follows the map", arguments: roads)
+    @Test("The router sends the expected requests", arguments: roads)
     func road(route: UpstreamRouter.Route, verified: Bool, says: [Say], expected: String) {
         #expect(router(route, verified: verified, says) == expected)
     }
 
     @Test(
-        "ends at 21007 if the app takes no sandbox receipts; an endpoint that the client names keeps its numbers",
+        "If the app denies the sandbox, 21007 ends the request; an explicit endpoint keeps its status",
         arguments: [
             (.auto, [.verdict(21007)], "P denied"), (.auto, [.busy, .verdict(21007)], "P P+100 denied"),
             (.auto, [.verdict(0)], "P pass 0 production"), (.auto, [.verdict(21008)], "P unavailable - production"),
@@ -143,7 +144,7 @@ struct UpstreamRouterTests {
         #expect(router(route, verified: false, followsToSandbox: false, says) == expected)
     }
 
-    @Test("waits as long as a 429 asks for, and never less than its own pause")
+    @Test("A retry waits for Retry-After of a 429, but not less than its own pause")
     func retryAfter() {
         let second = Say.rateLimited(after: .seconds(2))
         #expect(
@@ -151,7 +152,7 @@ struct UpstreamRouterTests {
                 == "P P+2000 P+400 pass 0 production")
     }
 
-    @Test("ends after at most four questions, whatever Apple says")
+    @Test("The router ends after at most four requests")
     func bounded() {
         let words: [Say] = [
             .verdict(21002), .verdict(21005), .verdict(21007), .verdict(21008), .verdict(21100), .html, .busy,

@@ -7,15 +7,15 @@ import TestSupport
 import Testing
 import Transport
 
-@Suite("A wrong password")
+@Suite("Wrong password")
 struct WrongPasswordTests {
     private static let right = SimulatedApp.first.sharedSecret
     private static let protected = ["latest_receipt", "latest_receipt_info", "pending_renewal_info"]
 
-    /// What a password may look like that is not the app's.
+    /// Values that are not the app's password.
     static let wrong: [JSONValue] = [.string("wrong"), .number(5), .array([])]
 
-    /// A simulated App Store, and a receipt of before its customer's first subscription.
+    /// A simulated App Store, and a receipt from before its customer's first subscription.
     private struct Stage {
         let appStore: SimulatedStore
         let port: Int
@@ -62,7 +62,7 @@ struct WrongPasswordTests {
         return .object(members.filter { !protected.contains($0.key) })
     }
 
-    @Test("leaves a receipt without an auto-renewable its verdict, and takes only what the password protects")
+    @Test("A wrong password for a receipt without an auto-renewable keeps the status and omits the protected keys")
     func omitted() async throws {
         try await onStage { stage in
             let (api, receipt, apple) = (
@@ -76,23 +76,23 @@ struct WrongPasswordTests {
                 #expect(reply.short == "0 api")
                 #expect(reply.body == Self.withoutProtected(right.body))
                 #expect(await stage.ask(receipt, password).short == "0 receipt")
-                // Apple does the same.
+                // Apple responds in the same way.
                 let theirs = await stage.ask(apple, password)
                 #expect(theirs.short == "0 apple")
                 #expect(Self.keys(theirs.body) == Self.keys(reply.body))
             }
-            // The right one gets everything, whatever was asked before.
+            // The right password gets everything, whichever requests came before.
             #expect(await stage.ask(api, .string(Self.right)).body == right.body)
         }
     }
 
-    @Test("gets nothing of what is stored or remembered that the right one got before")
+    @Test("A wrong password gets no protected data from the store or the cache")
     func remembered() async throws {
         try await onStage { stage in
             let pipeline = try stage.pipeline([.stored, .api])
             let right = await stage.ask(pipeline, .string(Self.right))
             #expect(await eventually { await stage.ask(pipeline, .string(Self.right)).short == "0 stored" })
-            // The second time, an answer from memory.
+            // The second response comes from the cache.
             for _ in 0..<3 {
                 for password in Self.wrong {
                     let reply = await stage.ask(pipeline, password)
@@ -104,7 +104,7 @@ struct WrongPasswordTests {
         }
     }
 
-    @Test("is 21004 for a receipt with an auto-renewable, and costs no call")
+    @Test("A wrong password for a receipt with an auto-renewable gives 21004 without a call")
     func refused() async throws {
         try await ServerAPIWorld.asking { appStore, port, transport in
             let folder = try TemporaryFolder()
@@ -128,7 +128,7 @@ struct WrongPasswordTests {
         }
     }
 
-    @Test("and a missing one that is required leave out the same of such a receipt")
+    @Test("A missing password that is required omits the same keys as a wrong one")
     func missing() async throws {
         try await onStage { stage in
             let required = try stage.pipeline([.api]) { $0.clientPassword = .required }

@@ -5,7 +5,7 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("The attributes of an App Receipt")
+@Suite("Attributes of an App Receipt")
 struct AppReceiptAttributeTests {
     typealias Attribute = Simulator.ReceiptAttribute
 
@@ -19,7 +19,7 @@ struct AppReceiptAttributeTests {
         try appReceipt(MintedReceipts.app(attributes: Self.essentials + attributes))
     }
 
-    @Test("give back what was put in")
+    @Test("Attributes are decoded to the values that were encoded")
     func everything() throws {
         let content = MintedReceipts.content {
             $0.expirationDate = Timestamp(seconds: 1_800_000_000)
@@ -60,7 +60,7 @@ struct AppReceiptAttributeTests {
         (DEREncoder.ia5String("9999-12-31T23:59:59Z"), .outsideValidity),
     ]
 
-    @Test("without a creation date that can be read are not judged at any other", arguments: creationDates)
+    @Test("A receipt without a readable creation date is rejected", arguments: creationDates)
     func creationDate(value: [UInt8]?, code: ReceiptDecodingError.Code) throws {
         var attributes = Self.essentials.filter { $0.type != 12 }
         if let value { attributes.append(Attribute(12, raw: value)) }
@@ -68,7 +68,7 @@ struct AppReceiptAttributeTests {
     }
 
     // T12
-    @Test("that repeat count as the last one says, before the signature is checked and after")
+    @Test("The last of several repeated attributes counts, before and after the signature is verified")
     func duplicates() throws {
         let past = Timestamp(seconds: Validity.past.to.seconds)
         #expect(try read([.text(2, "com.example.second")]).bundleId == "com.example.second")
@@ -94,7 +94,7 @@ struct AppReceiptAttributeTests {
         }
     }
 
-    @Test("that nobody knows are kept raw, at both levels, but for empty ones")
+    @Test("Unknown attributes are kept with their raw values at both levels, unless they are empty")
     func unknown() throws {
         let strange: [Attribute] = [
             Attribute(99, raw: [1, 2, 3]), Attribute(-5, version: 77, raw: [0]), .text(1 << 40, "new"),
@@ -108,7 +108,7 @@ struct AppReceiptAttributeTests {
         #expect(receipt.purchases.map(\.unknownAttributes) == [expected])
     }
 
-    @Test("that are empty are absent")
+    @Test("Empty attributes count as absent")
     func empty() throws {
         let types: [Int64] = [1, 3, 4, 5, 8, 10, 13, 15, 16, 18, 19, 21, 25]
         #expect(try read(types.map { Attribute($0, raw: []) }) == read([]))
@@ -126,7 +126,7 @@ struct AppReceiptAttributeTests {
     ]
 
     @Test(
-        "have numbers of up to 64 bits; wider ones are refused with their place",
+        "Numbers have up to 64 bits; a larger number is rejected with its place",
         arguments: Named.list(integers) { $0.content })
     func integer(row: Named<(content: [UInt8], value: Int64?)>) throws {
         let (content, value) = row.value
@@ -146,18 +146,18 @@ struct AppReceiptAttributeTests {
     }
 
     // T13
-    @Test("have types of up to 64 bits")
+    @Test("Attribute types have up to 64 bits")
     func types() throws {
         let wide = DEREncoder.sequence(
             DEREncoder.value(tag: 0x02, [1] + [UInt8](repeating: 0, count: 8)), DEREncoder.integer(1),
             DEREncoder.octetString([]))
         let payload = DEREncoder.set(Self.essentials.map(\.der) + [wide], sorted: false)
         #expect(try Decoders.apple.refusal(of: MintedReceipts.app(payload: payload))?.code == .malformed)
-        // A number whose low 32 bits are those of another type is still itself.
+        // A type whose low 32 bits equal those of another type is still a different type.
         #expect(try read([.text(1 << 32 | 2, "com.example.other")]).bundleId == "com.example.app")
     }
 
-    @Test("with a value of another kind than theirs are refused with their place")
+    @Test("An attribute with a value of the wrong kind is rejected with its place")
     func kinds() throws {
         let invalid = DEREncoder.value(tag: 0x0C, [0x63, 0xFF, 0xFE])
         let rows: [(Attribute, String)] = [
@@ -174,13 +174,13 @@ struct AppReceiptAttributeTests {
             #expect(failure?.place == place)
         }
         #expect(try refusal(Self.essentials + [Attribute(2, raw: invalid)])?.code == .malformed)
-        // UTF-8 and IA5 stand for each other.
+        // UTF8String and IA5String are interchangeable.
         #expect(try read([Attribute(3, raw: DEREncoder.ia5String("7"))]).applicationVersion == "7")
         #expect(try read([.text(18, "2020-01-01T00:00:00Z")]).originalPurchaseDate?.seconds == 1_577_836_800)
     }
 
     @Test(
-        "with a bundle id that is none are refused",
+        "A receipt with an invalid bundle id is rejected",
         arguments: ["a b", "a\u{7F}", "\u{0}", String(repeating: "a", count: 256)])
     func bundle(text: String) throws {
         #expect(try refusal(Self.essentials + [.text(2, text)])?.code == .missingAttribute)
@@ -189,16 +189,16 @@ struct AppReceiptAttributeTests {
     static let payloads: [(name: String, payload: [UInt8])] = [
         ("nothing", []), ("a sequence", DEREncoder.sequence(essentials.map(\.der))),
         ("a text", DEREncoder.utf8String("receipt")),
-        ("wrapped thrice", DEREncoder.octetString(DEREncoder.octetString([]))),
+        ("wrapped three times", DEREncoder.octetString(DEREncoder.octetString([]))),
         ("an attribute that is a text", DEREncoder.set([DEREncoder.utf8String("a")])),
         (
             "an attribute without a value",
             DEREncoder.set([DEREncoder.sequence(DEREncoder.integer(2), DEREncoder.integer(1))])
         ),
-        ("an attribute cut off", [0x31, 0x04, 0x30, 0x05, 0x02, 0x01]),
+        ("a truncated attribute", [0x31, 0x04, 0x30, 0x05, 0x02, 0x01]),
     ]
 
-    @Test("that are none are refused", arguments: payloads)
+    @Test("A payload that is not a set of attributes is rejected", arguments: payloads)
     func payload(name: String, payload: [UInt8]) throws {
         #expect(try Decoders.apple.refusal(of: MintedReceipts.app(payload: payload))?.code == .malformed)
     }
@@ -221,7 +221,8 @@ struct AppReceiptAttributeTests {
         ("2024-03-01T12:00:00Etc/GMT", nil), ("1709294400000", nil), ("Z", nil),
     ]
 
-    @Test("have dates with fractions and offsets, and nothing else", arguments: Named.list(dates) { $0.0 })
+    @Test(
+        "Dates may have a fraction and an offset, and no other form is accepted", arguments: Named.list(dates) { $0.0 })
     func date(row: Named<(String, Int64?)>) throws {
         let (text, milliseconds) = row.value
         let attribute = Attribute(18, raw: DEREncoder.ia5String(text))
@@ -232,7 +233,7 @@ struct AppReceiptAttributeTests {
         }
     }
 
-    /// Essentials and a lot of something.
+    /// Returns a receipt with the mandatory attributes and `count` copies of a piece.
     private func many(_ piece: [UInt8], _ count: Int) throws -> [UInt8] {
         let rest = [UInt8](Array(repeating: piece, count: count).joined())
         return try MintedReceipts.app(
@@ -257,7 +258,7 @@ struct AppReceiptAttributeTests {
     ]
 
     // T13
-    @Test("may be many, up to a bound, and cost in proportion", arguments: floods.indices)
+    @Test("The number of attributes is limited, and the time grows linearly with it", arguments: floods.indices)
     func flood(index: Int) throws {
         let (name, piece, count, code) = Self.floods[index]
         let bytes = try many(piece, count)
@@ -267,7 +268,7 @@ struct AppReceiptAttributeTests {
     }
 
     // T13
-    @Test("of 5,000 purchases are all read")
+    @Test("All of 5,000 purchases are read")
     func fiveThousand() throws {
         let purchases = (0..<5_000).map { number in
             Attribute(17, raw: DEREncoder.set([Attribute.text(1703, "\(number)").der])).der
@@ -279,7 +280,7 @@ struct AppReceiptAttributeTests {
     }
 }
 
-@Suite("The identifiers a receipt offers")
+@Suite("Lookup identifiers of a receipt")
 struct ReceiptLookupTests {
     private func keys(_ pairs: [(transaction: String?, original: String?)]) throws -> CustomerIdentifiers {
         let attributes = pairs.map { pair in
@@ -292,7 +293,7 @@ struct ReceiptLookupTests {
         return try Decoders.apple.decode(bytes: bytes).contents.lookupKeys
     }
 
-    @Test("are all of them, distinct, sorted as text")
+    @Test("All identifiers are returned, without duplicates and sorted as text")
     func all() throws {
         let found = try keys([("9", "10"), ("10", "9"), ("9", "10"), ("100", "2"), ("1", "2")])
         #expect(found.transactionIds.map(\.rawValue) == ["1", "10", "100", "9"])
@@ -300,7 +301,7 @@ struct ReceiptLookupTests {
     }
 
     // T19
-    @Test("leave out what is none: nothing, 0, letters, a path")
+    @Test("Invalid identifiers are left out: empty text, 0, letters, a path")
     func none() throws {
         let found = try keys(
             [
@@ -313,7 +314,7 @@ struct ReceiptLookupTests {
         #expect(try keys([]).isEmpty)
     }
 
-    @Test("of a transactionReceipt are its own two")
+    @Test("A transactionReceipt has its own transaction id and original transaction id")
     func transaction() throws {
         let contents = try Decoders.apple.decode(bytes: MintedReceipts.transaction()).contents
         #expect(contents.lookupKeys.transactionIds.map(\.rawValue) == ["700000000000123"])

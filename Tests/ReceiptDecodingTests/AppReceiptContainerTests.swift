@@ -5,7 +5,7 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("The container of an App Receipt")
+@Suite("Container of an App Receipt")
 struct AppReceiptContainerTests {
     private typealias Options = AppReceiptEncoder.Options
 
@@ -16,11 +16,11 @@ struct AppReceiptContainerTests {
     static let forms: [(name: String, change: @Sendable (inout AppReceiptEncoder.Options) -> Void)] = [
         ("DER, SHA-256", { _ in }),
         ("DER, SHA-1", { $0.digest = .sha1 }),
-        ("the digest named twice", { $0.namesDigestInSignatureAlgorithm = true }),
+        ("digest named in both algorithms", { $0.namesDigestInSignatureAlgorithm = true }),
         ("indefinite lengths", { $0.indefiniteLength = true }),
         ("indefinite lengths, pieces of 100 bytes", { ($0.indefiniteLength, $0.chunkSize) = (true, 100) }),
         (
-            "indefinite lengths, pieces of a byte, SHA-1",
+            "indefinite lengths, pieces of one byte, SHA-1",
             { options in
                 (options.indefiniteLength, options.chunkSize, options.digest) = (true, 1, .sha1)
             }
@@ -30,7 +30,7 @@ struct AppReceiptContainerTests {
     ]
 
     // T6
-    @Test("may be written in any of these ways", arguments: forms.indices)
+    @Test("All valid encodings of a container are accepted", arguments: forms.indices)
     func form(index: Int) throws {
         let (name, change) = Self.forms[index]
         let bytes = try MintedReceipts.app(changing: change)
@@ -39,7 +39,7 @@ struct AppReceiptContainerTests {
         #expect(try Decoders.withoutAuthorities.refusal(of: bytes) == nil)
     }
 
-    @Test("need not be sorted; the order of purchases is the blob's")
+    @Test("Attributes need not be sorted, and purchases keep the order of the receipt")
     func unsorted() throws {
         let receipt = try appReceipt(MintedReceipts.app { $0.sortsAttributes = false })
         #expect(receipt.purchases.map(\.transactionId) == MintedReceipts.content().purchases.map(\.transactionId))
@@ -51,7 +51,9 @@ struct AppReceiptContainerTests {
         ("production", nil, .malformed), ("", nil, .malformed),
     ]
 
-    @Test("is of the environment that its type says; Xcode's is never trusted, whoever signed", arguments: types)
+    @Test(
+        "The receipt type determines the environment; a receipt of type Xcode is never trusted, whoever signed it",
+        arguments: types)
     func type(type: String, environment: AppStoreEnvironment?, code: ReceiptDecodingError.Code?) throws {
         let bytes = try MintedReceipts.app(content: MintedReceipts.content { $0.receiptType = type })
         #expect(try refusal(bytes) == code)
@@ -62,7 +64,7 @@ struct AppReceiptContainerTests {
         #expect(inspection.contents?.bundleId == "com.example.app")
     }
 
-    @Test("of Xcode's own make is read and not trusted, even where its certificate is a root")
+    @Test("A receipt signed by Xcode is read but not trusted, even if its certificate is a trusted root")
     func xcode() throws {
         let bytes = try XcodeReceipt.encode(MintedReceipts.content())
         let inspection = try Decoders.apple.inspect(MintedReceipts.base64(bytes).span)
@@ -79,7 +81,7 @@ struct AppReceiptContainerTests {
     }
 
     // T2
-    @Test("has exactly one SignerInfo", arguments: [0, 1, 2, 5])
+    @Test("A container must have exactly one SignerInfo", arguments: [0, 1, 2, 5])
     func signers(count: Int) throws {
         let bytes = try MintedReceipts.app { $0.signerCount = count }
         #expect(try refusal(bytes) == (count == 0 ? .unsigned : count == 1 ? nil : .severalSigners))
@@ -88,7 +90,7 @@ struct AppReceiptContainerTests {
     struct Bag: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let code: ReceiptDecodingError.Code?
-        /// Where no authority is known.
+        /// The expected error if the trust store contains no intermediate certificates.
         let alone: ReceiptDecodingError.Code?
         let certificates: @Sendable (TestPKI) throws -> [[UInt8]]
 
@@ -102,11 +104,11 @@ struct AppReceiptContainerTests {
 
     static let bags: [Bag] = [
         Bag("none", .signerCertificateMissing, alone: .signerCertificateMissing) { _ in [] },
-        Bag("all but the signer's", .signerCertificateMissing, alone: .signerCertificateMissing) {
+        Bag("all except the signer's", .signerCertificateMissing, alone: .signerCertificateMissing) {
             [$0.developerRelations.certificate, $0.root.certificate]
         },
-        Bag("the signer's alone", nil, alone: .issuerUnknown) { [$0.receiptLeaf.certificate] },
-        Bag("no authority", nil, alone: .issuerUnknown) { [$0.receiptLeaf.certificate, $0.root.certificate] },
+        Bag("only the signer's", nil, alone: .issuerUnknown) { [$0.receiptLeaf.certificate] },
+        Bag("no intermediate", nil, alone: .issuerUnknown) { [$0.receiptLeaf.certificate, $0.root.certificate] },
         Bag("no root", nil, alone: nil) { [$0.receiptLeaf.certificate, $0.developerRelations.certificate] },
         Bag("backwards", nil, alone: nil) {
             [$0.root.certificate, $0.developerRelations.certificate, $0.receiptLeaf.certificate]
@@ -114,32 +116,34 @@ struct AppReceiptContainerTests {
         Bag("the signer's twice", nil, alone: nil) {
             [$0.receiptLeaf.certificate, $0.receiptLeaf.certificate, $0.developerRelations.certificate]
         },
-        Bag("strangers beside", nil, alone: nil) { pki in
+        Bag("with unrelated certificates", nil, alone: nil) { pki in
             [try MintedReceipts.foreign.receiptLeaf.certificate, pki.receiptLeaf.certificate]
                 + [pki.jwsLeaf.certificate, pki.developerRelations.certificate, pki.root.certificate]
         },
-        Bag("a foreign authority of the same name", nil, alone: .untrustedChain) { pki in
+        Bag("a forged intermediate with the same name", nil, alone: .untrustedChain) { pki in
             let forged = try CertificateIdentity.selfSigned(
                 pki.developerRelations.template, key: MintedReceipts.foreign.root.key)
             return [pki.receiptLeaf.certificate, forged.certificate]
         },
-        Bag("something that is no certificate", .malformedCertificate, alone: .malformedCertificate) {
+        Bag("an element that is not a certificate", .malformedCertificate, alone: .malformedCertificate) {
             [$0.receiptLeaf.certificate, DEREncoder.integer(5)]
         },
         Bag("an empty certificate", .malformedCertificate, alone: .malformedCertificate) {
             [$0.receiptLeaf.certificate, [0x30, 0]]
         },
-        Bag("too many, the signer's last", .signerCertificateMissing, alone: .signerCertificateMissing) { pki in
+        Bag("more than 16, the signer's last", .signerCertificateMissing, alone: .signerCertificateMissing) { pki in
             Array(repeating: pki.root.certificate, count: 16) + [pki.receiptLeaf.certificate]
         },
-        Bag("a thousand behind the signer's", nil, alone: nil) { pki in
+        Bag("a thousand after the signer's", nil, alone: nil) { pki in
             [pki.receiptLeaf.certificate, pki.developerRelations.certificate]
                 + Array(repeating: pki.root.certificate, count: 1000)
         },
     ]
 
     // T2
-    @Test("may carry these certificates", arguments: bags)
+    @Test(
+        "The signer's certificate must be in the container; other certificates may be missing or added", arguments: bags
+    )
     func bag(bag: Bag) throws {
         let certificates = try bag.certificates(MintedReceipts.pki)
         let bytes = try MintedReceipts.app { $0.certificates = certificates }
@@ -161,40 +165,49 @@ struct AppReceiptContainerTests {
     }
 
     static let forgeries: [Forgery] = [
-        Forgery("Apple's names, a foreign root", .untrustedChain) { _ in try MintedReceipts.foreign.receiptSigner },
+        Forgery("Apple's names below a foreign root", .untrustedChain) { _ in try MintedReceipts.foreign.receiptSigner
+        },
         Forgery("a developer's certificate", .notAReceiptSigner) { try $0.developerCertificate() },
-        Forgery("an unmarked authority", .notAReceiptSigner) { try $0.signerBelowUnmarkedAuthority() },
-        Forgery("an issuer that is no authority", .untrustedChain) { try $0.signerBelowNonAuthority() },
-        Forgery("a signer whose time was over", .outsideValidity) { try $0.expiredSigner() },
-        Forgery("an elliptic key", .unsupportedAlgorithm) { try $0.ecSigner() },
+        Forgery("an intermediate without the marker extension", .notAReceiptSigner) {
+            try $0.signerBelowUnmarkedAuthority()
+        },
+        Forgery("an issuer that is not a certificate authority", .untrustedChain) { try $0.signerBelowNonAuthority() },
+        Forgery("an expired signer", .outsideValidity) { try $0.expiredSigner() },
+        Forgery("an elliptic curve key", .unsupportedAlgorithm) { try $0.ecSigner() },
         Forgery("an RSA key of 1024 bits", .keyRefused) { try $0.issueReceiptSigner(key: try .rsa(bits: 1024)) },
-        Forgery("the authority itself", .notAReceiptSigner) {
+        Forgery("the intermediate itself", .notAReceiptSigner) {
             ReceiptSigner(leaf: $0.developerRelations, issuers: [$0.root])
         },
         Forgery("the root itself", .notAReceiptSigner) { ReceiptSigner(leaf: $0.root, issuers: []) },
-        Forgery("the signer of transactionReceipts of version 2", .notAReceiptSigner) { $0.purchaseSigner },
+        Forgery("the signer of version 2 transactionReceipts", .notAReceiptSigner) { $0.purchaseSigner },
     ]
 
     // T3, T5
-    @Test("signed by anybody else is refused, though all else is as it should be", arguments: forgeries)
+    @Test(
+        "A receipt signed by anyone but Apple's receipt signer is rejected, even if everything else is valid",
+        arguments: forgeries)
     func forgery(forgery: Forgery) throws {
         let bytes = try MintedReceipts.app(signer: forgery.make(MintedReceipts.pki))
         #expect(try refusal(bytes) == forgery.code)
-        // What it says can still be looked at, and is marked as not authentic.
+        // The contents can still be inspected and are marked as not authentic.
         let inspection = try Decoders.tolerant.inspect(MintedReceipts.base64(bytes).span)
         #expect(!inspection.isVerified)
         #expect(inspection.contents?.bundleId == "com.example.app")
     }
 
     // T3
-    @Test("that names RSA and is signed with an elliptic key is refused, though the signature holds")
+    @Test(
+        "A receipt that declares RSA but has a valid elliptic curve signature is rejected"
+    )
     func namesAnotherAlgorithm() throws {
         let bytes = try MintedReceipts.app(signer: MintedReceipts.pki.ecSigner()) { $0.claimsRSA = true }
         #expect(try refusal(bytes) == .unsupportedAlgorithm)
     }
 
     // T6
-    @Test("is judged at its creation date: of an expired signer, then valid, it is authentic")
+    @Test(
+        "The certificate chain is verified at the creation date, so a receipt stays authentic after its signer expires"
+    )
     func expired() throws {
         let bytes = try MintedReceipts.app(
             signer: MintedReceipts.pki.expiredSigner(),
@@ -203,14 +216,14 @@ struct AppReceiptContainerTests {
     }
 
     // T2
-    @Test("whose content was exchanged, or whose signature was taken out, is refused")
+    @Test("A receipt with replaced content or without its signature is rejected")
     func tampered() throws {
         let richer = MintedReceipts.content { $0.purchases[2].quantity = 99 }.payload()
         #expect(try refusal(MintedReceipts.app { $0.swappedPayload = richer }) == .badSignature)
         #expect(try refusal(MintedReceipts.app { $0.swappedPayload = [] }) == .malformed)
         #expect(try refusal(MintedReceipts.app { $0.stripsSignature = true }) == .badSignature)
         #expect(try refusal(MintedReceipts.app { $0.digest = .sha384 }) == .unsupportedAlgorithm)
-        // Somebody else's signature in the place of the genuine one, which is what the receipt ends in.
+        // A foreign signature replaces the genuine one, which is at the end of the receipt.
         let bytes = try MintedReceipts.app()
         let signature = try MintedReceipts.foreign.receiptLeaf.key.signature(
             over: MintedReceipts.content().payload(), digest: .sha256)
@@ -218,7 +231,7 @@ struct AppReceiptContainerTests {
     }
 
     // T2
-    @Test("without its content, as detached signatures are, is refused")
+    @Test("A detached signature, without the content, is rejected")
     func detached() throws {
         let data = DEREncoder.objectIdentifier("1.2.840.113549.1.7.1")
         for content in [DEREncoder.sequence(data), DEREncoder.sequence(data, DEREncoder.context(0, []))] {
@@ -233,7 +246,8 @@ struct AppReceiptContainerTests {
 
     // T13
     @Test(
-        "followed by something is refused by the apple profile and cut by the tolerant one", arguments: [false, true])
+        "Bytes after the container are rejected by the apple profile and removed by the tolerant profile",
+        arguments: [false, true])
     func trailing(indefinite: Bool) throws {
         let bytes = try MintedReceipts.app { $0.indefiniteLength = indefinite }
         for surplus in [[0], [0, 0], [1, 2, 3], bytes] as [[UInt8]] {
@@ -247,7 +261,7 @@ struct AppReceiptContainerTests {
     }
 
     // T9
-    @Test("nested without end is refused at once", arguments: [20, 33, 64, 10_000, 1_000_000])
+    @Test("Unlimited nesting is rejected quickly", arguments: [20, 33, 64, 10_000, 1_000_000])
     func depth(levels: Int) throws {
         let head = try MintedReceipts.app { $0.indefiniteLength = true }.prefix(17)
         for bytes in [
@@ -262,7 +276,7 @@ struct AppReceiptContainerTests {
         }
     }
 
-    @Test("holds its content in pieces of pieces, four deep and no deeper", arguments: 1...6)
+    @Test("The content may consist of nested pieces up to four levels", arguments: 1...6)
     func pieces(levels: Int) throws {
         let whole = try MintedReceipts.app()
         let content = MintedReceipts.content().payload()
@@ -270,7 +284,7 @@ struct AppReceiptContainerTests {
         let place = try #require(whole.firstRange(of: plain))
         var nested = plain
         for _ in 0..<levels { nested = [0x24, 0x80] + nested + [0, 0] }
-        // All lengths around are made indefinite, so that none has to be counted anew.
+        // All surrounding lengths are indefinite, so none of them has to be adjusted.
         var bytes = try MintedReceipts.app { $0.indefiniteLength = true }
         let constructed = [0x24, 0x80] + plain + [0, 0]
         let inner = try #require(bytes.firstRange(of: constructed))

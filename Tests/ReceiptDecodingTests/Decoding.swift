@@ -3,7 +3,7 @@ import StoreTypes
 import TestSupport
 import Testing
 
-/// Decoders that trust the test roots, shared so that their chains are verified once.
+/// Decoders that trust the test roots. They are shared, so that each certificate chain is verified only once.
 enum Decoders {
     private static let strict = Result { try MintedReceipts.decoder(.apple) }
     private static let lenient = Result { try MintedReceipts.decoder(.tolerant) }
@@ -11,17 +11,17 @@ enum Decoders {
 
     static var apple: ReceiptDecoder { get throws { try strict.get() } }
     static var tolerant: ReceiptDecoder { get throws { try lenient.get() } }
-    /// Knows no authorities but those that travel along.
+    /// A decoder whose trust store contains no intermediate certificates, so that they must be in the receipt.
     static var withoutAuthorities: ReceiptDecoder { get throws { try forgetful.get() } }
 }
 
 extension ReceiptDecoder {
-    /// The receipt in these bytes, base64 as Apple writes it around them.
+    /// Decodes a receipt from its bytes, which are encoded in the base64 form that Apple writes.
     func decode(bytes: [UInt8]) throws(ReceiptDecodingError) -> Receipt {
         try decode(MintedReceipts.base64(bytes).span)
     }
 
-    /// Why the bytes are not accepted; nil where they are.
+    /// Returns the error for which a receipt is rejected; `nil` if it is accepted.
     func refusal(of bytes: [UInt8]) -> ReceiptDecodingError? {
         refusal(ofText: MintedReceipts.base64(bytes))
     }
@@ -36,7 +36,7 @@ extension ReceiptDecoder {
     }
 }
 
-/// The App Receipt in a signed payload.
+/// Decodes an App Receipt and returns its contents.
 func appReceipt(_ bytes: [UInt8]) throws -> AppReceipt {
     guard case .app(let receipt) = try Decoders.apple.decode(bytes: bytes).contents else {
         throw ReceiptDecodingError(.notAReceipt, at: "test", "not an App Receipt")
@@ -51,8 +51,8 @@ func transactionReceipt(_ bytes: [UInt8]) throws -> TransactionReceipt {
     return receipt
 }
 
-/// What the body gives, and how long it takes; for bounds far above what is usual, debug builds on busy machines
-/// included.
+/// Returns the result of `body` and the time it takes. Limits on the time must be far above the usual values, because
+/// tests also run in debug builds on busy machines.
 func timed<Outcome>(_ body: () throws -> Outcome) rethrows -> (outcome: Outcome, elapsed: Duration) {
     let clock = ContinuousClock()
     let start = clock.now

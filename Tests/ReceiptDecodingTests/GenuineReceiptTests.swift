@@ -5,7 +5,7 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("Genuine receipts, where the corpus is at hand")
+@Suite("Genuine receipts, if the corpus is available")
 struct GenuineReceiptTests {
     struct Expected: Decodable, Sendable, CustomTestStringConvertible {
         let file: String
@@ -29,14 +29,14 @@ struct GenuineReceiptTests {
     static let expectations: [Expected] = {
         guard let folder = Corpus.folder, let lines = try? Data(contentsOf: folder.appending(path: "expected.jsonl"))
         else {
-            print("no corpus beside the checkout: genuine receipts are not tried")
+            print("no corpus next to the checkout: skipping the tests with genuine receipts")
             return []
         }
         return lines.split(separator: 0x0A).compactMap { try? JSONDecoder().decode(Expected.self, from: $0) }
     }()
 
     // T6, T16
-    @Test("What an independent decoder says of a receipt is what we say", arguments: expectations)
+    @Test("The decoder agrees with an independent decoder about each receipt", arguments: expectations)
     func agreesWithIndependentDecoder(expected: Expected) throws {
         let text = [UInt8](try Data(contentsOf: #require(expected.location)))
         let decoder = ReceiptDecoder(trust: try TrustStore(anchors: .apple()), profile: .tolerant)

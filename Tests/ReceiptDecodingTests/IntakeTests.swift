@@ -5,9 +5,9 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("The text of a receipt")
+@Suite("Text of a receipt")
 struct IntakeTests {
-    /// An App Receipt whose base64 ends in `==`, and a transactionReceipt that does.
+    /// An App Receipt and a transactionReceipt whose base64 ends in `==`.
     struct Samples: Sendable {
         let app: [UInt8]
         let transaction: [UInt8]
@@ -31,7 +31,7 @@ struct IntakeTests {
         ReceiptEncodingVariant.lines(text, width: width, separator: separator)
     }
 
-    /// The last character before `==` has four bits that nobody reads.
+    /// Sets the four unused bits of the last character before `==`.
     static func setLowBits(_ text: String) -> String {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
         var characters = Array(text)
@@ -43,11 +43,11 @@ struct IntakeTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let name: String
         let change: @Sendable (String) -> String
-        /// What Apple's endpoint makes of an App Receipt; nil where it takes it.
+        /// The error of Apple's endpoint for an App Receipt; `nil` if it is accepted.
         let app: ReceiptDecodingError.Code?
-        /// And of a transactionReceipt.
+        /// The error of Apple's endpoint for a transactionReceipt; `nil` if it is accepted.
         let transaction: ReceiptDecodingError.Code?
-        /// What the tolerant profile had to undo.
+        /// The repairs of the tolerant profile.
         let repairs: [ReceiptRepair]
 
         init(
@@ -76,10 +76,12 @@ struct IntakeTests {
         Row("lines of 64, LF", app: .notBase64, transaction: nil, repairs: [.whitespace]) { lines($0, 64, "\n") },
         Row("lines of 76, CR LF", app: .notBase64, transaction: nil, repairs: [.whitespace]) { lines($0, 76, "\r\n") },
         Row("lines of 64, CR", app: .notBase64, transaction: nil, repairs: [.whitespace]) { lines($0, 64, "\r") },
-        Row("a line break behind it", app: .notBase64, transaction: nil, repairs: []) { $0 + "\n" },
-        Row("four line breaks behind it", app: .notBase64, transaction: nil, repairs: []) { $0 + "\n\n\n\n" },
-        Row("a blank in front", app: .notBase64, transaction: nil, repairs: []) { " " + $0 },
-        Row("tabs all over", app: .notBase64, transaction: nil, repairs: [.whitespace]) { lines($0, 40, "\t") },
+        Row("a line break at the end", app: .notBase64, transaction: nil, repairs: []) { $0 + "\n" },
+        Row("four line breaks at the end", app: .notBase64, transaction: nil, repairs: []) { $0 + "\n\n\n\n" },
+        Row("a space at the beginning", app: .notBase64, transaction: nil, repairs: []) { " " + $0 },
+        Row("tabs between the lines", app: .notBase64, transaction: nil, repairs: [.whitespace]) {
+            lines($0, 40, "\t")
+        },
         Row("percent-encoded", app: .notBase64, transaction: .notBase64, repairs: [.percentEncoding]) {
             ReceiptEncodingVariant.percentEncoded($0)
         },
@@ -93,14 +95,16 @@ struct IntakeTests {
     ]
 
     // T15
-    @Test("is taken by the apple profile as Apple's endpoint takes it, and mended by the tolerant one", arguments: rows)
+    @Test(
+        "The apple profile accepts what Apple's endpoint accepts, and the tolerant profile repairs the rest",
+        arguments: rows)
     func table(row: Row) throws {
         let samples = try Samples.shared
         for (bytes, apple) in [(samples.app, row.app), (samples.transaction, row.transaction)] {
             let plain = MintedReceipts.base64(bytes)
             #expect(plain.suffix(2) == [0x3D, 0x3D])
             let text = Array(row.change(String(decoding: plain, as: UTF8.self)).utf8)
-            // A property list's base64 may have no character that base64url writes otherwise.
+            // The base64 of a property list may contain no character that is different in base64url.
             let expected = text == plain ? nil : apple
             #expect(try Decoders.apple.refusal(ofText: text)?.code == expected)
             if expected == nil {
@@ -133,7 +137,7 @@ struct IntakeTests {
     ]
 
     // T15
-    @Test("that is none has a code in both profiles", arguments: never)
+    @Test("A text that is not a receipt has an error code in both profiles", arguments: never)
     func refuses(text: String, apple: ReceiptDecodingError.Code, tolerant: ReceiptDecodingError.Code) throws {
         #expect(try Decoders.apple.refusal(ofText: Array(text.utf8))?.code == apple)
         let inspection = try Decoders.tolerant.inspect(Array(text.utf8).span)
@@ -141,7 +145,7 @@ struct IntakeTests {
         #expect(inspection.contents == nil)
     }
 
-    @Test("of 8 MiB is looked at, of a byte more is not")
+    @Test("A text of 8 MiB is decoded, and a text of one byte more is rejected")
     func size() throws {
         let longest = [UInt8](repeating: UInt8(ascii: "A"), count: 8 << 20)
         #expect(try Decoders.apple.refusal(ofText: longest)?.code == .notAReceipt)

@@ -4,9 +4,9 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("A damaged receipt")
+@Suite("Damaged receipts")
 struct MutationTests {
-    /// What a receipt says as far as it is signed: of a transactionReceipt only its inner list.
+    /// The signed contents of a receipt; for a transactionReceipt, only its inner list.
     struct Statement: Hashable {
         let app: AppReceipt?
         let purchaseInfo: [TransactionReceipt.Entry]?
@@ -27,7 +27,7 @@ struct MutationTests {
     }
 
     // T1
-    @Test("cut off at any offset is refused", arguments: styles)
+    @Test("A receipt truncated at any offset is rejected", arguments: styles)
     func truncation(style: Int) throws {
         let (name, bytes, _) = try sample(style)
         let decoder = try Decoders.apple
@@ -39,7 +39,7 @@ struct MutationTests {
     }
 
     // T1
-    @Test("with a bit changed says the same or is refused", arguments: styles)
+    @Test("A receipt with one changed bit is rejected or decodes to the same contents", arguments: styles)
     func bitFlips(style: Int) throws {
         var random = SeededGenerator("bit flips")
         let (name, bytes, statement) = try sample(style)
@@ -53,12 +53,15 @@ struct MutationTests {
             accepted += 1
             #expect(Statement(receipt.contents) == statement, "\(name), byte \(byte), bit \(bit)")
         }
-        // What nobody signed, or nobody uses: the root that travels along, the outer list's other lines.
+        // Some bytes are not covered by the signature or not used: the root certificate, and the other lines of the
+        // outer list.
         #expect(accepted < 1_500, "\(name)")
     }
 
     // T1
-    @Test("with bytes changed, doubled, cut out and moved says the same or is refused", arguments: styles)
+    @Test(
+        "A receipt with changed, repeated, removed and moved bytes is rejected or decodes to the same contents",
+        arguments: styles)
     func surgery(style: Int) throws {
         var random = SeededGenerator("surgery")
         let (name, bytes, statement) = try sample(style)
@@ -83,7 +86,9 @@ struct MutationTests {
         }
     }
 
-    @Test("with its base64 damaged says the same or is refused, mended or not", arguments: styles)
+    @Test(
+        "A receipt with damaged base64 is rejected or decodes to the same contents, with and without repairs",
+        arguments: styles)
     func text(style: Int) throws {
         var random = SeededGenerator("base64")
         let (name, bytes, statement) = try sample(style)
@@ -110,7 +115,7 @@ struct MutationTests {
         }
     }
 
-    @Test("that was a sandbox's never becomes a production one")
+    @Test("A sandbox receipt never becomes a production receipt")
     func environment() throws {
         var random = SeededGenerator("environment")
         let bytes = try MintedReceipts.transaction(

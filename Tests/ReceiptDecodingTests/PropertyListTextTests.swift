@@ -3,8 +3,8 @@ import Simulator
 import TestSupport
 import Testing
 
-/// Through receipts whose signed list is written at will, so that what is read is also what was signed.
-@Suite("The property list of a transactionReceipt")
+/// These tests use receipts whose signed list is chosen freely, so that the parsed list is also the signed one.
+@Suite("Property list of a transactionReceipt")
 struct PropertyListTextTests {
     private static let usual = "\"bid\" = \"com.example.app\"; \"purchase-date-ms\" = \"1709294400000\";"
 
@@ -15,7 +15,7 @@ struct PropertyListTextTests {
     static let layouts: [(name: String, list: String)] = [
         ("tabs", "{\n\t\"bid\" = \"com.example.app\";\n\t\"purchase-date-ms\" = \"1709294400000\";\n}"),
         ("one line", "{\"bid\" = \"com.example.app\"; \"purchase-date-ms\" = \"1709294400000\";}"),
-        ("no blanks", "{\"bid\"=\"com.example.app\";\"purchase-date-ms\"=\"1709294400000\";}"),
+        ("no spaces", "{\"bid\"=\"com.example.app\";\"purchase-date-ms\"=\"1709294400000\";}"),
         ("no last semicolon", "{\"bid\" = \"com.example.app\"; \"purchase-date-ms\" = \"1709294400000\"}"),
         ("words", "{bid = com.example.app; purchase-date-ms = 1709294400000;}"),
         ("CR LF", "{\r\n\t\"bid\"\r\n=\r\n\"com.example.app\"\r\n;\r\npurchase-date-ms = 1709294400000;\r\n}\r\n"),
@@ -26,14 +26,14 @@ struct PropertyListTextTests {
         ("space around", " \t\r\n{\(usual)} \t\r\n"),
     ]
 
-    @Test("may be laid out in any way", arguments: layouts)
+    @Test("The layout of the list does not matter", arguments: layouts)
     func layout(name: String, list: String) throws {
         let receipt = try read(list)
         #expect(receipt.purchaseInfo.map(\.key) == ["bid", "purchase-date-ms"])
         #expect(receipt.purchaseInfo.map(\.value) == ["com.example.app", "1709294400000"])
     }
 
-    @Test("undoes escapes, and keeps whatever else stands in quotes")
+    @Test("Escapes are replaced, and all other characters in quotes are kept")
     func escapes() throws {
         let receipt = try read("{\(Self.usual) a = \"\\\"\\\\\\n\\r\\t\\101\\177;={}()<>/*ä€😀\"; b = \"\";}")
         #expect(receipt["a"] == "\"\\\n\r\tA\u{7F};={}()<>/*ä€😀")
@@ -48,7 +48,7 @@ struct PropertyListTextTests {
         ("data", "{\(usual) a = <0a0b>;}", .malformed),
         ("a comment", "{\(usual) /* a */ }", .malformed),
         ("no closing quote", "{\(usual) a = \"b;}", .truncated),
-        ("no closing quote behind an escape", "{\(usual) a = \"b\\", .truncated),
+        ("no closing quote after an escape", "{\(usual) a = \"b\\", .truncated),
         ("no opening quote", "{\(usual) a = b\";}", .malformed),
         ("no value", "{\(usual) a = ;}", .malformed),
         ("no equals sign", "{\(usual) a b;}", .malformed),
@@ -56,34 +56,34 @@ struct PropertyListTextTests {
         ("two semicolons", "{\(usual); a = b;}", .malformed),
         ("no semicolon between", "{\"bid\" = \"a\" \"b\" = \"c\";}", .malformed),
         ("no closing brace", "{\(usual)", .truncated),
-        ("an escape of Unicode", "{\(usual) a = \"\\U00e9\";}", .malformed),
+        ("a Unicode escape", "{\(usual) a = \"\\U00e9\";}", .malformed),
         ("an octal escape above ASCII", "{\(usual) a = \"\\200\";}", .malformed),
-        ("an octal escape cut short", "{\(usual) a = \"\\10\";}", .malformed),
-        ("an octal escape that is none", "{\(usual) a = \"\\189\";}", .malformed),
-        ("something behind it", "{\(usual)} {}", .trailingBytes),
+        ("an incomplete octal escape", "{\(usual) a = \"\\10\";}", .malformed),
+        ("an invalid octal escape", "{\(usual) a = \"\\189\";}", .malformed),
+        ("data after the list", "{\(usual)} {}", .trailingBytes),
         ("a second list", "{\(usual)}{\(usual)}", .trailingBytes),
-        ("a zero behind it", "{\(usual)}\0", .trailingBytes),
-        ("nothing at all", "", .truncated),
-        ("a list of nothing", "{}", .missingAttribute),
-        ("an array in place of a list", "(a, b)", .malformed),
+        ("a zero byte at the end", "{\(usual)}\0", .trailingBytes),
+        ("empty text", "", .truncated),
+        ("an empty list", "{}", .missingAttribute),
+        ("an array instead of a list", "(a, b)", .malformed),
     ]
 
-    @Test("is refused where it could be read in two ways, or in none", arguments: broken)
+    @Test("An ambiguous or malformed list is rejected", arguments: broken)
     func refuses(name: String, list: String, code: ReceiptDecodingError.Code) throws {
         let bytes = try MintedReceipts.transaction(signing: Array(list.utf8))
         #expect(try Decoders.apple.refusal(of: bytes)?.code == code)
-        // The outer list is read by the same rules.
+        // The outer list is parsed by the same rules.
         let outer = Array(list.replacing("bid", with: "purchase-info").utf8)
         #expect(try Decoders.apple.refusal(of: outer) != nil)
     }
 
-    @Test("that is not UTF-8 is refused", arguments: ["{bid = \"\u{1}\";}", "{\"\u{1}\" = a;}"])
+    @Test("Text that is not UTF-8 is rejected", arguments: ["{bid = \"\u{1}\";}", "{\"\u{1}\" = a;}"])
     func encoding(list: String) throws {
         let bytes = Array(list.utf8).map { $0 == 1 ? 0xFF : $0 }
         #expect(try Decoders.apple.refusal(of: MintedReceipts.transaction(signing: bytes))?.code == .malformed)
     }
 
-    @Test("cut off anywhere is refused")
+    @Test("A list truncated at any offset is rejected")
     func truncation() throws {
         let list = Array(
             "{\n\t\"bid\" = \"com.ex\\141mple.app\";\n\ta = b;\n\t\"purchase-date-ms\" = \"1709294400000\"\n}".utf8)
@@ -94,7 +94,7 @@ struct PropertyListTextTests {
         }
     }
 
-    @Test("holds 256 entries and no more; a hundred thousand cost little")
+    @Test("A list has at most 256 entries, and rejecting a hundred thousand takes little time")
     func many() throws {
         func list(_ count: Int) -> String {
             "{\(Self.usual)\((0..<count - 2).map { "k\($0)=v;" }.joined())}"
@@ -108,7 +108,7 @@ struct PropertyListTextTests {
         }
     }
 
-    @Test("may hold a value of a million bytes, plain or escaped", arguments: ["a", "\\\\"])
+    @Test("A value may have a million bytes, plain or escaped", arguments: ["a", "\\\\"])
     func long(piece: String) throws {
         let bytes = try MintedReceipts.transaction(
             signing: Array("{\(Self.usual)\"product-id\" = \"\(String(repeating: piece, count: 1_000_000))\";}".utf8))
@@ -117,7 +117,7 @@ struct PropertyListTextTests {
         #expect(elapsed < .seconds(8))
     }
 
-    @Test("of white space without end costs little")
+    @Test("Two megabytes of white space take little time")
     func white() throws {
         let bytes = Array("{\(String(repeating: " \t\r\n", count: 500_000))".utf8)
         let (outcome, elapsed) = try timed { try Decoders.apple.refusal(of: bytes)?.code }

@@ -5,12 +5,13 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("A mangled receipt")
+@Suite("Repairs of mangled receipts")
 struct RepairTests {
     struct Mangling: Sendable, CustomTestStringConvertible {
         let name: String
         let repairs: [ReceiptRepair]
-        /// Of an App Receipt only: a property list's base64 may have nothing to mangle.
+        /// Whether the mangling is only for App Receipts, because the base64 of a property list may contain nothing
+        /// to mangle.
         let onlyApp: Bool
         let mangle: @Sendable (_ bytes: [UInt8], _ text: String) -> [UInt8]
 
@@ -34,17 +35,17 @@ struct RepairTests {
 
     static let manglings: [Mangling] = [
         Mangling("line breaks", [.whitespace]) { Array(lines($1).utf8) },
-        Mangling("blanks for +", [.spaceForPlus], onlyApp: true) { Array($1.replacing("+", with: " ").utf8) },
-        Mangling("blanks for + in lines", [.spaceForPlus, .whitespace], onlyApp: true) {
+        Mangling("spaces instead of +", [.spaceForPlus], onlyApp: true) { Array($1.replacing("+", with: " ").utf8) },
+        Mangling("spaces instead of +, in lines", [.spaceForPlus, .whitespace], onlyApp: true) {
             Array(lines($1.replacing("+", with: " ")).utf8)
         },
-        Mangling("blanks for line breaks", [.whitespace]) {
+        Mangling("spaces instead of line breaks", [.whitespace]) {
             Array(ReceiptEncodingVariant.lines($1, width: 76, separator: " ").utf8)
         },
-        Mangling("base64 of base64, with blanks for line breaks", [.whitespace, .doubleBase64]) {
+        Mangling("base64 of base64, with spaces instead of line breaks", [.whitespace, .doubleBase64]) {
             Array(ReceiptEncodingVariant.lines(Base64.encode(Array($1.utf8)), width: 76, separator: " ").utf8)
         },
-        Mangling("base64 of lines of base64 that are parted by blanks", [.doubleBase64, .whitespace]) {
+        Mangling("base64 of lines of base64 that are separated by spaces", [.doubleBase64, .whitespace]) {
             Array(Base64.encode(Array(ReceiptEncodingVariant.lines($1, width: 76, separator: " ").utf8)).utf8)
         },
         Mangling("percent-encoded", [.percentEncoding]) {
@@ -56,17 +57,19 @@ struct RepairTests {
         Mangling("percent-encoded twice", [.doublePercentEncoding]) {
             Array(ReceiptEncodingVariant.percentEncoded($1).replacing("%", with: "%25").utf8)
         },
-        Mangling("PEM armour", [.pemArmour, .whitespace]) { Array(ReceiptEncodingVariant.armoured($1).utf8) },
-        Mangling("PEM armour without its end, on one line", [.pemArmour]) {
+        Mangling("PEM armor", [.pemArmour, .whitespace]) { Array(ReceiptEncodingVariant.armoured($1).utf8) },
+        Mangling("PEM armor without its last line, on one line", [.pemArmour]) {
             Array("-----BEGIN APP STORE RECEIPT-----\n\($1)".utf8)
         },
-        Mangling("PEM armour in a JSON string", [.quotes, .jsonEscapes, .pemArmour, .whitespace]) {
+        Mangling("PEM armor in a JSON string", [.quotes, .jsonEscapes, .pemArmour, .whitespace]) {
             Array("\"\(ReceiptEncodingVariant.armoured($1).replacing("\n", with: "\\n"))\"".utf8)
         },
-        Mangling("UTF-16, little-endian with a mark", [.utf16]) { [0xFF, 0xFE] + utf16($1, bigEndian: false) },
-        Mangling("UTF-16, big-endian with a mark", [.utf16]) { [0xFE, 0xFF] + utf16($1, bigEndian: true) },
-        Mangling("UTF-16, little-endian without a mark", [.utf16]) { utf16($1 + "\r\n", bigEndian: false) },
-        Mangling("UTF-16, big-endian without a mark, in lines", [.utf16, .whitespace]) {
+        Mangling("UTF-16, little-endian with a byte order mark", [.utf16]) {
+            [0xFF, 0xFE] + utf16($1, bigEndian: false)
+        },
+        Mangling("UTF-16, big-endian with a byte order mark", [.utf16]) { [0xFE, 0xFF] + utf16($1, bigEndian: true) },
+        Mangling("UTF-16, little-endian without a byte order mark", [.utf16]) { utf16($1 + "\r\n", bigEndian: false) },
+        Mangling("UTF-16, big-endian without a byte order mark, in lines", [.utf16, .whitespace]) {
             utf16(lines($1), bigEndian: true)
         },
         Mangling("base64 of UTF-16", [.utf16, .doubleBase64]) {
@@ -75,11 +78,13 @@ struct RepairTests {
         Mangling("base64url", [.urlSafeAlphabet], onlyApp: true) {
             Array($1.replacing("+", with: "-").replacing("/", with: "_").utf8)
         },
-        Mangling("JSON's slashes", [.jsonEscapes], onlyApp: true) { Array($1.replacing("/", with: "\\/").utf8) },
-        Mangling("JSON's line breaks", [.jsonEscapes, .whitespace]) {
+        Mangling("slashes escaped as in JSON", [.jsonEscapes], onlyApp: true) {
+            Array($1.replacing("/", with: "\\/").utf8)
+        },
+        Mangling("line breaks escaped as in JSON", [.jsonEscapes, .whitespace]) {
             Array(lines($1).replacing("\r\n", with: "\\r\\n").utf8)
         },
-        Mangling("escapes that are careful about HTML", [.jsonEscapes], onlyApp: true) {
+        Mangling("characters escaped as in JSON for HTML", [.jsonEscapes], onlyApp: true) {
             Array($1.replacing("+", with: "\\u002B").replacing("=", with: "\\u003d").replacing("/", with: "\\/").utf8)
         },
         Mangling("quoted", [.quotes]) { Array("\"\($1)\"\n".utf8) },
@@ -92,60 +97,61 @@ struct RepairTests {
         Mangling("hexadecimal with 0x", [.hexadecimal]) { bytes, _ in
             Array("0x\(ReceiptEncodingVariant.hexadecimal(bytes).uppercased())".utf8)
         },
-        Mangling("a bytea of PostgreSQL", [.hexadecimal]) { bytes, _ in
+        Mangling("a bytea value of PostgreSQL", [.hexadecimal]) { bytes, _ in
             Array("\\x\(ReceiptEncodingVariant.hexadecimal(bytes))".utf8)
         },
-        Mangling("a bytea of PostgreSQL, its backslash escaped, in quotes", [.quotes, .hexadecimal]) { bytes, _ in
+        Mangling("a bytea value of PostgreSQL in quotes, with an escaped backslash", [.quotes, .hexadecimal]) {
+            bytes, _ in
             Array("\"\\\\x\(ReceiptEncodingVariant.hexadecimal(bytes))\"".utf8)
         },
-        Mangling("a bytea that holds the base64 in lines", [.hexadecimal, .whitespace]) {
+        Mangling("a bytea value that contains the base64 in lines", [.hexadecimal, .whitespace]) {
             Array("\\x\(ReceiptEncodingVariant.hexadecimal(Array(lines($1).utf8)))".utf8)
         },
         Mangling("upper-case hexadecimal in lines", [.hexadecimal]) { bytes, _ in
             Array(lines(ReceiptEncodingVariant.hexadecimal(bytes).uppercased()).utf8)
         },
-        Mangling("what NSData printed", [.dataDescription]) { bytes, _ in
+        Mangling("the description of NSData", [.dataDescription]) { bytes, _ in
             Array(ReceiptEncodingVariant.dataDescription(bytes).utf8)
         },
-        Mangling("what NSData printed since iOS 13, whole", [.dataDescription]) { bytes, _ in
+        Mangling("the complete description of NSData since iOS 13", [.dataDescription]) { bytes, _ in
             Array("{length = \(bytes.count), bytes = 0x\(ReceiptEncodingVariant.hexadecimal(bytes)) }".utf8)
         },
         Mangling("a data: URL", [.dataURL]) { Array("data:;base64,\($1)".utf8) },
         Mangling("Unity's wrapper", [.unityWrapper]) {
             Array(ReceiptEncodingVariant.unityWrapper($1, transactionId: "2000000000000301").utf8)
         },
-        Mangling("Unity's wrapper, mangled inside", [.unityWrapper, .whitespace]) {
+        Mangling("Unity's wrapper around a mangled text", [.unityWrapper, .whitespace]) {
             Array(" {\"Payload\" : \"\(lines($1).replacing("\r\n", with: "\\n"))\"} \n".utf8)
         },
         Mangling("a verifyReceipt request", [.requestWrapper]) {
             Array("{\"receipt-data\":\"\($1.replacing("/", with: "\\/"))\",\"password\":\"secret\"}".utf8)
         },
-        Mangling("a verifyReceipt answer", [.answerWrapper]) {
+        Mangling("a verifyReceipt response", [.answerWrapper]) {
             Array("{\"status\":0,\"receipt\":{},\"latest_receipt\":\"\($1)\"}".utf8)
         },
-        Mangling("no base64 at all", [.rawBytes]) { bytes, _ in bytes },
+        Mangling("without base64", [.rawBytes]) { bytes, _ in bytes },
         Mangling("a byte order mark", [.byteOrderMark]) { [0xEF, 0xBB, 0xBF] + Array($1.utf8) },
         Mangling("a byte order mark before quotes", [.byteOrderMark, .quotes]) {
             [0xEF, 0xBB, 0xBF] + Array("\"\($1)\"".utf8)
         },
-        Mangling("bytes behind the container", [.trailingBytes], onlyApp: true) { bytes, _ in
+        Mangling("bytes after the container", [.trailingBytes], onlyApp: true) { bytes, _ in
             MintedReceipts.base64(bytes + [0, 0, 0, 0, 7])
         },
-        Mangling("another receipt behind it", [.trailingBytes], onlyApp: true) { bytes, _ in
+        Mangling("another receipt at the end", [.trailingBytes], onlyApp: true) { bytes, _ in
             MintedReceipts.base64(bytes + bytes)
         },
-        Mangling("no base64, and bytes behind it", [.rawBytes, .trailingBytes], onlyApp: true) { bytes, _ in
+        Mangling("without base64, with bytes at the end", [.rawBytes, .trailingBytes], onlyApp: true) { bytes, _ in
             bytes + [0x0A]
         },
-        Mangling("half a byte behind it", [.hexadecimal, .trailingBytes], onlyApp: true) { bytes, _ in
+        Mangling("half a byte at the end", [.hexadecimal, .trailingBytes], onlyApp: true) { bytes, _ in
             Array((ReceiptEncodingVariant.hexadecimal(bytes) + "0").utf8)
         },
-        Mangling("hexadecimal with bytes behind it", [.hexadecimal, .trailingBytes], onlyApp: true) { bytes, _ in
+        Mangling("hexadecimal with bytes at the end", [.hexadecimal, .trailingBytes], onlyApp: true) { bytes, _ in
             Array((ReceiptEncodingVariant.hexadecimal(bytes) + "00").utf8)
         },
     ]
 
-    @Test("is mended, still authentic, and the repair has a name", arguments: manglings)
+    @Test("A mangled receipt is repaired, is still authentic, and the repair is reported", arguments: manglings)
     func mends(mangling: Mangling) throws {
         let samples = try IntakeTests.Samples.shared
         let decoder = try Decoders.tolerant
@@ -165,14 +171,14 @@ struct RepairTests {
         }
     }
 
-    @Test("has every repair tried above")
+    @Test("Every repair is covered by a test")
     func complete() {
         let tried = Set(Self.manglings.flatMap(\.repairs) + IntakeTests.rows.flatMap(\.repairs))
-        // That one holds a signed text, see below.
+        // The notification wrapper contains a signed text and is covered by another test.
         #expect(tried.union([.notificationWrapper]) == Set(ReceiptRepair.allCases))
     }
 
-    @Test("keeps a + that had become a blank at its very end")
+    @Test("A space at the very end is restored to +")
     func lastPlus() throws {
         var text = ""
         for number in 0..<4_000 where !text.hasSuffix("+") {
@@ -192,7 +198,7 @@ struct RepairTests {
         #expect(ReceiptDecoder.repaired(blanks.span) == Array(text.utf8))
     }
 
-    @Test("that is a signed transaction is named so, and never verified here")
+    @Test("A signed transaction is reported as such and never verified by the receipt decoder")
     func jws() throws {
         let jws = try MintedReceipts.pki.jwsSigner.jws(payload: .object(["transactionId": .string("1")]))
         let encoded = Base64.encode(Array(jws.utf8))
@@ -216,7 +222,7 @@ struct RepairTests {
         #expect(try Decoders.apple.refusal(ofText: Array(encoded.utf8))?.code == .notAReceipt)
     }
 
-    @Test("that NSData or Swift described is named as lost, with what is left of it")
+    @Test("An incomplete data description is reported with the number of bytes that are left")
     func lostDescriptions() throws {
         let bytes = try IntakeTests.Samples.shared.app
         let words = ReceiptEncodingVariant.hexadecimal(Array(bytes.prefix(24)))
@@ -229,14 +235,14 @@ struct RepairTests {
             let inspection = try Decoders.tolerant.inspect(Array(text.utf8).span)
             #expect(
                 inspection.failure?.description
-                    == "truncatedDescription at text: the description of \(bytes.count) bytes shows \(shown) of them; "
-                    + "the others are gone")
+                    == "truncatedDescription at text: the description of \(bytes.count) bytes contains only "
+                    + "\(shown) of them; the rest is lost")
             #expect(inspection.failure?.verdict == .notAReceipt)
             #expect(inspection.kind == .unknown)
         }
     }
 
-    @Test("that is cut short is named so, with the byte at which it ends")
+    @Test("A truncated receipt is reported with the offset at which the data ends")
     func cutShort() throws {
         let samples = try IntakeTests.Samples.shared
         func failure(_ text: String) throws -> String? {
@@ -246,25 +252,25 @@ struct RepairTests {
         for cut in [1_000, 1_001, 1_002, 1_003] {
             #expect(
                 try failure(String(app.prefix(cut)))
-                    == "truncated at SignedData: the bytes end at byte \(cut * 3 / 4), before the container does")
+                    == "truncated at SignedData: the data ends at byte \(cut * 3 / 4), before the end of the container")
         }
         #expect(
             try failure("0x" + ReceiptEncodingVariant.hexadecimal(samples.app).prefix(2_001))
-                == "truncated at SignedData: the bytes end at byte 1000, before the container does")
+                == "truncated at SignedData: the data ends at byte 1000, before the end of the container")
         #expect(
             try failure(String(Base64.encode(samples.transaction).prefix(801)))
-                == "truncated at transactionReceipt: a text without its closing quote: it ends at byte 600")
+                == "truncated at transactionReceipt: missing closing quote: the data ends at byte 600")
         let indefinite = try MintedReceipts.app { $0.indefiniteLength = true }
         #expect(
             try failure(Base64.encode(Array(indefinite.prefix(900))))
-                == "truncated at SignedData: the bytes end at byte 900, before the container does")
+                == "truncated at SignedData: the data ends at byte 900, before the end of the container")
         #expect(
             try failure("eyJhbGciOiJFUzI1NiJ9.eyJhIjoxfQ")
-                == "truncated at text: a signed text without its third part: it ends at byte 31")
+                == "truncated at text: a JWS without its signature: the data ends at byte 31")
         #expect(try Decoders.apple.refusal(ofText: Array(app.prefix(1_000).utf8))?.code == .truncated)
     }
 
-    @Test("that is the signed list alone is named so, in both profiles")
+    @Test("The signed list alone is reported as such in both profiles")
     func purchaseInfoOnly() throws {
         let list = TransactionReceiptEncoder.list(MintedReceipts.purchaseInfo())
         for decoder in [try Decoders.apple, try Decoders.tolerant] {
@@ -275,7 +281,7 @@ struct RepairTests {
         }
     }
 
-    @Test("never hides a forgery: mended, it is refused as it would be unmangled", arguments: manglings)
+    @Test("A forged receipt is rejected with the same error after a repair", arguments: manglings)
     func forged(mangling: Mangling) throws {
         var bytes = try IntakeTests.Samples.shared.app
         let name = try #require(bytes.firstRange(of: Array("com.example.app.monthly".utf8)))
@@ -285,18 +291,18 @@ struct RepairTests {
     }
 
     // T13
-    @Test("in JSON of a million and a half numbers takes little more memory than the text")
+    @Test("JSON of 1,500,000 numbers takes little more memory than the text")
     func numbers() throws {
         let text = Array((#"{"a":["# + String(repeating: "1,", count: 1_500_000) + "1]}").utf8)
         let decoder = try Decoders.tolerant
         Memory.forget()
         let before = Memory.peak
         let refusal = decoder.refusal(ofText: text)
-        #expect(refusal?.code == .notAReceipt && refusal?.reason == "JSON without a receipt in it")
+        #expect(refusal?.code == .notAReceipt && refusal?.reason == "JSON that contains no receipt")
         #expect(Memory.peak - before < 32 << 20 || Memory.isSanitized)
     }
 
-    @Test("of a member that is given twice is the last one; one that is no text does not count")
+    @Test("The last of several members of the same name counts, and a member that is not a string is ignored")
     func members() throws {
         let base64 = Base64.encode(try MintedReceipts.app())
         for (text, code) in [
@@ -312,7 +318,7 @@ struct RepairTests {
     }
 
     @Test(
-        "of braces without end costs little",
+        "Deeply nested and repeated input takes little time",
         arguments: [
             "[", "{\"a\":", "\\", "%", "<", "\"", " ", "+ ", "-", "30", "%25", "0x", "\\x30", "eyJ.",
             "{length = 1, bytes = 0x",

@@ -5,17 +5,19 @@ import StoreTypes
 import TestSupport
 import Testing
 
-/// T4: CMS lets a signature cover attributes in place of the content, and the attributes say what the content's digest is.
-/// Two readers that take another one of two digests believe other contents. No receipt of Apple's has such attributes
-/// (`Receipts/`, and all genuine ones that were looked at), so a receipt with any is refused as such, before anything in
-/// them is read: `unsupportedAlgorithm` at `SignerInfo.signedAttrs`, 21003.
+/// T4: In CMS, a signature can cover attributes instead of the content, and one of the attributes is the digest of
+/// the content. If there are two digests, two parsers that use different ones trust different contents. Apple's
+/// receipts never have such attributes (neither `Receipts/` nor any genuine receipt that was inspected), so a receipt
+/// that has any is rejected before they are read: `unsupportedAlgorithm` at `SignerInfo.signedAttrs`, 21003.
 ///
-/// `Attribute ::= SEQUENCE { attrType OBJECT IDENTIFIER, attrValues SET OF AttributeValue }`, RFC 5652, 5.3 and 11.
+/// `Attribute ::= SEQUENCE { attrType OBJECT IDENTIFIER, attrValues SET OF AttributeValue }`, RFC 5652, sections 5.3
+/// and 11.
 @Suite("Signed attributes in an App Receipt")
 struct SignedAttributeTests {
     struct Attributes: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        /// Of the content, and of another one that the signer did not mean.
+        /// Returns the attributes from the digest of the content and the digest of another content, which the signer
+        /// did not intend.
         let make: @Sendable (_ digest: [UInt8], _ other: [UInt8]) -> [[UInt8]]
 
         init(_ name: String, _ make: @escaping @Sendable (_ digest: [UInt8], _ other: [UInt8]) -> [[UInt8]]) {
@@ -40,8 +42,8 @@ struct SignedAttributeTests {
     }
 
     static let shapes: [Attributes] = [
-        Attributes("as CMS wants them") { digest, _ in [contentType, digests(digest)] },
-        Attributes("with a time of signing") { digest, _ in [contentType, signingTime, digests(digest)] },
+        Attributes("as CMS requires them") { digest, _ in [contentType, digests(digest)] },
+        Attributes("with a signing time") { digest, _ in [contentType, signingTime, digests(digest)] },
         Attributes("messageDigest in two attributes") { [contentType, digests($0), digests($1)] },
         Attributes("messageDigest in two attributes, the other first") { [contentType, digests($1), digests($0)] },
         Attributes("the same messageDigest in two attributes") { digest, _ in
@@ -50,23 +52,23 @@ struct SignedAttributeTests {
         Attributes("messageDigest with two values") { [contentType, digests($0, $1)] },
         Attributes("messageDigest without a value") { _, _ in [contentType, digests()] },
         Attributes("messageDigest of another content") { _, other in [contentType, digests(other)] },
-        Attributes("messageDigest cut short") { digest, _ in [contentType, digests(Array(digest.prefix(4)))] },
+        Attributes("truncated messageDigest") { digest, _ in [contentType, digests(Array(digest.prefix(4)))] },
         Attributes("no messageDigest") { _, _ in [contentType, signingTime] },
-        Attributes("contentType that is not eContentType") { digest, _ in [otherType, digests(digest)] },
+        Attributes("contentType that differs from eContentType") { digest, _ in [otherType, digests(digest)] },
         Attributes("contentType twice") { digest, _ in [contentType, otherType, digests(digest)] },
         Attributes("no contentType") { digest, _ in [digests(digest)] },
-        Attributes("none at all in the set") { _, _ in [] },
-        Attributes("something that is no attribute") { _, _ in [DEREncoder.integer(1)] },
+        Attributes("an empty set") { _, _ in [] },
+        Attributes("an element that is not an attribute") { _, _ in [DEREncoder.integer(1)] },
     ]
 
     private static func algorithm(_ identifier: String) -> [UInt8] {
         DEREncoder.sequence(DEREncoder.objectIdentifier(identifier), DEREncoder.null)
     }
 
-    /// A receipt with these attributes, signed as CMS says: over them, as a SET OF; or as App Receipts are, over the
-    /// content, and the attributes put in behind.
+    /// Returns a receipt with these attributes. Either they are signed as a SET OF, as CMS requires, or the content
+    /// is signed as in App Receipts and the attributes are added afterwards.
     ///
-    /// - Parameter shape: nil for none, and no place for them.
+    /// - Parameter shape: the attributes; if it is `nil`, the field for them is absent.
     private func receipt(_ shape: Attributes?, _ digest: DigestAlgorithm, isContentSigned: Bool) throws -> [UInt8] {
         let signer = try MintedReceipts.pki.receiptSigner
         let content = MintedReceipts.content().payload()
@@ -87,10 +89,10 @@ struct SignedAttributeTests {
     }
 
     private static let refusal = ReceiptDecodingError(
-        .unsupportedAlgorithm, at: "SignerInfo.signedAttrs", "no receipt of Apple's has signed attributes")
+        .unsupportedAlgorithm, at: "SignerInfo.signedAttrs", "signed attributes, which Apple's receipts never have")
 
     // T4
-    @Test("are refused whatever they say, also where they say two things or leave one out", arguments: shapes)
+    @Test("A receipt with signed attributes is rejected, whatever they contain", arguments: shapes)
     func refused(shape: Attributes) throws {
         for digest in [DigestAlgorithm.sha1, .sha256] {
             for isContentSigned in [false, true] {
@@ -99,7 +101,7 @@ struct SignedAttributeTests {
                     #expect(decoder.refusal(of: bytes) == Self.refusal, "\(digest) \(isContentSigned)")
                 }
                 #expect(Self.refusal.verdict == .notAuthentic)
-                // Like every receipt that is not authentic it can be looked at, and is marked.
+                // Like every receipt that is not authentic, it can be inspected and is marked.
                 let inspection = try Decoders.tolerant.inspect(MintedReceipts.base64(bytes).span)
                 #expect(!inspection.isVerified && inspection.failure == Self.refusal)
                 #expect(inspection.contents?.bundleId == "com.example.app")
@@ -108,7 +110,7 @@ struct SignedAttributeTests {
     }
 
     // T4
-    @Test("are all that is wrong with such a receipt: without them it is the encoder's, byte for byte, and authentic")
+    @Test("The same receipt without signed attributes equals the encoder's byte for byte and is authentic")
     func control() throws {
         let without = try receipt(nil, .sha256, isContentSigned: true)
         #expect(without == (try MintedReceipts.app()))

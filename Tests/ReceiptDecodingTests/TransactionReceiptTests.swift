@@ -11,7 +11,7 @@ struct TransactionReceiptTests {
         try Decoders.apple.refusal(of: bytes)?.code
     }
 
-    @Test("of version 2 and of version 3 is authentic, and says what was signed", arguments: [UInt8(2), 3])
+    @Test("A receipt of version 2 or 3 is authentic and decodes to the signed values", arguments: [UInt8(2), 3])
     func good(version: UInt8) throws {
         let bytes = try MintedReceipts.transaction(version: version)
         let receipt = try Decoders.apple.decode(bytes: bytes)
@@ -28,13 +28,14 @@ struct TransactionReceiptTests {
     }
 
     // T8
-    @Test("of an unheard-of version is refused", arguments: [UInt8(0), 1, 4, 0x30, 0xFF])
+    @Test("A receipt of an unknown version is rejected", arguments: [UInt8(0), 1, 4, 0x30, 0xFF])
     func version(byte: UInt8) throws {
         let bytes = try MintedReceipts.transaction { $0.writtenVersion = byte }
         #expect(try refusal(bytes) == .unsupportedAlgorithm)
     }
 
-    @Test("with the other version's byte is refused", arguments: [(UInt8(2), UInt8(3)), (3, 2)])
+    @Test(
+        "A receipt with the version byte of the other version is rejected", arguments: [(UInt8(2), UInt8(3)), (3, 2)])
     func swappedVersion(signed: UInt8, written: UInt8) throws {
         let bytes = try MintedReceipts.transaction(version: signed) { $0.writtenVersion = written }
         #expect(try refusal(bytes) == .badSignature)
@@ -42,7 +43,7 @@ struct TransactionReceiptTests {
 
     // T8
     @Test(
-        "whose certificate has another length than announced is refused",
+        "A receipt whose certificate does not have the declared length is rejected",
         arguments: [-1, 1, -1000, 5_000_000, 4_294_000_000])
     func certificateLength(difference: Int) throws {
         let length = try MintedReceipts.pki.receiptLeaf.certificate.count
@@ -52,7 +53,7 @@ struct TransactionReceiptTests {
         #expect(try refusal(bytes) == .badSignature)
     }
 
-    @Test("whose certificate is followed by something, or is none, is refused")
+    @Test("A receipt whose certificate is malformed or has trailing bytes is rejected")
     func certificateBytes() throws {
         let pki = try MintedReceipts.pki
         for (certificate, code) in [
@@ -69,7 +70,7 @@ struct TransactionReceiptTests {
     }
 
     // T8
-    @Test("whose signed list was exchanged is refused")
+    @Test("A receipt whose signed list was replaced is rejected")
     func swapped() throws {
         var entries = MintedReceipts.purchaseInfo()
         entries[4].value = "com.example.app.yearly"
@@ -90,7 +91,7 @@ struct TransactionReceiptTests {
     ]
 
     // T8
-    @Test("signed by somebody else is refused", arguments: strangers)
+    @Test("A receipt signed by anyone but Apple is rejected", arguments: strangers)
     func stranger(name: String, code: ReceiptDecodingError.Code) throws {
         let pki = try MintedReceipts.pki
         let own = try MintedReceipts.foreign.receiptLeaf.key
@@ -116,7 +117,7 @@ struct TransactionReceiptTests {
         #expect(try refusal(MintedReceipts.transaction(signer: signer)) == code)
     }
 
-    @Test("whose signer's authority is not at hand is not judged", arguments: [UInt8(2), 3])
+    @Test("A receipt whose intermediate certificate is missing has an undecided status", arguments: [UInt8(2), 3])
     func issuerUnknown(version: UInt8) throws {
         let bytes = try MintedReceipts.transaction(version: version)
         let failure = try #require(try Decoders.withoutAuthorities.refusal(of: bytes))
@@ -139,11 +140,11 @@ struct TransactionReceiptTests {
         Environments("700000000000123", nil, .production, conflict: false),
         Environments("1000000046178817", "Sandbox", .sandbox, conflict: false),
         Environments("2000000046178817", "Sandbox", .sandbox, conflict: false),
-        // The line cut out, and added: it is not signed.
+        // The unsigned line was removed, changed or added.
         Environments("1000000046178817", nil, .sandbox, conflict: true),
         Environments("1000000046178817", "Production", .sandbox, conflict: true),
         Environments("700000000000123", "Sandbox", .sandbox, conflict: true),
-        // Genuine, of production: begins as the sandbox's do, but has 14 digits.
+        // Genuine production ids: they begin like sandbox ids but have 14 digits.
         Environments("20000053112933", nil, .production, conflict: false),
         Environments("10000005311293", nil, .production, conflict: false),
         Environments("100000053112933", nil, .production, conflict: false),
@@ -153,7 +154,8 @@ struct TransactionReceiptTests {
         Environments("700000000000123", "", .production, conflict: false),
     ]
 
-    @Test("is of the environment that its id tells, whatever the unsigned line says", arguments: environments)
+    @Test(
+        "The transaction id determines the environment unless the unsigned line says Sandbox", arguments: environments)
     func environment(row: Environments) throws {
         let bytes = try MintedReceipts.transaction(purchaseInfo: MintedReceipts.purchaseInfo(transactionId: row.id)) {
             $0.environmentLine = row.line
@@ -166,11 +168,14 @@ struct TransactionReceiptTests {
     static let purchases: [(seconds: Int64, code: ReceiptDecodingError.Code?)] = [
         (Validity.past.to.seconds, nil), (Validity.past.to.seconds + 1, .outsideValidity),
         (MintedReceipts.creation.seconds, .outsideValidity), (Validity.past.from.seconds, nil),
-        // Receipts were signed anew when they were restored: the purchase may be older than the signer.
+        // Receipts were signed again when they were restored, so a purchase may be older than the signer's
+        // certificate.
         (Validity.past.from.seconds - 1, nil), (1, nil), (-1, nil),
     ]
 
-    @Test("of a purchase after the signer's end is refused, of one before its begin it is not", arguments: purchases)
+    @Test(
+        "A purchase after the signer's certificate expired is rejected, and one before it was issued is accepted",
+        arguments: purchases)
     func time(seconds: Int64, code: ReceiptDecodingError.Code?) throws {
         let bytes = try MintedReceipts.transaction(
             signer: MintedReceipts.pki.expiredSigner(),
@@ -184,14 +189,14 @@ struct TransactionReceiptTests {
         ("99999999999999999999", .missingAttribute), ("9223372036854775807", .outsideValidity),
     ]
 
-    @Test("without a purchase date that can be read is refused", arguments: dates)
+    @Test("A receipt without a readable purchase date is rejected", arguments: dates)
     func date(text: String?, code: ReceiptDecodingError.Code) throws {
         var entries = MintedReceipts.purchaseInfo().filter { $0.key != "purchase-date-ms" }
         if let text { entries.append(.init("purchase-date-ms", text)) }
         #expect(try refusal(MintedReceipts.transaction(purchaseInfo: entries)) == code)
     }
 
-    @Test("without a bundle id, or with one that is none, is refused", arguments: [nil, "", "a b", "a\nb"])
+    @Test("A receipt without a valid bundle id is rejected", arguments: [nil, "", "a b", "a\nb"])
     func bundle(text: String?) throws {
         var entries = MintedReceipts.purchaseInfo().filter { $0.key != "bid" }
         if let text { entries.append(.init("bid", text)) }
@@ -200,18 +205,18 @@ struct TransactionReceiptTests {
 
     static let outers: [(name: String, list: String, code: ReceiptDecodingError.Code?)] = [
         ("in another order, on one line", "{\"purchase-info\" = \"INFO\"; \"signature\" = \"SIGNATURE\"}", nil),
-        ("with more lines", "{a = b; \"signature\" = \"SIGNATURE\"; c = d; \"purchase-info\" = \"INFO\";}", nil),
+        ("with additional lines", "{a = b; \"signature\" = \"SIGNATURE\"; c = d; \"purchase-info\" = \"INFO\";}", nil),
         ("without a signature", "{\"purchase-info\" = \"INFO\";}", .unsigned),
         ("with an empty signature", "{\"signature\" = \"\"; \"purchase-info\" = \"INFO\";}", .unsigned),
         (
-            "with a text for a signature", "{\"signature\" = \"dummysig\"; \"purchase-info\" = \"INFO\";}",
+            "with a text instead of a signature", "{\"signature\" = \"dummysig\"; \"purchase-info\" = \"INFO\";}",
             .unsupportedAlgorithm
         ),
         (
             "with a signature that is not base64", "{\"signature\" = \"dummy-sig\"; \"purchase-info\" = \"INFO\";}",
             .badSignature
         ),
-        ("with a version byte alone", "{\"signature\" = \"Aw==\"; \"purchase-info\" = \"INFO\";}", .badSignature),
+        ("with only a version byte", "{\"signature\" = \"Aw==\"; \"purchase-info\" = \"INFO\";}", .badSignature),
         (
             "with two signatures",
             "{\"signature\" = \"SIGNATURE\"; \"signature\" = \"Aw==\"; \"purchase-info\" = \"INFO\";}", .malformed
@@ -232,7 +237,7 @@ struct TransactionReceiptTests {
         ),
     ]
 
-    @Test("is taken apart by keys, and refused without one of them", arguments: outers)
+    @Test("The outer list is read by its keys, and a receipt without one of them is rejected", arguments: outers)
     func outer(name: String, list: String, code: ReceiptDecodingError.Code?) throws {
         let bytes = try MintedReceipts.transaction(
             signing: TransactionReceiptEncoder.list(MintedReceipts.purchaseInfo())

@@ -3,9 +3,9 @@ import Rendering
 import StoreTypes
 import Testing
 
-@Suite("Answers to App Receipts, from the receipt alone")
+@Suite("Response to an App Receipt, from the receipt alone")
 struct AppReceiptAnswerTests {
-    /// `receipt` of ``appReceipt()`` up to its purchases.
+    /// The members of `receipt` for ``appReceipt()``, up to its purchases.
     private let beginning = """
         {"status":0,"environment":"Production","receipt":{"receipt_type":"Production",\
         "adam_id":1500000001,"app_item_id":1500000001,"bundle_id":"com.example.reader","application_version":"42",\
@@ -18,12 +18,12 @@ struct AppReceiptAnswerTests {
         "original_purchase_date_pst":"2013-08-01 00:00:00 America/Los_Angeles","original_application_version":"1.0",
         """
 
-    @Test("A receipt without purchases has an empty in_app and nothing about subscriptions")
+    @Test("A receipt without purchases has an empty in_app and no keys about subscriptions")
     func noPurchases() {
         #expect(answer(.app(appReceipt())) == beginning + #""in_app":[]}}"#)
     }
 
-    @Test("A purchase that is not a subscription has no expiry, no line item and no latest receipt")
+    @Test("A purchase that is not a subscription has no expiry date, no line item and no latest receipt")
     func nonConsumable() {
         let row = """
             {"quantity":"1","product_id":"com.example.reader.lifetime","transaction_id":"500000000000001",\
@@ -35,7 +35,7 @@ struct AppReceiptAnswerTests {
         #expect(answer(.app(appReceipt(purchases: [lifetime()]))) == beginning + #""in_app":["# + row + "]}}")
     }
 
-    @Test("A subscription's row stands in in_app and in latest_receipt_info, and the submitted receipt goes back")
+    @Test("A subscription is in in_app and in latest_receipt_info, and the submitted receipt is returned")
     func autoRenewable() {
         var purchase = month("500000000000009")
         purchase.isTrialPeriod = 1
@@ -61,14 +61,14 @@ struct AppReceiptAnswerTests {
         #expect(answer(.app(appReceipt(purchases: [purchase]))) == expected)
     }
 
-    @Test("in_app keeps the order of the blob")
+    @Test("in_app keeps the order of the receipt")
     func blobOrder() throws {
         let ids = ["500000000000030", "500000000000010", "500000000000020"]
         let json = answer(.app(appReceipt(purchases: [month(ids[0]), lifetime(ids[1]), month(ids[2], day: -3)])))
         #expect(try values(of: "transaction_id", in: "in_app", of: json) == ids)
     }
 
-    @Test("Attributes that are absent leave their keys out; the ids of the app are 0 and the download is null")
+    @Test("Absent attributes have no keys, except that the app ids are 0 and download_id is null")
     func absentAttributes() {
         var receipt = AppReceipt()
         receipt.purchases = [InAppPurchase()]
@@ -91,14 +91,14 @@ struct AppReceiptAnswerTests {
         #expect(json.contains(#""adam_id":9223372036854775807,"app_item_id":9223372036854775807,"#))
     }
 
-    @Test("A volume purchase receipt shows its expiration date before in_app")
+    @Test("A volume purchase receipt has its expiration date before in_app")
     func volumePurchase() {
         var receipt = appReceipt()
         receipt.expirationDate = summer
         #expect(answer(.app(receipt)).contains(#""original_application_version":"1.0","expiration_date":"2023-08-14"#))
     }
 
-    @Test("A refunded consumable shows no cancellation, a refunded non-consumable does")
+    @Test("A refunded non-consumable has cancellation dates, and a refunded consumable has none")
     func cancellation() {
         for (type, isShown) in [(ProductType.consumable, false), (.nonConsumable, true), (.autoRenewable, true)] {
             var purchase = lifetime(type: type)
@@ -109,7 +109,7 @@ struct AppReceiptAnswerTests {
         }
     }
 
-    @Test("A number of attribute 1722 that has no name gives no key")
+    @Test("A value of attribute 1722 without a known name gives no key")
     func unknownOwnership() {
         var purchase = lifetime()
         purchase.ownershipType = 7
@@ -118,7 +118,7 @@ struct AppReceiptAnswerTests {
         #expect(answer(.app(appReceipt(purchases: [purchase]))).contains(#""in_app_ownership_type":"PURCHASED"}"#))
     }
 
-    @Test("pending_renewal_info is absent, because no receipt knows it")
+    @Test("pending_renewal_info is absent, because no receipt contains it")
     func noPendingRenewalInfo() {
         #expect(!answer(.app(appReceipt(purchases: [month("500000000000009")]))).contains("pending_renewal_info"))
     }

@@ -3,9 +3,9 @@ import ReceiptDecoding
 import StoreTypes
 import Testing
 
-/// Reads the content of well-formed receipts and trusts every byte: for comparing answers, without the decoder.
+/// Reads the contents of well-formed receipts without the decoder, for comparing responses. It trusts every byte.
 enum BlobReader {
-    /// From a DER-encoded PKCS#7 receipt.
+    /// Reads a DER-encoded PKCS#7 receipt.
     static func appReceipt(_ blob: Data) throws -> AppReceipt {
         let signedData = try children(of: try children(of: try children(of: [UInt8](blob))[0])[1])[0]
         let content = try children(of: try children(of: signedData)[2])[1]
@@ -29,7 +29,7 @@ enum BlobReader {
         return receipt
     }
 
-    /// From an iOS 6 blob as Apple's clients send it: a line an entry.
+    /// Reads an iOS 6 receipt in the form that Apple's clients send: one entry in each line.
     static func transactionReceipt(_ blob: Data) throws -> TransactionReceipt {
         let outer = entries(blob)
         let info = try #require(outer.first { $0.key == "purchase-info" })
@@ -86,7 +86,7 @@ enum BlobReader {
         }
     }
 
-    /// The contents of the values that stand one after the other in `bytes`.
+    /// Returns the contents of the consecutive DER values in `bytes`.
     private static func children(of bytes: [UInt8]) throws -> [[UInt8]] {
         var children: [[UInt8]] = []
         var index = 0

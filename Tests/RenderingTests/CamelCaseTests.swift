@@ -15,7 +15,9 @@ struct CamelCaseTests {
         written { camelCase.writeTransactions(of: contents, into: &$0) }
     }
 
-    @Test("An App Receipt shows all it has: dates in milliseconds, bytes in base64, unknown attributes by number")
+    @Test(
+        "An App Receipt has all properties: dates in milliseconds, bytes in base64, unknown attributes by number"
+    )
     func appReceiptObject() {
         var contents = appReceipt(purchases: [lifetime()])
         contents.downloadId = 510_000_123_456_789_013
@@ -40,7 +42,7 @@ struct CamelCaseTests {
         #expect(receipt(.app(contents)) == expected)
     }
 
-    @Test("Transactions carry the names of the App Store Server API")
+    @Test("Transactions have the names of the App Store Server API")
     func appReceiptTransactions() {
         var purchase = month("500000000000009")
         purchase.isInIntroOfferPeriod = 1
@@ -61,7 +63,7 @@ struct CamelCaseTests {
     }
 
     @Test(
-        "Attribute 1707 is spelled as in the App Store Server API",
+        "Attribute 1707 is written with the names of the App Store Server API",
         arguments: [
             (0, "Non-Consumable"), (1, "Consumable"), (2, "Non-Renewing Subscription"),
             (3, "Auto-Renewable Subscription"), (4, "Free Subscription"), (77, "77"),
@@ -71,7 +73,7 @@ struct CamelCaseTests {
         #expect(transactions(.app(appReceipt(purchases: [purchase]))).contains("\"type\":\"\(name)\""))
     }
 
-    @Test("A transactionReceipt shows every line, and what stands outside the signature")
+    @Test("All lines of a transactionReceipt are written, including those outside the signature")
     func transactionReceipt() {
         var contents = purchaseInfo([
             "purchase-date-ms": "1643096854975", "purchase-date": "2022-01-25 07:47:34 Etc/GMT",
@@ -101,7 +103,7 @@ struct CamelCaseTests {
         #expect(transactions(.transaction(contents)) == element)
     }
 
-    @Test("What is empty stays valid JSON")
+    @Test("Empty receipts give valid JSON")
     func empty() {
         #expect(receipt(.app(AppReceipt())) == #"{"unknownAttributes":{}}"#)
         #expect(transactions(.app(AppReceipt())) == "[]")

@@ -5,7 +5,7 @@ import Rendering
 import StoreTypes
 import Testing
 
-@Suite("The view of a customer")
+@Suite("Customer view")
 struct CustomerViewTests {
     private func transaction(
         _ id: String, at milliseconds: Int64, token: String? = nil, claims: String? = nil
@@ -32,7 +32,7 @@ struct CustomerViewTests {
                     bundleId: bundleId, records: records, configuredAppAppleId: configured, verifiedAt: summer)))
     }
 
-    @Test("ascends by purchase date and number, and takes the account token from the first that has one")
+    @Test("Transactions are in ascending order of date and id, and the first account token is used")
     func order() throws {
         let view = try render([
             transaction("1000", at: 2, token: "late"), transaction("99", at: 2), transaction("7", at: 1),
@@ -45,7 +45,7 @@ struct CustomerViewTests {
                 + #""signedTransactions":["jws-7","jws-99","jws-100","jws-1000"],"verifiedAt":1691999446123}"#)
     }
 
-    @Test("keeps claims as they were signed, and leaves out what nobody says")
+    @Test("Signed claims are unchanged, and absent values have no keys")
     func claims() throws {
         let claims = #"{ "transactionId" : "1","new":{"a":[1.50,null]} }"#
         var latest = TransactionPayload()
@@ -71,7 +71,7 @@ struct CustomerViewTests {
                 + #""signedTransactions":["jws-1"],"verifiedAt":1691999446123}"#)
     }
 
-    /// The rows of the view that a receipt alone gives.
+    /// The rows of the view from a receipt alone.
     private func rows(_ receipt: ReceiptContents, _ environment: AppStoreEnvironment = .production) throws -> String {
         let bundleId = try #require(BundleIdentifier(rawValue: "com.example.reader"))
         let history = PurchaseHistory(
@@ -85,7 +85,7 @@ struct CustomerViewTests {
         return String(view[begin.upperBound..<end.lowerBound])
     }
 
-    @Test("of a receipt says in Apple's words what the receipt says, and where and of what app it was bought")
+    @Test("The view from a receipt uses Apple's names and adds the environment and the app")
     func receiptRows() throws {
         var bought = lifetime()
         bought.productAppleId = 1_600_000_011
@@ -108,7 +108,7 @@ struct CustomerViewTests {
                 """)
     }
 
-    /// Attributes 1713 and 1719, then 1721; and what a row says.
+    /// Attributes 1713, 1719 and 1721, and the members of the row.
     static let offers: [([Int64?], String?, String)] = [
         ([0, 0], nil, ""), ([nil, nil], nil, ""), ([0, 1], nil, #","offerType":1"#),
         ([1, 0], nil, #","offerType":1,"offerDiscountType":"FREE_TRIAL""#),
@@ -117,7 +117,7 @@ struct CustomerViewTests {
         ([1, 0], "spring", #","offerType":2,"offerIdentifier":"spring","offerDiscountType":"FREE_TRIAL""#),
     ]
 
-    @Test("of a receipt names offers by type, identifier and discount", arguments: offers)
+    @Test("The view from a receipt expresses offers by type, identifier and discount", arguments: offers)
     func receiptOffers(flags: [Int64?], promotional: String?, expected: String) throws {
         var purchase = month("500000000000009")
         purchase.isTrialPeriod = flags[0]
@@ -133,13 +133,13 @@ struct CustomerViewTests {
         (3, "Auto-Renewable Subscription"), (4, nil), (77, nil),
     ]
 
-    @Test("of a receipt names the types of products that Apple's words have", arguments: types)
+    @Test("The view from a receipt names the product types that Apple's API has", arguments: types)
     func receiptTypes(number: Int64, name: String?) throws {
         let row = try rows(.app(appReceipt(purchases: [lifetime(type: .init(rawValue: number))])))
         if let name { #expect(row.contains(#""type":"\#(name)""#)) } else { #expect(!row.contains("type")) }
     }
 
-    @Test("of an iOS 6 receipt has its one transaction in the same words")
+    @Test("The view from an iOS 6 receipt has its single transaction with the same names")
     func flatRow() throws {
         let receipt = purchaseInfo([
             "purchase-date-ms": "1643096854975", "purchase-date": "2022-01-25 07:47:34 Etc/GMT",

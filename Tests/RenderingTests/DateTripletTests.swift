@@ -6,20 +6,20 @@ import Testing
 @Suite("Date triplets")
 struct DateTripletTests {
     @Test(
-        "An instant has its texts in Greenwich and in Los Angeles",
+        "An instant is written in UTC and in Los Angeles time",
         arguments: [
-            // Summer, and the milliseconds are cut off.
+            // Summer time; the milliseconds are cut off in the texts.
             (1_691_999_446_000, "2023-08-14 07:50:46", "2023-08-14 00:50:46"),
             (1_691_999_446_999, "2023-08-14 07:50:46", "2023-08-14 00:50:46"),
-            // Winter: another day, another year.
+            // Winter time; the day and the year differ.
             (1_704_092_399_000, "2024-01-01 06:59:59", "2023-12-31 22:59:59"),
-            // The second before the clock goes forward, and the one after.
+            // The second before daylight saving time begins, and the second after.
             (1_678_615_199_000, "2023-03-12 09:59:59", "2023-03-12 01:59:59"),
             (1_678_615_200_000, "2023-03-12 10:00:00", "2023-03-12 03:00:00"),
-            // The second before it goes back, and the one after: the hour from 1 to 2 comes twice.
+            // The second before daylight saving time ends, and the second after: the hour from 1 to 2 occurs twice.
             (1_699_174_799_000, "2023-11-05 08:59:59", "2023-11-05 01:59:59"),
             (1_699_174_800_000, "2023-11-05 09:00:00", "2023-11-05 01:00:00"),
-            // The oil crisis: daylight saving time in January.
+            // The oil crisis of 1974: daylight saving time in January.
             (126_700_000_000, "1974-01-06 10:26:40", "1974-01-06 03:26:40"),
             (1_709_208_000_000, "2024-02-29 12:00:00", "2024-02-29 04:00:00"),
             (0, "1970-01-01 00:00:00", "1969-12-31 16:00:00"),
@@ -27,7 +27,7 @@ struct DateTripletTests {
             (-1, "1969-12-31 23:59:59", "1969-12-31 15:59:59"),
             (-62_167_219_200_000, "0000-01-01 00:00:00", "0000-01-01 00:00:00"),
             (64_092_211_200_000, "4001-01-01 00:00:00", "4000-12-31 16:00:00"),
-            // Out of the four digits: the nearest second inside.
+            // Outside of four-digit years, the nearest second inside is used.
             (.max, "9999-12-31 23:59:59", "9999-12-31 15:59:59"),
             (.min, "0000-01-01 00:00:00", "0000-01-01 00:00:00"),
         ] as [(Int64, String, String)])
@@ -38,7 +38,7 @@ struct DateTripletTests {
         #expect(triplet.milliseconds == milliseconds)
     }
 
-    @Test("Foundation's calendars agree at random instants of 1970 to 2100, and around every change of the clock")
+    @Test("The texts agree with Foundation's calendars at random instants from 1970 to 2100 and at every transition")
     func agreesWithFoundation() throws {
         let seed = UInt64.random(in: .min ... .max)
         var generator = SplitMix(state: seed)

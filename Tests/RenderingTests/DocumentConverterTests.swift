@@ -8,15 +8,15 @@ private let converter = DocumentConverter(tables: .bundled)
 private func camel(_ json: String) throws -> String { text(try converter.camelCase(Array(json.utf8))) }
 private func snake(_ json: String) throws -> String { text(try converter.snakeCase(Array(json.utf8))) }
 
-/// The first object of an array of the converted document, braces left out.
+/// Returns the members of the first object in an array of the converted document.
 private func first(_ key: String, _ json: String) -> String? {
     json.range(of: "\"\(key)\":[").flatMap { JSONReader.object("x", in: "\"x\":" + json[$0.upperBound...]) }
         .map { String($0.dropFirst().dropLast()) }
 }
 
-@Suite("An answer becomes camelCase")
+@Suite("Conversion of a response to camelCase")
 struct ServerAPIDocumentTests {
-    /// Members of a row, and what becomes of them.
+    /// Members of a row, and the members after the conversion.
     static let rows: [(String, String)] = [
         (#""quantity":"2""#, #""quantity":2"#),
         (#""quantity":2"#, #""quantity":2"#),
@@ -64,15 +64,16 @@ struct ServerAPIDocumentTests {
         (#""nobody_knows":"x""#, ""),
     ]
 
-    @Test("row by row", arguments: rows)
+    @Test("Each row is converted", arguments: rows)
     func row(wire: String, expected: String) throws {
-        // Of repeated keys the last one counts.
+        // The last of several equal keys counts.
         let flags = #""is_trial_period":"false","is_in_intro_offer_period":"false""#
         let document = try camel(#"{"status":0,"latest_receipt_info":[{\#(flags),\#(wire)}]}"#)
         #expect(first("latestTransactions", document) == expected)
     }
 
-    @Test("with the rows of in_app beside the receipt, and with what the receipt says for all of them")
+    @Test(
+        "The rows of in_app are written next to the receipt, with the properties that the receipt has for all of them")
     func appReceipt() throws {
         let answer = """
             {"environment":"Sandbox","status":0,"receipt":{"receipt_type":"ProductionSandbox","adam_id":0,\
@@ -92,7 +93,7 @@ struct ServerAPIDocumentTests {
                 """)
     }
 
-    @Test("of iOS 6, with the renewal that stands at its top")
+    @Test("An iOS 6 response is converted with the renewal at its top level")
     func flat() throws {
         let answer = """
             {"status":21006,"auto_renew_status":0,"expiration_intent":"1","is_in_billing_retry_period":"0",\
@@ -119,7 +120,7 @@ struct ServerAPIDocumentTests {
         (#"{"status":21007,"status":0}"#, #"{"status":0}"#),
         (#"{"status":0,"\u0073tatus":21007}"#, #"{"status":21007}"#),
         (#"{"status":7,"status":null,"latest_receipt":"a","latest_receipt":"b"}"#, #"{"latestReceipt":"b"}"#),
-        // Keys that no table names hold anything.
+        // Keys that no table contains, with all types of values.
         (#"{"status":0,"x":1e300,"y":-1E+400,"z":[12345678901234567890123456789012345678901]}"#, #"{"status":0}"#),
         (#"{"status":21104,"is_retryable":true}"#, #"{"status":21104,"isRetryable":true}"#),
         (#"{"status":21104,"is-retryable":1}"#, #"{"status":21104,"isRetryable":true}"#),
@@ -136,7 +137,7 @@ struct ServerAPIDocumentTests {
         ("\u{FEFF}\r\n{\"status\" : 0}\n", #"{"status":0}"#),
     ]
 
-    @Test("of repeated keys the last one, and of numbers whatever their spelling says", arguments: spellings)
+    @Test("The last of several equal keys counts, and numbers may be written in any form", arguments: spellings)
     func spelling(json: String, expected: String) throws {
         #expect(try camel(json) == expected)
     }
@@ -158,7 +159,7 @@ struct ServerAPIDocumentTests {
         ),
     ]
 
-    @Test("and the keys that no table has can be named", arguments: unheard)
+    @Test("The keys that no table contains can be listed", arguments: unheard)
     func passedOver(json: String, keys: [String]) throws {
         #expect(try converter.keysPassedOver(in: Array(json.utf8)) == keys)
     }
@@ -180,7 +181,7 @@ struct ServerAPIDocumentTests {
         ),
         (
             #"{"latest_receipt_info":[{"purchase_date":"yesterday"}]}"#, .badValue,
-            "latest_receipt_info[0].purchase_date: expected an instant"
+            "latest_receipt_info[0].purchase_date: expected a date"
         ),
         (
             #"{"latest_receipt_info":[{"is_upgraded":"perhaps"}]}"#, .badValue,
@@ -192,18 +193,18 @@ struct ServerAPIDocumentTests {
         ),
         (
             #"{"latest_receipt_info":[{"product_id":{}}]}"#, .badValue,
-            "latest_receipt_info[0].product_id: expected a text"
+            "latest_receipt_info[0].product_id: expected a string"
         ),
     ]
 
-    @Test("or is refused by code, place and reason", arguments: Named.list(faults) { $0.0 })
+    @Test("A malformed response is rejected with code, place and reason", arguments: Named.list(faults) { $0.0 })
     func fault(row: Named<(String, ConversionError.Code, String)>) {
         let (json, code, description) = row.value
         let error = #expect(throws: ConversionError.self) { try camel(json) }
         #expect(error?.code == code && error?.description == description)
     }
 
-    @Test("or is refused as no answer at all, or as too large", arguments: [true, false])
+    @Test("A document that is not a response or is too large is rejected", arguments: [true, false])
     func bounds(isSnake: Bool) {
         for (json, code) in [
             ("{}", ConversionError.Code.notADocument), (#"{"environment":"Production"}"#, .notADocument),
@@ -215,9 +216,9 @@ struct ServerAPIDocumentTests {
     }
 }
 
-@Suite("A camelCase document becomes an answer")
+@Suite("Conversion of a camelCase document to a response")
 struct SnakeDocumentTests {
-    /// Members of a row, and what becomes of them; a row without a quantity gets none.
+    /// Members of a row, and the members after the conversion. A row without a quantity gets none.
     static let rows: [(String, String)] = [
         (#""type":"Non-Consumable""#, #""is_trial_period":"false""#),
         (
@@ -259,29 +260,29 @@ struct SnakeDocumentTests {
         ),
     ]
 
-    @Test("row by row", arguments: rows)
+    @Test("Each row is converted", arguments: rows)
     func row(model: String, expected: String) throws {
         let answer = try snake(#"{"latestTransactions":[{\#(model)}]}"#)
         #expect(first("latest_receipt_info", answer) == expected)
     }
 
     @Test(
-        "or is refused where it is an answer already, and so is an answer's conversion of a document",
+        "A document that already has the requested style is rejected",
         arguments: [
             #"{"status":0,"receipt":{"bundle_id":"a","in_app":[]},"latest_receipt_info":[]}"#,
             #"{"status":0,"latest_receipt":"MIIT"}"#, #"{"status":21006,"receipt":{"bid":"a","bvrs":"1"}}"#,
         ])
     func direction(answer: String) throws {
         let wrong = #expect(throws: ConversionError.self) { try snake(answer) }
-        #expect(wrong?.description == "this is a verifyReceipt answer already: --to camel converts it")
+        #expect(wrong?.description == "this is already a verifyReceipt response; use --to camel to convert it")
         let document = try camel(answer)
         let back = #expect(throws: ConversionError.self) { try camel(document) }
         #expect(back?.code == .wrongDirection)
-        #expect(back?.description == "this is a camelCase document already: --to snake converts it")
+        #expect(back?.description == "this is already a camelCase document; use --to snake to convert it")
         #expect(try snake(document).hasPrefix(#"{"status":"#))
     }
 
-    @Test("and the keys that verifyReceipt has no word for can be named")
+    @Test("The keys that verifyReceipt does not have can be listed")
     func passedOver() throws {
         func keys(_ json: String) throws -> [String] { try converter.keysPassedOver(inCamelCase: Array(json.utf8)) }
         #expect(
@@ -304,7 +305,7 @@ struct SnakeDocumentTests {
     static let oldRows = [
         #"{"product_id":"p","transaction_id":"1","is_trial_period":"false"}"#,
         #"{"product_id":"p","transaction_id":"1"}"#,
-        // An auto-renewable of 2015, and one of iOS 6.
+        // An auto-renewable subscription of 2015, and one in an iOS 6 response.
         oldPeriod + #","is_trial_period":"false"}"#, oldPeriod + #","is_trial_period":"true"}"#, oldPeriod + "}",
         oldPeriod + #","is_trial_period":"false","is_in_intro_offer_period":"false"}"#,
     ]
@@ -314,7 +315,7 @@ struct SnakeDocumentTests {
         + #""expires_date_ms":"5000","expires_date_pst":"1969-12-31 16:00:05 America/Los_Angeles""#
 
     @Test(
-        "without what an answer of old did not have: no quantity, no zero, no null, no flag of an offer",
+        "Keys that an old response did not have are not added: no quantity, no zero, no null, no offer flag",
         arguments: oldRows)
     func oldAnswer(row: String) throws {
         let old =
@@ -323,7 +324,7 @@ struct SnakeDocumentTests {
         #expect(try snake(camel(old)) == old)
     }
 
-    @Test("of iOS 6 with the renewal of its own subscription, from a view of all of them")
+    @Test("An iOS 6 response gets the renewal of its own subscription from a view of all subscriptions")
     func renewalOfItsOwn() throws {
         func view(_ ids: [String]) -> String {
             let subscriptions = ids.map {
@@ -337,7 +338,7 @@ struct SnakeDocumentTests {
         #expect(try !snake(view(["3"])).contains("auto_renew"))
     }
 
-    @Test("also from a history as the App Store Server API gives it")
+    @Test("A history in the form of the App Store Server API is converted")
     func history() throws {
         let document = """
             {"environment":"Sandbox","bundleId":"com.example.reader","transactions":[\
@@ -366,7 +367,7 @@ struct SnakeDocumentTests {
         ("nothing", .malformed, "not a JSON object"),
         (
             #"{"status":0,"environment":"Xcode"}"#, .noSuchEnvironment,
-            "environment: verifyReceipt had Production and Sandbox only"
+            "environment: verifyReceipt only has the environments Production and Sandbox"
         ),
         (
             #"{"transactions":[{"webOrderLineItemId":"abc"}]}"#, .badValue,
@@ -385,7 +386,7 @@ struct SnakeDocumentTests {
         (#"{"receipt":{"appAppleId":"x"}}"#, .badValue, "receipt.appAppleId: expected a whole number of 64 bits"),
     ]
 
-    @Test("or is refused by code, place and reason", arguments: faults)
+    @Test("A malformed document is rejected with code, place and reason", arguments: faults)
     func fault(json: String, code: ConversionError.Code, description: String) {
         let error = #expect(throws: ConversionError.self) { try snake(json) }
         #expect(error?.code == code && error?.description == description)

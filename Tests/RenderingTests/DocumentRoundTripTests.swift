@@ -9,9 +9,9 @@ import Testing
 
 private let converter = DocumentConverter(tables: .bundled)
 
-@Suite("To camelCase and back")
+@Suite("Conversion to camelCase and back")
 struct DocumentRoundTripTests {
-    @Test("an answer from an App Receipt is the same, byte for byte")
+    @Test("A response from an App Receipt is identical, byte for byte")
     func appReceiptAnswer() throws {
         var offered = month("500000000000003", day: 30)
         offered.promotionalOfferId = "summer"
@@ -25,7 +25,7 @@ struct DocumentRoundTripTests {
         #expect(text(try converter.snakeCase(converter.camelCase(Array(answer.utf8)))) == answer)
     }
 
-    @Test("an answer from the Server API is the same, byte for byte")
+    @Test("A response from the Server API is identical, byte for byte")
     func recordsAnswer() throws {
         let answer = renderer.answer(
             history: PurchaseHistory(
@@ -37,7 +37,7 @@ struct DocumentRoundTripTests {
         #expect(text(try converter.snakeCase(converter.camelCase(answer))) == text(answer))
     }
 
-    @Test("a failure of Apple's is the same, and so is the date of a pre-order")
+    @Test("An error response from Apple and the date of a pre-order are identical")
     func rareKeys() throws {
         let failure =
             #"{"status":21104,"environment":"Production","is_retryable":true,"exception":"com.apple.jingle.Refused"}"#
@@ -54,7 +54,7 @@ struct DocumentRoundTripTests {
         #expect(text(try converter.snakeCase(converter.camelCase(Array(ordered.utf8)))) == ordered)
     }
 
-    @Test("an iOS 6 answer is the same, byte for byte", arguments: [1_673_100_000, 1_999_000_000])
+    @Test("An iOS 6 response is identical, byte for byte", arguments: [1_673_100_000, 1_999_000_000])
     func flatAnswer(now: Int64) throws {
         let receipt = purchaseInfo([
             "original-purchase-date": "2023-01-06 10:13:20 Etc/GMT", "original-purchase-date-ms": "1673000000000",
@@ -76,7 +76,7 @@ struct DocumentRoundTripTests {
         #expect(JSONReader.object("receipt", in: back) == JSONReader.object("receipt", in: answer))
     }
 
-    @Test("what is cut short or has a byte changed converts or is refused, and never ends the program")
+    @Test("Truncated and changed documents are converted or rejected, and never cause a trap")
     func mutations() throws {
         let answer = Array(answer(.app(appReceipt(purchases: [month("500000000000002")]))).utf8)
         let camel = try converter.camelCase(answer)
@@ -95,13 +95,13 @@ struct DocumentRoundTripTests {
         }
     }
 
-    /// Top-level keys, and the texts of the latest object.
+    /// The top-level keys and the values of the latest object.
     private func members(_ json: String) throws -> [String: [String: String]] {
         let object = try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any]
         return try #require(object).mapValues { $0 as? [String: String] ?? ["": "\($0)"] }
     }
 
-    /// A subscription in grace, with offers of each kind and an upgrade.
+    /// A subscription in its grace period, with every kind of offer and an upgrade.
     private var records: CustomerRecords {
         func transaction(_ id: String, _ change: (inout TransactionPayload) -> Void) -> Signed<TransactionPayload> {
             var payload = TransactionPayload()
@@ -165,10 +165,12 @@ extension InAppPurchase {
 }
 
 @Suite(
-    "Genuine answers of Apple's in camelCase",
-    .enabled(if: Corpus.folder != nil, "there is no ../shared/corpus beside the checkout"))
+    "Conversion of Apple's genuine responses to camelCase",
+    .enabled(if: Corpus.folder != nil, "the corpus ../shared/corpus is missing"))
 struct GenuineConversionTests {
-    @Test("keep each row's ids and dates, and come back with them", arguments: Corpus.files(in: "responses"))
+    @Test(
+        "The ids and dates of each row are the same after conversion to camelCase and back",
+        arguments: Corpus.files(in: "responses"))
     func rows(file: URL) throws {
         guard !file.lastPathComponent.hasPrefix("v1-") else { return }
         let data = try Data(contentsOf: file)
@@ -200,7 +202,8 @@ struct GenuineConversionTests {
         }
         if let receipt = answer["receipt"] as? [String: Any], receipt["in_app"] == nil {
             #expect(back["receipt"] as? [String: String] == receipt as? [String: String])
-            // The author of the others moved the latest object to a key that does not belong to the status.
+            // In this response the latest object was moved to a key that does not fit the status, by the author of
+            // the corpus.
             guard file.lastPathComponent.hasPrefix("PAIR-") else { return }
             for key in ["latest_receipt_info", "latest_expired_receipt_info"] {
                 #expect(back[key] as? [String: String] == answer[key] as? [String: String], "\(key)")

@@ -1,7 +1,7 @@
 import Rendering
 import Testing
 
-/// A table of ``AnswerField`` that is right, for faults to be put in.
+/// A valid table of ``AnswerField``, into which errors are inserted.
 enum RightTable {
     static let rows = """
         {"wire": "status", "model": "status", "as": "number"},
@@ -22,7 +22,7 @@ enum RightTable {
     }
 }
 
-/// A table that must be refused, and the words for it after the file's name.
+/// A table that must be rejected, and the error message after the file's name.
 struct Fault: Sendable, CustomTestStringConvertible {
     let json: String
     let code: FieldTableError.Code
@@ -36,7 +36,7 @@ struct Fault: Sendable, CustomTestStringConvertible {
         self.reason = reason
     }
 
-    /// The right table with one piece replaced.
+    /// Replaces one piece of the valid table.
     private init(_ piece: String, by other: String, _ code: FieldTableError.Code, _ reason: String) {
         self.init(RightTable.json().replacing(piece, with: other), code, reason)
     }
@@ -62,18 +62,18 @@ struct Fault: Sendable, CustomTestStringConvertible {
         Fault(#""omitted""#, by: #""left-out""#, .unknownKey, "header: unknown key left-out"),
         Fault(
             #"{"model": "VerifyReceiptAnswer", "place": "the answer", "rows": []}"#, .missingKey,
-            "header: there is no omitted"),
+            "header: missing key omitted"),
     ]
 
     private static let columns = [
-        Fault(#", "as": "number""#, by: "", .missingKey, #"rows[1] "status": there is no as"#),
+        Fault(#", "as": "number""#, by: "", .missingKey, #"rows[1] "status": missing key as"#),
         Fault(
             #""as": "number""#, by: #""as": "number", "plist": "a""#, .unknownKey,
             #"rows[1] "status": unknown key plist"#),
         Fault(
             #""as": "number""#, by: #""as": "integer""#, .unknownConversion,
             """
-            rows[1] "status": unknown conversion integer; there are text, number, numberOrNull, numberOrZero, \
+            rows[1] "status": unknown conversion integer; the conversions are text, number, numberOrNull, numberOrZero, \
             numberAsText, nonZeroNumberAsText, flag, flagAsText, flagAsDigit, ownershipAsText, dateTriplet, expiryTriplet, cancellationTriplet, nested
             """),
         Fault(
@@ -84,28 +84,28 @@ struct Fault: Sendable, CustomTestStringConvertible {
             #"rows[2] "environment": VerifyReceiptAnswer has no property country"#),
         Fault(
             #""wire": "latest_receipt","#, by: #""wire": "Größe","#, .badWire,
-            #"rows[5] "Größe": wire may only have a-z, 0-9, _ and -"#),
+            #"rows[5] "Größe": wire may only contain a-z, 0-9, _ and -"#),
     ]
 
     private static let doubles = [
         Fault(
             #""wire": "latest_receipt","#, by: #""wire": "receipt","#, .duplicateWire,
-            #"rows[5] "receipt": the answer has the key receipt already"#),
+            #"rows[5] "receipt": the response already has the key receipt"#),
         Fault(
             #""wire": "status","#, by: #""wire": "status", "also": "status","#, .duplicateWire,
-            #"rows[1] "status": the answer has the key status already"#),
+            #"rows[1] "status": the response already has the key status"#),
         Fault(
             #""model": "latestReceipt""#, by: #""model": "environment""#, .duplicateModel,
-            #"rows[5] "latest_receipt": environment stands in the table already"#),
+            #"rows[5] "latest_receipt": environment is already in the table"#),
         Fault(
             RightTable.json(omitted: RightTable.omitted + #", {"model": "status", "because": "twice"}"#),
-            .duplicateModel, #"omitted[9] "status": status stands in the table already"#),
+            .duplicateModel, #"omitted[9] "status": status is already in the table"#),
     ]
 
     private static let silences = [
         Fault(
             RightTable.json(omitted: #"{"model": "latestExpiredReceiptInfo"}"#), .missingKey,
-            #"omitted[1] "latestExpiredReceiptInfo": there is no because"#),
+            #"omitted[1] "latestExpiredReceiptInfo": missing key because"#),
         Fault(
             RightTable.json(omitted: ""), .unmappedModel,
             "header: VerifyReceiptAnswer.latestExpiredReceiptInfo is neither mapped nor omitted"),

@@ -10,7 +10,7 @@ struct FieldTableTests {
     private static let mappings = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().appending(path: "Mappings")
 
-    @Test("A right table keeps the order of its rows")
+    @Test("A valid table keeps the order of its rows")
     func right() throws {
         let table = try FieldTable<AnswerField>(json: Array(RightTable.json().utf8), file: "answer.json")
         #expect(
@@ -23,7 +23,7 @@ struct FieldTableTests {
             ])
     }
 
-    @Test("A fault is refused by code, file, row and reason", arguments: Fault.all)
+    @Test("An invalid table is rejected with code, file, row and reason", arguments: Fault.all)
     func fault(_ fault: Fault) {
         let error = #expect(throws: FieldTableError.self) {
             try FieldTable<AnswerField>(json: Array(fault.json.utf8), file: "answer.json")
@@ -32,7 +32,7 @@ struct FieldTableTests {
         #expect(error?.description == "answer.json, " + fault.reason)
     }
 
-    @Test("The three keys of a date count as keys of the answer")
+    @Test("All three keys of a date count as keys of the response")
     func datesHaveThreeKeys() throws {
         let file = "in-app.json"
         var json = try String(contentsOf: Self.mappings.appending(path: file), encoding: .utf8)
@@ -42,10 +42,10 @@ struct FieldTableTests {
         }
         #expect(
             error?.description
-                == #"in-app.json, rows[5] "purchase_date": the answer has the key purchase_date_ms already"#)
+                == #"in-app.json, rows[5] "purchase_date": the response already has the key purchase_date_ms"#)
     }
 
-    @Test("A key of a property list is mapped once")
+    @Test("A property list key can be mapped only once")
     func propertyListKeys() throws {
         let file = "transaction-receipt.json"
         var json = try String(contentsOf: Self.mappings.appending(path: file), encoding: .utf8)
@@ -56,7 +56,7 @@ struct FieldTableTests {
         #expect(error?.code == .duplicatePropertyListKey)
     }
 
-    @Test("The bundled tables are right and are those of Mappings, which holds nothing else but a README")
+    @Test("The bundled tables are valid and equal those in Mappings, which contains nothing else except a README")
     func bundled() throws {
         let folder = try FieldTables(directory: Self.mappings)
         #expect(folder.appReceipt.rows.map(\.wire) == FieldTables.bundled.appReceipt.rows.map(\.wire))
@@ -65,7 +65,7 @@ struct FieldTableTests {
         #expect(Set(names) == Set(FieldTables.fileNames + ["README.md"]))
     }
 
-    @Test("A folder without one of the tables is refused by the table's name")
+    @Test("A folder without one of the tables is rejected with the name of the table")
     func missingFile() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
@@ -78,14 +78,14 @@ struct FieldTableTests {
         #expect(error?.file == "in-app.json")
     }
 
-    @Test("Keys of purchase-info change their hyphens and nothing else")
+    @Test("Keys of purchase-info only change their hyphens")
     func hyphens() {
         for row in FieldTables.bundled.transactionReceipt.rows {
             #expect(row.wire == row.propertyListKey?.replacing("-", with: "_"))
         }
     }
 
-    @Test("A row for a property that the tables of the program leave out is written")
+    @Test("A row for a property that the bundled tables omit is written")
     func addedRows() throws {
         let rows = [
             "transaction.json": #"{"wire": "price", "model": "price", "as": "numberAsText"}, "#
@@ -114,7 +114,7 @@ struct FieldTableTests {
                     """)
     }
 
-    @Test("No conversion takes a property without a value")
+    @Test("A property without a value does not fit any conversion")
     func everyProperty() {
         for conversion in Conversion.allCases {
             #expect(!conversion.fits(TransactionField.claims.kind))
@@ -123,7 +123,7 @@ struct FieldTableTests {
         }
     }
 
-    @Test("A table decides the order and the keys of an answer")
+    @Test("The table determines the order and the keys of a response")
     func overridden() throws {
         var tables: [String: [UInt8]] = [:]
         for name in FieldTables.fileNames {

@@ -6,12 +6,13 @@ import StoreTypes
 import TestSupport
 import Testing
 
-/// Apple's own answers to receipts, beside the checkout where there are any; nothing of them is in the repository.
+/// Compares the renderer with Apple's own responses, if they are available next to the checkout. The repository
+/// contains none of them.
 @Suite(
-    "Genuine pairs of receipt and answer",
+    "Genuine pairs of receipt and response",
     .enabled(
         if: Corpus.folder != nil,
-        "there is no ../shared/corpus beside the checkout, so Apple's own answers are not compared")
+        "the corpus ../shared/corpus is missing, so the tests with Apple's own responses are skipped")
 )
 struct GenuinePairTests {
     private func corpus(_ path: String) throws -> URL { try #require(Corpus.folder).appending(path: path) }
@@ -22,7 +23,7 @@ struct GenuinePairTests {
     }
 
     @Test(
-        "The receipt object is Apple's, byte for byte but for what the corpus says was edited",
+        "The receipt object equals Apple's byte for byte, except for the documented edits of the corpus",
         arguments: [("sandbox-demo-7iap-20150813-sha1-e5ef15", 7), ("sandbox-fashion-42iap-20201108-sha1-b5549e", 42)])
     func appReceipt(name: String, count: Int) throws {
         let apple = JSONReader.compact(
@@ -54,7 +55,7 @@ struct GenuinePairTests {
         let now = Timestamp(seconds: isExpired ? 1_700_000_000 : 1_447_900_000)
         let ours = answer(.transaction(receipt), environment: .sandbox, at: now)
         #expect(try flat("receipt", ours) == flat("receipt", apple))
-        // Apple's latest object is another transaction of the same subscription: same keys.
+        // Apple's latest object is another transaction of the same subscription, so only the keys are compared.
         let latest = isExpired ? "latest_expired_receipt_info" : "latest_receipt_info"
         #expect(try flat(latest, ours).keys == flat(latest, apple).keys)
         #expect(try topLevel(ours) == topLevel(apple))

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Foundation's view of what we write, and Apple's bodies made comparable.
+/// Parses JSON with Foundation, and brings Apple's responses into a form that can be compared.
 enum JSONReader {
     static func strings(_ json: String) throws -> [String] {
         try JSONDecoder().decode([String].self, from: Data(json.utf8))
     }
 
-    /// The same JSON without white space between tokens and with `/` unescaped; order kept.
+    /// Removes white space between tokens and unescapes `/`; the order of the members is kept.
     static func compact(_ json: String) -> String {
         var result: [UInt8] = []
         var isInString = false
@@ -25,7 +25,7 @@ enum JSONReader {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// The object under the first `"key":` of compact JSON, braces included.
+    /// Returns the object under the first `"key":` of compact JSON, with its braces.
     static func object(_ key: String, in json: String) -> String? {
         guard let start = json.range(of: "\"\(key)\":{") else { return nil }
         var depth = 0

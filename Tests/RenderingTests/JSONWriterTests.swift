@@ -1,9 +1,9 @@
 import Rendering
 import Testing
 
-@Suite("The JSON writer")
+@Suite("JSON writer")
 struct JSONWriterTests {
-    @Test("Commas stand between members and elements and nowhere else")
+    @Test("Commas are written between members and elements, and nowhere else")
     func structure() {
         let json = written { writer in
             writer.beginObject()
@@ -31,7 +31,7 @@ struct JSONWriterTests {
     }
 
     @Test(
-        "Strings are escaped where JSON demands it, at every place of an eight-byte word",
+        "Characters are escaped where JSON requires it, at every position of an eight-byte word",
         arguments: [
             ("", #""""#),
             ("MII/+abc==", #""MII/+abc==""#),
@@ -47,7 +47,7 @@ struct JSONWriterTests {
         #expect(written { $0.key(text) } == expected + ":")
     }
 
-    @Test("Any character of ASCII comes back from Foundation's reader, wherever in the string it stands")
+    @Test("Foundation reads every ASCII character unchanged, at any position of a string")
     func everyCharacter() throws {
         for code in UInt8(0)..<128 {
             for place in 0..<17 {
@@ -69,7 +69,7 @@ struct JSONWriterTests {
         #expect(json == "[0,7,-1,10,9007199254740993,9223372036854775807,-9223372036854775808]")
     }
 
-    @Test("Values written elsewhere are joined by commas, none leave nothing")
+    @Test("Encoded values are joined with commas, and an empty value writes nothing")
     func joined() {
         let json = written { writer in
             writer.beginArray()

@@ -9,7 +9,7 @@ struct LatestReceiptInfoTests {
         return try values(of: "transaction_id", in: "latest_receipt_info", of: json)
     }
 
-    @Test("All rows ascend by purchase date, then by the id as a number")
+    @Test("All rows are in ascending order of purchase date, then of the id as a number")
     func order() throws {
         let purchases = [
             month("1000", day: 2), lifetime("20", day: 1), month("999", day: 2), month("5", day: 3),
@@ -20,7 +20,7 @@ struct LatestReceiptInfoTests {
         #expect(try latest(purchases, AnswerOptions(latestReceiptInfoOrder: .descending)) == ascending.reversed())
     }
 
-    @Test("The newest hundred are kept, in either order")
+    @Test("The newest 100 rows are kept, in either order")
     func cap() throws {
         let days = (1...187).map { $0 * 67 % 187 }
         let purchases = days.map { month("id\($0)", day: Int64($0)) }
@@ -31,7 +31,7 @@ struct LatestReceiptInfoTests {
         #expect(try values(of: "transaction_id", in: "in_app", of: json).count == 187)
     }
 
-    @Test("exclude-old-transactions keeps the newest row of each auto-renewable, and no other rows")
+    @Test("exclude-old-transactions keeps the newest row of each auto-renewable subscription, and no other rows")
     func thinned() throws {
         let purchases = [
             lifetime("7", day: 90), month("3", of: "1", day: 60), month("1", of: "1", day: 0),
@@ -43,14 +43,14 @@ struct LatestReceiptInfoTests {
         #expect(try values(of: "transaction_id", in: "in_app", of: json).count == 6)
     }
 
-    @Test("Thinning comes before the cap: the old row of a second subscription survives a hundred newer ones")
+    @Test("Rows are excluded before the limit of 100 applies, so an old row of a second subscription remains")
     func thinnedBeforeCap() throws {
         let newer = (2...150).map { month("\($0)", of: "2", day: Int64($0)) }
         let purchases = [month("1", of: "1", day: -1)] + newer
         #expect(try latest(purchases, AnswerOptions(excludesOldTransactions: true)) == ["1", "150"])
     }
 
-    @Test("Without an auto-renewable there are no latest keys, whatever the request says")
+    @Test("Without an auto-renewable subscription there are no latest keys, whatever the request contains")
     func withoutAutoRenewable() {
         let receipt = appReceipt(purchases: [lifetime(), lifetime("2", type: .consumable)])
         let json = answer(.app(receipt), options: AnswerOptions(excludesOldTransactions: true))

@@ -3,13 +3,13 @@ import Rendering
 import TestSupport
 import Testing
 
-@Suite("The table of notifications")
+@Suite("Table of notifications")
 struct NotificationTableTests {
     private static let table = FieldTables.bundled.notifications
     private static let json = try? String(
         contentsOf: Repository.folder.appending(path: "Mappings/notifications.json"), encoding: .utf8)
 
-    @Test("docs/FORWARDING.md holds it as it is; RECORD_GOLDENS=1 writes it there and fails once")
+    @Test("docs/FORWARDING.md contains the current table; RECORD_GOLDENS=1 writes it there and fails once")
     func listing() throws {
         let file = Repository.folder.appending(path: "docs/FORWARDING.md")
         let text = try String(contentsOf: file, encoding: .utf8)
@@ -27,7 +27,7 @@ struct NotificationTableTests {
         }
     }
 
-    @Test("decides every documented type and subtype, in every profile and circumstance")
+    @Test("Every documented type and subtype has a row, in every profile and without conditions")
     func complete() {
         for (type, subtypes) in NotificationTable.documented {
             for subtype in subtypes {
@@ -45,7 +45,7 @@ struct NotificationTableTests {
     }
 
     @Test(
-        "is refused where it is not right",
+        "An invalid table is rejected",
         arguments: [
             ("\"model\": \"NotificationPayload\"", "\"model\": \"Payload\"", FieldTableError.Code.wrongHeader),
             ("\"sends\": [\"INITIAL_BUY\"]", "\"sends\": [\"RENEWAL\"]", .badWire),

@@ -4,7 +4,7 @@ import Rendering
 import StoreTypes
 import Testing
 
-@Suite("A body of version 1")
+@Suite("Body of a version 1 notification")
 struct NotificationV1Tests {
     private static let day: Int64 = 86_400_000
     private static let start = Timestamp(seconds: 1_700_000_000)
@@ -42,9 +42,9 @@ struct NotificationV1Tests {
         return rows.compactMap { $0["transaction_id"] as? String }
     }
 
-    @Test("What expires last stands first, what does not expire behind, the newest first")
+    @Test("The row that expires last is the first; rows without an expiry date follow, newest first")
     func order() throws {
-        // An upgraded year stands before months that were bought later.
+        // An upgraded yearly plan is before monthly periods that were bought later.
         let rows = [
             period(1, at: 0), period(2, at: 40, for: 365), period(3, at: 50),
             single("5000", "Non-Consumable", at: 1), single("5001", "Non-Consumable", at: 9),
@@ -56,7 +56,7 @@ struct NotificationV1Tests {
                 == ["1002", "1003", "1001", "6000", "5001", "5000"])
     }
 
-    @Test("The newest hundred are in it, and the event's own in any case")
+    @Test("The newest 100 rows are included, and always the row of the event")
     func hundred() throws {
         let rows = (0..<150).map { period($0, at: $0 * 30) }
         let newest = try ids(try render(.didRenew, rows.shuffled(), own: rows[149]))
@@ -65,7 +65,7 @@ struct NotificationV1Tests {
         #expect(refunded == (51..<150).reversed().map { "\(1_000 + $0)" } + ["1003"])
     }
 
-    @Test("A refund of a consumable shows in its own row, and in no other's")
+    @Test("The refund of a consumable is shown in its own row only")
     func consumable() throws {
         var rows = [single("6000", "Consumable", at: 1), single("6001", "Consumable", at: 2)]
         for place in rows.indices {
@@ -83,7 +83,7 @@ struct NotificationV1Tests {
         #expect(unified["pending_renewal_info"] == nil && body["auto_renew_status"] == nil)
     }
 
-    @Test("holds nothing that could end a text or a number early")
+    @Test("Values cannot end a string or a number early")
     func hostile() throws {
         var row = period(1, at: 0)
         let product = "a\",\"status\":0}\\\u{0}\u{1F}\n</script>\u{2028}é"

@@ -71,9 +71,9 @@ private func rows(_ answer: [String: Any], _ key: String = "latest_receipt_info"
     return holder?[key] as? [[String: String]] ?? []
 }
 
-@Suite("The answer to an App Receipt from the Server API")
+@Suite("Response to an App Receipt, from the Server API")
 struct RecordsAnswerTests {
-    @Test("has a row of latest_receipt_info with every value as text, in Apple's order")
+    @Test("A row of latest_receipt_info has every value as text, in Apple's order")
     func row() throws {
         let history = PurchaseHistory(
             receipt: .app(appReceipt(purchases: [month("500000000000002")])), environment: .production,
@@ -127,7 +127,7 @@ struct RecordsAnswerTests {
         (4, "PAY_AS_YOU_GO", 1, "false", "false", nil, nil),
     ]
 
-    @Test("says an offer in four keys", arguments: offers)
+    @Test("An offer is expressed by four keys", arguments: offers)
     func offer(
         type: Int64?, discount: String?, price: Int64?, trial: String, intro: String, promotional: String?,
         code: String?
@@ -151,7 +151,7 @@ struct RecordsAnswerTests {
         #expect(row["offer_code_ref_name"] == code)
     }
 
-    @Test("gives a purchase that does not renew the few keys of one")
+    @Test("A purchase that does not renew has only the keys of such a purchase")
     func oneTime() throws {
         let all = try answer(
             .app(appReceipt()),
@@ -174,7 +174,7 @@ struct RecordsAnswerTests {
         #expect(row["cancellation_reason"] == "1")
     }
 
-    @Test("shows a consumable only while the receipt lists it, and never its refund")
+    @Test("A consumable is included only as long as the receipt lists it, and its refund never is")
     func consumables() throws {
         var listed = lifetime("500000000000020", type: .consumable)
         listed.cancellationDate = nil
@@ -193,7 +193,7 @@ struct RecordsAnswerTests {
         #expect(rows(all, "in_app").allSatisfy { $0["cancellation_date"] == nil })
     }
 
-    @Test("adds a refund to the row of in_app, by transaction id, else by web order line item")
+    @Test("A refund is added to the row of in_app by transaction id, otherwise by web order line item id")
     func refundInReceipt() throws {
         var renamed = month("500000000000099")
         renamed.webOrderLineItemId = 777
@@ -213,7 +213,7 @@ struct RecordsAnswerTests {
         #expect(inApp.map { $0["cancellation_reason"] } == [nil, "1", nil])
     }
 
-    @Test("has no latest_* and no pending_renewal_info where nothing renews")
+    @Test("Without an auto-renewable subscription there are no latest_* keys and no pending_renewal_info")
     func nothingRenews() throws {
         let all = try answer(
             .app(appReceipt(purchases: [month("1")])),
@@ -221,7 +221,7 @@ struct RecordsAnswerTests {
         #expect(Set(all.keys) == ["status", "environment", "receipt"])
     }
 
-    @Test("keeps the newest hundred, in either order, and one a subscription when asked")
+    @Test("The newest 100 rows are kept, in either order, and on request one for each subscription")
     func order() throws {
         let periods = (0..<130).map { transaction("\(500_000_000_000_100 + $0)", day: Int64($0)) }
         let other = transaction("500000000000900", of: "500000000000900", day: 3)
@@ -237,7 +237,7 @@ struct RecordsAnswerTests {
         #expect(rows(thinned).map { $0["transaction_id"] } == ["500000000000900", "500000000000229"])
     }
 
-    @Test("writes pending_renewal_info of a failed payment with the price question in both spellings")
+    @Test("pending_renewal_info of a failed payment has both keys of the price consent")
     func pending() throws {
         let all = try answer(
             .app(appReceipt()),
@@ -264,7 +264,7 @@ struct RecordsAnswerTests {
     }
 
     @Test(
-        "says \"0\" of the billing retry only where the subscription has ended",
+        "The billing retry is 0 only if the subscription has ended",
         arguments: [(nil, nil), (Int64(1), "0")] as [(Int64?, String?)])
     func retry(intent: Int64?, shown: String?) throws {
         let all = try answer(
@@ -279,7 +279,7 @@ struct RecordsAnswerTests {
     }
 }
 
-@Suite("The answer to an iOS 6 receipt from the Server API")
+@Suite("Response to an iOS 6 receipt, from the Server API")
 struct FlatRecordsAnswerTests {
     private static let submitted = purchaseInfo([
         "bid": "com.example.reader", "bvrs": "42", "item-id": "1600000012", "app-item-id": "9",
@@ -290,7 +290,7 @@ struct FlatRecordsAnswerTests {
         "purchase-date-ms": "1673000000000",
     ])
 
-    @Test("is 0 with the newest row of the subscription while it is active or in grace", arguments: [1, 4])
+    @Test("An active subscription and one in its grace period have status 0 and the newest row", arguments: [1, 4])
     func active(status: Int) throws {
         let all = try answer(
             .transaction(Self.submitted),
@@ -328,7 +328,7 @@ struct FlatRecordsAnswerTests {
             ])
     }
 
-    @Test("is 21006 with the reasons in any other state", arguments: [2, 3, 5])
+    @Test("A subscription in any other state has status 21006 and the reasons", arguments: [2, 3, 5])
     func expired(status: Int) throws {
         let all = try answer(
             .transaction(Self.submitted),
@@ -349,11 +349,11 @@ struct FlatRecordsAnswerTests {
         #expect(all["expiration_intent"] as? String == "1")
         #expect(all["is_in_billing_retry_period"] as? String == "0")
         let latest = all["latest_expired_receipt_info"] as? [String: String]
-        #expect(latest?["item_id"] == nil, "another product's id is not the blob's")
+        #expect(latest?["item_id"] == nil, "another product's id is not the one in the receipt")
         #expect(latest?["app_item_id"] == "9")
     }
 
-    @Test("shows the refund of its own transaction without a reason, and none of a consumable")
+    @Test("The refund of its own transaction is shown without a reason, and the refund of a consumable is not")
     func refund() throws {
         let revoke: (inout TransactionPayload) -> Void = {
             $0.revocationDate = Timestamp(seconds: 1_673_100_000)

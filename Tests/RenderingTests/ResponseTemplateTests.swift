@@ -2,7 +2,7 @@ import Rendering
 import StoreTypes
 import Testing
 
-@Suite("An answer given again")
+@Suite("Cached response served again")
 struct ResponseTemplateTests {
     private static let before = Timestamp(milliseconds: 1_795_262_400_123)
 
@@ -15,7 +15,9 @@ struct ResponseTemplateTests {
         return VerifyReceiptAnswer(status: .valid, body: Array(text.utf8))
     }
 
-    @Test("is the same but for the time of the request", arguments: [0, 1, 999, 86_400_000, 200 * 86_400_000 as Int64])
+    @Test(
+        "The response is the same except for the time of the request",
+        arguments: [0, 1, 999, 86_400_000, 200 * 86_400_000 as Int64])
     func dates(later: Int64) throws {
         let dated = try #require(ResponseTemplate(answer(Self.before), requestDate: Self.before))
         let now = Self.before.advanced(byMilliseconds: later)
@@ -23,7 +25,7 @@ struct ResponseTemplateTests {
         #expect(dated.answer(requestDate: Self.before) == answer(Self.before))
     }
 
-    @Test("needs an answer that says when it was asked for, and a time of thirteen digits")
+    @Test("A response needs the time of its request, and the time must have thirteen digits")
     func limits() throws {
         let flat = VerifyReceiptAnswer(status: .valid, body: Array("{\"receipt\":{},\"status\":0}".utf8))
         #expect(ResponseTemplate(flat, requestDate: Self.before) == nil)
@@ -34,7 +36,7 @@ struct ResponseTemplateTests {
         #expect(dated.answer(requestDate: early) == nil)
     }
 
-    @Test("is not misled by text that looks like its dates")
+    @Test("Text that looks like the dates is not replaced")
     func foreign() throws {
         let triplet = DateTriplet(Self.before)
         let more = #""application_version":"\"request_date\":\"\#(triplet.text)\"","#

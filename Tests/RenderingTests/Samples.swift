@@ -4,21 +4,21 @@ import ReceiptDecoding
 import Rendering
 import StoreTypes
 
-/// 2023-08-14 07:50:46.123 in Greenwich, daylight saving time in Los Angeles.
+/// 2023-08-14 07:50:46.123 UTC, when Los Angeles has daylight saving time.
 let summer = Timestamp(milliseconds: 1_691_999_446_123)
 
 let renderer = VerifyReceiptRenderer(tables: .bundled)
 
 func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
-/// What a writer writes.
+/// Returns the text that `body` writes.
 func written(_ write: (inout JSONWriter) -> Void) -> String {
     var writer = JSONWriter()
     write(&writer)
     return text(writer.finish())
 }
 
-/// The receipt-only answer, as text.
+/// Returns the response from the receipt alone as text.
 func answer(
     _ receipt: ReceiptContents, environment: AppStoreEnvironment = .production, at now: Timestamp = summer,
     options: AnswerOptions = AnswerOptions()
@@ -28,7 +28,7 @@ func answer(
     return text(renderer.receiptAnswer(history: history, requestDate: now, options: options).body)
 }
 
-/// An App Receipt with everything that each answer has, and no purchases.
+/// An App Receipt with all properties that every response has, and without purchases.
 func appReceipt(purchases: [InAppPurchase] = []) -> AppReceipt {
     var receipt = AppReceipt()
     receipt.receiptType = "Production"
@@ -44,7 +44,7 @@ func appReceipt(purchases: [InAppPurchase] = []) -> AppReceipt {
     return receipt
 }
 
-/// A purchase as the blob holds one that is not a subscription: attribute 1711 is 0, 1708 and 1719 are not there.
+/// A purchase that is not a subscription, as in genuine receipts: attribute 1711 is 0, and 1708 and 1719 are absent.
 func lifetime(_ id: String = "500000000000001", day: Int64 = 0, type: ProductType = .nonConsumable) -> InAppPurchase {
     var purchase = InAppPurchase()
     purchase.quantity = 1
@@ -59,7 +59,7 @@ func lifetime(_ id: String = "500000000000001", day: Int64 = 0, type: ProductTyp
     return purchase
 }
 
-/// A period of an auto-renewable.
+/// A period of an auto-renewable subscription.
 func month(_ id: String, of original: String = "500000000000002", day: Int64 = 0) -> InAppPurchase {
     var purchase = lifetime(id, day: day, type: .autoRenewable)
     purchase.productId = "com.example.reader.month"
@@ -70,12 +70,12 @@ func month(_ id: String, of original: String = "500000000000002", day: Int64 = 0
     return purchase
 }
 
-/// `purchase-info` from pairs of lines.
+/// Creates `purchase-info` from pairs of key and value.
 func purchaseInfo(_ entries: KeyValuePairs<String, String>) -> TransactionReceipt {
     TransactionReceipt(purchaseInfo: entries.map { TransactionReceipt.Entry(key: $0.key, value: $0.value) })
 }
 
-/// The values of one key, in the order of an answer's rows; `array` is the row list's key.
+/// Returns the values of one key in the order of the rows; `array` is the key of the list of rows.
 func values(of key: String, in array: String, of answer: String) throws -> [String] {
     let object = try JSONSerialization.jsonObject(with: Data(answer.utf8)) as? [String: Any]
     let holder = array == "in_app" ? object?["receipt"] as? [String: Any] : object

@@ -3,9 +3,9 @@ import Rendering
 import TestSupport
 import Testing
 
-@Suite("Listed tables")
+@Suite("Listing of the tables")
 struct TableListingTests {
-    @Test("docs/COMPATIBILITY.md holds the tables as they are; RECORD_GOLDENS=1 writes them there and fails once")
+    @Test("docs/COMPATIBILITY.md contains the current tables; RECORD_GOLDENS=1 writes them there and fails once")
     func compatibility() throws {
         let file = Repository.folder.appending(path: "docs/COMPATIBILITY.md")
         let text = try String(contentsOf: file, encoding: .utf8)
@@ -23,7 +23,7 @@ struct TableListingTests {
         }
     }
 
-    @Test("Every format names every table, key, property, conversion and reason", arguments: TableListing.allCases)
+    @Test("Every format contains every table, key, property, conversion and reason", arguments: TableListing.allCases)
     func complete(format: TableListing) throws {
         let sheets = FieldTables.bundled.sheets
         #expect(Set(sheets.map(\.file)) == Set(FieldTables.fileNames).subtracting(["notifications.json"]))
@@ -46,7 +46,7 @@ struct TableListingTests {
         }
     }
 
-    @Test("Findings are one a file, and a fault hides none in another")
+    @Test("There is one finding for each file, and an error in one file does not hide errors in another")
     func findings() {
         #expect(FieldTables.bundledFindings.map(\.file) == FieldTables.fileNames)
         #expect(FieldTables.bundledFindings.allSatisfy { $0.error == nil })

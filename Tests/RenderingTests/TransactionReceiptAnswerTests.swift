@@ -4,7 +4,7 @@ import Rendering
 import StoreTypes
 import Testing
 
-@Suite("Answers to iOS 6 receipts, from the receipt alone")
+@Suite("Response to an iOS 6 receipt, from the receipt alone")
 struct TransactionReceiptAnswerTests {
     private let renewable = purchaseInfo([
         "product-id": "com.example.reader.month", "expires-date": "1691999446123",
@@ -12,21 +12,23 @@ struct TransactionReceiptAnswerTests {
         "app-item-id": "1500000001", "unheard-of-key": "kept \"as\" it is",
     ])
 
-    /// `receipt` of ``renewable``.
+    /// The members of `receipt` for ``renewable``.
     private let flat = """
         {"product_id":"com.example.reader.month","expires_date":"1691999446123",\
         "expires_date_formatted":"2023-08-14 07:50:46 Etc/GMT","version_external_identifier":"860000001",\
         "app_item_id":"1500000001","unheard_of_key":"kept \\"as\\" it is"}
         """
 
-    /// The latest object of the same: without the version's number.
+    /// The latest object for the same receipt, which has no version_external_identifier.
     private let latest = """
         {"product_id":"com.example.reader.month","expires_date":"1691999446123",\
         "expires_date_formatted":"2023-08-14 07:50:46 Etc/GMT",\
         "app_item_id":"1500000001","unheard_of_key":"kept \\"as\\" it is"}
         """
 
-    @Test("What does not renew is receipt and status, values as text in the order of the blob, no environment")
+    @Test(
+        "A purchase that does not renew gives receipt and status only, in the order of the receipt"
+    )
     func nonRenewing() {
         let receipt = purchaseInfo([
             "original-purchase-date-pst": "2012-04-30 08:05:55 America/Los_Angeles",
@@ -43,7 +45,7 @@ struct TransactionReceiptAnswerTests {
         #expect(answer(.transaction(receipt), environment: .sandbox) == expected)
     }
 
-    @Test("A period that covers now gives status 0 with the latest object and the submitted receipt")
+    @Test("A current period gives status 0 with the latest object and the submitted receipt")
     func active() {
         let now = Timestamp(milliseconds: 1_691_999_446_122)
         let expected =
@@ -52,7 +54,7 @@ struct TransactionReceiptAnswerTests {
         #expect(answer(.transaction(renewable), at: now) == expected)
     }
 
-    @Test("A period that is over gives 21006 with the latest expired object and no latest receipt")
+    @Test("An expired period gives 21006 with the latest expired object and no latest receipt")
     func expired() {
         let expected = #"{"status":21006,"receipt":"# + flat + #","latest_expired_receipt_info":"# + latest + "}"
         #expect(answer(.transaction(renewable), at: summer) == expected)
@@ -61,7 +63,7 @@ struct TransactionReceiptAnswerTests {
         #expect(renderer.receiptAnswer(history: history, requestDate: summer).status == .subscriptionExpired)
     }
 
-    @Test("A subscription that purchase-info calls cancelled has expired")
+    @Test("A subscription that purchase-info shows as canceled has expired")
     func cancelled() {
         var receipt = renewable
         receipt.purchaseInfo.append(.init(key: "cancellation-date-ms", value: "1691000000000"))
@@ -70,7 +72,7 @@ struct TransactionReceiptAnswerTests {
         #expect(json.contains(#""cancellation_date_ms":"1691000000000"}"#))
     }
 
-    @Test("What the receipt cannot know is absent")
+    @Test("Values that the receipt does not contain are absent")
     func unknown() {
         for now in [summer, Timestamp(seconds: 0)] {
             let json = answer(.transaction(renewable), at: now)

@@ -2,10 +2,10 @@ import Rendering
 import StoreTypes
 import Testing
 
-@Suite("Bodies of errors")
+@Suite("Error responses")
 struct VerifyReceiptAnswerTests {
     @Test(
-        "Most errors are a status and nothing else",
+        "Most error responses contain only the status",
         arguments: [
             (VerifyReceiptStatus.notPost, #"{"status":21000}"#), (.malformedReceipt, #"{"status":21002}"#),
             (.notAuthentic, #"{"status":21003}"#), (.sandboxReceipt, #"{"status":21007}"#),
@@ -17,7 +17,7 @@ struct VerifyReceiptAnswerTests {
         #expect(text(answer.body) == body)
     }
 
-    @Test("A wrong shared secret names the environment first, as in Apple's body")
+    @Test("The response to a wrong shared secret has the environment first, as in Apple's body")
     func wrongSharedSecret() {
         #expect(
             text(VerifyReceiptAnswer.wrongSharedSecret(environment: .production).body)
@@ -27,7 +27,7 @@ struct VerifyReceiptAnswerTests {
                 == #"{"environment":"Sandbox","status":21004}"#)
     }
 
-    @Test("What is worth another try says so only when asked to")
+    @Test("A retryable error contains is_retryable only on request")
     func temporarilyUnavailable() {
         #expect(text(VerifyReceiptAnswer.temporarilyUnavailable().body) == #"{"status":21005}"#)
         #expect(
@@ -35,14 +35,14 @@ struct VerifyReceiptAnswerTests {
                 == #"{"status":21005,"is_retryable":true}"#)
     }
 
-    @Test("A deleted account is not worth another try")
+    @Test("The response for a deleted account is not retryable")
     func accountNotFound() {
         #expect(
             text(VerifyReceiptAnswer.accountNotFound(environment: .production).body)
                 == #"{"environment":"Production","status":21010,"is_retryable":false}"#)
     }
 
-    @Test("Faults inside the App Store are 21009 and 21100 to 21199")
+    @Test("The statuses 21009 and 21100 to 21199 are internal errors of the App Store")
     func internalDataAccess() {
         let numbers = [0, 21008, 21009, 21010, 21099, 21100, 21199, 21200]
         #expect(

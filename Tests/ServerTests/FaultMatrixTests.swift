@@ -302,7 +302,8 @@ struct FaultMatrixTests {
             let guarded = CircuitBreakingTransport(
                 counting,
                 policy: .init(
-                    firstPause: .milliseconds(400), longestPause: .milliseconds(400), fairTime: .milliseconds(100)))
+                    firstPause: .milliseconds(400), longestPause: .milliseconds(400), minimumTimeout: .milliseconds(100)
+                ))
             let pipeline = try bridge.pipeline(deadline: .seconds(5), guarded)
             func ask() async -> AnswerSource {
                 let reply = await pipeline.answer(body: bodies[0], route: .auto)

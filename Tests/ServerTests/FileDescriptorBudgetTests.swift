@@ -51,11 +51,11 @@ struct FileDescriptorBudgetTests {
             return "\(row.verdict.rawValue) \(row.check): \(row.detail)" + (row.advice.map { "; \($0)" } ?? "")
         }
         let advice = "raise the hard limit (LimitNOFILE= of systemd, ulimit -Hn), or lower limits.connections"
-        #expect(row(65_536, 10_000) == "pass descriptors: the hard limit is 65536: it serves 10000 connections")
+        #expect(row(65_536, 10_000) == "pass descriptors: the hard limit is 65536: enough for 10000 connections")
         #expect(
             row(4_096, 10_000)
-                == "warn descriptors: the hard limit is 4096: it serves 3840 connections, not 10000 as limits.connections "
-                + "says; \(advice)")
-        #expect(row(40, 10_000) == "fail descriptors: the hard limit is 40: too few to serve; \(advice)")
+                == "warn descriptors: the hard limit is 4096: enough for 3840 connections, fewer than limits.connections "
+                + "(10000); \(advice)")
+        #expect(row(40, 10_000) == "fail descriptors: the hard limit of 40 is too low to run the server; \(advice)")
     }
 }

@@ -70,7 +70,7 @@ struct LifecycleStateTests {
                         "/verifyReceipt", Question.body(receipt.base64, password: Proxy.secret), ["Host: a"]))
                 #expect(answer?.text.contains("21005") == true)
             }
-            let lines = proxy.log.all.filter { $0.hasPrefix("warning a receipt cannot be judged here") }
+            let lines = proxy.log.all.filter { $0.hasPrefix("warning receipt could not be verified locally") }
             #expect(lines.count == 1 && lines.first?.contains("issuerUnknown") == true)
         }
     }
@@ -85,7 +85,8 @@ struct LifecycleStateTests {
             let (status, body) = try await report(proxy)
             #expect(status == 200)
             #expect(body["warnings"]?.elements?.compactMap { $0["code"]?.text } == ["keyUnusable"])
-            #expect(proxy.log.all.filter { $0.contains("signs nothing") && $0.contains("SIMKEY0001") }.count == 1)
+            #expect(
+                proxy.log.all.filter { $0.contains("private key is unusable") && $0.contains("SIMKEY0001") }.count == 1)
             #expect(!proxy.log.all.contains { $0.contains("no key at all") })
         }
     }

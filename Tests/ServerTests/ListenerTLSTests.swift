@@ -284,11 +284,13 @@ struct ListenerTLSTests {
             #expect(try await client.curl("--insecure", "--fail", "--data-binary", "{}") == 0)
             #expect(
                 proxy.log.all.contains {
-                    $0.hasPrefix("warning the listener's certificate is not valid now; clients refuse it")
+                    $0.hasPrefix(
+                        "warning TLS certificate of the listener has expired or is not yet valid; clients will reject it"
+                    )
                         && $0.contains("2014-06-14T00:00:00Z")
                 }, "\(proxy.log.all.filter { $0.hasPrefix("warning") })")
             let page = try await proxy.operations("/")?.text ?? ""
-            #expect(page.contains("The listener&#39;s certificate is over; clients refuse it."), "\(page)")
+            #expect(page.contains("The TLS certificate of the listener has expired; clients reject it."), "\(page)")
         }
     }
 
@@ -301,13 +303,13 @@ struct ListenerTLSTests {
             ),
             (
                 "over", "a.example", -10 ... -1, true,
-                "fail a.example, 127.0.0.1, 2026-11-11 to 2026-11-20: over; clients refuse it"
+                "fail a.example, 127.0.0.1, 2026-11-11 to 2026-11-20: expired; clients reject it"
             ),
             (
                 "early", "a.example", 1...20, true,
-                "fail a.example, 127.0.0.1, 2026-11-22 to 2026-12-11: not valid yet; clients refuse it"
+                "fail a.example, 127.0.0.1, 2026-11-22 to 2026-12-11: not valid yet; clients reject it"
             ),
-            ("nameless", nil, -10...20, true, "fail for no name, 2026-11-11 to 2026-12-11; clients refuse it"),
+            ("nameless", nil, -10...20, true, "fail for no name, 2026-11-11 to 2026-12-11; clients reject it"),
             (
                 "alone", "a.example", -10...20, false,
                 "warn a.example, 127.0.0.1, 2026-11-11 to 2026-12-11: without the certificate of its issuer"

@@ -95,7 +95,7 @@ struct MetricsTests {
             #expect(metrics.samples.contains { $0.key.contains(#"outcome="notSent""#) && $0.value >= 1 })
             let page = try await proxy.operations("/")
             #expect(page?.text.contains("upstreamLeftAlone") == true)
-            #expect(page?.text.contains("fails, left alone") == true)
+            #expect(page?.text.contains("failing, circuit breaker open") == true)
         }
     }
 

@@ -41,7 +41,7 @@ struct RequestBodyBudgetTests {
             let denied = try JSONValue(reading: large?.body ?? [])
             #expect(denied["status"]?.integer == 21005 && denied["is_retryable"] == .bool(true))
             let problem =
-                #"{"code":"noRoom","detail":"request bodies use all memory for them; wait, as Retry-After says","#
+                #"{"code":"noRoom","detail":"the memory for request bodies is in use; retry after the time in Retry-After","#
             for (port, path) in [(proxy.port, "/v1/notifications"), (try proxy.operationsPort, "/v1/receipts")] {
                 let connection = try RawConnection(port: port)
                 try await connection.send(RawConnection.post(path, Self.largeBody, ["Host: localhost"]))
@@ -51,7 +51,7 @@ struct RequestBodyBudgetTests {
                         + #""status":503,"title":"Service Unavailable","type":"about:blank"}"#)
             }
             #expect(proxy.bodies.held == 3 * 200 * Self.kilobyte)
-            let full = proxy.log.all.count { $0.contains("request bodies need more memory than all may have") }
+            let full = proxy.log.all.count { $0.contains("memory for request bodies exhausted") }
             #expect(full == 1)
             for upload in uploads { upload.leave() }
             #expect(await eventually { proxy.bodies.held == 0 })

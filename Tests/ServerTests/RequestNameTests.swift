@@ -22,7 +22,7 @@ struct RequestNameTests {
             let name = "Root=1-67891233-abcdef012345678912345678:a/b+c._d"
             let answer = try await post(proxy, try proxy.question(), ["X-Request-Id: \(name)"])
             #expect(answer.header("X-Request-Id") == name)
-            for line in ["Apple has no answer", "info request"] {
+            for line in ["Apple's verifyReceipt is unavailable", "info request"] {
                 let lines = proxy.log.all.filter { $0.contains(line) }
                 #expect(lines.count == 1 && lines.allSatisfy { $0.contains(#""requestId": \#(name)"#) }, "\(lines)")
             }

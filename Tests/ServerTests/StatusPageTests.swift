@@ -49,7 +49,7 @@ struct StatusPageTests {
             try await post(proxy, try proxy.question(.activeSubscription, .sandbox))
             try await post(proxy, Array("{}".utf8))
             let (page, answer) = try await page(proxy)
-            #expect(page.all("h1").map(\.text) == ["Answering"])
+            #expect(page.all("h1").map(\.text) == ["Ready"])
             let rows = page.all("tr").map(\.text)
             for row in [
                 "0genuineapiProduction150.00 %", "0genuineapiSandbox150.00 %",
@@ -90,16 +90,16 @@ struct StatusPageTests {
             #expect(
                 page.all("p").map(\.text).contains(
                     "31 apps: 10 in need of attention, 1 in order, 20 without a receipt yet."))
-            #expect(page.all("caption").map(\.text).contains("Answers of all apps together"))
+            #expect(page.all("caption").map(\.text).contains("Responses of all apps"))
             #expect(page.all("h3").map(\.text) == (10..<18).map { "com.example.app\($0)" })
-            let concern = "▲ Needs attention: its private key signs nothing."
+            let concern = "▲ Needs attention: its private key is unusable."
             #expect(page.all("p").filter { $0.text == concern }.count == 10)
             #expect(
                 page.all("summary").map(\.text) == [
                     "2 more warnings", "2 more in need of attention",
-                    "com.example.app18 no receipt yet, its private key signs nothing",
-                    "com.example.app19 no receipt yet, its private key signs nothing",
-                    "1 in order", "com.example.app 1 answer, 100 % genuine", "20 without a receipt yet",
+                    "com.example.app18 no receipt yet, its private key is unusable",
+                    "com.example.app19 no receipt yet, its private key is unusable",
+                    "1 in order", "com.example.app 1 response, 100 % genuine", "20 without a receipt yet",
                 ])
             #expect(page.all("details").allSatisfy { $0.attributes["open"] == nil })
             let names = (20..<40).map { "com.example.app\($0)" }
@@ -157,7 +157,7 @@ struct StatusPageTests {
             let (page, _) = try await page(proxy)
             let codes = page.all("section").first { $0.attributes["class"] == "warnings" }?.text ?? ""
             #expect(codes.contains("storeNotOpen") && codes.contains("upstreamFailing"))
-            #expect(codes.contains("12 of 12 exchanges brought no answer since the start."))
+            #expect(codes.contains("12 of 12 requests got no response since the start."))
         }
     }
 

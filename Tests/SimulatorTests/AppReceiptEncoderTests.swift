@@ -3,7 +3,7 @@ import Simulator
 import StoreTypes
 import Testing
 
-@Suite("A minted App Receipt")
+@Suite("App Receipt encoder")
 struct AppReceiptEncoderTests {
     private func content() -> AppReceiptContent {
         AppReceiptContent(
@@ -15,7 +15,7 @@ struct AppReceiptEncoderTests {
             ])
     }
 
-    /// `openssl cms -verify` against a root alone, at the time of signing.
+    /// Runs `openssl cms -verify` with one trusted root, at the time of signing.
     private func verify(
         _ receipt: [UInt8], root: [UInt8]
     ) throws -> (status: Int32, output: [UInt8], errors: String) {
@@ -27,7 +27,8 @@ struct AppReceiptEncoderTests {
             "-no-CApath", "-x509_strict", "-attime", String(Shared.noon.seconds))
     }
 
-    @Test("verifies with openssl and gives back its payload", arguments: [DigestAlgorithm.sha1, .sha256])
+    @Test(
+        "An App Receipt verifies with openssl, which returns its payload", arguments: [DigestAlgorithm.sha1, .sha256])
     func verifies(digest: DigestAlgorithm) throws {
         let pki = try Shared.pki
         var encoder = AppReceiptEncoder(signer: pki.receiptSigner)
@@ -37,7 +38,7 @@ struct AppReceiptEncoderTests {
         #expect(verdict.output == content().payload())
     }
 
-    @Test("verifies in BER with its content in chunks", arguments: [nil, 100])
+    @Test("An App Receipt in BER with its content in chunks verifies with openssl", arguments: [nil, 100])
     func indefinite(chunk: Int?) throws {
         let pki = try Shared.pki
         var encoder = AppReceiptEncoder(signer: pki.receiptSigner)
@@ -50,7 +51,7 @@ struct AppReceiptEncoderTests {
         #expect(verdict.output == content().payload())
     }
 
-    @Test("does not verify when something other than its payload was signed, or nothing")
+    @Test("An App Receipt does not verify if another payload was signed or the signature is empty")
     func broken() throws {
         let pki = try Shared.pki
         var swapped = AppReceiptEncoder(signer: pki.receiptSigner)
@@ -64,7 +65,9 @@ struct AppReceiptEncoderTests {
         #expect(try verify(try unsigned.encode(content()), root: pki.root.certificate).status != 0)
     }
 
-    @Test("does not verify below another root, an expired signer or an issuer that is no authority")
+    @Test(
+        "An App Receipt does not verify below another root, by an expired signer, or below an issuer that is no authority"
+    )
     func foreign() throws {
         let pki = try Shared.pki
         let signers = [
@@ -77,7 +80,7 @@ struct AppReceiptEncoderTests {
         }
     }
 
-    @Test("is sorted canonically, with in_app in the order of the blob")
+    @Test("The attributes are sorted as DER requires, and in_app has the order of the receipt")
     func sorted() throws {
         var content = content()
         content.purchases += (2...40).map {
@@ -93,7 +96,7 @@ struct AppReceiptEncoderTests {
         #expect(places.count == 40)
     }
 
-    @Test("holds ten thousand purchases")
+    @Test("An App Receipt with ten thousand purchases can be encoded")
     func large() throws {
         var content = content()
         content.purchases = (0..<10_000).map {
@@ -108,7 +111,7 @@ struct AppReceiptEncoderTests {
 @Suite("DER")
 struct DEREncoderTests {
     @Test(
-        "writes integers as two's complement, as short as possible",
+        "Integers are encoded in two's complement with as few bytes as possible",
         arguments: [
             (Int64(0), [0x02, 0x01, 0x00]), (127, [0x02, 0x01, 0x7F]), (128, [0x02, 0x02, 0x00, 0x80]),
             (-1, [0x02, 0x01, 0xFF]), (-129, [0x02, 0x02, 0xFF, 0x7F]),
@@ -118,7 +121,7 @@ struct DEREncoderTests {
         #expect(DEREncoder.integer(number) == expected)
     }
 
-    @Test("writes object identifiers, lengths and times as the standard prints them")
+    @Test("Object identifiers, lengths and times are encoded as the standard prescribes")
     func others() {
         #expect(
             DEREncoder.objectIdentifier("1.2.840.113635.100.6.11.1")
@@ -131,7 +134,7 @@ struct DEREncoderTests {
         #expect(DEREncoder.set([[2, 1, 5], [2, 1, 3]]) == [0x31, 6, 2, 1, 3, 2, 1, 5])
     }
 
-    @Test("dates have Los Angeles' summer time")
+    @Test("Dates in America/Los_Angeles have daylight saving time")
     func dates() {
         let summer = Timestamp(milliseconds: 1_691_999_446_789)
         #expect(summer.greenwichText == "2023-08-14 07:50:46 Etc/GMT")

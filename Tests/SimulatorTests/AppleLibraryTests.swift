@@ -3,12 +3,12 @@ import Simulator
 import StoreTypes
 import Testing
 
-@Suite("Apple's own Python library")
+@Suite("Apple's Python library with the simulator")
 struct AppleLibraryTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().path
 
-    /// Runs a program to its end; nil where it cannot be started.
+    /// Runs a program to its end. Returns `nil` if it cannot be started.
     private func run(_ program: String, _ arguments: String...) async -> (status: Int32, output: String)? {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
@@ -26,7 +26,8 @@ struct AppleLibraryTests {
         }
     }
 
-    /// The interpreter of a virtual environment with the library; nil where there is no Python, venv or PyPI.
+    /// Returns the interpreter of a virtual environment with the library, or `nil` if Python, venv or PyPI is not
+    /// available.
     private func python() async -> String? {
         let directory = "\(Self.root)/.build/clients-venv"
         let python = "\(directory)/bin/python"
@@ -39,8 +40,10 @@ struct AppleLibraryTests {
         return python
     }
 
-    // At the first run pip installs the library, for up to 100 seconds.
-    @Test("works with the simulated Server API, its signatures and its receipts", .timeLimit(.minutes(3)))
+    // In the first run, pip installs the library, which may take up to 100 seconds.
+    @Test(
+        "Apple's Python library works with the simulated Server API, its signatures and its receipts",
+        .timeLimit(.minutes(3)))
     func client() async throws {
         guard let python = await python() else {
             print("not run: Apple's Python library needs python3 with venv, and PyPI")

@@ -3,9 +3,9 @@ import Simulator
 import StoreTypes
 import Testing
 
-@Suite("Delivering notifications")
+@Suite("Delivery of notifications")
 struct DeliveryTests {
-    @Test("version 2: every notification once, as one JWS with two signed records of the event's date")
+    @Test("In version 2, every notification arrives once as a JWS with two signed records dated like the event")
     func secondVersion() async throws {
         let (store, receiver) = (try Shared.store(customers: 40), try Receiver())
         try store.notify(receiver)
@@ -38,7 +38,7 @@ struct DeliveryTests {
         #expect((counts.made, counts.delivered, counts.failed) == (counts.made, counts.made, 0))
     }
 
-    @Test("version 2 is tried again five times in production, and what was never taken is what failed")
+    @Test("In production, version 2 is retried five times, and notifications without a success are listed as failures")
     func retries() async throws {
         let (store, receiver) = (try Shared.store(customers: 40), try Receiver { _ in .respond(status: 503) })
         try store.notify(receiver)
@@ -60,12 +60,13 @@ struct DeliveryTests {
         let dates = attempts.compactMap { $0["attemptDate"]?.integer }
         #expect(dates == Set(dates).sorted())
         #expect(try caller.notificationItems(onlyFailures: true, in: .sandbox).count == 1)
-        // The same event each time.
+        // All attempts are about the same event.
         #expect(Set(try receiver.payloads().map { $0["notificationUUID"]?.text }).count == 2)
     }
 
     @Test(
-        "a retry that is taken ends the matter", arguments: [Reply.respond(status: 500), .hangUp, .raw("nonsense\r\n")])
+        "No more attempts follow a retry that succeeds",
+        arguments: [Reply.respond(status: 500), .hangUp, .raw("nonsense\r\n")])
     func recovery(first: Reply) async throws {
         let (store, receiver) = (
             try Shared.store(customers: 40), try Receiver { $0 == 0 ? first : .respond(status: 204) }
@@ -83,7 +84,7 @@ struct DeliveryTests {
         #expect(try caller.notificationItems().count == 1)
     }
 
-    @Test("a status that is neither success nor error is not tried again; nobody there is", arguments: [302, 0])
+    @Test("A status that is neither success nor error is not retried; a refused connection is", arguments: [302, 0])
     func unreachable(status: Int) async throws {
         let (store, receiver) = (try Shared.store(customers: 40), try Receiver { _ in .respond(status: status) })
         let nobody = try #require(LoopbackURL("http://127.0.0.1:9"))
@@ -94,7 +95,7 @@ struct DeliveryTests {
         #expect(results == (status == 0 ? Array(repeating: .socketIssue, count: 6) : [.unsuccessfulStatus]))
     }
 
-    @Test("an answer that takes too long is none")
+    @Test("A response that takes longer than the timeout counts as none and is retried")
     func timeout() async throws {
         let (store, receiver) = (try Shared.store(customers: 40), try Receiver { $0 == 0 ? .never : .respond() })
         store.outbox.targets.set(.init(url: try receiver.url(), timeout: .seconds(1)))
@@ -103,7 +104,7 @@ struct DeliveryTests {
         #expect(try #require(store.notifications[0]).attempts.map(\.result) == [.timedOut, .success])
     }
 
-    @Test("the pauses before another attempt are Apple's")
+    @Test("The pauses before retries are those that Apple documents")
     func schedule() {
         func hours(_ version: NotificationTarget.Version, _ environment: AppStoreEnvironment) -> [Int64] {
             RetrySchedule(version, environment).pauses.map { $0.components.seconds / 3600 }
@@ -116,7 +117,7 @@ struct DeliveryTests {
         #expect(RetrySchedule(.second, .production).pause(after: 6, speed: 1) == nil)
     }
 
-    @Test("lost, doubled and shuffled notifications are the shares that were asked for, chosen by the seed")
+    @Test("The shares of lost, doubled and shuffled notifications are as requested, and the seed chooses them")
     func chaos() async throws {
         func run() async throws -> (arrived: [String], counts: DeliveryCounts, told: [String]) {
             let (store, receiver) = (try Shared.store(customers: 84), try Receiver())
@@ -149,7 +150,7 @@ struct DeliveryTests {
     }
 
     @Test(
-        "nothing but this machine is told, in clear text",
+        "A notification URL is accepted only if it is plain HTTP to the loopback interface",
         arguments: [
             "https://127.0.0.1/", "http://example.com/", "http://127.0.0.1.example.com/", "http://10.0.0.1/",
             "http://user@127.0.0.1/", "http://127.0.0.1:0/", "http://127.0.0.1:x/", "ftp://127.0.0.1/", "127.0.0.1", "",
@@ -161,7 +162,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("each environment has its own address, and one without is told nothing")
+    @Test("Each environment has its own address, and an environment without an address receives nothing")
     func environments() async throws {
         let (store, receiver) = (try Shared.store(customers: 40), try Receiver())
         try store.notify(receiver, in: .sandbox)
@@ -176,7 +177,7 @@ struct DeliveryTests {
         #expect(try caller.code("v1/notifications/test", in: .sandbox, method: "POST") == 4_040_007)
     }
 
-    @Test("a test comes in version 2 whatever the address wants, and its status tells of the attempts")
+    @Test("A test notification has version 2 whatever version the address has, and its status lists the attempts")
     func tests() async throws {
         for version in [NotificationTarget.Version.first, .second] {
             let (store, receiver) = (
@@ -187,7 +188,7 @@ struct DeliveryTests {
             let caller = ServerAPICaller(store: store)
             let answer = try #require(try caller.ask("v1/notifications/test", method: "POST").body)
             let token = try #require(answer["testNotificationToken"]?.text)
-            // Not sent yet: nobody runs.
+            // Not sent yet, because the store does not run.
             #expect(try caller.code("v1/notifications/test/\(token)") == 4_040_008)
             try await store.delivering {}
             let payload = try #require(try receiver.payloads().last)
@@ -211,7 +212,7 @@ struct DeliveryTests {
         #endif
     }
 
-    @Test("thousands of events are made, signed and delivered")
+    @Test("Thousands of events are generated, signed and delivered")
     func speed() async throws {
         let store = try SimulatedStore(seed: 7, customers: 1000, clock: .real, pki: try Shared.pki)
         let receiver = try Receiver()

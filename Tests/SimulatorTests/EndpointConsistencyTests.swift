@@ -2,8 +2,9 @@ import Simulator
 import StoreTypes
 import Testing
 
-/// What verifyReceipt and the Server API say of the same customer; the names are compared by hand, not by tables.
-@Suite("Both faces of the simulated App Store")
+/// Compares the data of verifyReceipt and of the Server API about the same customer. The corresponding names are listed
+/// here and not taken from the mapping tables, so that the comparison does not depend on them.
+@Suite("verifyReceipt and Server API of the simulator")
 struct EndpointConsistencyTests {
     private let caller: ServerAPICaller
 
@@ -22,7 +23,7 @@ struct EndpointConsistencyTests {
         row["\(key)_ms"]?.text.flatMap { Int64($0) }
     }
 
-    @Test("know every transaction of every receipt, with the same dates, products, offers and refunds")
+    @Test("Every transaction of every receipt is in the history with the same dates, products, offers and refunds")
     func transactions() throws {
         var compared = 0
         for customer in caller.store.world.customers {
@@ -41,7 +42,7 @@ struct EndpointConsistencyTests {
         #expect(compared > 400)
     }
 
-    /// By the id; a restored row only by its line item.
+    /// Compares the transaction id; a restored row has another id, so it is found by its line item.
     private func matches(_ row: JSONValue, _ payload: JSONValue) -> Bool {
         row["transaction_id"] == payload["transactionId"]
             || row["web_order_line_item_id"] != nil && row["web_order_line_item_id"] == payload["webOrderLineItemId"]
@@ -70,7 +71,7 @@ struct EndpointConsistencyTests {
         }
     }
 
-    @Test("know every id that stands in a receipt, in its own environment only")
+    @Test("Every id in a receipt is known to the Server API in its own environment only")
     func identifiers() throws {
         for receipt in caller.store.receipts {
             for transaction in receipt.transactions {
@@ -83,7 +84,7 @@ struct EndpointConsistencyTests {
         }
     }
 
-    @Test("tell the same of what will be renewed, and expire the same transactionReceipts")
+    @Test("Both report the same renewal data, and the same transactionReceipts have expired")
     func renewals() throws {
         var statuses: [Int64: Int] = [:]
         for customer in caller.store.world.customers where !customer.renewals.isEmpty {
@@ -123,7 +124,7 @@ struct EndpointConsistencyTests {
         #expect(Set(statuses.keys) == [1, 2, 3, 4, 5])
     }
 
-    @Test("tell an upgrade as a cancellation only in worlds that ask for it")
+    @Test("An upgrade is reported as a cancellation only in worlds with that option")
     func upgrades() throws {
         for isAsked in [false, true] {
             let store = try SimulatedStore(
@@ -141,7 +142,7 @@ struct EndpointConsistencyTests {
         }
     }
 
-    @Test("of a restored period: receipts and verifyReceipt have one id, the history another")
+    @Test("A restored period has one id in receipts and verifyReceipt, and another in the history")
     func restored() throws {
         let customer = try caller.customer(.oldRestored)
         let receipt = try #require(caller.store.receipts(of: customer).first)

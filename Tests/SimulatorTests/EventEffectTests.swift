@@ -2,17 +2,17 @@ import Simulator
 import StoreTypes
 import Testing
 
-@Suite("What events do to a customer")
+@Suite("Effects of events on a customer")
 struct EventEffectTests {
-    /// An event, to a customer that others brought to where it is possible, and all that must be true then.
+    /// An event, the customer and the earlier events that make it possible, and the expected results.
     struct Case: CustomTestStringConvertible, Sendable {
         let kind: CustomerKind
         let before: [WorldEvent]
         let event: WorldEvent
         let told: [String]
-        /// Nil where no subscription is told of.
+        /// `nil` if the notification is not about a subscription.
         let status: Int64?
-        /// Null for what must not be there.
+        /// `null` for keys that must be absent.
         let renewal: [String: JSONValue]
         let transaction: [String: JSONValue]
 
@@ -124,7 +124,7 @@ struct EventEffectTests {
             transaction: ["transactionReason": .string("PURCHASE")]),
     ]
 
-    @Test("are told with the state that they leave, and all other faces agree", arguments: cases)
+    @Test("A notification has the state after the event, and all endpoints report the same state", arguments: cases)
     func effect(_ given: Case) throws {
         let store = try Shared.store(customers: 60)
         let caller = ServerAPICaller(store: store)
@@ -145,7 +145,7 @@ struct EventEffectTests {
         for (key, value) in given.renewal { #expect((renewal?[key] ?? .null) == value, "\(key)") }
         if let status = given.status { #expect(payload["data"]?["status"]?.integer == status) }
 
-        // What the Server API says now is the same state, signed no earlier.
+        // The Server API reports the same state now, and does not sign it earlier.
         let now = try ServerAPICaller.payload(
             try #require(try caller.ask("v1/transactions/\(id)").body?["signedTransactionInfo"]))
         #expect(now.withoutSignedDate == signed.withoutSignedDate)
@@ -159,12 +159,12 @@ struct EventEffectTests {
         }
     }
 
-    @Test("cover every event there is")
+    @Test("There is a case for every event")
     func complete() {
         #expect(Set(Self.cases.map(\.event)) == Set(WorldEvent.allCases))
     }
 
-    @Test("a refund of the running period ends the subscription and turns its renewal off, of a past one it does not")
+    @Test("A refund of the current period ends the subscription and its renewal; a refund of a past period does not")
     func refunds() throws {
         let store = try Shared.store(customers: 40)
         let caller = ServerAPICaller(store: store)
@@ -192,7 +192,7 @@ struct EventEffectTests {
         #expect(try caller.standing(of: old.originalTransactionId).renewal["autoRenewStatus"] == .number(0))
     }
 
-    @Test("an upgrade marks the old period in the history only")
+    @Test("An upgrade marks the previous period in the history only")
     func upgrades() throws {
         let store = try Shared.store(customers: 40)
         let customer = try store.customer(.activeSubscription)
@@ -204,7 +204,7 @@ struct EventEffectTests {
         #expect(rows.last?["productId"] == Self.yearly)
     }
 
-    @Test("verifyReceipt tells of a renewal at once, with a new latest receipt that it knows again")
+    @Test("verifyReceipt shows a renewal at once, with a new latest receipt that it accepts")
     func verifyReceipt() throws {
         let store = try Shared.store(customers: 40)
         let customer = try store.customer(.activeSubscription)
@@ -226,7 +226,7 @@ struct EventEffectTests {
         #expect(again["receipt"]?["in_app"]?.elements?.contains { $0["transaction_id"]?.text == id } == true)
     }
 
-    @Test("an extension through the Server API is told, a mass extension too and with its sum")
+    @Test("Extensions through the Server API are reported by notifications, a mass extension also by its summary")
     func extensions() throws {
         let store = try Shared.store(customers: 40)
         let caller = ServerAPICaller(store: store)
@@ -255,7 +255,7 @@ struct EventEffectTests {
 }
 
 extension ServerAPICaller {
-    /// The payloads of Get Notification History since the world began.
+    /// Returns the payloads of Get Notification History since the world was generated.
     func notifications(
         about id: String? = nil, type: String? = nil, onlyFailures: Bool = false,
         in environment: AppStoreEnvironment = .production
@@ -283,7 +283,7 @@ extension ServerAPICaller {
         }
     }
 
-    /// How a subscription stands, by Get All Subscription Statuses.
+    /// Returns the state of a subscription from Get All Subscription Statuses.
     func standing(
         of original: String, in environment: AppStoreEnvironment = .production
     ) throws -> (status: JSONValue?, transaction: JSONValue, renewal: JSONValue) {

@@ -2,7 +2,7 @@ import Simulator
 import StoreTypes
 import Testing
 
-@Suite("Many events")
+@Suite("Many random events")
 struct EventGeneratorTests {
     private func names(_ outcomes: [EventOutcome]) -> [String] {
         outcomes.flatMap { outcome in
@@ -12,7 +12,7 @@ struct EventGeneratorTests {
         }
     }
 
-    @Test("follow from the seed and from what happened before")
+    @Test("Events follow from the seed and from the events before")
     func determinism() throws {
         let (one, two) = (try Shared.store(customers: 84), try Shared.store(customers: 84))
         let first = names(one.happen(300, seed: 4))
@@ -25,7 +25,7 @@ struct EventGeneratorTests {
         #expect(names(one.happen(20)) == names(two.happen(20)))
     }
 
-    @Test("reach everything that can be told of a purchase")
+    @Test("Random events cause every type of notification about purchases")
     func coverage() throws {
         let told = Set(try Shared.store(customers: 84).happen(6000, seed: 1).flatMap(\.told))
         #expect(
@@ -42,7 +42,7 @@ struct EventGeneratorTests {
             ])
     }
 
-    @Test("leave every customer as the rules of the world want it")
+    @Test("Every customer is in a consistent state after many events")
     func consistency() throws {
         let store = try Shared.store(customers: 168)
         let outcomes = store.happen(4000, seed: 2)
@@ -61,7 +61,7 @@ struct EventGeneratorTests {
                     customer.transactions.last { $0.originalTransactionId == renewal.originalTransactionId })
                 #expect((renewal.status == .revoked) == (newest.revocation != nil))
                 #expect(renewal.productId == newest.product.productId)
-                // Periods are whole seconds and follow each other, however fast the events do.
+                // Periods have whole seconds and follow each other, even if the events happen within milliseconds.
                 let now = Shared.noon.advanced(byMilliseconds: 120_000)
                 let isRunning = try #require(newest.expiresDate) > now && newest.revocation == nil
                 #expect((renewal.status == .active) == isRunning)
@@ -70,7 +70,9 @@ struct EventGeneratorTests {
         }
     }
 
-    @Test("date each record later than before, also between looks of the Server API", arguments: [true, false])
+    @Test(
+        "Each state of a record is dated later than before, including states that the Server API has signed",
+        arguments: [true, false])
     func clocks(isFixed: Bool) throws {
         let store =
             isFixed
@@ -93,7 +95,7 @@ struct EventGeneratorTests {
         }
     }
 
-    @Test("the state of a record with the latest date, from whatever notification, is the one the Server API tells")
+    @Test("The state with the latest date, from any notification, is the one that the Server API reports")
     func replay() throws {
         let store = try Shared.store(customers: 84)
         let notifications = store.happen(2000, seed: 11).flatMap(\.notifications)
@@ -115,7 +117,7 @@ struct EventGeneratorTests {
         #expect(tokens == notifications.count)
     }
 
-    @Test("a row that changed or is new comes behind the revision that a caller kept")
+    @Test("Changed and new rows come after the revision that a caller has stored")
     func revisions() throws {
         let store = try Shared.store(customers: 40)
         let caller = ServerAPICaller(store: store)

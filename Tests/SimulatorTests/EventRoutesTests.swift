@@ -3,7 +3,7 @@ import Simulator
 import StoreTypes
 import Testing
 
-@Suite("The control endpoints for events")
+@Suite("Control endpoints for events")
 struct EventRoutesTests {
     private func serving(_ work: (SimulatedStore, SimulatedStoreTests.Client) async throws -> Void) async throws {
         let store = try Shared.store(customers: 40)
@@ -17,7 +17,9 @@ struct EventRoutesTests {
         await store.stop()
     }
 
-    @Test("many events are told as they were made, and delivered with the options of the call")
+    @Test(
+        "The response lists the generated events, and their notifications are delivered with the options of the request"
+    )
     func many() async throws {
         try await serving { store, client in
             let receiver = try Receiver()
@@ -45,7 +47,7 @@ struct EventRoutesTests {
         }
     }
 
-    @Test("one event happens to whom it is asked for, once it is possible")
+    @Test("One event happens to the requested customer if it is possible there")
     func one() async throws {
         try await serving { store, client in
             let customer = try store.customer(.activeSubscription)
@@ -75,7 +77,7 @@ struct EventRoutesTests {
         }
     }
 
-    @Test("targets are told, and taken away; none is outside this machine")
+    @Test("Targets can be set, listed and deleted, and only on this machine")
     func targets() async throws {
         try await serving { _, client in
             func set(_ members: KeyValuePairs<String, JSONValue?>) async throws -> Int {

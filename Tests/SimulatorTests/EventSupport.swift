@@ -4,12 +4,12 @@ import StoreTypes
 import Synchronization
 import Testing
 
-/// The app's server: keeps the bodies that notifications brought, and answers as it is told.
+/// The app's server. It stores the bodies of the notifications and responds as the test demands.
 final class Receiver: Sendable {
     private let bodies = Mutex<[[UInt8]]>([])
     private let server = Mutex<TestServer?>(nil)
 
-    /// `reply` is given how many requests came before.
+    /// - Parameter reply: returns the response; it receives the number of earlier requests.
     init(_ reply: @escaping @Sendable (Int) -> Reply = { _ in .respond() }) throws {
         let new = try TestServer { [weak self] request in
             let before = self?.bodies.withLock { bodies in
@@ -30,14 +30,14 @@ final class Receiver: Sendable {
 
     var documents: [JSONValue] { bodies.withLock { $0 }.compactMap { try? JSONValue(reading: $0) } }
 
-    /// The payloads of version 2, in the order of their arrival.
+    /// The payloads of version 2 in the order of arrival.
     func payloads() throws -> [JSONValue] {
         try documents.map { try ServerAPICaller.payload(try #require($0["signedPayload"])) }
     }
 }
 
 extension SimulatedStore {
-    /// Runs the store, and waits until everything is delivered or given up.
+    /// Runs the store until every notification was delivered or has failed.
     func delivering(_ work: () async throws -> Void) async throws {
         _ = try await start()
         do {
@@ -63,6 +63,6 @@ extension SimulatedStore {
 }
 
 extension EventOutcome {
-    /// `TYPE` or `TYPE/SUBTYPE` of each notification.
+    /// `TYPE` or `TYPE/SUBTYPE` of each notification, for example `DID_RENEW/BILLING_RECOVERY`.
     var told: [String] { notifications.map { [$0.type, $0.subtype].compactMap { $0 }.joined(separator: "/") } }
 }

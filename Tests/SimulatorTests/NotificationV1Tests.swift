@@ -3,7 +3,7 @@ import Simulator
 import StoreTypes
 import Testing
 
-@Suite("Notifications of version 1")
+@Suite("Version 1 notifications")
 struct NotificationV1Tests {
     private let store: SimulatedStore
     private let receiver: Receiver
@@ -14,7 +14,7 @@ struct NotificationV1Tests {
         try store.notify(receiver, .first)
     }
 
-    /// The bodies that an event to one customer gave.
+    /// Returns the bodies of the notifications about events of one customer.
     private func bodies(
         _ kind: CustomerKind, _ environment: AppStoreEnvironment = .production, _ events: WorldEvent...
     ) async throws -> [JSONValue] {
@@ -28,7 +28,7 @@ struct NotificationV1Tests {
         return receiver.documents
     }
 
-    @Test("a renewal in production, key by key")
+    @Test("A production renewal has the documented keys and values")
     func renewal() async throws {
         let customer = try store.customer(.activeSubscription)
         let body = try #require(try await bodies(.activeSubscription, .production, .renew).first)
@@ -75,7 +75,7 @@ struct NotificationV1Tests {
             ])
         #expect(pending.first?["auto_renew_status"] == .string("1"))
 
-        // verifyReceipt knows the receipt that came with it.
+        // verifyReceipt accepts the receipt in the body.
         let request = JSONValue.object([
             "receipt-data": unified["latest_receipt"], "password": .string(SimulatedApp.first.sharedSecret),
         ])
@@ -86,7 +86,7 @@ struct NotificationV1Tests {
                 == true)
     }
 
-    @Test("auto-renewal turned off in the sandbox has the date of the change three times")
+    @Test("A sandbox notification about disabled auto-renewal has the date of the change in three forms")
     func statusChange() async throws {
         let body = try #require(try await bodies(.activeSubscription, .sandbox, .autoRenewOff).first)
         #expect(
@@ -104,7 +104,7 @@ struct NotificationV1Tests {
         #expect(body["auto_renew_status_change_date_pst"] == .string("2026-11-21 04:00:00 America/Los_Angeles"))
     }
 
-    @Test("a refunded consumable that was finished is listed with its cancellation, and no subscription is spoken of")
+    @Test("A refunded consumable is listed with its cancellation although it was finished, and without renewal data")
     func consumable() async throws {
         let customer = try store.customer(.consumables)
         let finished = try #require(customer.transactions.first { $0.isFinished })
@@ -125,7 +125,7 @@ struct NotificationV1Tests {
         #expect(body["unified_receipt"]?["pending_renewal_info"] == nil)
     }
 
-    @Test("an expired subscription has a number for its intent")
+    @Test("The expiration intent of an expired subscription is a number")
     func intent() async throws {
         let body = try #require(try await bodies(.activeSubscription, .production, .expireOther).first)
         #expect(body["notification_type"] == .string("DID_CHANGE_RENEWAL_STATUS"))
@@ -135,7 +135,7 @@ struct NotificationV1Tests {
     }
 
     @Test(
-        "each event gives the types that Apple's table has for it, in that order",
+        "Each event has the types of Apple's table in that order",
         arguments: [
             (.noPurchases, [.initialBuy], ["INITIAL_BUY"]),
             (.expiredSubscription, [.resubscribe], ["DID_CHANGE_RENEWAL_STATUS"]),
@@ -169,11 +169,11 @@ struct NotificationV1Tests {
             for event in events { try store.happen(EventRequest(event, customerId: customer.id), seed: 1, options) }
         }
         #expect(receiver.documents.compactMap { $0["notification_type"]?.text } == types)
-        // Apple records what it sends in version 2 only.
+        // Apple's notification history lists version 2 only.
         #expect(try ServerAPICaller(store: store).notificationItems().isEmpty)
     }
 
-    @Test("a refunded subscription is cancelled, and its renewal is told once")
+    @Test("A refunded subscription is reported as CANCEL, and the end of its renewal once")
     func cancelled() async throws {
         let customer = try store.customer(.activeSubscription)
         let newest = try #require(customer.transactions.last)

@@ -20,7 +20,7 @@ struct ServerAPIAccessTests {
         return answer.status
     }
 
-    @Test("is had with the account's key, in real time and in the world's, with or without a time of issue")
+    @Test("A token of the account's key is accepted in real time and in simulated time, with or without an issue date")
     func good() throws {
         let credentials = store.credentials
         #expect(try status("Bearer \(credentials.token())") == 200)
@@ -35,7 +35,7 @@ struct ServerAPIAccessTests {
         ])
     }
 
-    @Test("is refused without a body for every wrong token")
+    @Test("Every invalid token gets 401 without a body")
     func refusals() throws {
         let credentials = store.credentials
         let now = Timestamp.now.seconds
@@ -61,7 +61,7 @@ struct ServerAPIAccessTests {
         for token in tokens { #expect(try status(token) == 401, "\(token ?? "none")") }
     }
 
-    @Test("is not known by other paths or methods")
+    @Test("Unknown paths and methods get 404")
     func paths() throws {
         let caller = ServerAPICaller(store: store)
         for target in ["v3/history/1", "v1/transactions", "v1/transactions/1/2/3", "v2/transactions/1"] {
@@ -70,7 +70,7 @@ struct ServerAPIAccessTests {
         #expect(try caller.ask("v2/history/1", method: "POST").status == 404)
     }
 
-    @Test("is limited by the hour: nothing stops six hundred, a small budget does until the time it says")
+    @Test("Rate limits are hourly: 600 requests at once pass, and a small budget rejects until the time it returns")
     func budgets() throws {
         let limiter = RateLimiter()
         for _ in 0..<600 { #expect(limiter.consume(.history, .sandbox) == nil) }

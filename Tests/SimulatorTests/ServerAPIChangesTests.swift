@@ -7,7 +7,7 @@ struct ServerAPIChangesTests {
     private let caller: ServerAPICaller
 
     init() throws {
-        // Its own: these tests change it.
+        // A store of its own, because these tests change it.
         caller = ServerAPICaller(store: try Shared.store(customers: 90))
     }
 
@@ -18,7 +18,7 @@ struct ServerAPIChangesTests {
         return try caller.store.verifyReceipt.answer(body: request.bytes, at: .automatic)
     }
 
-    @Test("an account token comes back in lower case, in both faces, and moves its rows to the end of the history")
+    @Test("An account token is returned in lower case everywhere and moves its rows to the end of the history")
     func tokens() throws {
         let customer = try caller.customer(.severalSubscriptions)
         let first = try #require(customer.transactions.first { $0.isAutoRenewable && !$0.isFamilyShared })
@@ -48,7 +48,7 @@ struct ServerAPIChangesTests {
         #expect(try set(shared.transactionId, token).body?["errorCode"]?.integer == 4_000_185)
     }
 
-    @Test("a finished consumable leaves version 1 and the newest list, not version 2")
+    @Test("A finished consumable is absent from version 1 and from latest_receipt_info, but not from version 2")
     func finishing() throws {
         let customer = try caller.customer(.severalSubscriptions, .sandbox)
         let coins = try #require(customer.transactions.first { $0.product.kind == .consumable })
@@ -63,7 +63,7 @@ struct ServerAPIChangesTests {
         #expect(try caller.history(of: coins.transactionId, in: .sandbox).rows.count == all)
     }
 
-    @Test("an extension moves the end in both faces, at most twice a year")
+    @Test("An extension moves the expiry in both APIs, at most twice a year")
     func extensions() throws {
         let customer = try caller.customer(.longHistory)
         let newest = try #require(customer.transactions.last)
@@ -92,7 +92,7 @@ struct ServerAPIChangesTests {
         }
     }
 
-    @Test("a mass extension says how many it reached, and does nothing when it is asked again")
+    @Test("A mass extension reports the number of subscriptions, and a repeated request changes nothing")
     func massExtensions() throws {
         let name = "3f0b9f5e-6d1c-4c2a-9a57-1b7a0f6e2d11"
         func wish(_ more: KeyValuePairs<String, JSONValue?> = [:], name: String) -> JSONValue {
@@ -119,7 +119,7 @@ struct ServerAPIChangesTests {
         #expect(try caller.code(path, method: "POST", body: nowhere) == 4_000_027)
     }
 
-    @Test("test notifications can be looked up, past ones are told in twenties")
+    @Test("Test notifications can be looked up, and the history has 20 notifications a page")
     func notifications() throws {
         let token = try #require(
             try caller.ask("v1/notifications/test", method: "POST").body?["testNotificationToken"]?.text)
@@ -159,7 +159,7 @@ struct ServerAPIChangesTests {
         #expect(try caller.code("\(path)?paginationToken=x", method: "POST", body: period(9)) == 4_000_014)
     }
 
-    @Test("consumption is taken note of when it is told as Apple wants it")
+    @Test("Consumption information is accepted if it follows Apple's rules")
     func consumption() throws {
         let coins = try #require(try caller.customer(.consumables).transactions.first).transactionId
         let month = try #require(try caller.customer(.longHistory).transactions.first).transactionId

@@ -7,9 +7,9 @@ import Testing
     import FoundationNetworking
 #endif
 
-@Suite("The simulated Server API over HTTP")
+@Suite("Simulated Server API over HTTP")
 struct ServerAPIFaultTests {
-    /// One running store and what to ask it.
+    /// A running store, and a transaction id to request.
     private struct Line {
         let store: SimulatedStore
         let port: Int
@@ -58,7 +58,7 @@ struct ServerAPIFaultTests {
         await store.stop()
     }
 
-    @Test("answers below both environments, counts by endpoint, and goes wrong by error code")
+    @Test("It serves both environments, counts requests by endpoint, and returns injected error codes")
     func errors() async throws {
         try await serving { line in
             let good = try await line.history()
@@ -92,7 +92,7 @@ struct ServerAPIFaultTests {
         }
     }
 
-    @Test("keeps to smaller budgets, and says in milliseconds of UNIX time when to come back")
+    @Test("A smaller budget rejects requests, with Retry-After in milliseconds of UNIX time")
     func budgets() async throws {
         try await serving { line in
             try await line.fault(["kind": .string("budget"), "limit": .number(2), "endpoint": .string("history")])
@@ -108,7 +108,7 @@ struct ServerAPIFaultTests {
         }
     }
 
-    @Test("gives histories that do not end, do not move, are empty or another app's")
+    @Test("Faults return histories that never end, do not advance, are empty, or belong to another app")
     func histories() async throws {
         try await serving { line in
             func next(_ kind: String, _ more: String = "") async throws -> JSONValue {
@@ -135,7 +135,7 @@ struct ServerAPIFaultTests {
         }
     }
 
-    @Test("breaks connections", arguments: ["reset", "truncate"])
+    @Test("A fault closes the connection without a complete response", arguments: ["reset", "truncate"])
     func broken(kind: String) async throws {
         try await serving { line in
             try await line.fault(["kind": .string(kind), "endpoint": .string("history")])

@@ -2,7 +2,7 @@ import Simulator
 import StoreTypes
 import Testing
 
-@Suite("The simulated Server API")
+@Suite("Simulated Server API")
 struct ServerAPIReadingTests {
     private let caller: ServerAPICaller
 
@@ -10,7 +10,7 @@ struct ServerAPIReadingTests {
         caller = ServerAPICaller(store: try Shared.everybody.get())
     }
 
-    @Test("tells one transaction, signed now")
+    @Test("Get Transaction Info returns one transaction, signed now")
     func transactionInfo() throws {
         let transaction = try #require(try caller.customer(.activeSubscription).transactions.last)
         let answer = try caller.ask("v1/transactions/\(transaction.transactionId)")
@@ -20,7 +20,7 @@ struct ServerAPIReadingTests {
     }
 
     @Test(
-        "refuses ids by their form, and those of the other environment",
+        "Malformed ids and ids of the other environment are rejected",
         arguments: [
             ("0", 4_000_006), ("..%2F", 4_000_006), ("abc", 4_000_006), ("123456789012345678901", 4_000_006),
             ("123456789012345", 4_040_010),
@@ -34,7 +34,7 @@ struct ServerAPIReadingTests {
         #expect(try caller.ask("v2/history/\(sandbox.transactionId)", in: .sandbox).status == 200)
     }
 
-    @Test("pages a history of more than a hundred in twenties, by the date of change", arguments: [1, 2])
+    @Test("A history of more than a hundred rows has pages of 20, ordered by date of change", arguments: [1, 2])
     func paging(version: Int) throws {
         let customer = try caller.customer(.longHistory)
         let id = customer.transactions[50].transactionId
@@ -45,7 +45,7 @@ struct ServerAPIReadingTests {
         #expect(descending == rows.reversed())
     }
 
-    @Test("lists a refunded row where it was refunded, not where it was bought")
+    @Test("A refunded row is listed at the date of its refund, not of its purchase")
     func lastModified() throws {
         let customer = try caller.customer(.refundedPeriod)
         let ids = try caller.history(of: customer.transactions[0].transactionId).rows.compactMap {
@@ -56,7 +56,7 @@ struct ServerAPIReadingTests {
         #expect(ids.firstIndex(of: refunded.transactionId) == 2)
     }
 
-    @Test("finds a customer by every id, restored ones and the download's among them")
+    @Test("A customer is found by every id, including restored ones and that of the download")
     func anyId() throws {
         let customer = try caller.customer(.restored)
         let ids = customer.transactions.flatMap { [$0.transactionId, $0.receiptId] } + [customer.appTransactionId]
@@ -66,7 +66,7 @@ struct ServerAPIReadingTests {
     }
 
     @Test(
-        "filters a history",
+        "The query filters a history",
         arguments: [
             ("productId=com.example.app.unlock&productId=com.example.app.season", 2),
             ("productType=AUTO_RENEWABLE", 8), ("productType=NON_RENEWABLE&productType=NON_CONSUMABLE", 2),
@@ -81,7 +81,7 @@ struct ServerAPIReadingTests {
     }
 
     @Test(
-        "refuses parameters by name",
+        "Each invalid parameter has its error code",
         arguments: [
             ("revision=x", 4_000_005), ("startDate=5&endDate=4", 4_000_013), ("startDate=x", 4_000_015),
             ("endDate=x", 4_000_016), ("sort=UP", 4_000_021), ("productType=Consumable", 4_000_022),
@@ -93,7 +93,7 @@ struct ServerAPIReadingTests {
         #expect(try caller.code("v2/history/\(id)?\(query)") == code)
     }
 
-    @Test("answers of the sandbox have no appAppleId; a customer without purchases has an empty history")
+    @Test("Sandbox responses have no appAppleId, and a customer without purchases has an empty history")
     func envelopes() throws {
         for environment in [AppStoreEnvironment.production, .sandbox] {
             let id = try caller.customer(.noPurchases, environment).appTransactionId
@@ -106,7 +106,7 @@ struct ServerAPIReadingTests {
         }
     }
 
-    @Test("leaves finished consumables out of version 1, refunded ones not")
+    @Test("Version 1 omits finished consumables, except refunded ones")
     func versionOne() throws {
         for (kind, first, second) in [(CustomerKind.consumables, 1, 2), (.refundedConsumables, 3, 3)] {
             let id = try #require(try caller.customer(kind).transactions.first).transactionId
@@ -115,7 +115,7 @@ struct ServerAPIReadingTests {
         }
     }
 
-    @Test("tells the state of each subscription below its group, and only those asked for")
+    @Test("Subscription statuses are listed by group, and only those that the query asks for")
     func statuses() throws {
         let customer = try caller.customer(.severalSubscriptions)
         let path = "v1/subscriptions/\(customer.transactions[0].transactionId)"
@@ -127,7 +127,7 @@ struct ServerAPIReadingTests {
         #expect(try caller.code("\(path)?status=6") == 4_000_031)
     }
 
-    @Test("gives refunds by their dates, an order's purchases in production, and the app's download")
+    @Test("Refunds are ordered by date, orders are found in production, and the app download is returned")
     func others() throws {
         let customer = try caller.customer(.restored)
         let first = try #require(customer.transactions.first)

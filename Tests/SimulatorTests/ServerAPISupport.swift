@@ -2,7 +2,7 @@ import Simulator
 import StoreTypes
 import Testing
 
-/// A caller of one store's Server API, without sockets.
+/// A caller of one store's Server API, without HTTP.
 struct ServerAPICaller {
     let store: SimulatedStore
 
@@ -18,7 +18,7 @@ struct ServerAPICaller {
         return try store.serverAPI.answer(request, fault: fault)
     }
 
-    /// The error code of a refusal.
+    /// Returns the error code of a response.
     func code(
         _ target: String, in environment: AppStoreEnvironment = .production, method: String = "GET",
         body: JSONValue? = nil
@@ -30,7 +30,7 @@ struct ServerAPICaller {
         return code
     }
 
-    /// All rows of a history, page by page, and how many pages there were.
+    /// Returns all rows of a history, and the number of pages.
     func history(
         of id: String, in environment: AppStoreEnvironment = .production, version: Int = 2, query: String = ""
     ) throws -> (rows: [JSONValue], pages: Int) {
@@ -63,7 +63,7 @@ struct ServerAPICaller {
 }
 
 extension Shared {
-    /// Everybody there is, for tests that ask only.
+    /// A shared store with all kinds of customers, for tests that only read.
     static let everybody = Result { try store(customers: 90) }
 }
 

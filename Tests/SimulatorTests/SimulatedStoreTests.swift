@@ -7,9 +7,9 @@ import Testing
     import FoundationNetworking
 #endif
 
-@Suite("The simulated App Store over HTTP")
+@Suite("Simulated App Store over HTTP")
 struct SimulatedStoreTests {
-    /// A client of one running store.
+    /// An HTTP client of one running store.
     struct Client {
         let port: Int
 
@@ -44,7 +44,7 @@ struct SimulatedStoreTests {
         .object(["receipt-data": .string(receipt.base64), "password": .string(SimulatedApp.first.sharedSecret)])
     }
 
-    @Test("answers on every path, whatever the content type, and says what it was asked")
+    @Test("verifyReceipt is served on every path and for every content type, and requests are logged without secrets")
     func paths() async throws {
         try await serving { store, client in
             #expect(try await client.send("GET", "/healthz").status == 200)
@@ -69,7 +69,7 @@ struct SimulatedStoreTests {
         }
     }
 
-    @Test("refuses more than three mebibytes")
+    @Test("A body of more than 3 MiB gets 413")
     func tooLarge() async throws {
         try await serving { _, client in
             let body = JSONValue.string(String(repeating: "A", count: 3_145_730))
@@ -78,7 +78,7 @@ struct SimulatedStoreTests {
         }
     }
 
-    @Test("goes wrong as often as it was asked to, and then right again")
+    @Test("Faults apply as often as requested; afterwards responses are normal again")
     func faults() async throws {
         try await serving { store, client in
             let receipt = try #require(store.receipts.first)
@@ -111,7 +111,7 @@ struct SimulatedStoreTests {
     }
 
     @Test(
-        "refuses a fault with a member that is unknown, of another type or out of range",
+        "A fault is rejected if a member is unknown, has another type, or is out of range",
         arguments: [
             #"{"kind":"html","time":1}"#, #"{"kind":"html","times":"1"}"#, #"{"kind":"html","times":0}"#,
             #"{"kind":"html","times":-1}"#, #"{"kind":"html","times":1.5}"#, #"{"kind":"html","times":1,"times":2}"#,
@@ -128,7 +128,7 @@ struct SimulatedStoreTests {
         }
     }
 
-    @Test("breaks connections without an answer and in the middle of one", arguments: ["reset", "truncate"])
+    @Test("Faults close the connection without a response or in the middle of one", arguments: ["reset", "truncate"])
     func broken(kind: String) async throws {
         try await serving { store, client in
             let receipt = try #require(store.receipts.first)
@@ -141,7 +141,7 @@ struct SimulatedStoreTests {
         }
     }
 
-    @Test("frees its port when it stops")
+    @Test("A stopped store releases its port")
     func stopping() async throws {
         let store = try Shared.store(customers: 1)
         let port = try await store.start()

@@ -3,7 +3,7 @@ import Simulator
 import StoreTypes
 import Testing
 
-@Suite("A state directory")
+@Suite("State directory of the simulator")
 struct StateDirectoryTests {
     private func lines(_ path: String) throws -> [JSONValue] {
         let bytes = [UInt8](try #require(FileManager.default.contents(atPath: path)))
@@ -14,7 +14,7 @@ struct StateDirectoryTests {
         if case .object(let members)? = value { members.map(\.key) } else { [] }
     }
 
-    @Test("is complete when the port begins to answer")
+    @Test("The directory is complete before the port responds")
     func complete() throws {
         let scratch = try Scratch()
         let directory = try StateDirectory(scratch.path)
@@ -44,7 +44,7 @@ struct StateDirectoryTests {
         #expect(Set(hostile.compactMap { $0["expected"]?.text }) == ["decoded", "noTransactions", "refused"])
     }
 
-    @Test("has a world file of the agreed shape")
+    @Test("world.json has the documented members")
     func world() throws {
         let scratch = try Scratch()
         let directory = try StateDirectory(scratch.path)
@@ -64,7 +64,7 @@ struct StateDirectoryTests {
         #expect(yaml.contains("production: http://[::1]:1/production/verifyReceipt"))
     }
 
-    @Test("keeps keys and secrets to their owner")
+    @Test("Keys and secrets can be read by their owner only")
     func permissions() throws {
         let scratch = try Scratch()
         let directory = try StateDirectory("\(scratch.path)/state")
@@ -80,7 +80,7 @@ struct StateDirectoryTests {
         }
     }
 
-    @Test("recognises after a restart what it handed out before, latest receipts included")
+    @Test("A restarted simulator accepts the receipts it issued before, including latest receipts")
     func restart() throws {
         let scratch = try Scratch()
         let directory = try StateDirectory(scratch.path)
@@ -104,7 +104,7 @@ struct StateDirectoryTests {
         #expect(other.pki.root.certificate == first.pki.root.certificate)
     }
 
-    @Test("of sample receipts has a folder for each case, and no keys")
+    @Test("The folder of sample receipts has a folder for each case, and no keys")
     func receiptsFolder() throws {
         let scratch = try Scratch()
         try ReceiptsFolder(scratch.path, pki: Shared.pki).write()

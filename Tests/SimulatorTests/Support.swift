@@ -2,7 +2,7 @@ import Foundation
 import Simulator
 import StoreTypes
 
-/// What several suites share: one tree of keys, for their making is what takes time.
+/// Keys and stores that several suites share, because making keys takes half a second.
 enum Shared {
     private static let made = Result { try TestPKI() }
 
@@ -11,7 +11,7 @@ enum Shared {
     /// 2026-11-21T12:00:00Z.
     static let noon = Timestamp(seconds: 1_795_262_400)
 
-    /// For tests that ask only.
+    /// A shared store for tests that only read.
     static let verdicts = Result { try store() }
 
     static func store(customers: Int = 36, seed: UInt64 = 7) throws -> SimulatedStore {
@@ -19,7 +19,7 @@ enum Shared {
     }
 }
 
-/// A folder that is gone with the test.
+/// A temporary folder that is removed after the test.
 final class Scratch {
     let path: String
 
@@ -36,7 +36,7 @@ final class Scratch {
         return name
     }
 
-    /// A PEM file with these certificates.
+    /// Writes a PEM file with these certificates and returns its path.
     func writeCertificates(_ name: String, _ certificates: [[UInt8]]) throws -> String {
         let text = certificates.map {
             "-----BEGIN CERTIFICATE-----\n"

@@ -3,7 +3,7 @@ import Simulator
 import StoreTypes
 import Testing
 
-@Suite("The simulator's certificates")
+@Suite("Certificates of the simulator")
 struct TestPKITests {
     private func verify(_ signer: ReceiptSigner, root: [UInt8]) throws -> (status: Int32, errors: String) {
         let scratch = try Scratch()
@@ -16,7 +16,7 @@ struct TestPKITests {
         return (verdict.status, verdict.errors)
     }
 
-    @Test("pass openssl's strict rules, RSA and EC")
+    @Test("The RSA and EC chains pass openssl's strict checks")
     func strict() throws {
         let pki = try Shared.pki
         for (signer, root) in [
@@ -29,7 +29,7 @@ struct TestPKITests {
         }
     }
 
-    @Test("carry the markers, key sizes and names that were asked for")
+    @Test("The certificates have the requested markers, key sizes and names")
     func text() throws {
         let pki = try Shared.pki
         let expected: [(CertificateIdentity, [String])] = [
@@ -51,7 +51,7 @@ struct TestPKITests {
         }
     }
 
-    @Test("can have other digests, sizes and validities")
+    @Test("Digests, key sizes and validity can be chosen")
     func options() throws {
         let pki = try TestPKI(.init(certificateDigest: .sha1, validity: .past, rsaBits: 1536, purchaseSignerBits: 768))
         let scratch = try Scratch()
@@ -63,9 +63,9 @@ struct TestPKITests {
     }
 }
 
-@Suite("A simulated JWS")
+@Suite("JWS of the simulator")
 struct SimulatedJWSTests {
-    @Test("has three certificates and a signature over header and payload")
+    @Test("A JWS has three certificates, and its signature covers header and payload")
     func signed() throws {
         let pki = try Shared.pki
         let text = try pki.jwsSigner.jws(payload: .object(["transactionId": .string("1")]))

@@ -3,7 +3,7 @@ import Simulator
 import StoreTypes
 import Testing
 
-@Suite("A minted transactionReceipt")
+@Suite("transactionReceipt encoder")
 struct TransactionReceiptEncoderTests {
     private static let entries: [TransactionReceiptEncoder.Entry] = [
         .init("product-id", "com.example.app.coins100"), .init("transaction-id", "500000000000001"),
@@ -16,14 +16,14 @@ struct TransactionReceiptEncoderTests {
             options: .init(version: version, environmentLine: "Sandbox"))
     }
 
-    /// The text between the quotes behind a key.
+    /// Returns the text between the quotes after a key.
     private func value(_ key: String, _ receipt: [UInt8]) throws -> [UInt8] {
         let text = String(decoding: receipt, as: UTF8.self)
         let rest = try #require(text.components(separatedBy: "\"\(key)\" = \"").dropFirst().first)
         return try #require(Base64.decode(String(rest.prefix { $0 != "\"" })))
     }
 
-    @Test("is signed over version byte and purchase-info with SHA-1", arguments: [UInt8(2), 3])
+    @Test("The signature covers version byte and purchase-info, with SHA-1", arguments: [UInt8(2), 3])
     func signature(version: UInt8) throws {
         let receipt = try encoder(version).encode(purchaseInfo: Self.entries)
         let blob = try value("signature", receipt)
@@ -43,7 +43,7 @@ struct TransactionReceiptEncoderTests {
         #expect(String(decoding: verdict.output, as: UTF8.self) == "Verified OK\n", "\(verdict.errors)")
     }
 
-    @Test("has the genuine layout to the byte")
+    @Test("A transactionReceipt has exactly the genuine layout")
     func layout() throws {
         let text = String(decoding: try encoder(3).encode(purchaseInfo: Self.entries), as: UTF8.self)
         #expect(text.hasPrefix("{\n\t\"signature\" = \"A"))
@@ -58,7 +58,7 @@ struct TransactionReceiptEncoderTests {
         )
     }
 
-    @Test("can lie about version and length, and lose its environment line")
+    @Test("Version and certificate length can be falsified, and the environment line can be omitted")
     func options() throws {
         var encoder = try encoder(3)
         encoder.options.environmentLine = nil

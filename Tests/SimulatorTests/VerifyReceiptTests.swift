@@ -3,7 +3,7 @@ import Simulator
 import StoreTypes
 import Testing
 
-@Suite("The simulated verifyReceipt")
+@Suite("Simulated verifyReceipt")
 struct VerifyReceiptTests {
     private let store: SimulatedStore
 
@@ -35,7 +35,7 @@ struct VerifyReceiptTests {
         if case .object(let members)? = value { members.map(\.key) } else { [] }
     }
 
-    @Test("knows every receipt of its world, in its own environment and by the status the world expects")
+    @Test("Every receipt of the world gets the expected status in its own environment")
     func everybody() throws {
         for receipt in store.receipts {
             let answer = try ask(receipt.base64, at: .automatic)
@@ -43,7 +43,7 @@ struct VerifyReceiptTests {
         }
     }
 
-    @Test("sends receipts of the other environment away with a bare status")
+    @Test("Receipts of the other environment get a status without other members")
     func environments() throws {
         let production = try receipt(.activeSubscription).base64
         let sandbox = try receipt(.activeSubscription, .sandbox).base64
@@ -54,7 +54,9 @@ struct VerifyReceiptTests {
         #expect(try ask(production, at: .automatic)["environment"]?.text == "Production")
     }
 
-    @Test("wants the shared secret for auto-renewables only", arguments: [nil, "", "wrong"])
+    @Test(
+        "The shared secret is required only for receipts with auto-renewable subscriptions",
+        arguments: [nil, "", "wrong"])
     func passwords(password: String?) throws {
         let body = "{\"environment\":\"Production\",\"status\":21004}"
         let subscription = try receipt(.activeSubscription).base64
@@ -65,7 +67,7 @@ struct VerifyReceiptTests {
     }
 
     @Test(
-        "calls what it cannot read 21002",
+        "Malformed requests get 21002",
         arguments: [
             "", "{", "[]", "null", "{}", "{\"receipt-data\":5}", "{\"receipt-data\":\"\"}",
             "{\"receipt-data\":\"%%%\"}", "{\"receipt_data\":\"MIIB\"}", "{\"receipt-data\":\"aGVsbG8=\"}",
@@ -75,7 +77,7 @@ struct VerifyReceiptTests {
         #expect(answer.bytes == Array("{\"status\":21002}".utf8))
     }
 
-    @Test("judges every mangling and forgery as its line says")
+    @Test("Every damaged and forged receipt gets the status of its line")
     func hostile() throws {
         let hostile = try store.hostileReceipts()
         #expect(hostile.count >= 28)
@@ -85,7 +87,7 @@ struct VerifyReceiptTests {
         }
     }
 
-    @Test("answers App Receipts with Apple's keys in Apple's order")
+    @Test("The response to an App Receipt has Apple's keys in Apple's order")
     func appReceipt() throws {
         let receipt = try receipt(.activeSubscription)
         let answer = try ask(receipt.base64)
@@ -109,7 +111,8 @@ struct VerifyReceiptTests {
         #expect(try ask(latest)["latest_receipt"]?.text == latest)
     }
 
-    @Test("thins to one row a subscription", arguments: [JSONValue.bool(true), .string("true")])
+    @Test(
+        "exclude-old-transactions returns one row per subscription", arguments: [JSONValue.bool(true), .string("true")])
     func excludeOld(flag: JSONValue) throws {
         let receipt = try receipt(.activeSubscription)
         let rows = try #require(try ask(receipt.base64, excludesOld: flag)["latest_receipt_info"]?.elements)
@@ -117,7 +120,7 @@ struct VerifyReceiptTests {
         #expect(rows[0]["transaction_id"]?.text == receipt.customer.transactions.last?.transactionId)
     }
 
-    @Test("lists a hundred rows at most, the newest")
+    @Test("latest_receipt_info has at most the newest 100 rows")
     func cap() throws {
         let receipt = try receipt(.longHistory)
         let answer = try ask(receipt.base64)
@@ -127,14 +130,14 @@ struct VerifyReceiptTests {
         #expect(answer["receipt"]?["in_app"]?.elements?.count == receipt.transactions.count)
     }
 
-    @Test("leaves finished consumables out, and latest_* where there is no auto-renewable")
+    @Test("Finished consumables are omitted, and latest_* without an auto-renewable subscription")
     func consumables() throws {
         let answer = try ask(receipt(.consumables).base64)
         #expect(keys(answer) == ["environment", "receipt", "status"])
         #expect(answer["receipt"]?["in_app"]?.elements?.count == 1)
     }
 
-    @Test("says nothing of family sharing to a receipt of 2019, which is signed with SHA-1")
+    @Test("The response to a receipt of 2019, signed with SHA-1, has no ownership type")
     func oldReceipt() throws {
         let old = try receipt(.nonConsumable)
         let rows = try #require(try ask(old.base64)["receipt"]?["in_app"]?.elements)
@@ -145,7 +148,7 @@ struct VerifyReceiptTests {
         #expect(try receipt(.activeSubscription).bytes.firstRange(of: sha1) == nil)
     }
 
-    @Test("tells a refund by date and reason")
+    @Test("A refund has its date and reason")
     func refund() throws {
         let answer = try ask(receipt(.refundedNonConsumable).base64)
         let rows = try #require(answer["latest_receipt_info"]?.elements)
@@ -155,7 +158,7 @@ struct VerifyReceiptTests {
         #expect(refunded["cancellation_date_pst"]?.text?.hasSuffix("America/Los_Angeles") == true)
     }
 
-    @Test("answers transactionReceipts flat: active, expired and one-time")
+    @Test("The response to a transactionReceipt is flat: active, expired and one-time")
     func transactionReceipts() throws {
         let active = try ask(receipt(.oldActiveSubscription, version: 3).base64)
         #expect(active["environment"] == nil)
@@ -178,26 +181,26 @@ struct VerifyReceiptTests {
 @Suite("JSON")
 struct JSONValueTests {
     @Test(
-        "comes back as it was written",
+        "A JSON document is written as it was read",
         arguments: ["{\"a\":[1,-2,true,null,\"x\\\"\\\\\\n\\u0001é😀\"],\"b\":{}}", "[]", "\"\"", "9007199254740993"])
     func roundTrip(text: String) throws {
         #expect(String(decoding: try JSONValue(reading: Array(text.utf8)).bytes, as: UTF8.self) == text)
     }
 
-    @Test("of two equal keys the last counts, and escapes are read")
+    @Test("The last of two equal keys counts, and escapes are decoded")
     func duplicates() throws {
         let value = try JSONValue(reading: Array(" {\"a\": 1, \"a\": \"\\/\\u00e9\\ud83d\\ude00\"} ".utf8))
         #expect(value["a"]?.text == "/é😀")
     }
 
     @Test(
-        "is refused with an error, never a trap",
+        "Invalid JSON is an error, never a trap",
         arguments: ["", "{", "{\"a\"", "{\"a\":}", "[1,]", "\"\\u12", "\"\\", "tru", "1 2", "{1:2}", "\"\n\""])
     func malformed(text: String) {
         #expect(throws: JSONReadingError.self) { try JSONValue(reading: Array(text.utf8)) }
     }
 
-    @Test("too deep is refused")
+    @Test("JSON with too many levels is an error")
     func deep() {
         #expect(throws: JSONReadingError.self) { try JSONValue(reading: Array(repeating: 0x5B, count: 100_000)) }
     }

@@ -2,18 +2,18 @@ import Simulator
 import StoreTypes
 import Testing
 
-@Suite("A world")
+@Suite("Simulated world")
 struct WorldTests {
     private let world = World(seed: 7, customers: 168, epoch: Shared.noon)
 
-    @Test("follows from seed, number and clock")
+    @Test("A world follows from seed, number of customers and clock")
     func determinism() {
         #expect(World(seed: 7, customers: 168, epoch: Shared.noon).customers == world.customers)
         #expect(World(seed: 8, customers: 168, epoch: Shared.noon).customers != world.customers)
         #expect(World(seed: 7, customers: 10, epoch: Shared.noon).customers == Array(world.customers.prefix(10)))
     }
 
-    @Test("has every kind of customer, in production and in the sandbox")
+    @Test("A world has every kind of customer in production and in the sandbox")
     func kinds() {
         for environment in [AppStoreEnvironment.production, .sandbox] {
             let kinds = Set(world.customers.filter { $0.environment == environment }.map(\.kind))
@@ -29,7 +29,7 @@ struct WorldTests {
         }
     }
 
-    @Test("gives every transaction an id of its own that tells its environment")
+    @Test("Every transaction has an id of its own, which indicates the environment")
     func identifiers() throws {
         var seen: Set<String> = []
         for customer in world.customers {
@@ -44,7 +44,7 @@ struct WorldTests {
         }
     }
 
-    @Test("says for each subscription of a history how it stands, and that agrees with its dates")
+    @Test("Every subscription of a history has a renewal state that agrees with its dates")
     func renewals() throws {
         for customer in world.customers {
             let subscriptions = Set(customer.transactions.filter(\.isAutoRenewable).map(\.originalTransactionId))
@@ -59,7 +59,7 @@ struct WorldTests {
         }
     }
 
-    @Test("begins with a production customer whose subscription is active")
+    @Test("The first customer is in production and has an active subscription")
     func first() throws {
         let customer = try #require(world.customers.first)
         #expect(customer.environment == .production)
@@ -67,7 +67,7 @@ struct WorldTests {
         #expect(customer.receipts.first?.version == nil)
     }
 
-    @Test("of one customer or a thousand is made quickly")
+    @Test("A world of one customer or of a thousand is generated quickly")
     func size() throws {
         #expect(World(seed: 1, customers: 1, epoch: Shared.noon).customers.count == 1)
         let store = try Shared.store(customers: 300)

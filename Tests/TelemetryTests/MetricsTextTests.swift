@@ -1,7 +1,7 @@
 import Telemetry
 import Testing
 
-@Suite("Metrics as text")
+@Suite("Prometheus text format")
 struct MetricsTextTests {
     private enum Fruit: Int, MetricLabel {
         case apple, pear
@@ -19,7 +19,7 @@ struct MetricsTextTests {
         return String(decoding: text.bytes, as: UTF8.self)
     }
 
-    @Test("A family has its help and its type in front, and each number its labels")
+    @Test("A metric family starts with its help and type, and each sample has its labels")
     func families() {
         let table = CounterTable("fruit", Fruit.self, "size", Size.self)
         table.add(Fruit.apple.rawValue, Size.large.rawValue)
@@ -48,13 +48,13 @@ struct MetricsTextTests {
                 """)
     }
 
-    @Test("Values of labels are escaped as the format wants it")
+    @Test("Label values are escaped")
     func escaping() {
         let text = text { $0.sample("a", [("b", "quote \" back \\ line \n é")], 1) }
         #expect(text == #"a{b="quote \" back \\ line \n é"} 1"# + "\n")
     }
 
-    @Test("A histogram counts each duration in its class and in all above, and sums them up")
+    @Test("Histogram buckets are cumulative, and the sum adds up all durations")
     func histogram() {
         let histogram = Histogram()
         for duration in [Duration.microseconds(500), .microseconds(501), .milliseconds(30), .seconds(60)] {
@@ -85,7 +85,7 @@ struct MetricsTextTests {
         #expect(histogram.seconds(at: 0.5) == 0.001 && histogram.seconds(at: 1) == .infinity)
     }
 
-    @Test("Durations that no clock gives count as none, or as very long, and do not trap")
+    @Test("Negative and huge durations are clamped and do not trap")
     func strangeDurations() {
         let histogram = Histogram()
         for duration in [Duration.seconds(-5), .zero, .seconds(Int64.max), .seconds(Int64.min)] {
@@ -94,7 +94,7 @@ struct MetricsTextTests {
         #expect(histogram.count == 4 && histogram.seconds == 1_000_000)
     }
 
-    @Test("What is beyond a table is counted nowhere")
+    @Test("Indexes outside a counter table are ignored")
     func beyond() {
         let table = CounterTable("fruit", Fruit.self)
         table.add(2)
@@ -102,7 +102,7 @@ struct MetricsTextTests {
         #expect(table.total == 0 && table.count(17) == 0)
     }
 
-    @Test("Many tasks that count at the same time lose nothing")
+    @Test("Concurrent increments are not lost")
     func together() async {
         let table = CounterTable("fruit", Fruit.self)
         let histogram = Histogram()
@@ -120,7 +120,7 @@ struct MetricsTextTests {
     }
 
     #if os(Linux)
-        @Test("The kernel's figures of this process are plausible")
+        @Test("The process metrics are plausible")
         func process() throws {
             let figures = try #require(ProcessFigures())
             #expect(figures.residentBytes > 1 << 20 && figures.virtualBytes >= figures.residentBytes)

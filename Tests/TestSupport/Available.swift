@@ -1,6 +1,6 @@
 import Foundation
 
-/// What is in a pipe now, of which the descriptor does not wait for more.
+/// Returns the text that a non-blocking descriptor of a pipe has now.
 package func available(in descriptor: Int32) -> String {
     var text: [UInt8] = []
     var bytes = [UInt8](repeating: 0, count: 1 << 16)

@@ -1,16 +1,16 @@
 package import Cryptography
 package import Simulator
 
-/// A certificate part by part, for those that no template has: strange keys, strange extensions.
+/// A certificate assembled from its parts, for unusual keys and extensions that no `CertificateTemplate` allows.
 package struct CertificateBlueprint: Sendable {
     package var issuer: DistinguishedName
     package var subject: DistinguishedName
-    /// SubjectPublicKeyInfo, DER or whatever is to stand there.
+    /// SubjectPublicKeyInfo in DER, or any other bytes to put in its position.
     package var publicKeyInfo: [UInt8]
-    /// `Extension` values, DER.
+    /// `Extension` values in DER.
     package var extensions: [[UInt8]]
     package var validity = Validity.wide
-    /// Big-endian, positive.
+    /// Big-endian and positive.
     package var serialNumber: [UInt8] = [77]
 
     package init(
@@ -23,7 +23,7 @@ package struct CertificateBlueprint: Sendable {
         self.extensions = extensions
     }
 
-    /// `Extension ::= SEQUENCE { extnID, critical BOOLEAN DEFAULT FALSE, extnValue OCTET STRING }`
+    /// Encodes `Extension ::= SEQUENCE { extnID, critical BOOLEAN DEFAULT FALSE, extnValue OCTET STRING }`.
     package static func entry(
         _ identifier: String, critical: Bool = false, _ value: [UInt8] = DEREncoder.null
     ) -> [UInt8] {
@@ -32,7 +32,7 @@ package struct CertificateBlueprint: Sendable {
                 + [DEREncoder.octetString(value)])
     }
 
-    /// Signed with SHA-256 and RSA; without a key the signature is nonsense.
+    /// Returns the certificate, signed with SHA-256 and RSA. Without a key, the signature is not valid.
     package func der(signedBy key: SigningKey? = nil) throws(CryptographyError) -> [UInt8] {
         let algorithm = DEREncoder.sequence(
             DEREncoder.objectIdentifier("1.2.840.113549.1.1.11"), DEREncoder.null)

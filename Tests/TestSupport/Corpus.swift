@@ -1,14 +1,14 @@
 package import Foundation
 
-/// Genuine receipts and answers, beside the checkout where somebody has them; never in the repository.
+/// A corpus of genuine receipts and responses, which is never in the repository. Tests skip it if it is absent.
 package enum Corpus {
-    /// `../shared/corpus`, seen from the top of the repository; nil where it is not there.
+    /// The folder `../shared/corpus` next to the repository, or `nil` if there is none.
     package static let folder: URL? = {
         let folder = Repository.folder.deletingLastPathComponent().appending(path: "shared/corpus")
         return FileManager.default.fileExists(atPath: folder.path) ? folder : nil
     }()
 
-    /// The files of one of its folders, sorted by name; empty where there is no corpus.
+    /// Returns the files of one folder of the corpus, sorted by name; none if there is no corpus.
     package static func files(in name: String) -> [URL] {
         guard let folder = folder?.appending(path: name) else { return [] }
         let files = try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
@@ -16,6 +16,7 @@ package enum Corpus {
     }
 }
 
+/// The checkout that contains this file.
 package enum Repository {
     package static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()

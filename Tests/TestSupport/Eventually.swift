@@ -1,4 +1,6 @@
-/// Waits until the condition holds, for as long as it may take on a busy machine; false when it never does.
+/// Waits until the condition is true, and returns whether it became true within the limit.
+///
+/// The limit is long, because a test may run on a busy machine; the wait ends as soon as the condition is true.
 package func eventually(within limit: Duration = .seconds(10), _ condition: () async -> Bool) async -> Bool {
     let end = ContinuousClock.now + limit
     while await !condition() {

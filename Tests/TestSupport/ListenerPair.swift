@@ -2,20 +2,23 @@ package import Cryptography
 import Foundation
 package import Simulator
 
-/// A listener's certificate and key below an authority of its own, as the files that an operator has.
+/// A listener's certificate and key in the files that an operator has, with an authority of its own.
 package struct ListenerPair: Sendable {
     package let certificate: [UInt8]
     package let authority: [UInt8]
     package let key: SigningKey
 
+    /// Issues the certificate.
+    ///
     /// - Parameters:
-    ///   - key: P-256 unless told otherwise.
-    ///   - host: a DNS name beside 127.0.0.1; nil for no name at all.
+    ///     - key: key of the listener, or `nil` for a new P-256 key.
+    ///     - host: DNS name in the certificate, in addition to 127.0.0.1, or `nil` for a certificate without any name.
     package init(
         key: SigningKey? = nil, host: String? = "receipts.example", validity: Validity = .wide
     ) throws {
         let authorityKey = try Self.authorityKey.get()
-        // Another name each time, so that a client takes no authority for another.
+        // A different name each time, because all authorities share a key and clients must not mistake one for
+        // another.
         let issuer = DistinguishedName(commonName: UUID().uuidString, organization: "Test")
         self.key = try key ?? .p256()
         authority = try CertificateBlueprint(
@@ -39,7 +42,7 @@ package struct ListenerPair: Sendable {
     private static let basicConstraints = "2.5.29.19"
     private static let authorityKey = Result { try SigningKey.rsa(bits: 2048) }
 
-    /// `GeneralNames`: dNSName is [2], iPAddress is [7].
+    /// Encodes `GeneralNames`; dNSName has the tag [2], iPAddress [7].
     private static func names(_ host: String) -> [UInt8] {
         DEREncoder.sequence(
             DEREncoder.primitiveContext(2, Array(host.utf8)), DEREncoder.primitiveContext(7, [127, 0, 0, 1]))
@@ -50,9 +53,9 @@ package struct ListenerPair: Sendable {
         return "-----BEGIN CERTIFICATE-----\n\(text)\n-----END CERTIFICATE-----\n"
     }
 
-    /// As certbot's `fullchain.pem`.
+    /// Certificate and authority, like certbot's `fullchain.pem`.
     package var chainPEM: [UInt8] { Array((Self.pem(certificate) + Self.pem(authority)).utf8) }
-    /// The listener's own alone, as `cert.pem`.
+    /// The listener's certificate alone, like certbot's `cert.pem`.
     package var certificatePEM: [UInt8] { Array(Self.pem(certificate).utf8) }
     package var authorityPEM: [UInt8] { Array(Self.pem(authority).utf8) }
     package var keyPEM: [UInt8] { Array(key.privateKeyPEM.utf8) }

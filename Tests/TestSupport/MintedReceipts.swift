@@ -3,20 +3,22 @@ package import ReceiptDecoding
 package import Simulator
 package import StoreTypes
 
-/// Genuine-shaped receipts below test roots, and what it takes to forge them. The keys are made once, for making them
-/// is what takes time.
+/// Receipts in the genuine formats below test roots, and tools to forge them.
+///
+/// The keys are made once per process, because making them takes half a second.
 package enum MintedReceipts {
     private static let made = Result { try TestPKI() }
     private static let foreignMade = Result { try TestPKI.foreign() }
 
     package static var pki: TestPKI { get throws { try made.get() } }
-    /// Apple's names, letter by letter, and keys of its own.
+    /// A tree with exactly Apple's names and keys of its own.
     package static var foreign: TestPKI { get throws { try foreignMade.get() } }
 
-    /// 2024-03-01T12:00:00Z: when the samples were made.
+    /// 2024-03-01T12:00:00Z, the creation date of the samples.
     package static let creation = Timestamp(seconds: 1_709_294_400)
 
-    /// The test roots, and the authorities that signers travel without.
+    /// Trust anchors with the test root and, unless `knowsAuthorities` is false, the intermediates that
+    /// transactionReceipts do not contain.
     package static func anchors(knowsAuthorities: Bool = true) throws -> TrustAnchors {
         let pki = try pki
         var authorities: [Certificate] = []
@@ -26,6 +28,7 @@ package enum MintedReceipts {
         return TrustAnchors(roots: [try Certificate(der: pki.root.certificate.span)], intermediates: authorities)
     }
 
+    /// A decoder that trusts the test root.
     package static func decoder(
         _ profile: ReceiptProfile = .apple, knowsAuthorities: Bool = true
     ) throws -> ReceiptDecoder {
@@ -35,7 +38,7 @@ package enum MintedReceipts {
 }
 
 extension MintedReceipts {
-    /// A sandbox receipt's content: a subscription with two periods and a consumable.
+    /// Content of a sandbox receipt: a subscription with two periods and a consumable.
     package static func content(changing change: (inout AppReceiptContent) -> Void = { _ in }) -> AppReceiptContent {
         let month: Int64 = 30 * 86_400
         func period(_ id: String, from seconds: Int64) -> AppReceiptPurchase {
@@ -57,7 +60,7 @@ extension MintedReceipts {
         return content
     }
 
-    /// An App Receipt of that content.
+    /// An App Receipt with this content.
     package static func app(
         signer: ReceiptSigner? = nil, content: AppReceiptContent = MintedReceipts.content(),
         changing change: (inout AppReceiptEncoder.Options) -> Void = { _ in }
@@ -67,17 +70,18 @@ extension MintedReceipts {
         return try encoder.encode(content)
     }
 
-    /// An App Receipt around any payload, signed.
+    /// A signed App Receipt with any payload.
     package static func app(payload: [UInt8]) throws -> [UInt8] {
         try AppReceiptEncoder(signer: pki.receiptSigner).encode(payload: payload)
     }
 
-    /// What most App Receipts of the tests have beside the attribute that is tried: a type, a bundle id, a date.
+    /// The attributes that most App Receipts in tests have in addition to the tested one: type, bundle id and
+    /// creation date.
     package static let essentials: [Simulator.ReceiptAttribute] = [
         .text(0, "Production"), .text(2, "com.example.app"), .date(12, creation),
     ]
 
-    /// A signed receipt of these attributes, in this order.
+    /// A signed receipt with these attributes in this order.
     package static func app(attributes: [Simulator.ReceiptAttribute]) throws -> [UInt8] {
         try app(payload: DEREncoder.set(attributes.map(\.der), sorted: false))
     }
@@ -86,7 +90,7 @@ extension MintedReceipts {
 extension MintedReceipts {
     package typealias Entry = TransactionReceiptEncoder.Entry
 
-    /// The lines of a signed list: one production transaction.
+    /// The lines of purchase-info: one production transaction.
     package static func purchaseInfo(
         transactionId: String = "700000000000123", purchased: Timestamp = creation
     ) -> [Entry] {
@@ -99,7 +103,7 @@ extension MintedReceipts {
         ]
     }
 
-    /// A transactionReceipt of those lines.
+    /// A transactionReceipt with these lines.
     package static func transaction(
         version: UInt8 = 3, signer: ReceiptSigner? = nil, purchaseInfo: [Entry] = MintedReceipts.purchaseInfo(),
         changing change: (inout TransactionReceiptEncoder.Options) -> Void = { _ in }
@@ -111,7 +115,7 @@ extension MintedReceipts {
         return try encoder.encode(purchaseInfo: purchaseInfo)
     }
 
-    /// A transactionReceipt around any signed text, in an outer list written at will.
+    /// A transactionReceipt with any signed text. `outer` writes the outer property list.
     package static func transaction(
         signing text: [UInt8], outer: (_ signature: String, _ purchaseInfo: String) -> String = MintedReceipts.plainList
     ) throws -> [UInt8] {
@@ -122,7 +126,7 @@ extension MintedReceipts {
         return Array(outer(Base64.encode(blob), Base64.encode(text)).utf8)
     }
 
-    /// The outer list as Apple writes it.
+    /// The outer property list as Apple writes it.
     package static func plainList(_ signature: String, _ purchaseInfo: String) -> String {
         "{\n\t\"signature\" = \"\(signature)\";\n\t\"purchase-info\" = \"\(purchaseInfo)\";\n\t\"pod\" = \"43\";\n\t"
             + "\"signing-status\" = \"0\";\n}"
@@ -130,10 +134,10 @@ extension MintedReceipts {
 }
 
 extension MintedReceipts {
-    /// As Apple writes it and clients send it.
+    /// Base64 as clients send it.
     package static func base64(_ bytes: [UInt8]) -> [UInt8] { Array(Base64.encode(bytes).utf8) }
 
-    /// One of each style, for tests that damage them.
+    /// One receipt of each format, for tests that damage them.
     package static func everyStyle() throws -> [(name: String, bytes: [UInt8])] {
         [
             ("App Receipt, SHA-256", try app()),

@@ -1,6 +1,6 @@
 import Foundation
 
-/// How many files, connections among them, this process may have open, and children that it starts meanwhile.
+/// The limit of open file descriptors of this process, which its child processes inherit. Connections count too.
 package struct OpenFilesLimit {
     private typealias Limit = rlimit
     #if canImport(Glibc)
@@ -12,7 +12,7 @@ package struct OpenFilesLimit {
     private let before: Limit
     package let allowed: Int
 
-    /// Raises it as far as is needed and may be, until it is restored.
+    /// Raises the soft limit to `wanted`, but at most to the hard limit, until ``restore()``.
     package init(raisedTo wanted: Int) {
         var before = Limit()
         getrlimit(Self.resource, &before)

@@ -1,6 +1,6 @@
 package import Simulator
 
-/// Bodies of verifyReceipt requests.
+/// Builds bodies of verifyReceipt requests.
 package enum Question {
     package static func body(
         _ receipt: String, password: String? = nil, _ further: KeyValuePairs<String, JSONValue?> = [:]

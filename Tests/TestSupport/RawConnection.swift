@@ -1,8 +1,8 @@
 import Foundation
 
-/// A client that sends what it is told, byte for byte, and reads one answer after the other.
+/// A client that sends any bytes over TCP and reads HTTP/1.1 responses one by one.
 ///
-/// Its calls block, so they run on threads of their own and leave Swift's to the server under test.
+/// Its calls block, so they run on their own threads and leave Swift's thread pool to the server under test.
 package final class RawConnection: Sendable {
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
@@ -12,7 +12,7 @@ package final class RawConnection: Sendable {
         }
     }
 
-    /// One answer as it arrived; interim ones count too.
+    /// A response as it arrived. Interim responses (1xx) are returned too.
     package struct Answer: Sendable {
         package var status: Int
         /// The status line and the header lines.
@@ -21,7 +21,7 @@ package final class RawConnection: Sendable {
 
         package var text: String { String(decoding: body, as: UTF8.self) }
 
-        /// The value of a header; nil when absent.
+        /// Returns the value of a header, or `nil` if it is absent.
         package func header(_ name: String) -> String? {
             let prefix = name.lowercased() + ":"
             return head.dropFirst().first { $0.lowercased().hasPrefix(prefix) }
@@ -30,16 +30,18 @@ package final class RawConnection: Sendable {
     }
 
     private let descriptor: Int32
-    /// Touched by one call at a time, for its caller awaits each.
+    /// Not locked, because callers await each call before the next one.
     private let buffer = Buffer()
 
     private final class Buffer: @unchecked Sendable {
         var bytes: [UInt8] = []
     }
 
+    /// Connects to 127.0.0.1.
+    ///
     /// - Parameters:
-    ///   - timeout: seconds that a read or a write may take.
-    ///   - receiveBuffer: bytes that the kernel keeps for this side; nil leaves that to it.
+    ///     - timeout: seconds that a read or a write may take.
+    ///     - receiveBuffer: size of the kernel's receive buffer in bytes, or `nil` for its default.
     package init(port: Int, timeout: Int = 20, receiveBuffer: Int32? = nil) throws {
         #if canImport(Glibc)
             let stream = Int32(SOCK_STREAM.rawValue)
@@ -71,10 +73,10 @@ package final class RawConnection: Sendable {
 
     deinit { close(descriptor) }
 
-    /// The client goes away.
+    /// Closes both directions, like a client that has disconnected.
     package func leave() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
-    /// The client sends nothing more, and still listens.
+    /// Closes the sending direction only; responses still arrive.
     package func leaveOffSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     package func send(_ bytes: [UInt8]) async throws {
@@ -97,12 +99,14 @@ package final class RawConnection: Sendable {
 
     package func send(_ text: String) async throws { try await send(Array(text.utf8)) }
 
-    /// Nil at the end of the connection.
+    /// Reads the next response. Returns `nil` at the end of the connection.
+    ///
+    /// - Parameter isHead: the request was a HEAD request, so the response has no body.
     package func answer(toHead isHead: Bool = false) async throws -> Answer? {
         try await blocking { [self] in try readAnswer(isHead) }
     }
 
-    /// Everything up to the end of the connection.
+    /// Reads everything up to the end of the connection.
     package func remainder() async throws -> [UInt8] {
         try await blocking { [self] in
             while try fill() {}
@@ -111,7 +115,7 @@ package final class RawConnection: Sendable {
         }
     }
 
-    /// What is there, or comes next; nothing at the end.
+    /// Reads bytes that have arrived, or waits for some. Returns none at the end of the connection.
     package func next() async throws -> [UInt8] {
         try await blocking { [self] in
             if buffer.bytes.isEmpty { _ = try fill() }
@@ -120,7 +124,7 @@ package final class RawConnection: Sendable {
         }
     }
 
-    /// Whether nothing more comes.
+    /// Waits for more bytes, and returns whether the connection ended instead.
     package func isAtEnd() async throws -> Bool {
         try await blocking { [self] in buffer.bytes.isEmpty ? try !fill() : false }
     }
@@ -129,7 +133,7 @@ package final class RawConnection: Sendable {
         while true {
             guard let end = Data(buffer.bytes).range(of: Data("\r\n\r\n".utf8))?.upperBound else {
                 guard try fill() else {
-                    guard buffer.bytes.isEmpty else { throw Failure(description: "the end within a head") }
+                    guard buffer.bytes.isEmpty else { throw Failure(description: "connection closed within a head") }
                     return nil
                 }
                 continue
@@ -140,7 +144,7 @@ package final class RawConnection: Sendable {
             var answer = Answer(status: status, head: head, body: [])
             let length = isHead || status < 200 ? 0 : answer.header("Content-Length").flatMap(Int.init) ?? 0
             while buffer.bytes.count < end + length {
-                guard try fill() else { throw Failure(description: "the end within a body") }
+                guard try fill() else { throw Failure(description: "connection closed within a body") }
             }
             answer.body = Array(buffer.bytes[end..<(end + length)])
             buffer.bytes.removeFirst(end + length)
@@ -167,7 +171,7 @@ package final class RawConnection: Sendable {
 }
 
 extension RawConnection {
-    /// The bytes of a POST with its length.
+    /// Returns the bytes of a POST request with a `Content-Length`.
     package static func post(
         _ path: String, _ body: [UInt8],
         _ headers: [String] = ["Host: proxy.example", "Content-Type: application/json"],

@@ -4,7 +4,7 @@ package import Foundation
     package import FoundationXML
 #endif
 
-/// A page as a strict reader sees it: an element that is not closed, or text that is not escaped, is an error.
+/// An HTML report parsed as strict XML: an element that is not closed or text that is not escaped is an error.
 package final class ReportDocument: NSObject, XMLParserDelegate {
     package struct Element {
         package let name: String
@@ -12,11 +12,11 @@ package final class ReportDocument: NSObject, XMLParserDelegate {
         package var text = ""
     }
 
-    /// In the order of their ends.
+    /// The elements in the order of their end tags.
     package private(set) var elements: [Element] = []
     private var open: [Element] = []
 
-    /// - Throws: what is not well-formed, and where.
+    /// - Throws: a failure with the first error and its line, if the page is not well-formed.
     package init(_ bytes: [UInt8]) throws {
         super.init()
         let parser = XMLParser(data: Data(bytes))
@@ -27,6 +27,7 @@ package final class ReportDocument: NSObject, XMLParserDelegate {
         }
     }
 
+    /// All elements with this name.
     package func all(_ name: String) -> [Element] { elements.filter { $0.name == name } }
 
     package func parser(

@@ -2,23 +2,23 @@ import Cryptography
 package import Foundation
 package import ReceiptDecoding
 
-/// A folder of `Receipts/`: a receipt, what is asked about it, and what is answered.
+/// A case in `Receipts/`: a receipt, the request with it, and the response.
 package struct SampleReceipt: Sendable, CustomStringConvertible {
     package let folder: URL
 
     package var description: String { folder.lastPathComponent }
 
-    /// One of its files.
+    /// Returns the content of one file of the case.
     package func bytes(of name: String) throws -> [UInt8] {
         [UInt8](try Data(contentsOf: folder.appending(path: name)))
     }
 }
 
-/// `Receipts/`, as it is in the repository.
+/// The cases in the folder `Receipts/` of the repository.
 package enum SampleReceipts {
     package static let folder = Repository.folder.appending(path: "Receipts")
 
-    /// Every case, sorted by name.
+    /// All cases, sorted by name.
     package static let all: [SampleReceipt] = {
         let folders = try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
         return (folders ?? []).filter { FileManager.default.fileExists(atPath: $0.appending(path: "receipt.b64").path) }
@@ -26,7 +26,7 @@ package enum SampleReceipts {
             .map(SampleReceipt.init)
     }()
 
-    /// A decoder that trusts the folder's own roots.
+    /// A decoder that trusts Apple's roots and those of the folder.
     package static func decoder() throws -> ReceiptDecoder {
         func certificates(_ name: String) throws -> [Certificate] {
             try FileManager.default.contentsOfDirectory(

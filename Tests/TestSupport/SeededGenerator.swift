@@ -1,11 +1,12 @@
 import Foundation
 import Simulator
 
-/// Randomness of a property test: another one in every run, and printed, so that a failure can be had again with
-/// `RECEIPT_BRIDGE_SEED`.
+/// A random number generator for property tests. Each run has another seed, which is printed. To repeat a failure,
+/// set the environment variable `RECEIPT_BRIDGE_SEED` to it.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var generator: SplitMix64
 
+    /// - Parameter test: name to print with the seed.
     package init(_ test: String) {
         let wanted = ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_SEED"].flatMap { UInt64($0) }
         let seed = wanted ?? UInt64.random(in: 1...UInt64(UInt32.max))

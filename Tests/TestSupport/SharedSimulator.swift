@@ -2,9 +2,9 @@ import Cryptography
 package import Simulator
 package import StoreTypes
 
-/// The simulated App Store that suites share: making its keys is what takes time.
+/// A simulated App Store that suites share, because making its keys takes half a second.
 package enum SharedSimulator {
-    /// 2026-11-21T12:00:00Z, when time stands still.
+    /// 2026-11-21T12:00:00Z, the fixed time of the simulated clock.
     package static let noon = Timestamp(seconds: 1_795_262_400)
 
     private static let made = Result { try TestPKI() }
@@ -12,25 +12,25 @@ package enum SharedSimulator {
 
     package static var pki: TestPKI { get throws { try made.get() } }
 
-    /// Another root's tree, with Apple's names.
+    /// A tree with Apple's names below another root.
     package static var foreign: TestPKI { get throws { try foreignMade.get() } }
 
-    /// A world of 36 customers: every story in both environments.
+    /// A new store. By default it has 36 customers: all common kinds, all but two of them in both environments.
     package static func store(customers: Int = 36) throws -> SimulatedStore {
         try SimulatedStore(seed: 7, customers: customers, clock: .fixed(noon), pki: try pki)
     }
 
     private static let shared = Result { try store() }
 
-    /// For tests that only read.
+    /// The shared store, for tests that only read.
     package static var world: SimulatedStore { get throws { try shared.get() } }
 
     private static let sharedHostile = Result { try world.hostileReceipts() }
 
-    /// Every mangled and forged receipt of that world.
+    /// All damaged and forged receipts of the shared world.
     package static var hostile: [HostileReceipt] { get throws { try sharedHostile.get() } }
 
-    /// The first receipt of a customer of that kind.
+    /// Returns the first receipt of a customer of this kind.
     package static func receipt(
         _ kind: CustomerKind, _ environment: AppStoreEnvironment = .production, version: UInt8? = nil
     ) throws -> IssuedReceipt {
@@ -42,6 +42,7 @@ package enum SharedSimulator {
         return receipt
     }
 
+    /// The error if the shared world does not have what a test needs.
     package struct Missing: Error {
         package let what: String
 

@@ -6,7 +6,7 @@ package import Simulator
 import StoreTypes
 
 extension AppConfiguration {
-    /// The first app of a simulated App Store, with its shared secret and its key of the Server API.
+    /// The configuration of the first app of a simulated App Store, with its shared secret and its Server API key.
     package init(of store: SimulatedStore) {
         self.init(bundleId: BundleIdentifier(rawValue: SimulatedApp.first.bundleId))
         sharedSecret = SharedSecret(SimulatedApp.first.sharedSecret)
@@ -18,11 +18,11 @@ extension AppConfiguration {
 }
 
 extension ProxyConfiguration {
-    /// In front of a simulated App Store, which is trusted; no app is configured yet.
+    /// The configuration of a proxy that uses and trusts a simulated App Store. No app is configured yet.
     ///
     /// - Parameters:
-    ///   - verifyReceipt: where that service is, as `http://127.0.0.1:8090`.
-    ///   - serverAPI: where the App Store Server API is.
+    ///     - verifyReceipt: base URL of verifyReceipt, for example `http://127.0.0.1:8090`.
+    ///     - serverAPI: base URL of the App Store Server API.
     package init(of store: SimulatedStore, verifyReceipt: String, serverAPI: String) {
         self.init()
         trustedRoots = store.pki.roots.map(\.certificate)
@@ -33,13 +33,13 @@ extension ProxyConfiguration {
         self.serverAPI.sandbox = "\(serverAPI)/sandbox"
     }
 
-    /// - Parameter port: where both services listen.
+    /// - Parameter port: port of both services on 127.0.0.1.
     package init(of store: SimulatedStore, port: Int) {
         self.init(of: store, verifyReceipt: "http://127.0.0.1:\(port)", serverAPI: "http://127.0.0.1:\(port)")
     }
 }
 
 extension Logger {
-    /// Says nothing.
+    /// A logger that discards everything.
     package static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 }

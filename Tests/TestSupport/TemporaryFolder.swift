@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A folder of a test's own, gone when nobody refers to it any more.
+/// A temporary folder of one test. It is removed when the object is released.
 package final class TemporaryFolder: Sendable {
     package let url: URL
 
@@ -13,10 +13,10 @@ package final class TemporaryFolder: Sendable {
         try? FileManager.default.removeItem(at: url)
     }
 
-    /// The path of what has, or is to have, that name.
+    /// Returns the path of a file, which need not exist.
     package func path(_ name: String) -> String { url.appending(path: name).path }
 
-    /// Writes a file, and folders on the way to it where there are none; its path.
+    /// Writes a file, creating folders as needed, and returns its path.
     @discardableResult
     package func write(_ name: String, _ bytes: some Sequence<UInt8>) throws -> String {
         let file = url.appending(path: name)
@@ -33,6 +33,7 @@ package final class TemporaryFolder: Sendable {
 
     package func text(_ name: String) throws -> String { String(decoding: try read(name), as: UTF8.self) }
 
+    /// Appends to an existing file.
     package func append(_ name: String, _ bytes: some Sequence<UInt8>) throws {
         let handle = try FileHandle(forWritingTo: url.appending(path: name))
         defer { try? handle.close() }
@@ -40,7 +41,7 @@ package final class TemporaryFolder: Sendable {
         try handle.write(contentsOf: Data(bytes))
     }
 
-    /// The bits of access of a file, as 0o600.
+    /// Returns the permission bits of a file, for example 0o600.
     package func permissions(_ name: String) throws -> Int? {
         try FileManager.default.attributesOfItem(atPath: path(name))[.posixPermissions] as? Int
     }

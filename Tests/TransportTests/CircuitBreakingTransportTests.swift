@@ -6,11 +6,11 @@ import Transport
 @Suite("Circuit-breaking transport")
 struct CircuitBreakingTransportTests {
     private static let quick = CircuitBreaker.Policy(
-        failuresInRow: 3, firstPause: .milliseconds(200), longestPause: .milliseconds(400),
-        fairTime: .milliseconds(100))
+        consecutiveFailures: 3, firstPause: .milliseconds(200), longestPause: .milliseconds(400),
+        minimumTimeout: .milliseconds(100))
 
-    /// A guarded transport, a clock that stands unless it is told, and what became of the hosts.
-    private func guarded(
+    /// Runs a test with a circuit-breaking transport, a manual clock and the recorded changes of state.
+    private func withTransport(
         maximumPerHost: Int = 256, _ work: (CircuitBreakingTransport, Clock, Changes) async throws -> Void
     ) async throws {
         let curl = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
@@ -40,20 +40,20 @@ struct CircuitBreakingTransportTests {
         func note(_ state: CircuitBreaker.State) { states.withLock { $0.append(state.rawValue) } }
     }
 
-    /// Whether the host is well.
+    /// A switch that makes the server healthy.
     private final class Health: Sendable {
         private let value = Mutex(false)
-        var isWell: Bool { value.withLock { $0 } }
+        var isHealthy: Bool { value.withLock { $0 } }
         func recover() { value.withLock { $0 = true } }
     }
 
     private func ask(
         _ transport: CircuitBreakingTransport, _ url: String, timeout: Duration = .seconds(5),
-        isRepetition: Bool = false
+        isRetry: Bool = false
     ) async -> String {
         do throws(TransportError) {
             var request = try HTTPRequest(method: .get, url: url, timeout: timeout)
-            request.isRepetition = isRepetition
+            request.isRetry = isRetry
             request.isUsable = { $0.status != 200 || $0.body.first == UInt8(ascii: "{") }
             return "\(try await transport.send(request).status)"
         } catch {
@@ -62,55 +62,55 @@ struct CircuitBreakingTransportTests {
     }
 
     @Test(
-        "A host that fails is asked no more, until it is well again; its neighbour does not notice",
+        "A failing host is not contacted until it has recovered; other hosts are unaffected",
         arguments: [
             (Reply.json("{}", status: 503), "503"), (.json("<html>"), "200"), (.hangUp, "emptyReply"),
             (.reset, "connectionReset"), (.truncated(announced: 100, body: [0x7B]), "truncated"), (.never, "timedOut"),
         ])
     func recovery(fault: Reply, seen: String) async throws {
         let health = Health()
-        let ill = try TestServer { _ in health.isWell ? .json("{}") : fault }
+        let failing = try TestServer { _ in health.isHealthy ? .json("{}") : fault }
         let neighbour = try TestServer(reply: .json("{}"))
         defer {
-            ill.stop()
+            failing.stop()
             neighbour.stop()
         }
-        try await guarded { transport, clock, changes in
+        try await withTransport { transport, clock, changes in
             for _ in 0..<3 {
                 #expect(
-                    await ask(transport, ill.url(), timeout: seen == "timedOut" ? .milliseconds(150) : .seconds(30))
+                    await ask(transport, failing.url(), timeout: seen == "timedOut" ? .milliseconds(150) : .seconds(30))
                         == seen)
             }
-            // libcurl itself asks once more on a kept connection that turns out to be closed.
-            let asked = ill.counts.requests
-            for _ in 0..<20 { #expect(await ask(transport, ill.url()) == "circuitOpen") }
-            #expect(ill.counts.requests == asked)
+            // libcurl itself repeats a request once if a reused connection turns out to be closed.
+            let asked = failing.counts.requests
+            for _ in 0..<20 { #expect(await ask(transport, failing.url()) == "circuitOpen") }
+            #expect(failing.counts.requests == asked)
             #expect(await ask(transport, neighbour.url()) == "200")
             health.recover()
-            // Half of the pause is by chance.
+            // Half of the pause is random, so it lasts 100 to 200 ms.
             clock.advance(by: .milliseconds(99))
-            #expect(await ask(transport, ill.url()) == "circuitOpen")
+            #expect(await ask(transport, failing.url()) == "circuitOpen")
             clock.advance(by: .milliseconds(101))
-            #expect(await ask(transport, ill.url()) == "200")
-            #expect(await ask(transport, ill.url()) == "200")
+            #expect(await ask(transport, failing.url()) == "200")
+            #expect(await ask(transport, failing.url()) == "200")
             #expect(changes.all == ["open", "halfOpen", "closed"])
-            let state = try #require(transport.states.first { $0.host == "http://127.0.0.1:\(ill.port)" })
+            let state = try #require(transport.states.first { $0.host == "http://127.0.0.1:\(failing.port)" })
             #expect(state.state == .closed && state.opened == 1 && state.refused == 21 && state.inFlight == 0)
         }
     }
 
-    @Test("What the host says of the request, and what we gave up ourselves, is no failure of the host")
+    @Test("Client errors, redirects, short timeouts and cancellation do not count as failures of the host")
     func notItsFault() async throws {
         for status in [400, 401, 404, 429, 302] {
             let server = try TestServer(reply: .json("{}", status: status))
-            try await guarded { transport, _, changes in
+            try await withTransport { transport, _, changes in
                 for _ in 0..<8 { #expect(await ask(transport, server.url()) == "\(status)") }
                 #expect(changes.all.isEmpty)
             }
             server.stop()
         }
         let silent = try TestServer(reply: .never)
-        try await guarded { transport, _, changes in
+        try await withTransport { transport, _, changes in
             for _ in 0..<5 { #expect(await ask(transport, silent.url(), timeout: .milliseconds(30)) == "timedOut") }
             let tasks = (0..<5).map { _ in Task { await ask(transport, silent.url()) } }
             for task in tasks { task.cancel() }
@@ -120,26 +120,26 @@ struct CircuitBreakingTransportTests {
         silent.stop()
     }
 
-    @Test("Where nobody listens, and where the name has no address, the breaker opens too")
+    @Test("The breaker opens if the connection is refused or the name cannot be resolved")
     func unreachable() async throws {
         let server = try TestServer(reply: .never)
         server.stop()
-        try await guarded { transport, _, _ in
+        try await withTransport { transport, _, _ in
             #expect(await eventually { server.counts.open == 0 })
-            // No name server can be asked for a label of more than 63 letters.
+            // A DNS label cannot have more than 63 characters, so this name fails without a DNS query.
             for url in [server.url(), "https://\(String(repeating: "a", count: 64)).invalid/"] {
-                var said: Set<String> = []
-                for _ in 0..<5 { said.insert(await ask(transport, url)) }
-                #expect(said.contains("circuitOpen") && said.count == 2, "\(url) \(said)")
+                var outcomes: Set<String> = []
+                for _ in 0..<5 { outcomes.insert(await ask(transport, url)) }
+                #expect(outcomes.contains("circuitOpen") && outcomes.count == 2, "\(url) \(outcomes)")
             }
         }
     }
 
-    @Test("More than may wait fails at once, and so does what is asked again too often")
+    @Test("Requests over the queue limit and retries over the retry budget fail at once")
     func bounds() async throws {
         let server = try TestServer(reply: .after(seconds: 2, .json("{}")))
         defer { server.stop() }
-        try await guarded(maximumPerHost: 4) { transport, _, _ in
+        try await withTransport(maximumPerHost: 4) { transport, _, _ in
             let answers = await withTaskGroup(of: String.self) { group in
                 for _ in 0..<10 { group.addTask { await ask(transport, server.url()) } }
                 return await group.reduce(into: []) { $0.append($1) }
@@ -148,13 +148,13 @@ struct CircuitBreakingTransportTests {
         }
         let quick = try TestServer(reply: .json("{}"))
         defer { quick.stop() }
-        try await guarded { transport, _, _ in
+        try await withTransport { transport, _, _ in
             for _ in 0..<20 { #expect(await ask(transport, quick.url()) == "200") }
             var answers: [String] = []
-            for _ in 0..<40 { answers.append(await ask(transport, quick.url(), isRepetition: true)) }
-            // Ten, and a fifth of twenty, in binary fractions.
+            for _ in 0..<40 { answers.append(await ask(transport, quick.url(), isRetry: true)) }
+            // Ten, and a fifth of twenty. Binary fractions may lose one.
             #expect((13...14).contains(answers.count { $0 == "200" }))
-            #expect(transport.states.first?.refusedRepetitions == Int64(answers.count { $0 == "tooManyRepetitions" }))
+            #expect(transport.states.first?.rejectedRetries == Int64(answers.count { $0 == "tooManyRepetitions" }))
         }
     }
 }

@@ -2,9 +2,9 @@ import HTTPTestServer
 import Testing
 import Transport
 
-@Suite("Many exchanges over libcurl")
+@Suite("Concurrent exchanges over libcurl")
 struct CurlConcurrencyTests {
-    /// Sends so many requests at once and gives the outcomes in order.
+    /// Sends requests concurrently and returns their outcomes in the order of the requests.
     private func sendAll(
         _ count: Int, through transport: CurlTransport, _ request: @escaping @Sendable (Int) throws -> HTTPRequest
     ) async throws -> [Outcome] {
@@ -19,7 +19,7 @@ struct CurlConcurrencyTests {
         }
     }
 
-    @Test("64 at once each get their own answer, and the next 64 use the same connections")
+    @Test("64 concurrent requests each get their own response, and the next 64 reuse the connections")
     func manyAtOnce() async throws {
         try await withServer({ .after(seconds: 0.02, .respond(body: $0.body)) }) { server, transport in
             let url = server.url()
@@ -35,7 +35,7 @@ struct CurlConcurrencyTests {
         }
     }
 
-    @Test("One after another, requests share one connection")
+    @Test("Sequential requests share one connection")
     func keepAlive() async throws {
         try await withServer({ _ in .respond(body: [1]) }) { server, transport in
             for _ in 0..<200 { _ = try await transport.send(HTTPRequest(method: .get, url: server.url())) }
@@ -44,7 +44,7 @@ struct CurlConcurrencyTests {
         }
     }
 
-    @Test("A kept connection that the server closed meanwhile costs no request")
+    @Test("A reused connection that the server has closed does not fail the request")
     func staleConnection() async throws {
         try await withServer({ _ in .raw("HTTP/1.1 200 X\r\nContent-Length: 1\r\n\r\nx") }) { server, transport in
             for _ in 0..<20 { _ = try await transport.send(HTTPRequest(method: .post, url: server.url(), body: [1])) }
@@ -52,7 +52,7 @@ struct CurlConcurrencyTests {
         }
     }
 
-    @Test("Never more connections than allowed; the others wait in line and are all served")
+    @Test("The connection limit is kept, and queued requests are all served")
     func connectionCap() async throws {
         let configuration = CurlConfiguration(version: "0-test", maximumConnectionsPerHost: 4)
         try await withServer(
@@ -65,7 +65,7 @@ struct CurlConcurrencyTests {
         }
     }
 
-    @Test("The line is bounded: one more is refused at once, and there is room again when one has ended")
+    @Test("A request is rejected at once if the queue is full, and accepted again after another has ended")
     func queueLimit() async throws {
         let configuration = CurlConfiguration(version: "0-test", maximumConnectionsPerHost: 1, maximumOutstanding: 2)
         try await withServer(
@@ -74,7 +74,7 @@ struct CurlConcurrencyTests {
             let request = try HTTPRequest(method: .get, url: server.url("/never"))
             let first = Task { await transport.failure(of: request) }
             #expect(await eventually { server.counts.requests == 1 })
-            // Comes again while it is refused: its place may be taken by the third, which does not stay.
+            // Retries while it is rejected, because the third request may take its place for a short time.
             let second = Task {
                 var failure = await transport.failure(of: request)
                 while failure?.code == .queueFull, !Task.isCancelled {
@@ -98,8 +98,8 @@ struct CurlConcurrencyTests {
         }
     }
 
-    // T21
-    @Test("Cancelling returns at once, and the server sees the connection close")
+    // Covers threat T21 (docs/threat-model.md).
+    @Test("Canceling returns at once and closes the connection")
     func cancellation() async throws {
         try await withServer({ _ in .never }) { server, transport in
             let request = try HTTPRequest(method: .get, url: server.url(), timeout: .seconds(60))
@@ -113,7 +113,7 @@ struct CurlConcurrencyTests {
         }
     }
 
-    @Test("A task that is cancelled before it sends never reaches the server, or is ended there")
+    @Test("A task that is canceled before it sends leaves no connection open")
     func cancelledBefore() async throws {
         try await withServer({ _ in .never }) { server, transport in
             let request = try HTTPRequest(method: .get, url: server.url(), timeout: .seconds(60))
@@ -126,8 +126,8 @@ struct CurlConcurrencyTests {
         }
     }
 
-    // T21
-    @Test("Cancelling half of a crowd leaves the other half alone")
+    // Covers threat T21 (docs/threat-model.md).
+    @Test("Canceling every second request does not affect the others")
     func cancellingSome() async throws {
         let configuration = CurlConfiguration(version: "0-test", maximumConnectionsPerHost: 8)
         try await withServer(
@@ -147,7 +147,7 @@ struct CurlConcurrencyTests {
         }
     }
 
-    @Test("The deadline counts from the call, the wait for a connection included")
+    @Test("The timeout includes the wait for a connection")
     func deadlineInLine() async throws {
         let configuration = CurlConfiguration(version: "0-test", maximumConnectionsPerHost: 1)
         try await withServer({ _ in .never }, configuration: configuration) { server, transport in
@@ -162,7 +162,7 @@ struct CurlConcurrencyTests {
         }
     }
 
-    @Test("Shutting down fails what is under way, refuses what comes after, and can be done twice")
+    @Test("Shutdown fails requests in flight, rejects new ones, and can be repeated")
     func shutDown() async throws {
         let server = try TestServer(reply: .never)
         let transport = try CurlTransport(CurlConfiguration(version: "0-test"))
@@ -179,7 +179,7 @@ struct CurlConcurrencyTests {
         server.stop()
     }
 
-    @Test("Shutting down with grace lets what is under way finish")
+    @Test("Shutdown with a grace period lets requests in flight finish")
     func graceful() async throws {
         let server = try TestServer(reply: .after(seconds: 0.2, .respond(body: [1])))
         let transport = try CurlTransport(CurlConfiguration(version: "0-test"))
@@ -191,7 +191,7 @@ struct CurlConcurrencyTests {
         server.stop()
     }
 
-    @Test("A transport that is dropped and not shut down lets go of its connections")
+    @Test("A transport that is released without shutdown closes its connections")
     func dropped() async throws {
         let server = try TestServer(reply: .respond())
         do {

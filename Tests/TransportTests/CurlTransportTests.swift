@@ -3,9 +3,9 @@ import struct TestSupport.Named
 import Testing
 import Transport
 
-@Suite("One exchange over libcurl")
+@Suite("Single exchange over libcurl")
 struct CurlTransportTests {
-    @Test("A POST arrives byte for byte with its length, our name and nothing that was not asked for")
+    @Test("A POST is sent byte for byte with Content-Length, User-Agent and no unexpected headers")
     func post() async throws {
         let body = (0...255).map { UInt8($0) } + Array("\r\n\u{0}é".utf8)
         try await withServer(
@@ -28,7 +28,7 @@ struct CurlTransportTests {
         }
     }
 
-    @Test("A large POST waits for no 100-continue; an empty one says that it is empty")
+    @Test("A large POST is sent without Expect: 100-continue, an empty one with Content-Length: 0")
     func lengths() async throws {
         try await withServer({ request in
             let lengths = "\(request.header("Content-Length") ?? "-") \(request.header("Expect") ?? "-")"
@@ -42,7 +42,7 @@ struct CurlTransportTests {
         }
     }
 
-    @Test("GET and PUT are sent as such")
+    @Test("GET and PUT are sent with their own method")
     func methods() async throws {
         try await withServer({ .respond(body: Array($0.head[0].utf8)) }) { server, transport in
             for method in [HTTPMethod.get, .put] {
@@ -53,7 +53,7 @@ struct CurlTransportTests {
         }
     }
 
-    @Test("A body in chunks comes back whole, and one in gzip decoded")
+    @Test("A chunked body is returned whole, and a gzip body decoded")
     func bodies() async throws {
         try await withServer({ request in
             request.path == "/gzip"
@@ -66,13 +66,13 @@ struct CurlTransportTests {
         }
     }
 
-    /// `{"status":0}`
+    /// `{"status":0}`, compressed with gzip.
     private static let gzip: [UInt8] = [
         0x1F, 0x8B, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0xAB, 0x56, 0x2A, 0x2E, 0x49, 0x2C,
         0x29, 0x2D, 0x56, 0xB2, 0x32, 0xA8, 0x05, 0x00, 0x30, 0x17, 0x02, 0x73, 0x0C, 0x00, 0x00, 0x00,
     ]
 
-    /// A gigabyte of zeros in a few bytes is not at hand; 64 KiB in 87 are.
+    /// 64 KiB of zeros, compressed to 96 bytes. A much larger bomb would not test more.
     private static let bomb: [UInt8] = [
         0x1F, 0x8B, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0xED, 0xC1, 0x01, 0x01, 0x00, 0x00,
         0x00, 0x80, 0x90, 0xFE, 0xAF, 0xEE, 0x08, 0x0A, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
@@ -82,7 +82,7 @@ struct CurlTransportTests {
         0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x6A, 0xEB, 0x8E, 0x97, 0xD7, 0x00, 0x00, 0x01, 0x00,
     ]
 
-    @Test("A body in gzip is as long as what comes out of it: beyond the limit it is refused; damaged, too")
+    @Test("The size limit applies to the decoded gzip body, and damaged gzip is rejected")
     func bombs() async throws {
         try await withServer({ request in
             .respond(
@@ -102,8 +102,8 @@ struct CurlTransportTests {
         }
     }
 
-    // T19
-    @Test("A redirect comes back as it is and is not followed", arguments: [301, 302, 307, 308])
+    // Covers threat T19 (docs/threat-model.md).
+    @Test("A redirect is returned as it is and not followed", arguments: [301, 302, 307, 308])
     func redirect(status: Int) async throws {
         try await withServer(
             { _ in .respond(status: status, headers: ["Location: /elsewhere"]) }
@@ -115,7 +115,7 @@ struct CurlTransportTests {
         }
     }
 
-    @Test("Only the headers of the final response are kept")
+    @Test("Only the headers of the final response are returned")
     func interimResponse() async throws {
         let reply = Reply.raw(
             "HTTP/1.1 103 Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nA:  b \r\nContent-Length: 1\r\n\r\nx")
@@ -127,7 +127,7 @@ struct CurlTransportTests {
     }
 
     @Test(
-        "Each way to fail has its name",
+        "Each kind of failure has its own code",
         arguments: Named.list([
             (Reply.reset, TransportError.Code.connectionReset), (.hangUp, .emptyReply),
             (.truncated(announced: 100, body: [1, 2]), .truncated),
@@ -155,7 +155,7 @@ struct CurlTransportTests {
         }
     }
 
-    @Test("A body of exactly the limit is no failure")
+    @Test("A body of exactly the size limit is accepted")
     func exactLimit() async throws {
         try await withServer({ _ in .respond(body: [UInt8](repeating: 0, count: 1000)) }) { server, transport in
             let request = try HTTPRequest(method: .get, url: server.url(), maximumResponseBytes: 1000)
@@ -163,13 +163,13 @@ struct CurlTransportTests {
         }
     }
 
-    @Test("Nobody listening is connectFailed, a name that does not exist is nameNotResolved")
+    @Test("A refused connection is connectFailed, an unknown name is nameNotResolved")
     func unreachable() async throws {
         let server = try TestServer(reply: .hangUp)
         server.stop()
         let transport = try CurlTransport(CurlConfiguration(version: "0-test", proxy: .direct))
         let closed = try HTTPRequest(method: .get, url: server.url(), timeout: .seconds(20))
-        // No name server can be asked for a label of more than 63 letters.
+        // A DNS label cannot have more than 63 characters, so this name fails without a DNS query.
         let name = "\(String(repeating: "a", count: 64)).invalid"
         let unknown = try HTTPRequest(method: .get, url: "https://\(name)/", timeout: .seconds(20))
         let codes = [
@@ -181,7 +181,7 @@ struct CurlTransportTests {
     }
 
     @Test(
-        "A configuration that cannot work is refused before a thread starts",
+        "An invalid configuration is rejected before a thread starts",
         arguments: [
             CurlConfiguration(version: "1\r\nEvil: yes"), CurlConfiguration(version: "1", proxy: .url("socks5://x")),
             CurlConfiguration(version: "1", proxy: .url("http://a b")),

@@ -1,13 +1,13 @@
 import Testing
 import Transport
 
-@Suite("Which exchange runs, waits or ends")
+@Suite("Exchange schedule")
 struct ExchangeScheduleTests {
     private let start = ContinuousClock.now
 
     private func at(_ milliseconds: Int) -> ContinuousClock.Instant { start + .milliseconds(milliseconds) }
 
-    @Test("They start in the order they came, as many as may run, the next when one has ended")
+    @Test("Exchanges start in order of arrival up to the limit, the next one when one has ended")
     func order() {
         var schedule = ExchangeSchedule(maximumRunning: 9, maximumPerOrigin: 2)
         for id in 1...4 { schedule.submitted(UInt64(id), origin: "a", deadline: at(1000)) }
@@ -20,7 +20,7 @@ struct ExchangeScheduleTests {
         #expect(schedule.actions(now: start) == [.start(4)])
     }
 
-    @Test("One origin's full line does not hold up another; all origins share the total")
+    @Test("A full queue of one origin does not delay another, and all origins share the total limit")
     func origins() {
         var schedule = ExchangeSchedule(maximumRunning: 3, maximumPerOrigin: 2)
         for id in 1...3 { schedule.submitted(UInt64(id), origin: "a", deadline: at(1000)) }
@@ -31,7 +31,7 @@ struct ExchangeScheduleTests {
         #expect(Set(first + schedule.actions(now: start)) == Set((1...5).map { .start(UInt64($0)) }))
     }
 
-    @Test("A deadline ends what runs and what waits, once, and not before its time")
+    @Test("A deadline ends running and waiting exchanges once, and not early")
     func deadlines() {
         var schedule = ExchangeSchedule(maximumRunning: 1, maximumPerOrigin: 1)
         schedule.submitted(1, origin: "a", deadline: at(100))
@@ -48,7 +48,7 @@ struct ExchangeScheduleTests {
         #expect(schedule.actions(now: at(9999)) == [])
     }
 
-    @Test("Cancelling ends what runs and what waits; what has ended, or never was, is left alone")
+    @Test("Canceling ends running and waiting exchanges; ended and unknown ones are ignored")
     func cancelling() {
         var schedule = ExchangeSchedule(maximumRunning: 1, maximumPerOrigin: 1)
         for id in 1...3 { schedule.submitted(UInt64(id), origin: "a", deadline: at(100)) }
@@ -60,7 +60,7 @@ struct ExchangeScheduleTests {
         #expect(schedule.actions(now: start) == [])
     }
 
-    @Test("Stopping lets live what ends in time, fails the rest, and is then done")
+    @Test("Stopping lets exchanges finish until the deadline, then fails the rest")
     func stopping() {
         var schedule = ExchangeSchedule(maximumRunning: 1, maximumPerOrigin: 1)
         schedule.stop(at: at(500))
@@ -76,7 +76,7 @@ struct ExchangeScheduleTests {
         #expect(schedule.isDone)
     }
 
-    @Test("A line whose waiters come and go behind a stuck exchange does not grow")
+    @Test("The queue does not grow if waiting exchanges come and go while one is stuck")
     func churn() {
         var schedule = ExchangeSchedule(maximumRunning: 1, maximumPerOrigin: 1)
         schedule.submitted(0, origin: "a", deadline: at(1_000_000))

@@ -1,7 +1,7 @@
 import Testing
 import Transport
 
-@Suite("Requests that are fit to be sent")
+@Suite("HTTP request validation")
 struct HTTPRequestTests {
     private func refusal(
         _ method: HTTPMethod = .post, headers: HTTPHeaders = [:], body: [UInt8] = [], timeout: Duration = .seconds(1),
@@ -15,7 +15,7 @@ struct HTTPRequestTests {
     }
 
     @Test(
-        "A header value with a line break or control character is refused",
+        "A header value with a line break or control character is rejected",
         arguments: [
             "a\r\nEvil: yes", "a\nb", "a\rb", "a\u{0}b", "\u{7F}", "a\r\n\r\nGET / HTTP/1.1", "é",
         ])
@@ -23,7 +23,7 @@ struct HTTPRequestTests {
         #expect(refusal(headers: ["Authorization": value]) == .invalidRequest)
     }
 
-    @Test("A header name that is no token is refused", arguments: ["", "A B", "A:", "A\r\nB", "Ä", "a@b"])
+    @Test("A header name that is not a token is rejected", arguments: ["", "A B", "A:", "A\r\nB", "Ä", "a@b"])
     func headerName(name: String) {
         var headers = HTTPHeaders()
         headers.append(name, "x")
@@ -31,7 +31,7 @@ struct HTTPRequestTests {
     }
 
     @Test(
-        "Headers that frame or route the message are not the caller's",
+        "Headers that frame or route the message cannot be set by the caller",
         arguments: [
             "Host", "content-length", "Transfer-Encoding", "EXPECT", "Accept-Encoding", "Connection", "User-Agent",
         ])
@@ -41,7 +41,7 @@ struct HTTPRequestTests {
         #expect(refusal(headers: headers) == .invalidRequest)
     }
 
-    @Test("A GET with a body, and limits that are not positive, are refused")
+    @Test("A GET with a body and limits that are not positive are rejected")
     func limits() {
         #expect(refusal(.get, body: [1]) == .invalidRequest)
         #expect(refusal(timeout: .zero) == .invalidRequest)
@@ -50,7 +50,7 @@ struct HTTPRequestTests {
         #expect(refusal(headers: ["Authorization": "Bearer x", "X-Empty": ""]) == nil)
     }
 
-    @Test("An error names the host and nothing else of the URL")
+    @Test("An error contains the host and nothing else of the URL")
     func place() {
         do throws(TransportError) {
             _ = try HTTPRequest(method: .get, url: "https://example.com/path?secret", headers: ["A": "secret\n"])
@@ -61,7 +61,7 @@ struct HTTPRequestTests {
         }
     }
 
-    @Test("Headers are found whatever their case, and the first one counts")
+    @Test("Header lookup ignores case, and the first field counts")
     func lookup() {
         let headers: HTTPHeaders = ["Retry-After": "1", "retry-after": "2"]
         #expect(headers["RETRY-AFTER"] == "1")

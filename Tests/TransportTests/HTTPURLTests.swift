@@ -1,10 +1,10 @@
 import Testing
 import Transport
 
-@Suite("The URLs that may be asked")
+@Suite("HTTP URL validation")
 struct HTTPURLTests {
     @Test(
-        "A plain URL gives its host, port and scheme",
+        "A valid URL is split into host, port and scheme",
         arguments: [
             ("https://buy.itunes.apple.com/verifyReceipt", "buy.itunes.apple.com", 443, true),
             ("https://Example.COM:8443", "example.com", 8443, true),
@@ -23,7 +23,7 @@ struct HTTPURLTests {
     }
 
     @Test(
-        "Plain http to another machine is refused by name",
+        "Plain http to a host that is not loopback is refusedPlainHTTP",
         arguments: [
             "http://buy.itunes.apple.com/verifyReceipt", "http://10.0.0.1/", "http://127.0.0.1.example.com/",
             "http://localhost.example.com/", "http://0.0.0.0/", "http://127.1/", "http://0127.0.0.1/",
@@ -36,7 +36,7 @@ struct HTTPURLTests {
     }
 
     @Test(
-        "What is no plain http or https URL is refused",
+        "A text that is not a restricted http or https URL is invalidURL",
         arguments: [
             "", "https://", "https:///path", "ftp://example.com/", "file:///etc/passwd", "HTTPS://example.com/",
             "https:/example.com", "//example.com/", "https://user@example.com/", "https://user:password@example.com/",
@@ -51,7 +51,7 @@ struct HTTPURLTests {
     }
 }
 
-/// The code of the error that the body throws; nil when it throws none.
+/// Returns the code of the error that the body throws, or `nil` if it throws none.
 func code(_ body: () throws(TransportError) -> Void) -> TransportError.Code? {
     do throws(TransportError) {
         try body()

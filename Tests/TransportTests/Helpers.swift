@@ -1,7 +1,7 @@
 import HTTPTestServer
 import Transport
 
-/// Runs the body with a server and a transport, and ends both.
+/// Runs the body with a new server and transport, and shuts both down.
 func withServer(
     _ answer: @escaping @Sendable (TestServer.Request) -> Reply,
     configuration: CurlConfiguration = CurlConfiguration(version: "0-test"),
@@ -23,7 +23,7 @@ func withServer(
 typealias Outcome = Result<HTTPResponse, TransportError>
 
 extension CurlTransport {
-    /// Sends the request, whatever comes of it.
+    /// Sends the request and returns its result.
     func outcome(of request: HTTPRequest) async -> Outcome {
         do throws(TransportError) {
             return .success(try await send(request))
@@ -32,14 +32,14 @@ extension CurlTransport {
         }
     }
 
-    /// Why the request fails; nil when it does not.
+    /// Returns the error of the request, or `nil` if it succeeds.
     func failure(of request: HTTPRequest) async -> TransportError? {
         await outcome(of: request).failure
     }
 }
 
 extension Outcome {
-    /// The error; nil in success.
+    /// The error, or `nil` on success.
     var failure: TransportError? {
         guard case .failure(let error) = self else { return nil }
         return error

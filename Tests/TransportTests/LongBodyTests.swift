@@ -11,14 +11,14 @@ struct LongBodyTests {
         func note(_ state: CircuitBreaker.State) { names.withLock { $0.append(state.rawValue) } }
     }
 
-    // T22
-    @Test("that do not go out in time say nothing of the host; a short one without an answer does")
+    // Covers threat T22 (docs/threat-model.md).
+    @Test("A timeout while sending a long body is not a failure of the host; a short request without a response is")
     func slowUpload() async throws {
         let server = try DeafServer()
         let curl = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
         let states = States()
         let transport = CircuitBreakingTransport(
-            curl, policy: CircuitBreaker.Policy(failuresInRow: 3, fairTime: .milliseconds(100)),
+            curl, policy: CircuitBreaker.Policy(consecutiveFailures: 3, minimumTimeout: .milliseconds(100)),
             whenChanged: { states.note($0.state) })
         func ask(_ bytes: Int) async throws -> TransportError? {
             let request = try HTTPRequest(
@@ -44,24 +44,24 @@ struct LongBodyTests {
         await transport.shutDown(grace: .zero)
     }
 
-    @Test("arrive as they were given, also beside others that are cancelled half way and whose memory is used again")
+    @Test("Long bodies arrive unchanged while others are canceled half-way and their memory is reused")
     func cancelledBeside() async throws {
         try await withServer({ .respond(body: $0.body) }) { server, transport in
             let url = server.url()
             for _ in 0..<4 {
-                let tasks = (0..<16).map { number in
+                let tasks = (0..<16).map { index in
                     Task {
-                        let body = [UInt8](repeating: UInt8(number), count: 1 << 20)
+                        let body = [UInt8](repeating: UInt8(index), count: 1 << 20)
                         return await transport.outcome(of: try HTTPRequest(method: .post, url: url, body: body))
                     }
                 }
                 try await Task.sleep(for: .milliseconds(20))
-                for (number, task) in tasks.enumerated() where number % 2 == 1 { task.cancel() }
-                for (number, task) in tasks.enumerated() {
+                for (index, task) in tasks.enumerated() where index % 2 == 1 { task.cancel() }
+                for (index, task) in tasks.enumerated() {
                     switch try await task.value {
                     case .success(let response):
-                        #expect(response.body.count == 1 << 20 && response.body.allSatisfy { $0 == UInt8(number) })
-                    case .failure(let error): #expect(error.code == .cancelled && number % 2 == 1, "\(error)")
+                        #expect(response.body.count == 1 << 20 && response.body.allSatisfy { $0 == UInt8(index) })
+                    case .failure(let error): #expect(error.code == .cancelled && index % 2 == 1, "\(error)")
                     }
                 }
             }

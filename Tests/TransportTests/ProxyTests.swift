@@ -2,13 +2,13 @@ import HTTPTestServer
 import Testing
 import Transport
 
-@Suite("Going through a proxy")
+@Suite("Proxy")
 struct ProxyTests {
     private func configuration(_ proxy: String) -> CurlConfiguration {
         CurlConfiguration(version: "0-test", proxy: .url(proxy))
     }
 
-    @Test("https is tunnelled; a proxy that refuses is connectFailed, and its password stays secret")
+    @Test("A proxy that rejects CONNECT is connectFailed, and its password is not in the error")
     func refusal() async throws {
         let proxy = try TestServer(reply: .respond(status: 407))
         let transport = try CurlTransport(configuration("http://user:secret@127.0.0.1:\(proxy.port)"))
@@ -21,7 +21,7 @@ struct ProxyTests {
     }
 
     @Test(
-        "A proxy that cannot be resolved is named without its password",
+        "An error about an unusable proxy does not contain its password",
         arguments: [
             "http://user:secret@no-such-proxy.invalid:1", "http://user:secret@[no", "https://user:secret@127.0.0.1:1",
         ])
@@ -33,7 +33,7 @@ struct ProxyTests {
         await transport.shutDown()
     }
 
-    @Test("Requests to this machine go past the proxy")
+    @Test("Requests to loopback bypass the proxy")
     func loopback() async throws {
         try await withServer(
             { _ in .respond() }, configuration: configuration("http://127.0.0.1:1")

@@ -2,9 +2,9 @@ import HTTPTestServer
 import Testing
 import Transport
 
-@Suite("A paced transport")
+@Suite("Rate-limited transport")
 struct RateLimitedTransportTests {
-    @Test("sends no more requests a second than it may, however many want to")
+    @Test("The rate limit is kept with many concurrent requests")
     func pace() async throws {
         try await withServer({ _ in .respond() }) { server, transport in
             let paced = RateLimitedTransport(transport, perSecond: 20)

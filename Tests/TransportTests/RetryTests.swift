@@ -1,13 +1,13 @@
 import Testing
 import Transport
 
-@Suite("Trying again")
+@Suite("Retry policy")
 struct RetryTests {
     private let policy = RetryPolicy(
         maximumAttempts: 4, baseDelay: .milliseconds(100), maximumDelay: .milliseconds(300))
 
     @Test(
-        "Pauses double up to the limit; half of each is left to chance",
+        "Delays double up to the maximum, and half of each is random",
         arguments: [
             (1, 0.0, 50), (1, 1.0, 100), (2, 0.0, 100), (2, 0.5, 150), (3, 0.0, 150), (3, 1.0, 300),
         ])
@@ -16,7 +16,7 @@ struct RetryTests {
         #expect(decision == .retry(after: .milliseconds(milliseconds)))
     }
 
-    @Test("It gives up when all attempts are used, when it cannot pass, and when the pause would miss the deadline")
+    @Test("The policy gives up after the last attempt, on a permanent failure, and if the delay exceeds the deadline")
     func givingUp() {
         #expect(policy.decision(after: 4, remaining: .seconds(9), random: 0) == .giveUp(.attemptsUsed))
         #expect(
@@ -25,7 +25,7 @@ struct RetryTests {
         #expect(policy.decision(after: 1, remaining: .zero, random: 0) == .giveUp(.deadline))
     }
 
-    @Test("A pause that was asked for is kept, or the attempt given up")
+    @Test("A requested delay is honored, or the policy gives up")
     func requested() {
         #expect(
             policy.decision(after: 1, remaining: .seconds(9), requested: .seconds(5), random: 0)
@@ -34,14 +34,14 @@ struct RetryTests {
             policy.decision(after: 1, remaining: .seconds(9), requested: .seconds(60), random: 0) == .giveUp(.deadline))
     }
 
-    @Test("No count of attempts overflows")
+    @Test("A very large number of attempts does not overflow")
     func manyAttempts() {
         let patient = RetryPolicy(maximumAttempts: .max, maximumDelay: .seconds(2))
         #expect(patient.decision(after: 1_000_000, remaining: .seconds(9), random: 1) == .retry(after: .seconds(2)))
     }
 
     @Test(
-        "Retry-After is read as milliseconds or seconds since 1970, or as seconds from now",
+        "Retry-After is parsed as milliseconds or seconds since 1970, or as seconds from now",
         arguments: [
             ("0", 0), ("30", 30_000), ("86400", 60_000), ("1700000000500", 500), ("1700000010000", 10_000),
             ("1700000005", 5_000), ("1600000000000", 0), ("9999999999999", 60_000),
@@ -53,7 +53,7 @@ struct RetryTests {
     }
 
     @Test(
-        "A Retry-After that is no number of at most 15 digits is not read",
+        "A Retry-After that is not a number of at most 15 digits is ignored",
         arguments: [
             "", "-1", "1.5", "soon", "+1", " 1", "Fri, 31 Dec 1999 23:59:59 GMT", "1234567890123456",
         ])

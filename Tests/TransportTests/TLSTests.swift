@@ -3,7 +3,7 @@ import HTTPTestServer
 import Testing
 import Transport
 
-/// `openssl s_server` with a certificate of its own for 127.0.0.1.
+/// An `openssl s_server` with a self-signed certificate for 127.0.0.1.
 private final class TLSServer {
     static let tool = "/usr/bin/openssl"
     let port: Int
@@ -43,7 +43,7 @@ private final class TLSServer {
     }
 
     deinit {
-        // Not `terminate`: a child of a dispatch thread inherits its blocked SIGTERM.
+        // SIGKILL instead of `terminate()`, because the child of a dispatch thread inherits its blocked SIGTERM.
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
         try? FileManager.default.removeItem(at: folder)
@@ -65,7 +65,7 @@ struct TLSTests {
         return result
     }
 
-    @Test("A certificate that the system does not know is refused, and accepted when it is in the CA file")
+    @Test("An unknown certificate is rejected, and accepted if it is in the CA file")
     func trust() async throws {
         let server = try TLSServer()
         guard case .failure(let error) = try await ask(server, caFile: nil) else {
@@ -76,7 +76,7 @@ struct TLSTests {
         #expect(try await ask(server, caFile: server.certificate).get() == 200)
     }
 
-    @Test("A server that speaks nothing newer than TLS 1.1 is refused")
+    @Test("A server with TLS 1.1 only is rejected")
     func oldProtocol() async throws {
         let server = try TLSServer(["-tls1_1", "-cipher", "DEFAULT:@SECLEVEL=0"])
         guard case .failure(let error) = try await ask(server, caFile: server.certificate) else {
@@ -86,7 +86,7 @@ struct TLSTests {
         #expect(error.code == .tlsFailed)
     }
 
-    @Test("A CA file that is not there is tlsFailed")
+    @Test("A missing CA file is tlsFailed")
     func missingFile() async throws {
         let server = try TLSServer()
         guard case .failure(let error) = try await ask(server, caFile: "/no/such/file.pem") else {

@@ -1,30 +1,31 @@
-/// A signed text cut at its dots, nothing decoded.
+/// The three segments of a compact JWS, not decoded.
 ///
 ///     BASE64URL(header) "." BASE64URL(payload) "." BASE64URL(signature)
 ///
-/// RFC 7515, 3.1.
+/// See RFC 7515, 3.1.
 struct CompactJWS {
-    /// Longer headers are refused; Apple's are 3,300 bytes.
+    /// Maximum size of the header segment in bytes. Apple's headers have about 3,300 bytes.
     static let maximumHeaderBytes = 65_536
 
-    /// Where the three segments stand.
+    /// The byte ranges of the three segments.
     let header, payload, signature: Range<Int>
-    /// Header, dot and payload: what the signature is over.
+    /// The signed bytes: header, dot and payload.
     let signed: Range<Int>
 
+    /// Splits the text at its dots. Throws `malformed` if it is too long or does not have three non-empty segments.
     init(_ text: borrowing Span<UInt8>, maximumBytes: Int) throws(SignedPayloadError) {
         guard text.count <= maximumBytes else {
             throw SignedPayloadError(.malformed, at: "text", "longer than \(maximumBytes) bytes")
         }
         guard let first = Self.dot(in: text, from: 0), let second = Self.dot(in: text, from: first + 1),
             first > 0, second > first + 1, second + 1 < text.count
-        else { throw SignedPayloadError(.malformed, at: "text", "not three segments between dots") }
+        else { throw SignedPayloadError(.malformed, at: "text", "expected three segments separated by dots") }
         guard first <= Self.maximumHeaderBytes else {
             throw SignedPayloadError(.malformed, at: "header", "longer than \(Self.maximumHeaderBytes) bytes")
         }
         header = 0..<first
         payload = (first + 1)..<second
-        // A further dot is no base64 and fails there.
+        // A third dot is not a base64 character, so decoding the signature rejects it.
         signature = (second + 1)..<text.count
         signed = 0..<second
     }

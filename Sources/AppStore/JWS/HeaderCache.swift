@@ -1,9 +1,10 @@
 import Cryptography
 import Synchronization
 
-/// Remembers the signer behind a header by the bytes of the header segment: nothing of a known header is decoded again.
+/// A cache of verified signers, keyed by the bytes of the header segment. A cached header is not decoded again.
 ///
-/// Bounded; the oldest goes first. Only headers under a signature that held get in, so nobody but Apple can crowd it.
+/// The cache is bounded and evicts the oldest entry. A header is inserted only after its signature was verified, so
+/// clients cannot fill the cache with headers of their own.
 final class HeaderCache: Sendable {
     private struct Entry {
         let segment: [UInt8]
@@ -17,10 +18,10 @@ final class HeaderCache: Sendable {
         self.capacity = capacity
     }
 
-    /// The signer of exactly this header.
+    /// Returns the signer of exactly this header, or `nil` if it is not cached.
     func signer(of header: Range<Int>, in text: borrowing Span<UInt8>) -> VerifiedSigner? {
-        let known = entries.withLock { $0 }
-        for entry in known where text.holds(entry.segment, at: header) { return entry.signer }
+        let cached = entries.withLock { $0 }
+        for entry in cached where text.holds(entry.segment, at: header) { return entry.signer }
         return nil
     }
 

@@ -1,22 +1,25 @@
 package import StoreTypes
 
-/// What a genuine payload must also say to be the one that was asked for.
+/// The claims that an authentic payload must also have to be accepted: its app and its environment.
 package struct PayloadRequirements: Sendable, Hashable {
-    /// The app; nil for any.
+    /// The required bundle identifier; `nil` accepts any app.
     package let bundleId: String?
-    /// The app's number; nil for any. Compared where a payload names one, as Apple's own libraries do.
+    /// The required Apple ID of the app; `nil` accepts any. Compared only if the payload contains one, as in Apple's
+    /// own libraries.
     package let appAppleId: Int64?
-    /// The environment; nil for production and sandbox alike.
+    /// The required environment; `nil` accepts production and sandbox.
     package let environment: AppStoreEnvironment?
-    /// Whether a payload must say these at all. Genuine ones without exist: transactions of 2021 name no environment,
-    /// one in a million no bundle id; what came in an answer to our own question may lack them, what a client brings
-    /// may not.
+    /// True if the payload must contain these claims at all.
+    ///
+    /// Authentic payloads without them exist: transactions from 2021 have no environment, and about one in a million
+    /// has no bundle identifier. Payloads in a response to our own request may lack them, payloads from a client may
+    /// not.
     package let requiresClaims: Bool
 
-    /// Any app, production or sandbox.
+    /// Accepts any app, in production or sandbox.
     package static let any = PayloadRequirements()
 
-    /// An expectation.
+    /// Creates requirements.
     package init(
         bundleId: String? = nil, appAppleId: Int64? = nil, environment: AppStoreEnvironment? = nil,
         requiresClaims: Bool = false
@@ -27,11 +30,12 @@ package struct PayloadRequirements: Sendable, Hashable {
         self.requiresClaims = requiresClaims
     }
 
+    /// Throws `wrongEnvironment`, `wrongBundleId`, `wrongAppAppleId` or `xcode` if the payload does not meet them.
     func check<Claims: SignedClaims>(_ payload: Claims) throws(SignedPayloadError) {
         switch payload.claimedEnvironment {
         case nil:
             guard !requiresClaims || environment == nil else {
-                throw SignedPayloadError(.wrongEnvironment, at: "environment", "names no environment")
+                throw SignedPayloadError(.wrongEnvironment, at: "environment", "contains no environment")
             }
         case "Xcode", "LocalTesting":
             throw SignedPayloadError(.xcode, at: "environment", "signed on a developer's own machine")
@@ -46,7 +50,9 @@ package struct PayloadRequirements: Sendable, Hashable {
         guard let bundleId, Claims.namesApp else { return }
         switch payload.claimedBundleId {
         case nil:
-            guard !requiresClaims else { throw SignedPayloadError(.wrongBundleId, at: "bundleId", "names no app") }
+            guard !requiresClaims else {
+                throw SignedPayloadError(.wrongBundleId, at: "bundleId", "contains no bundle identifier")
+            }
         case let claimed:
             guard claimed == bundleId else {
                 throw SignedPayloadError(.wrongBundleId, at: "bundleId", "belongs to another app")

@@ -2,9 +2,9 @@ import JSONReading
 import StoreTypes
 
 extension Signed where Payload: SignedClaims {
-    /// Reads a text that was verified when it was put where it comes from; nothing is verified again.
+    /// Parses a signed text from the store without verifying it again, because it was verified before it was stored.
     ///
-    /// Nil for what is no such text: then the place it comes from is damaged.
+    /// Returns `nil` if the text cannot be parsed. In that case the stored row is damaged.
     package init?(storedText text: String) {
         let bytes = Array(text.utf8)
         let span = bytes.span

@@ -1,68 +1,70 @@
 import Cryptography
 
-/// Why a signed text is not believed: match on `code`, print the rest.
+/// The reason why a signed text was rejected. Programs match on `code`; the rest is for people.
 package struct SignedPayloadError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong.
+    /// The kind of failure.
     package let code: Code
-    /// Where: `header`, `x5c[1]`, `signature`, a claim's name, `data.signedTransactionInfo › …`.
+    /// The part of the text: `header`, `x5c[1]`, `signature`, the name of a claim, or a path such as
+    /// `data.signedTransactionInfo › signature`.
     package let place: String
-    /// A sentence for people, with nothing of the payload in it.
+    /// A sentence for people. Contains nothing of the payload.
     package let reason: String
 
-    /// An error of the given kind at the given place.
+    /// Creates an error of the given kind for the given part.
     package init(_ code: Code, at place: String, _ reason: String) {
         self.code = code
         self.place = place
         self.reason = reason
     }
 
-    /// `outsideValidity: signedDate: the signer's chain was not valid at the time of signing`.
+    /// The error on one line. Example: `outsideValidity: signedDate: the signer's chain was not valid at the time of
+    /// signing`.
     package var description: String { "\(code.rawValue): \(place): \(reason)" }
 
-    /// The same, told by what holds the signed text.
+    /// Returns the same error with the name of the enclosing member in front of its place.
     func inside(_ holder: String) -> SignedPayloadError {
         SignedPayloadError(code, at: "\(holder) › \(place)", reason)
     }
 }
 
 extension SignedPayloadError {
-    /// The kinds of failure; an open list, so that a new one breaks no `switch`.
+    /// The kind of a failure. A struct instead of an enum, so that a new kind breaks no `switch`.
     package struct Code: RawRepresentable, Sendable, Hashable {
-        /// The name, as reports show it.
+        /// The name used in reports.
         package let rawValue: String
 
-        /// A code by its name.
+        /// Creates a code from its name.
         package init(rawValue: String) {
             self.rawValue = rawValue
         }
 
-        /// Not a compact JWS, or a payload that is not the JSON it should be.
+        /// The text is not a compact JWS, or its payload is not the expected JSON.
         package static let malformed = Self(rawValue: "malformed")
-        /// Any algorithm but `ES256`, or a key that is not one of it.
+        /// The algorithm is not `ES256`, or the key does not fit it.
         package static let unsupportedAlgorithm = Self(rawValue: "unsupportedAlgorithm")
-        /// Not exactly three certificates in standard base64.
+        /// The header does not have exactly three certificates in standard base64.
         package static let x5c = Self(rawValue: "x5c")
-        /// The signer or its authority does not carry the mark of the App Store.
+        /// The signing certificate or its issuer lacks the App Store's marker extension.
         package static let notAReceiptSigner = Self(rawValue: "notAReceiptSigner")
         /// The chain does not end in a pinned root.
         package static let untrustedChain = Self(rawValue: "untrustedChain")
         /// The chain was not valid at the time of signing.
         package static let outsideValidity = Self(rawValue: "outsideValidity")
-        /// The signature is not the signer's over this text.
+        /// The signature does not match the text and the signer's key.
         package static let badSignature = Self(rawValue: "badSignature")
-        /// Genuine, but of another app.
+        /// Authentic, but for another app.
         package static let wrongBundleId = Self(rawValue: "wrongBundleId")
-        /// Genuine, but of an app with another number.
+        /// Authentic, but for an app with another Apple ID.
         package static let wrongAppAppleId = Self(rawValue: "wrongAppAppleId")
-        /// Genuine, but of another environment.
+        /// Authentic, but for another environment.
         package static let wrongEnvironment = Self(rawValue: "wrongEnvironment")
         /// Signed on a developer's own machine.
         package static let xcode = Self(rawValue: "xcode")
-        /// This system's OpenSSL does not do what was asked.
+        /// This system's OpenSSL does not support a required operation.
         package static let unavailable = Self(rawValue: "unavailable")
     }
 
-    /// What a verdict on certificates or signatures means for the text they are in.
+    /// Creates the error that corresponds to a failed check of certificates or signatures.
     init(_ error: CryptographyError) {
         switch error.code {
         case .badSignature: self.init(.badSignature, at: "signature", error.reason)

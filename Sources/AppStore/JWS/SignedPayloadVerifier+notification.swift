@@ -1,44 +1,45 @@
 package import StoreTypes
 
-/// A notification that is genuine throughout.
+/// A notification in which every signed text has been verified.
 package struct VerifiedNotification: Sendable {
     /// The notification.
     package let notification: Signed<NotificationPayload>
-    /// Its `data.signedTransactionInfo`.
+    /// The verified `data.signedTransactionInfo`.
     package let transaction: Signed<TransactionPayload>?
-    /// Its `data.signedRenewalInfo`.
+    /// The verified `data.signedRenewalInfo`.
     package let renewal: Signed<RenewalPayload>?
-    /// Its `appData.signedAppTransactionInfo`.
+    /// The verified `appData.signedAppTransactionInfo`.
     package let appTransaction: Signed<AppTransactionPayload>?
 }
 
 extension SignedPayloadVerifier {
-    /// A notification and the signed texts inside it, each verified by itself; they must belong to the app and the
-    /// environment that the notification names.
+    /// Verifies a notification and each signed text inside it. The inner texts must belong to the app and the
+    /// environment of the notification.
     ///
-    /// In a notification of a type that is not known, what does not hold is left out: it may be of a new kind. In any
-    /// other it makes the whole one false.
+    /// If the notification type is unknown, an inner text that fails is dropped, because it may be of a new kind. If
+    /// the type is known, a failing inner text makes the whole notification invalid.
     ///
-    /// - Parameter now: when a notification counts as signed that has no date and nothing signed in it.
+    /// - Parameter now: The time of signing to assume if neither the notification nor any text inside it has a date.
     package func verifyNotification(
         _ text: String, expecting requirements: PayloadRequirements = .any, now: Timestamp
     ) throws(SignedPayloadError) -> VerifiedNotification {
         let (payload, window) = try open(text, as: NotificationPayload.self)
-        // Without a date of its own it is as old as the latest text inside it; those are judged before it is believed.
+        // Without a signing date of its own, the notification is dated by the latest text inside it. Those are
+        // verified first.
         let inner = PayloadRequirements(
             bundleId: payload.claimedBundleId,
             environment: payload.claimedEnvironment.flatMap(AppStoreEnvironment.init(rawValue:)))
         let nestedNow = payload.signingDate ?? now
         let isKnown = payload.notificationType.map { NotificationType(rawValue: $0).isKnown } ?? false
         func nested<Payload: SignedClaims>(
-            _ text: String?, _ place: String, _ requirements: PayloadRequirements, _ now: Timestamp
+            _ text: String?, _ path: String, _ requirements: PayloadRequirements, _ now: Timestamp
         ) throws(SignedPayloadError) -> Signed<Payload>? {
             guard let text else { return nil }
             do throws(SignedPayloadError) {
                 return try verify(text, expecting: requirements, now: now)
             } catch {
                 guard isKnown else { return nil }
-                throw error.inside(place)
+                throw error.inside(path)
             }
         }
         let transaction: Signed<TransactionPayload>? = try nested(

@@ -2,27 +2,30 @@ import JSONReading
 package import Cryptography
 package import StoreTypes
 
-/// Reads what the App Store signed: compact JWS with `ES256` and three certificates, judged at the time of signing.
+/// Verifies texts signed by the App Store: compact JWS with `ES256` and three certificates, checked for the time of
+/// signing.
 ///
-/// The order of things: the chain, the signature, and only then the payload; its date must lie within the chain's
-/// window. A header met before costs nothing, so that a text costs one P-256 verification.
+/// The certificate chain is verified first, then the signature, and only then is the payload read. The payload's date
+/// must lie within the validity of the chain. Verified headers are cached, so that a further text with the same
+/// header costs one P-256 verification.
 package struct SignedPayloadVerifier: Sendable {
     private let trust: TrustStore
     private let maximumBytes: Int
     private let headers: HeaderCache
 
     /// - Parameters:
-    ///   - maximumBytes: of a whole text; Apple's are 5 KB, notifications 20 KB.
-    ///   - cacheCapacity: headers; Apple has used about five in five years.
+    ///   - trust: The trusted roots and intermediates.
+    ///   - maximumBytes: Maximum size of a whole text. Apple's have 5 KB, notifications 20 KB.
+    ///   - cacheCapacity: Maximum number of cached headers. Apple has used about five in five years.
     package init(trust: TrustStore, maximumBytes: Int = 1 << 20, cacheCapacity: Int = 32) {
         self.trust = trust
         self.maximumBytes = maximumBytes
         headers = HeaderCache(capacity: cacheCapacity)
     }
 
-    /// The payload of a genuine text.
+    /// Verifies a text and returns its payload.
     ///
-    /// - Parameter now: the time at which a payload without a date counts as signed.
+    /// - Parameter now: The time of signing to assume if the payload has no date.
     package func verify<Payload: SignedClaims>(
         _ text: String, as kind: Payload.Type = Payload.self, expecting requirements: PayloadRequirements = .any,
         now: Timestamp
@@ -33,7 +36,8 @@ package struct SignedPayloadVerifier: Sendable {
         return Signed(payload: payload, text: text)
     }
 
-    /// A payload whose signature held, and when its signer's chain was valid, in seconds since 1970.
+    /// Verifies the signature and reads the payload. Also returns the validity of the signer's chain, in seconds
+    /// since 1970. The caller must check the date and the claims.
     func open<Payload: SignedClaims>(
         _ text: String, as: Payload.Type
     ) throws(SignedPayloadError) -> (payload: Payload, window: ClosedRange<Int64>) {
@@ -53,25 +57,25 @@ package struct SignedPayloadVerifier: Sendable {
         }
     }
 
-    /// The signer, whose signature held.
+    /// Returns the signer after verifying its signature.
     private func signer(
         of parts: CompactJWS, in text: borrowing Span<UInt8>
     ) throws(SignedPayloadError) -> VerifiedSigner {
-        let known = headers.signer(of: parts.header, in: text)
+        let cached = headers.signer(of: parts.header, in: text)
         let signer: VerifiedSigner
-        if let known { signer = known } else { signer = try verifyHeader(of: parts, in: text) }
+        if let cached { signer = cached } else { signer = try verifyHeader(of: parts, in: text) }
         guard let raw = Base64Text.decode(text.extracting(parts.signature), .urlSafe) else {
             throw SignedPayloadError(.malformed, at: "signature", "not base64url")
         }
         guard let signature = ES256Signature.der(raw: raw.span) else {
-            throw SignedPayloadError(.badSignature, at: "signature", "\(raw.count) bytes in place of 64")
+            throw SignedPayloadError(.badSignature, at: "signature", "expected 64 bytes, found \(raw.count)")
         }
         do throws(CryptographyError) {
             try signer.key.verify(signature.span, over: text.extracting(parts.signed), digest: .sha256)
         } catch {
             throw SignedPayloadError(error)
         }
-        if known == nil { headers.insert(signer, for: parts.header, in: text) }
+        if cached == nil { headers.insert(signer, for: parts.header, in: text) }
         return signer
     }
 
@@ -86,19 +90,21 @@ package struct SignedPayloadVerifier: Sendable {
             throw SignedPayloadError(error)
         }
         guard signer.key.isP256 else {
-            throw SignedPayloadError(.unsupportedAlgorithm, at: "x5c[0]", "not a key of ES256")
+            throw SignedPayloadError(.unsupportedAlgorithm, at: "x5c[0]", "not a P-256 key, which ES256 requires")
         }
         return signer
     }
 
-    static func check(_ time: Timestamp, _ place: String, _ window: ClosedRange<Int64>) throws(SignedPayloadError) {
+    /// Throws `outsideValidity` if the time is outside the validity of the signer's chain.
+    static func check(_ time: Timestamp, _ claim: String, _ window: ClosedRange<Int64>) throws(SignedPayloadError) {
         guard window.contains(time.seconds) else {
             throw SignedPayloadError(
-                .outsideValidity, at: place, "the signer's chain was not valid at the time of signing")
+                .outsideValidity, at: claim, "the signer's chain was not valid at the time of signing")
         }
     }
 
-    /// The one signature verification that a text of a known signer costs, made ready to be measured alone.
+    /// Prepares the single signature verification that a text with a cached header costs, so that a benchmark can
+    /// measure it alone.
     ///
     /// - Throws: `SignedPayloadError`, `CryptographyError`.
     package func bareVerification(of text: String) throws -> BenchmarkVerification {

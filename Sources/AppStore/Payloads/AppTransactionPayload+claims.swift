@@ -2,7 +2,7 @@ package import JSONReading
 package import StoreTypes
 
 extension AppTransactionPayload: SignedClaims {
-    /// Reads every field that has a name in the document; `claims` keeps the document.
+    /// Reads every field declared in the type. `claims` keeps the whole document.
     package init(_ object: JSONObject) throws(JSONFieldError) {
         receiptType = try object.text("receiptType")
         appAppleId = try object.integer("appAppleId")
@@ -20,14 +20,14 @@ extension AppTransactionPayload: SignedClaims {
         claims = object.bytes
     }
 
-    /// When it was signed.
+    /// The time of signing.
     package var signingDate: Timestamp? { receiptCreationDate }
-    /// This kind names it otherwise.
+    /// This payload has no `signedDate`.
     package static var signingDateName: String { "receiptCreationDate" }
-    /// The app's number.
+    /// The Apple ID of the app.
     package var claimedAppAppleId: Int64? { appAppleId }
-    /// The app.
+    /// The bundle identifier of the app.
     package var claimedBundleId: String? { bundleId }
-    /// The environment.
+    /// The App Store environment.
     package var claimedEnvironment: String? { receiptType }
 }

@@ -1,39 +1,39 @@
 package import StoreTypes
 
-/// What a `signedAppTransactionInfo` says: one customer's download of the app.
+/// The payload of a `signedAppTransactionInfo`: one customer's download of the app.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/jwsapptransactiondecodedpayload
 package struct AppTransactionPayload: Sendable, Hashable {
     /// The environment: `Production`, `Sandbox` or `Xcode`.
     package var receiptType: String?
-    /// The app's number; missing in the sandbox.
+    /// The Apple ID of the app; missing in the sandbox.
     package var appAppleId: Int64?
-    /// The app.
+    /// The bundle identifier of the app.
     package var bundleId: String?
-    /// The version that asked; not from the Server API.
+    /// The app version that requested this payload; absent if it comes from the Server API.
     package var applicationVersion: String?
-    /// The App Store's number of that version; not from the Server API.
+    /// The App Store's number of that version; absent if it comes from the Server API.
     package var versionExternalIdentifier: Int64?
-    /// When the App Store signed this: the time at which its certificates are judged.
+    /// The time of signing. The signer's certificates are checked for this time.
     package var receiptCreationDate: Timestamp?
-    /// When the customer first got the app.
+    /// The time when the customer first got the app.
     package var originalPurchaseDate: Timestamp?
-    /// The version the customer first got.
+    /// The app version that the customer first got.
     package var originalApplicationVersion: String?
-    /// Ties the value to a device; not from the Server API.
+    /// A value that ties the payload to a device; absent if it comes from the Server API.
     package var deviceVerification: String?
-    /// Goes into `deviceVerification`.
+    /// The input to `deviceVerification`.
     package var deviceVerificationNonce: String?
-    /// When the customer ordered the app before its release.
+    /// The time when the customer pre-ordered the app.
     package var preorderDate: Timestamp?
-    /// Of this download; each member of a family has their own.
+    /// The identifier of this download. Each member of a family has a separate one.
     package var appTransactionId: String?
     /// `iOS`, `macOS`, `tvOS` or `visionOS`.
     package var originalPlatform: String?
 
-    /// The payload as it was signed, JSON: what has no field here survives in it.
+    /// The payload as signed, in JSON. Fields that are not declared here remain available in it.
     package var claims: [UInt8] = []
 
-    /// One that says nothing.
+    /// Creates an empty payload.
     package init() {}
 }

@@ -1,23 +1,23 @@
 package import StoreTypes
 
-/// All that the App Store Server API told of one customer of one app, verified.
+/// The verified data that the App Store Server API returned for one customer of one app.
 package struct CustomerRecords: Sendable {
-    /// The environment that knew the customer.
+    /// The environment in which the customer was found.
     package let environment: AppStoreEnvironment
-    /// As the answer says; nil where it says nothing.
+    /// The bundle identifier in the response; `nil` if it contains none.
     package let bundleId: String?
-    /// Missing in the sandbox.
+    /// The Apple ID of the app; missing in the sandbox.
     package let appAppleId: Int64?
-    /// The history, a transaction once, in the order of its last change.
+    /// The transaction history without duplicates, in order of last change.
     package let transactions: [Signed<TransactionPayload>]
-    /// One element per subscription, in the order of the statuses' answer.
+    /// One element per subscription, in the order of the status response.
     package let subscriptions: [SubscriptionRecord]
-    /// Of the last page: asks only for changes the next time.
+    /// The revision of the last history page. The next request with it returns only changes.
     package let revision: String?
-    /// What is odd about the answers, though they can be used.
+    /// Irregularities in the responses that do not prevent their use.
     package let anomalies: [RecordAnomaly]
 
-    /// Records; what is signed in them was verified.
+    /// Creates records. The caller must have verified all signed texts.
     package init(
         environment: AppStoreEnvironment, bundleId: String?, appAppleId: Int64?,
         transactions: [Signed<TransactionPayload>], subscriptions: [SubscriptionRecord], revision: String?,
@@ -34,7 +34,7 @@ package struct CustomerRecords: Sendable {
 }
 
 extension CustomerRecords {
-    /// Transaction ids of the consumables in the history.
+    /// The transaction ids of the consumables in the history.
     package var consumables: Set<String> {
         Set(
             transactions.lazy.map(\.payload).filter { $0.type == ProductType.consumable.rawValue }
@@ -42,34 +42,35 @@ extension CustomerRecords {
     }
 }
 
-/// What is odd about an answer of the App Store Server API.
+/// An irregularity in a response of the App Store Server API.
 package enum RecordAnomaly: Sendable, Hashable {
-    /// The history does not hold a transaction that was asked for.
+    /// The history does not contain a transaction that was requested.
     case requestedIdMissing(TransactionIdentifier)
-    /// The history that came for a transaction does not hold it: the App Store knows the customer by another id, too.
+    /// The history returned for a transaction does not contain it, because the App Store also knows the customer by
+    /// another id.
     case requestedIdIsAlias(TransactionIdentifier)
-    /// A genuine transaction names no app; seen about once in a million.
+    /// An authentic transaction has no bundle identifier; observed about once in a million.
     case transactionWithoutBundleId(String?)
-    /// The history holds a subscription that the statuses do not.
+    /// The history contains a subscription that is missing from the status response.
     case subscriptionWithoutStatus(String)
 }
 
-/// Where one subscription stands.
+/// The state of one subscription.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/lasttransactionsitem
 package struct SubscriptionRecord: Sendable {
-    /// Products that replace one another share it.
+    /// The subscription group. A customer can be subscribed to one product of a group at a time.
     package let subscriptionGroupIdentifier: String?
-    /// The subscription.
+    /// The identifier of the subscription.
     package let originalTransactionId: String
-    /// 1 active, 2 expired, 3 in billing retry, 4 in grace, 5 revoked.
+    /// 1 active, 2 expired, 3 in billing retry, 4 in grace period, 5 revoked.
     package let status: Int
-    /// Its latest transaction.
+    /// The latest transaction of the subscription.
     package let transaction: Signed<TransactionPayload>?
-    /// How it goes on.
+    /// The renewal information of the subscription.
     package let renewal: Signed<RenewalPayload>?
 
-    /// A record; what is signed in it was verified.
+    /// Creates a record. The caller must have verified the signed texts.
     package init(
         subscriptionGroupIdentifier: String?, originalTransactionId: String, status: Int,
         transaction: Signed<TransactionPayload>?, renewal: Signed<RenewalPayload>?

@@ -2,7 +2,7 @@ package import JSONReading
 package import StoreTypes
 
 extension NotificationPayload: SignedClaims {
-    /// Reads every field that has a name in the document; `claims` keeps the document.
+    /// Reads every field declared in the type. `claims` keeps the whole document.
     package init(_ object: JSONObject) throws(JSONFieldError) {
         notificationType = try object.text("notificationType")
         let subtype = try object.text("subtype")
@@ -19,17 +19,17 @@ extension NotificationPayload: SignedClaims {
         claims = object.bytes
     }
 
-    /// When it was signed.
+    /// The time of signing.
     package var signingDate: Timestamp? { signedDate }
-    /// The app.
+    /// The bundle identifier of the app.
     package var claimedBundleId: String? {
         data?.bundleId ?? summary?.bundleId ?? externalPurchaseToken?.bundleId ?? appData?.bundleId
     }
-    /// The app's number.
+    /// The Apple ID of the app.
     package var claimedAppAppleId: Int64? {
         data?.appAppleId ?? summary?.appAppleId ?? externalPurchaseToken?.appAppleId ?? appData?.appAppleId
     }
-    /// The environment.
+    /// The App Store environment.
     package var claimedEnvironment: String? {
         data?.environment ?? summary?.environment ?? appData?.environment ?? externalPurchaseToken?.environment
     }
@@ -82,7 +82,7 @@ extension NotificationPayload.AppData {
 }
 
 extension NotificationPayload.ExternalPurchaseToken {
-    /// Told by the identifier alone, as Apple's own library does.
+    /// Derived from the prefix of the identifier alone, as in Apple's own library.
     package var environment: String? {
         externalPurchaseId.map { $0.hasPrefix("SANDBOX") ? "Sandbox" : "Production" }
     }

@@ -1,115 +1,126 @@
 package import StoreTypes
 
-/// What an App Store Server Notification (version 2) says. Exactly one of `data`, `summary`, `externalPurchaseToken` and
-/// `appData` is there; the signed texts in them are to be verified each by itself.
+/// The payload of an App Store Server Notification, version 2.
+///
+/// Exactly one of `data`, `summary`, `externalPurchaseToken` and `appData` is present. The signed texts inside them
+/// must be verified separately.
 ///
 /// https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv2decodedpayload
 package struct NotificationPayload: Sendable, Hashable {
-    /// As `DID_RENEW`; new ones come along.
+    /// The notification type, for example `DID_RENEW`. Apple adds new ones from time to time.
     package var notificationType: String?
-    /// Nil where there is none; an empty text counts as none.
+    /// The subtype; `nil` if it is absent or empty.
     package var subtype: String?
-    /// The same for every delivery of one notification: repeats are told by it.
+    /// The identifier of the notification. It is the same in every delivery, so duplicates are detected by it.
     package var notificationUUID: String?
-    /// `2.0`.
+    /// The version, `2.0`.
     package var version: String?
-    /// When the App Store signed this; missing in genuine ones of 2022.
+    /// The time of signing; missing in authentic notifications from 2022.
     package var signedDate: Timestamp?
 
-    /// A purchase, or a test.
+    /// Present for purchases and tests.
     package var data: PurchaseData?
-    /// The end of an extension for all subscribers.
+    /// Present at the end of a renewal extension for all subscribers.
     package var summary: ExtensionSummary?
-    /// A purchase outside the App Store to be reported.
+    /// Present if a purchase outside the App Store must be reported.
     package var externalPurchaseToken: ExternalPurchaseToken?
-    /// A parent's consent was taken back.
+    /// Present if a parent's consent was withdrawn.
     package var appData: AppData?
 
-    /// The payload as it was signed, JSON: what has no field here survives in it.
+    /// The payload as signed, in JSON. Fields that are not declared here remain available in it.
     package var claims: [UInt8] = []
 
-    /// One that says nothing.
+    /// Creates an empty payload.
     package init() {}
 }
 
 extension NotificationPayload {
+    /// Information about a purchase.
+    ///
     /// https://developer.apple.com/documentation/appstoreservernotifications/data
     package struct PurchaseData: Sendable, Hashable {
-        /// Missing in the sandbox.
+        /// The Apple ID of the app; missing in the sandbox.
         package var appAppleId: Int64?
-        /// The app.
+        /// The bundle identifier of the app.
         package var bundleId: String?
-        /// The app's version at the time of the event.
+        /// The version of the app at the time of the event.
         package var bundleVersion: String?
         /// `Production` or `Sandbox`.
         package var environment: String?
-        /// 1 to 5, of auto-renewables: as in `SubscriptionRecord`.
+        /// 1 to 5, as in `SubscriptionRecord`; only for auto-renewable subscriptions.
         package var status: Int64?
-        /// With `CONSUMPTION_REQUEST`.
+        /// Present with `CONSUMPTION_REQUEST`.
         package var consumptionRequestReason: String?
-        /// A signed `TransactionPayload`; not in tests.
+        /// A signed `TransactionPayload`; absent in test notifications.
         package var signedTransactionInfo: String?
-        /// A signed `RenewalPayload`, of auto-renewables.
+        /// A signed `RenewalPayload`; only for auto-renewable subscriptions.
         package var signedRenewalInfo: String?
 
-        /// One that says nothing.
+        /// Creates an empty value.
         package init() {}
     }
 
+    /// The result of a renewal extension for all subscribers.
+    ///
     /// https://developer.apple.com/documentation/appstoreservernotifications/summary
     package struct ExtensionSummary: Sendable, Hashable {
         /// `Production` or `Sandbox`.
         package var environment: String?
-        /// Missing in the sandbox.
+        /// The Apple ID of the app; missing in the sandbox.
         package var appAppleId: Int64?
-        /// The app.
+        /// The bundle identifier of the app.
         package var bundleId: String?
-        /// The subscription that was extended.
+        /// The product whose subscriptions were extended.
         package var productId: String?
-        /// The request's own UUID.
+        /// The UUID of the extension request.
         package var requestIdentifier: String?
-        /// Countries; nil when all.
+        /// Storefront country codes; `nil` means all countries.
         package var storefrontCountryCodes: [String]?
-        /// Subscriptions that were extended.
+        /// The number of subscriptions that were extended.
         package var succeededCount: Int64?
-        /// Subscriptions that were not.
+        /// The number of subscriptions that could not be extended.
         package var failedCount: Int64?
 
-        /// One that says nothing.
+        /// Creates an empty value.
         package init() {}
     }
 
+    /// A token for a purchase outside the App Store.
+    ///
     /// https://developer.apple.com/documentation/appstoreservernotifications/externalpurchasetoken
     package struct ExternalPurchaseToken: Sendable, Hashable {
-        /// Begins with `SANDBOX` in the sandbox: the only sign of the environment.
+        /// The identifier of the token. It begins with `SANDBOX` in the sandbox, which is the only sign of the
+        /// environment.
         package var externalPurchaseId: String?
-        /// When the token was made.
+        /// The time when the token was created.
         package var tokenCreationDate: Timestamp?
-        /// The app's number.
+        /// The Apple ID of the app.
         package var appAppleId: Int64?
-        /// The app.
+        /// The bundle identifier of the app.
         package var bundleId: String?
-        /// `SERVICES` or `ACQUISITION`, of custom links.
+        /// `SERVICES` or `ACQUISITION`; only for custom links.
         package var tokenType: String?
-        /// Of custom links.
+        /// The time when the token expires; only for custom links.
         package var tokenExpirationDate: Timestamp?
 
-        /// One that says nothing.
+        /// Creates an empty value.
         package init() {}
     }
 
+    /// Information about a withdrawn consent.
+    ///
     /// https://developer.apple.com/documentation/appstoreservernotifications/appdata
     package struct AppData: Sendable, Hashable {
-        /// Missing in the sandbox.
+        /// The Apple ID of the app; missing in the sandbox.
         package var appAppleId: Int64?
-        /// The app.
+        /// The bundle identifier of the app.
         package var bundleId: String?
         /// `Production` or `Sandbox`.
         package var environment: String?
         /// A signed `AppTransactionPayload`.
         package var signedAppTransactionInfo: String?
 
-        /// One that says nothing.
+        /// Creates an empty value.
         package init() {}
     }
 }

@@ -1,21 +1,21 @@
-/// `notificationType`.
+/// The `notificationType` of a notification. Apple may send values not listed here.
 ///
 /// https://developer.apple.com/documentation/appstoreservernotifications/notificationtype
 package struct NotificationType: RawRepresentable, Sendable, Hashable {
-    /// As Apple spells it.
+    /// The value as Apple writes it, for example `DID_RENEW`.
     package let rawValue: String
 
-    /// Any text; values without a name here survive.
+    /// Accepts any text, including values without a name here.
     package init(rawValue: String) { self.rawValue = rawValue }
 
     package static let test = Self(rawValue: "TEST")
     package static let offerRedeemed = Self(rawValue: "OFFER_REDEEMED")
     package static let didChangeRenewalPref = Self(rawValue: "DID_CHANGE_RENEWAL_PREF")
     package static let migration = Self(rawValue: "MIGRATION")
-    /// As the changelog spells it.
+    /// The changelog's spelling of ``migration``.
     package static let migrate = Self(rawValue: "MIGRATE")
 
-    /// Whether what is in it is as the documentation of 2026 says.
+    /// True if the type is in the documentation of 2026, so that its content is known.
     package var isKnown: Bool { Self.known.contains(rawValue) }
 
     private static let known: Set<String> = [

@@ -1,23 +1,24 @@
-/// `type` of a transaction, and the words that ask for it in a history request: two spellings of one thing.
+/// The `type` of a transaction, and the parameter value that selects it in a history request. The two spellings
+/// differ.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/type
 package struct ProductType: RawRepresentable, Sendable, Hashable {
-    /// As payloads spell it.
+    /// The value as written in payloads.
     package let rawValue: String
 
-    /// Any text; values without a name here survive.
+    /// Accepts any text, including values without a name here.
     package init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Renews by itself.
+    /// A subscription that renews automatically.
     package static let autoRenewable = Self(rawValue: "Auto-Renewable Subscription")
-    /// Bought once.
+    /// A product that is bought once.
     package static let nonConsumable = Self(rawValue: "Non-Consumable")
-    /// Bought again and again.
+    /// A product that can be bought any number of times.
     package static let consumable = Self(rawValue: "Consumable")
-    /// Ends by itself, without a date that Apple knows.
+    /// A subscription that ends without renewal. Apple does not know its end date.
     package static let nonRenewing = Self(rawValue: "Non-Renewing Subscription")
 
-    /// As the parameter `productType` of the history spells it; nil for values without a name here.
+    /// The value of the history parameter `productType`; `nil` for values without a name here.
     package var queryValue: String? {
         switch self {
         case .autoRenewable: "AUTO_RENEWABLE"
@@ -29,57 +30,57 @@ package struct ProductType: RawRepresentable, Sendable, Hashable {
     }
 }
 
-/// `inAppOwnershipType`.
+/// The `inAppOwnershipType` of a transaction.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/inappownershiptype
 package struct OwnershipType: RawRepresentable, Sendable, Hashable {
-    /// As Apple spells it.
+    /// The value as Apple writes it.
     package let rawValue: String
 
-    /// Any text; values without a name here survive.
+    /// Accepts any text, including values without a name here.
     package init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The customer bought it.
+    /// Bought by the customer.
     package static let purchased = Self(rawValue: "PURCHASED")
-    /// Somebody in the customer's family bought it.
+    /// Bought by a member of the customer's family.
     package static let familyShared = Self(rawValue: "FAMILY_SHARED")
 }
 
-/// `offerType`.
+/// The `offerType` of a transaction or renewal.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/offertype
 package struct OfferType: RawRepresentable, Sendable, Hashable {
     /// Apple's number.
     package let rawValue: Int64
 
-    /// Any number; those without a name here survive.
+    /// Accepts any number, including those without a name here.
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
     /// For new subscribers.
     package static let introductory = Self(rawValue: 1)
-    /// For present and former subscribers, chosen by the app.
+    /// For current and former subscribers, chosen by the app.
     package static let promotional = Self(rawValue: 2)
-    /// By a code.
+    /// Redeemed with an offer code.
     package static let offerCode = Self(rawValue: 3)
     /// For former subscribers, chosen by the App Store.
     package static let winBack = Self(rawValue: 4)
 }
 
-/// `offerDiscountType`.
+/// The `offerDiscountType` of a transaction or renewal.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/offerdiscounttype
 package struct OfferDiscountType: RawRepresentable, Sendable, Hashable {
-    /// As Apple spells it.
+    /// The value as Apple writes it.
     package let rawValue: String
 
-    /// Any text; values without a name here survive.
+    /// Accepts any text, including values without a name here.
     package init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Nothing is paid.
+    /// Free of charge.
     package static let freeTrial = Self(rawValue: "FREE_TRIAL")
     /// Paid period by period.
     package static let payAsYouGo = Self(rawValue: "PAY_AS_YOU_GO")
-    /// Paid at once for several periods.
+    /// Paid once in advance for several periods.
     package static let payUpFront = Self(rawValue: "PAY_UP_FRONT")
     /// Paid once.
     package static let oneTime = Self(rawValue: "ONE_TIME")

@@ -2,7 +2,7 @@ package import JSONReading
 package import StoreTypes
 
 extension RenewalPayload: SignedClaims {
-    /// Reads every field that has a name in the document; `claims` keeps the document.
+    /// Reads every field declared in the type. `claims` keeps the whole document.
     package init(_ object: JSONObject) throws(JSONFieldError) {
         originalTransactionId = try object.text("originalTransactionId")
         productId = try object.text("productId")
@@ -28,12 +28,12 @@ extension RenewalPayload: SignedClaims {
         claims = object.bytes
     }
 
-    /// When it was signed.
+    /// The time of signing.
     package var signingDate: Timestamp? { signedDate }
-    /// Never named.
+    /// Always `nil`, because renewals contain no bundle identifier.
     package var claimedBundleId: String? { nil }
-    /// The environment.
+    /// The App Store environment.
     package var claimedEnvironment: String? { environment }
-    /// Renewals name no app.
+    /// Renewals contain no bundle identifier.
     package static var namesApp: Bool { false }
 }

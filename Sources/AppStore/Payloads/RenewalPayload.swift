@@ -1,58 +1,59 @@
 package import StoreTypes
 
-/// What a `signedRenewalInfo` says: how a subscription goes on.
+/// The payload of a `signedRenewalInfo`: the renewal state of a subscription.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/jwsrenewalinfodecodedpayload
 package struct RenewalPayload: Sendable, Hashable {
-    /// The subscription.
+    /// The identifier of the subscription.
     package var originalTransactionId: String?
-    /// The product now.
+    /// The current product.
     package var productId: String?
     /// The product of the next period.
     package var autoRenewProductId: String?
 
     /// 0 off, 1 on.
     package var autoRenewStatus: Int64?
-    /// 1 to 5, of ended subscriptions only.
+    /// The reason for the expiration, 1 to 5; only if the subscription has expired.
     package var expirationIntent: Int64?
-    /// 0 not answered, 1 consented, or told where no consent is needed.
+    /// 0 if the customer has not responded; 1 if the customer consented, or was notified of an increase that needs no
+    /// consent.
     package var priceIncreaseStatus: Int64?
-    /// Of the next period: see `OfferType`.
+    /// The offer of the next period: see `OfferType`.
     package var offerType: Int64?
-    /// Of the next period, in thousandths of the currency's unit.
+    /// The price of the next period, in thousandths of the currency unit.
     package var renewalPrice: Int64?
-    /// Present only when it matters.
+    /// True during billing retry; absent if it does not apply.
     package var isInBillingRetryPeriod: Bool?
 
-    /// Until when access goes on though the payment failed.
+    /// The end of the grace period, in which access continues although the payment failed.
     package var gracePeriodExpiresDate: Timestamp?
-    /// The start of the latest run of periods; gaps of up to 60 days do not end a run.
+    /// The start of the latest series of periods. Gaps of up to 60 days do not end a series.
     package var recentSubscriptionStartDate: Timestamp?
-    /// When the next period would begin.
+    /// The time when the next period would begin.
     package var renewalDate: Timestamp?
-    /// When the App Store signed this: the time at which its certificates are judged.
+    /// The time of signing. The signer's certificates are checked for this time.
     package var signedDate: Timestamp?
 
-    /// Of the next period.
+    /// The identifier of the next period's offer.
     package var offerIdentifier: String?
-    /// Of the next period: see `OfferDiscountType`.
+    /// The discount type of the next period's offer: see `OfferDiscountType`.
     package var offerDiscountType: String?
-    /// Of the next period: a duration (ISO 8601).
+    /// The duration of the next period's offer (ISO 8601).
     package var offerPeriod: String?
-    /// Three letters (ISO 4217).
+    /// The currency, three letters (ISO 4217).
     package var currency: String?
-    /// A UUID, in lower case as Apple sends it.
+    /// The UUID the app set for the customer. Apple sends it in lower case.
     package var appAccountToken: String?
-    /// Of the customer's download of the app.
+    /// The identifier of the customer's download of the app.
     package var appTransactionId: String?
     /// `Production`, `Sandbox`, `Xcode` or `LocalTesting`; missing in 2021.
     package var environment: String?
-    /// Win-back offers the customer could take, best first.
+    /// The win-back offers for which the customer is eligible, best first.
     package var eligibleWinBackOfferIds: [String]?
 
-    /// The payload as it was signed, JSON: what has no field here survives in it.
+    /// The payload as signed, in JSON. Fields that are not declared here remain available in it.
     package var claims: [UInt8] = []
 
-    /// One that says nothing.
+    /// Creates an empty payload.
     package init() {}
 }

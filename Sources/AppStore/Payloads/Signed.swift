@@ -1,13 +1,13 @@
-/// A payload whose signature held, and the text it came in.
+/// A verified payload together with its signed text.
 ///
-/// Only `SignedPayloadVerifier` makes these from what comes from outside.
+/// For input from outside, only `SignedPayloadVerifier` creates values of this type.
 package struct Signed<Payload: Sendable>: Sendable {
-    /// What was signed.
+    /// The decoded payload.
     package let payload: Payload
-    /// The whole compact JWS, fit to be handed on.
+    /// The whole compact JWS, which can be passed on to others.
     package let text: String
 
-    /// Vouches that `text` was verified and says `payload`.
+    /// The caller asserts that `text` was verified and contains `payload`.
     package init(payload: Payload, text: String) {
         self.payload = payload
         self.text = text

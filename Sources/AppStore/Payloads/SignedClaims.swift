@@ -3,28 +3,28 @@ package import StoreTypes
 
 /// A payload that the App Store signs.
 package protocol SignedClaims: Sendable {
-    /// Reads the fields it knows; the whole document becomes `claims`.
+    /// Reads the declared fields. The whole document becomes `claims`.
     init(_ object: JSONObject) throws(JSONFieldError)
 
-    /// When it was signed.
+    /// The time of signing, if the payload contains it.
     var signingDate: Timestamp? { get }
-    /// The claim that says so.
+    /// The name of the claim with the time of signing.
     static var signingDateName: String { get }
-    /// The app it says it belongs to.
+    /// The bundle identifier in the payload.
     var claimedBundleId: String? { get }
-    /// The number of the app it says it belongs to; transactions and renewals have none, the sandbox has none.
+    /// The Apple ID of the app in the payload. Absent in transactions, in renewals and in the sandbox.
     var claimedAppAppleId: Int64? { get }
-    /// The environment it says it belongs to.
+    /// The App Store environment in the payload.
     var claimedEnvironment: String? { get }
-    /// False for the kind that never names an app.
+    /// False for a kind of payload that never contains a bundle identifier.
     static var namesApp: Bool { get }
 }
 
 extension SignedClaims {
-    /// Nil but for AppTransaction and notifications.
+    /// `nil` except for AppTransaction and notifications.
     package var claimedAppAppleId: Int64? { nil }
-    /// `signedDate`, but for AppTransaction.
+    /// `signedDate` except for AppTransaction.
     package static var signingDateName: String { "signedDate" }
-    /// True but for renewals.
+    /// True except for renewals.
     package static var namesApp: Bool { true }
 }

@@ -2,7 +2,7 @@ package import JSONReading
 package import StoreTypes
 
 extension TransactionPayload: SignedClaims {
-    /// Reads every field that has a name in the document; `claims` keeps the document.
+    /// Reads every field declared in the type. `claims` keeps the whole document.
     package init(_ object: JSONObject) throws(JSONFieldError) {
         transactionId = try object.text("transactionId")
         originalTransactionId = try object.text("originalTransactionId")
@@ -37,10 +37,10 @@ extension TransactionPayload: SignedClaims {
         claims = object.bytes
     }
 
-    /// When it was signed.
+    /// The time of signing.
     package var signingDate: Timestamp? { signedDate }
-    /// The app.
+    /// The bundle identifier of the app.
     package var claimedBundleId: String? { bundleId }
-    /// The environment.
+    /// The App Store environment.
     package var claimedEnvironment: String? { environment }
 }

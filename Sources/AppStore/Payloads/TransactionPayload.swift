@@ -1,80 +1,81 @@
 package import StoreTypes
 
-/// What a `signedTransactionInfo` says: one purchase, or one period of a subscription.
+/// The payload of a `signedTransactionInfo`: one purchase, or one period of a subscription.
 ///
-/// Every field is optional, since Apple has left out each of them at some time; a genuine transaction without a bundle
-/// id is known (app-store-server-library-swift issue 71). Texts are kept as they came, so that new values survive.
+/// Every field is optional because Apple has omitted each of them at some time. For example, an authentic transaction
+/// without a bundle identifier is reported in app-store-server-library-swift issue 71. Texts are stored as received,
+/// so that new values are preserved.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/jwstransactiondecodedpayload
 package struct TransactionPayload: Sendable, Hashable {
-    /// `0` from Xcode.
+    /// The identifier of the transaction; `0` in payloads from Xcode.
     package var transactionId: String?
-    /// The first transaction of the subscription; for all else the transaction itself, or the one it restores.
+    /// The first transaction of the subscription. For other products, the transaction itself or the one it restores.
     package var originalTransactionId: String?
-    /// One period of a subscription across its restorations; may be missing for family members.
+    /// The identifier of a subscription period, the same in all its restorations. May be missing for family members.
     package var webOrderLineItemId: String?
-    /// The app.
+    /// The bundle identifier of the app.
     package var bundleId: String?
-    /// The product.
+    /// The product identifier.
     package var productId: String?
-    /// Of auto-renewables.
+    /// The subscription group; only for auto-renewable subscriptions.
     package var subscriptionGroupIdentifier: String?
 
-    /// May lie after `signedDate`: renewals are announced before their period begins.
+    /// The purchase date. May be later than `signedDate`, because renewals are announced before their period begins.
     package var purchaseDate: Timestamp?
-    /// Of the first transaction; a constant of the year 0 from Xcode.
+    /// The purchase date of the first transaction. Xcode writes a constant date in the year 0.
     package var originalPurchaseDate: Timestamp?
-    /// Of auto-renewables.
+    /// The end of the period; only for auto-renewable subscriptions.
     package var expiresDate: Timestamp?
-    /// When the App Store signed this: the time at which its certificates are judged.
+    /// The time of signing. The signer's certificates are checked for this time.
     package var signedDate: Timestamp?
-    /// Refunded, or taken from a family.
+    /// The time of a refund or of the removal from Family Sharing.
     package var revocationDate: Timestamp?
 
-    /// 1, but for some consumables.
+    /// The quantity: 1, except for some consumables.
     package var quantity: Int64?
-    /// 0 other, 1 an issue in the app.
+    /// 0 for other reasons, 1 for an issue in the app.
     package var revocationReason: Int64?
     /// 1 introductory, 2 promotional, 3 offer code, 4 win-back: see `OfferType`.
     package var offerType: Int64?
-    /// In thousandths of the currency's unit.
+    /// The price in thousandths of the currency unit.
     package var price: Int64?
-    /// In thousandths of a percent.
+    /// The refunded share in thousandths of a percent.
     package var revocationPercentage: Int64?
 
-    /// See `ProductType`.
+    /// The product type: see `ProductType`.
     package var type: String?
-    /// A UUID, in lower case as Apple sends it.
+    /// The UUID the app set for the customer. Apple sends it in lower case.
     package var appAccountToken: String?
-    /// See `OwnershipType`.
+    /// The ownership type: see `OwnershipType`.
     package var inAppOwnershipType: String?
-    /// Of a promotional offer, an offer code or a win-back offer.
+    /// The identifier of a promotional offer, an offer code or a win-back offer.
     package var offerIdentifier: String?
     /// `Production`, `Sandbox`, `Xcode` or `LocalTesting`; missing in 2021.
     package var environment: String?
-    /// A country's three letters (ISO 3166-1).
+    /// The country of the storefront, three letters (ISO 3166-1).
     package var storefront: String?
     /// Apple's number of the storefront.
     package var storefrontId: String?
     /// `PURCHASE` or `RENEWAL`.
     package var transactionReason: String?
-    /// Three letters (ISO 4217).
+    /// The currency, three letters (ISO 4217).
     package var currency: String?
-    /// See `OfferDiscountType`.
+    /// The discount type: see `OfferDiscountType`.
     package var offerDiscountType: String?
-    /// Of the customer's download of the app.
+    /// The identifier of the customer's download of the app.
     package var appTransactionId: String?
-    /// A duration (ISO 8601), as `P1W`.
+    /// The duration of the offer (ISO 8601), for example `P1W`.
     package var offerPeriod: String?
     /// `REFUND_FULL`, `REFUND_PRORATED` or `FAMILY_REVOKE`.
     package var revocationType: String?
 
-    /// True when an upgrade replaced it; Apple leaves it out otherwise.
+    /// True if an upgrade replaced this transaction. Apple omits it otherwise.
     package var isUpgraded: Bool?
 
-    /// The payload as it was signed, JSON: what has no field here survives in it.
+    /// The payload as signed, in JSON. Fields that are not declared here remain available in it.
     package var claims: [UInt8] = []
 
-    /// One that says nothing.
+    /// Creates an empty payload.
     package init() {}
 }

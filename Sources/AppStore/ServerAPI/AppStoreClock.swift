@@ -1,16 +1,17 @@
 import Foundation
 package import StoreTypes
 
-/// What time it is, and waiting: a parameter, so that tests need not wait.
+/// The clock used for the App Store: time of day, uptime and sleeping. A parameter, so that tests do not have to
+/// wait.
 package struct AppStoreClock: Sendable {
-    /// The time of day.
+    /// Returns the time of day.
     package let now: @Sendable () -> Timestamp
-    /// A time that never jumps, from any beginning: for deadlines and budgets.
+    /// Returns a monotonic time with an arbitrary start, for deadlines and budgets.
     package let uptime: @Sendable () -> Duration
-    /// Waits so long; throws when the task is cancelled.
+    /// Sleeps for the given duration. Throws if the task is canceled.
     package let sleep: @Sendable (Duration) async throws -> Void
 
-    /// A clock of these parts.
+    /// Creates a clock from its functions.
     package init(
         now: @escaping @Sendable () -> Timestamp, uptime: @escaping @Sendable () -> Duration,
         sleep: @escaping @Sendable (Duration) async throws -> Void
@@ -20,7 +21,7 @@ package struct AppStoreClock: Sendable {
         self.sleep = sleep
     }
 
-    /// This machine's.
+    /// The clock of this machine.
     package static let system: AppStoreClock = {
         let clock = ContinuousClock()
         let start = clock.now

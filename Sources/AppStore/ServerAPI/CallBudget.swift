@@ -1,15 +1,15 @@
 import Synchronization
 
-/// What one question may cost.
+/// The limits of one operation, which may need several calls. For example, a customer lookup reads many pages.
 package struct CallOptions: Sendable, Hashable {
-    /// Whether somebody waits for the answer.
+    /// The priority in the hourly budget.
     package var priority: HourlyBudget.Priority
-    /// For all of it: calls, pauses, paging.
+    /// The time limit of the whole operation: calls, delays and paging.
     package var timeLimit: Duration
-    /// HTTP exchanges for all of it, repeated ones too.
+    /// The maximum number of HTTP exchanges of the whole operation, including retries.
     package var maximumCalls: Int
 
-    /// Options; 9 seconds are what a client of verifyReceipt waits.
+    /// Creates options. The default of 9 seconds is the time that a client of verifyReceipt waits.
     package init(
         priority: HourlyBudget.Priority = .live, timeLimit: Duration = .seconds(9), maximumCalls: Int = 120
     ) {
@@ -19,7 +19,7 @@ package struct CallOptions: Sendable, Hashable {
     }
 }
 
-/// What is left of it, shared by all calls for one question.
+/// The remaining time and calls of one operation, shared by all its calls.
 final class CallBudget: Sendable {
     let priority: HourlyBudget.Priority
     private let deadline: Duration
@@ -31,9 +31,10 @@ final class CallBudget: Sendable {
         calls = Mutex(options.maximumCalls)
     }
 
+    /// The time left until the deadline; negative if it has passed.
     func remaining(at uptime: Duration) -> Duration { deadline - uptime }
 
-    /// Counts one call; false when there is none left.
+    /// Counts one call. Returns false if no call is left.
     func consumeCall() -> Bool {
         calls.withLock { calls in
             guard calls > 0 else { return false }

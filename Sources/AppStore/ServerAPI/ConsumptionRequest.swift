@@ -1,45 +1,45 @@
-/// What helps Apple decide about a refund; only for customers who consented to its being sent.
+/// Consumption information that helps Apple decide about a refund. Only for customers who consented to sending it.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/consumptionrequest
 package struct ConsumptionRequest: Sendable, Hashable {
-    /// Whether the customer got what was bought.
+    /// The state of delivery of the purchased content.
     ///
     /// https://developer.apple.com/documentation/appstoreserverapi/deliverystatus
     package enum DeliveryStatus: String, Sendable, CaseIterable {
-        /// It works.
+        /// Delivered and working.
         case delivered = "DELIVERED"
-        /// It does not work.
+        /// Not working.
         case qualityIssue = "UNDELIVERED_QUALITY_ISSUE"
-        /// It was something else.
+        /// The wrong item was delivered.
         case wrongItem = "UNDELIVERED_WRONG_ITEM"
-        /// A server was down.
+        /// Not delivered because of a server outage.
         case serverOutage = "UNDELIVERED_SERVER_OUTAGE"
-        /// For another reason.
+        /// Not delivered for another reason.
         case other = "UNDELIVERED_OTHER"
     }
 
-    /// What the app's maker would like.
+    /// The developer's preference about the refund.
     ///
     /// https://developer.apple.com/documentation/appstoreserverapi/refundpreference
     package enum RefundPreference: String, Sendable, CaseIterable {
-        /// No refund.
+        /// Decline the refund.
         case decline = "DECLINE"
-        /// All of it back.
+        /// Refund the full price.
         case grantFull = "GRANT_FULL"
-        /// What was not used back.
+        /// Refund the unused part.
         case grantProrated = "GRANT_PRORATED"
     }
 
-    /// Whether the customer could try it before buying.
+    /// True if the customer could try the content before buying.
     package let sampleContentProvided: Bool
-    /// Whether the customer got it.
+    /// The state of delivery.
     package let deliveryStatus: DeliveryStatus
-    /// Thousandths of a percent, 0 to 100000; never for auto-renewables.
+    /// The consumed part in thousandths of a percent, 0 to 100000. Not allowed for auto-renewable subscriptions.
     package let consumptionPercentage: Int64?
-    /// Nil for none.
+    /// The preference; `nil` if there is none.
     package let refundPreference: RefundPreference?
 
-    /// A request; making it vouches for the customer's consent.
+    /// Creates a request. The caller asserts that the customer consented.
     package init(
         sampleContentProvided: Bool, deliveryStatus: DeliveryStatus, consumptionPercentage: Int64? = nil,
         refundPreference: RefundPreference? = nil
@@ -50,6 +50,7 @@ package struct ConsumptionRequest: Sendable, Hashable {
         self.refundPreference = refundPreference
     }
 
+    /// The JSON body. `customerConsented` is always true.
     var body: [UInt8] {
         var body = JSONBody()
         body.add("customerConsented", true)

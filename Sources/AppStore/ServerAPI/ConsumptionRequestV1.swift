@@ -1,32 +1,34 @@
-/// The older form of a consumption request's answer, which Apple still wants for Advanced Commerce; only for customers who
-/// consented to its being sent.
+/// Version 1 of the consumption information, which Apple still requires for Advanced Commerce. Only for customers who
+/// consented to sending it.
 ///
-/// Numbers stand for ranges; 0 is "undeclared" in all of them but `deliveryStatus`, where it is "delivered".
+/// The numbers stand for ranges. 0 means "undeclared" in every field except `deliveryStatus`, where it means
+/// "delivered".
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/consumptionrequestv1
 package struct ConsumptionRequestV1: Sendable, Hashable {
-    /// A field that is a number.
+    /// A numeric field of the request.
     package enum Field: String, Sendable, Hashable, CaseIterable {
-        /// 1 to 7: up to 3, 10, 30, 90, 180, 365 days, more.
+        /// Age of the account, 1 to 7: up to 3, 10, 30, 90, 180, 365 days, more.
         case accountTenure
-        /// 1 not, 2 in part, 3 all of it.
+        /// 1 not consumed, 2 partially consumed, 3 fully consumed.
         case consumptionStatus
-        /// 0 delivered; 1 quality, 2 wrong item, 3 outage, 4 a change of the game's currency, 5 other.
+        /// 0 delivered; 1 quality issue, 2 wrong item, 3 server outage, 4 change of the in-game currency, 5 other
+        /// reason.
         case deliveryStatus
         /// 1 to 7: none, up to 49.99, 99.99, 499.99, 999.99, 1999.99 US dollars, more.
         case lifetimeDollarsPurchased
-        /// The same of what was given back.
+        /// The same ranges for refunded amounts.
         case lifetimeDollarsRefunded
-        /// 1 Apple's, 2 another.
+        /// 1 an Apple platform, 2 another platform.
         case platform
-        /// 1 to 7: up to 5 minutes, 1, 6, 24 hours, 4, 16 days, more.
+        /// Time of use, 1 to 7: up to 5 minutes, 1, 6, 24 hours, 4, 16 days, more.
         case playTime
-        /// 1 rather grant, 2 rather decline, 3 no preference.
+        /// 1 prefer to grant, 2 prefer to decline, 3 no preference.
         case refundPreference
         /// 1 active, 2 suspended, 3 terminated, 4 limited.
         case userStatus
 
-        /// The values that Apple takes.
+        /// The values that Apple accepts.
         package var values: ClosedRange<Int64> {
             switch self {
             case .platform: 0...2
@@ -37,18 +39,18 @@ package struct ConsumptionRequestV1: Sendable, Hashable {
             }
         }
 
-        /// Whether Apple refuses a request without it.
+        /// True if Apple rejects a request without this field.
         package var isRequired: Bool { self != .refundPreference }
     }
 
-    /// A UUID, or empty for none.
+    /// The UUID the app set for the customer, or empty if there is none.
     package let appAccountToken: String
-    /// Whether the customer could try it before buying.
+    /// True if the customer could try the content before buying.
     package let sampleContentProvided: Bool
-    /// What is not here goes out as 0, or where it is not required, not at all.
+    /// The values by field. A missing field is sent as 0 if it is required, and omitted otherwise.
     package let numbers: [Field: Int64]
 
-    /// A request; making it vouches for the customer's consent. Nil where a number is none of its field's values.
+    /// Creates a request. The caller asserts that the customer consented. Returns `nil` if a value is out of range.
     package init?(appAccountToken: String, sampleContentProvided: Bool, numbers: [Field: Int64]) {
         guard numbers.allSatisfy({ $0.key.values.contains($0.value) }) else { return nil }
         self.appAccountToken = appAccountToken

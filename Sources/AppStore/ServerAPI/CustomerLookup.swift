@@ -1,31 +1,34 @@
 import JSONReading
 import StoreTypes
 
-/// Who is looked up: equal questions are asked once at a time.
+/// The key under which concurrent lookups are merged: equal lookups run only once at a time.
 struct CustomerKey: Hashable, Sendable {
     let identifiers: [TransactionIdentifier]
     let environment: AppStoreEnvironment?
     let priority: HourlyBudget.Priority
-    /// From which a history is asked for; nil for all of it.
+    /// The revision from which the history is requested; `nil` requests all of it.
     let revision: String?
 }
 
-/// One customer's records, from the first call to the last: which environment knows the customer, the whole history,
-/// where the subscriptions stand.
+/// One lookup of a customer: finds the customer's environment, then reads the whole transaction history and the
+/// status of the subscriptions.
 struct CustomerLookup {
-    /// Of a receipt with hundreds of ids only so many are asked about while the App Store knows none of them.
+    /// Maximum number of a receipt's identifiers to try while the App Store knows none of them. A receipt can have
+    /// hundreds.
     static let maximumIdentifiers = 5
-    /// And so many where a history was found: one is the whole history of its customer.
-    private static let maximumBesideHistory = 3
+    /// Maximum number of identifiers to try if a history was found, because one history is complete for its customer.
+    private static let maximumWithHistory = 3
 
     let client: ServerAPIClient
-    let allowance: CallBudget
-    /// What an earlier look-up of the same customer told.
-    let known: KnownHistory?
+    let callBudget: CallBudget
+    /// The history from an earlier lookup of the same customer.
+    let earlier: EarlierHistory?
 
+    /// Looks the customer up.
+    ///
     /// - Parameters:
-    ///   - identifiers: 1 to `maximumIdentifiers`, the most telling first.
-    ///   - environment: nil asks production, then the sandbox.
+    ///   - identifiers: 1 to `maximumIdentifiers` identifiers, the most informative first.
+    ///   - environment: The environment of the customer; `nil` tries production, then the sandbox.
     func records(
         of identifiers: [TransactionIdentifier], in environment: AppStoreEnvironment?
     ) async throws(ServerAPIError) -> CustomerRecords {
@@ -37,8 +40,8 @@ struct CustomerLookup {
         do throws(ServerAPIError) {
             if let records = try await records(of: identifiers, asking: .production) { return records }
         } catch {
-            // Production knows no app that was never released, and says so with 401: only the sandbox can tell whether
-            // it is that or the key.
+            // In production, an app that was never released gets 401, as does a wrong key. Only the sandbox shows
+            // which it is.
             guard error.code == .unauthorized else { throw error }
             refusal = error
         }
@@ -47,48 +50,48 @@ struct CustomerLookup {
     }
 
     private var notFound: ServerAPIError {
-        ServerAPIError(.notFound, at: "history", "the App Store does not know these transactions")
+        ServerAPIError(.notFound, at: "history", "none of the transactions is known to the App Store")
     }
 
-    /// Nil when this environment knows none of them.
+    /// Returns the records, or `nil` if this environment knows none of the identifiers.
     private func records(
         of identifiers: [TransactionIdentifier], asking environment: AppStoreEnvironment
     ) async throws(ServerAPIError) -> CustomerRecords? {
         var found = MergedHistory()
-        var known: [TransactionIdentifier] = []
+        var knownIdentifiers: [TransactionIdentifier] = []
         var histories: [TransactionIdentifier] = []
-        for (number, identifier) in identifiers.enumerated() where !found.mentions(identifier) {
-            if !histories.isEmpty, number >= Self.maximumBesideHistory { break }
+        for (index, identifier) in identifiers.enumerated() where !found.contains(identifier) {
+            if !histories.isEmpty, index >= Self.maximumWithHistory { break }
             guard let history = try await history(of: identifier, environment) else {
                 found.anomalies.append(.requestedIdMissing(identifier))
                 continue
             }
-            known.append(identifier)
-            // A transaction that is known by itself tells of no other.
+            knownIdentifiers.append(identifier)
+            // A transaction that has no history of its own says nothing about other transactions.
             if history.revision != nil { histories.append(identifier) }
             found.add(history)
-            if !found.mentions(identifier) {
+            if !found.contains(identifier) {
                 found.anomalies += [.requestedIdMissing(identifier), .requestedIdIsAlias(identifier)]
             }
         }
-        guard !known.isEmpty else { return nil }
+        guard !knownIdentifiers.isEmpty else { return nil }
         guard !found.transactions.isEmpty else {
-            throw ServerAPIError(.emptyHistory, at: "history", "a history without the transaction that was asked for")
+            throw ServerAPIError(.emptyHistory, at: "history", "the history does not contain the requested transaction")
         }
         let subscriptions = try await subscriptions(
-            of: histories.isEmpty ? Array(known.prefix(1)) : histories, &found, environment)
+            of: histories.isEmpty ? Array(knownIdentifiers.prefix(1)) : histories, &found, environment)
         return found.records(environment: environment, bundleId: client.bundleId, subscriptions: subscriptions)
     }
 
-    /// All pages; nil when this environment does not know the transaction.
+    /// Reads all pages. Returns `nil` if this environment does not know the transaction.
     private func history(
         of identifier: TransactionIdentifier, _ environment: AppStoreEnvironment
     ) async throws(ServerAPIError) -> History? {
-        // A revision may be of another history, too old, or no longer valid between two pages: then the history is read
-        // from its beginning, once more and not again.
+        // A stored revision may belong to another history, be too old, or become invalid between two pages. In that
+        // case the history is read once more from its beginning.
         do throws(ServerAPIError) {
             return try await history(
-                of: identifier, environment, known.map { HistoryPages(after: $0) } ?? HistoryPages())
+                of: identifier, environment, earlier.map { HistoryPages(after: $0) } ?? HistoryPages())
         } catch {
             guard error.errorNumber == .invalidRevision else { throw error }
         }
@@ -103,7 +106,7 @@ struct CustomerLookup {
         do throws(ServerAPIError) {
             while !pages.isComplete {
                 let call = ServerAPICall.history(identifier, revision: pages.revision)
-                let page = try await client.page(call, environment, allowance)
+                let page = try await client.page(call, environment, callBudget)
                 first = first ?? page
                 try pages.add(
                     try client.verified(page.signedTransactions, environment), revision: page.revision,
@@ -118,12 +121,12 @@ struct CustomerLookup {
             revision: pages.revision)
     }
 
-    /// A transaction that has no history may still be known by itself: sandbox consumables have been seen so.
+    /// A transaction without a history may still be known on its own, as was observed with sandbox consumables.
     private func single(
         _ identifier: TransactionIdentifier, _ environment: AppStoreEnvironment
     ) async throws(ServerAPIError) -> History? {
         do throws(ServerAPIError) {
-            let transaction = try await client.transaction(identifier, in: environment, allowance)
+            let transaction = try await client.transaction(identifier, in: environment, callBudget)
             return History(transactions: [transaction], bundleId: nil, appAppleId: nil, revision: nil)
         } catch {
             guard error.isUnknownTransaction else { throw error }
@@ -131,43 +134,45 @@ struct CustomerLookup {
         }
     }
 
-    /// Asked only for histories with an auto-renewable, all others have none; and of a further one only while one of them is
-    /// told nothing of.
+    /// Requests the statuses. They are requested only if the history has an auto-renewable subscription, because
+    /// otherwise there are none. For a further history they are requested only while the status of a subscription is
+    /// missing.
     ///
-    /// - Parameter identifiers: one of each history.
+    /// - Parameter identifiers: One identifier of each history.
     private func subscriptions(
         of identifiers: [TransactionIdentifier], _ found: inout MergedHistory, _ environment: AppStoreEnvironment
     ) async throws(ServerAPIError) -> [SubscriptionRecord] {
         var missing = found.subscriptionIdentifiers
         guard !missing.isEmpty else { return [] }
         var records: [SubscriptionRecord] = []
-        for (number, identifier) in identifiers.enumerated() where !missing.isEmpty {
-            guard let told = try await subscriptions(of: identifier, environment) else {
-                guard number > 0 else {
-                    throw ServerAPIError(.statusesMissing, at: "statuses", "unknown there, though the history knows it")
+        for (index, identifier) in identifiers.enumerated() where !missing.isEmpty {
+            guard let statuses = try await subscriptions(of: identifier, environment) else {
+                guard index > 0 else {
+                    throw ServerAPIError(
+                        .statusesMissing, at: "statuses", "the statuses do not contain a transaction of the history")
                 }
                 continue
             }
-            for record in told
+            for record in statuses
             where !records.contains(where: { $0.originalTransactionId == record.originalTransactionId }) {
                 records.append(record)
                 missing.remove(record.originalTransactionId)
             }
         }
         guard !records.isEmpty else {
-            throw ServerAPIError(.statusesMissing, at: "statuses", "none, though the history has subscriptions")
+            throw ServerAPIError(.statusesMissing, at: "statuses", "no statuses although the history has subscriptions")
         }
         for identifier in missing.sorted() { found.anomalies.append(.subscriptionWithoutStatus(identifier)) }
         return records
     }
 
-    /// Nil where the transaction is not known.
+    /// Returns the statuses, or `nil` if the transaction is unknown.
     private func subscriptions(
         of identifier: TransactionIdentifier, _ environment: AppStoreEnvironment
     ) async throws(ServerAPIError) -> [SubscriptionRecord]? {
         let answer: JSONObject
         do throws(ServerAPIError) {
-            answer = try await client.answer(.statuses(identifier), environment, allowance)
+            answer = try await client.answer(.statuses(identifier), environment, callBudget)
         } catch {
             guard error.isUnknownTransaction else { throw error }
             return nil
@@ -178,7 +183,10 @@ struct CustomerLookup {
         var records: [SubscriptionRecord] = []
         for item in statuses.items {
             guard let identifier = item.originalTransactionId, let status = item.status.flatMap(Int.init(exactly:))
-            else { throw ServerAPIError(.malformedAnswer, at: "statuses", "a subscription without id or status") }
+            else {
+                throw ServerAPIError(
+                    .malformedAnswer, at: "statuses", "a subscription without original transaction id or status")
+            }
             var transaction: Signed<TransactionPayload>?
             var renewal: Signed<RenewalPayload>?
             if let text = item.signedTransaction { transaction = try client.verified(text, environment) }

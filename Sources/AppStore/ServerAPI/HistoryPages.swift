@@ -1,16 +1,16 @@
-/// The pages of a history, put together: what to ask next, and the rows so far. A value, without a socket.
+/// Merges the pages of a transaction history and knows the next page to request. A value type without I/O.
 ///
-/// Every page is asked for with the same query and the revision of the page before. A transaction that changed while
-/// the pages were read comes again; its last form counts, at its last place.
+/// Each page is requested with the same query and the revision of the previous page. A transaction that changes while
+/// the pages are read appears again; its last version counts, in its last position.
 package struct HistoryPages: Sendable {
-    /// Where patience ends.
+    /// The limits against histories that do not end.
     package struct Limits: Sendable, Hashable {
-        /// Of 20 rows each.
+        /// The maximum number of pages, of 20 rows each.
         package var pages: Int
-        /// Rows, repeated ones too.
+        /// The maximum number of rows, including repeated ones.
         package var rows: Int
 
-        /// Limits; a customer of ten years of weekly periods has 520 rows.
+        /// Creates limits. For example, a customer with ten years of weekly periods has 520 rows.
         package init(pages: Int = 250, rows: Int = 5_000) {
             self.pages = pages
             self.rows = rows
@@ -22,64 +22,64 @@ package struct HistoryPages: Sendable {
     private var pages = 0
     private var received = 0
     private var rows: [Signed<TransactionPayload>?] = []
-    private var places: [String: Int] = [:]
+    private var indexes: [String: Int] = [:]
 
-    /// Of the last page.
+    /// The revision of the last page.
     package private(set) var revision: String?
-    /// Whether there is another page to ask for, with `revision`.
+    /// False if there is another page to request, with `revision`.
     package private(set) var isComplete = false
 
-    /// No page yet.
+    /// Starts with an empty history.
     package init(limits: Limits = Limits()) {
         self.limits = limits
     }
 
-    /// No page yet, but what an earlier history told: only what changed since is asked for.
-    package init(after earlier: KnownHistory, limits: Limits = Limits()) {
+    /// Starts with an earlier history, so that only the changes since then are requested.
+    package init(after earlier: EarlierHistory, limits: Limits = Limits()) {
         self.init(limits: limits)
-        for transaction in earlier.transactions { place(transaction) }
+        for transaction in earlier.transactions { merge(transaction) }
         revision = earlier.revision
     }
 
     /// The rows, in the order of their last change.
     package var transactions: [Signed<TransactionPayload>] { rows.compactMap { $0 } }
 
-    /// Takes a page in, its rows verified.
+    /// Adds a page whose rows have been verified.
     ///
-    /// - Throws: `endlessPages` when it says that there is more, but names the revision of a page that was read, or
-    ///   none, or when there are too many pages or rows.
+    /// - Throws: `endlessPages` if the page announces more pages but has no revision or that of an earlier page, or if the
+    ///   number of pages or rows exceeds the limits.
     package mutating func add(
         _ transactions: [Signed<TransactionPayload>], revision next: String?, hasMore: Bool
     ) throws(ServerAPIError) {
         pages += 1
         received += transactions.count
-        for transaction in transactions { place(transaction) }
+        for transaction in transactions { merge(transaction) }
         revision = next ?? revision
         guard hasMore else {
             isComplete = true
             return
         }
         guard let next, revisions.insert(next).inserted else {
-            throw ServerAPIError(.endlessPages, at: "history", "more is announced, but not where")
+            throw ServerAPIError(.endlessPages, at: "history", "another page is announced without a new revision")
         }
         guard pages < limits.pages, received < limits.rows else {
             throw ServerAPIError(.endlessPages, at: "history", "no end after \(pages) pages and \(received) rows")
         }
     }
 
-    private mutating func place(_ transaction: Signed<TransactionPayload>) {
+    private mutating func merge(_ transaction: Signed<TransactionPayload>) {
         if let id = transaction.payload.transactionId {
-            if let place = places[id] { rows[place] = nil }
-            places[id] = rows.count
+            if let index = indexes[id] { rows[index] = nil }
+            indexes[id] = rows.count
         }
         rows.append(transaction)
     }
 }
 
-/// A history of before, verified: what a later one is to be added to.
-package struct KnownHistory: Sendable {
+/// A verified history from an earlier lookup, to which later changes are added.
+package struct EarlierHistory: Sendable {
     package let transactions: [Signed<TransactionPayload>]
-    /// Of its last page.
+    /// The revision of the last page.
     package let revision: String
 
     package init(transactions: [Signed<TransactionPayload>], revision: String) {

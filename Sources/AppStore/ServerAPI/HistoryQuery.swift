@@ -1,37 +1,38 @@
 package import StoreTypes
 
-/// Which transactions of a customer to tell; the same on every page.
+/// The filter and sort order of a transaction history. It must be the same for every page.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/get-transaction-history
 package struct HistoryQuery: Sendable, Hashable {
-    /// By the date of the last change, not of the purchase.
+    /// The sort order by date of last change, not by date of purchase.
     package enum Sort: String, Sendable {
-        /// What changed last comes last: the one order in which a kept revision makes sense.
+        /// Latest change last. This is the only order in which a stored revision can be used to request changes.
         case ascending = "ASCENDING"
-        /// What changed last comes first.
+        /// Latest change first.
         case descending = "DESCENDING"
     }
 
-    /// Purchases from this instant on.
+    /// Only purchases at or after this instant.
     package var startDate: Timestamp?
-    /// Purchases before this instant; may lie ahead.
+    /// Only purchases before this instant, which may be in the future.
     package var endDate: Timestamp?
     /// Only these products; empty for all.
     package var productIds: [String] = []
-    /// Only these types; empty for all, and what has no name in a query is left out.
+    /// Only these types; empty for all. A type without a query value is ignored.
     package var productTypes: [ProductType] = []
-    /// Nil leaves it to Apple: ascending.
+    /// `nil` means Apple's default, ascending.
     package var sort: Sort?
-    /// Only these groups; empty for all.
+    /// Only these subscription groups; empty for all.
     package var subscriptionGroupIdentifiers: [String] = []
-    /// Nil for both.
+    /// Only this ownership; `nil` for both.
     package var ownership: OwnershipType?
-    /// True for revoked ones only, false for all others; nil for both.
+    /// True for only revoked transactions, false for only others, `nil` for both.
     package var revoked: Bool?
 
-    /// Everything.
+    /// Creates a query for all transactions.
     package init() {}
 
+    /// The query parameters, in the order of Apple's documentation.
     var parameters: [ServerAPICall.Parameter] {
         let pairs: [(String, [String?])] = [
             ("startDate", [startDate.map { String($0.milliseconds) }]),

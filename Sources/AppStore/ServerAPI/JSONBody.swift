@@ -1,4 +1,5 @@
-/// A JSON object to be sent: members in the order in which they were added, those without a value left out.
+/// A writer for the JSON object of a request body. Members are written in the order in which they are added; `nil`
+/// values are omitted.
 struct JSONBody {
     private(set) var bytes: [UInt8] = [UInt8(ascii: "{"), UInt8(ascii: "}")]
 

@@ -1,5 +1,5 @@
-/// Text made fit for one segment of a path or one value of a query (RFC 3986, 2.3): everything but letters, digits and
-/// `-._~` is escaped, so that no text can leave its place.
+/// Percent-encodes text for a path segment or a query value (RFC 3986, 2.3). All bytes except letters, digits and
+/// `-._~` are escaped, so that no text can change the path. Example: `a/b` becomes `a%2Fb`.
 enum PathSegment {
     static func escape(_ text: String) -> String {
         var output = ""
@@ -20,7 +20,8 @@ enum PathSegment {
         return output
     }
 
-    /// One whole segment; nil for empty, over-long and dots-only text, which would mean another folder.
+    /// Returns the encoded path segment. `nil` if the text is empty, longer than 255 bytes, `.` or `..`, because
+    /// these would address another directory.
     static func segment(_ text: String) -> String? {
         guard (1...255).contains(text.utf8.count), text != ".", text != ".." else { return nil }
         return escape(text)

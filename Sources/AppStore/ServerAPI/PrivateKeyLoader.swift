@@ -2,38 +2,39 @@ import Cryptography
 import Foundation
 package import StoreTypes
 
-/// Where the private key of a Server API account is: the `.p8` file of App Store Connect, or its text.
+/// The location of a Server API account's private key: the `.p8` file from App Store Connect, or its text.
 package enum PrivateKeySource: Sendable, Hashable {
-    /// A file; read again when it changes.
+    /// A file. It is reloaded when it changes.
     case file(path: String)
-    /// The text itself, as from an environment variable.
+    /// The text itself, for example from an environment variable.
     case text(Redacted<String>)
 }
 
-/// The key of a source, and when to read it again.
+/// Loads the private key and reloads it when its file changes.
 struct PrivateKeyLoader {
-    /// What tells that a file is another one: exchanging a file atomically changes its number even within a second.
-    private struct Stamp: Equatable {
+    /// The attributes by which a changed file is detected. The inode number detects an atomic replacement within a
+    /// second.
+    private struct FileVersion: Equatable {
         let modified: Date?
         let size: Int?
-        let number: Int?
+        let inode: Int?
     }
 
-    /// A `.p8` has 260 bytes.
+    /// Maximum size of the file. A `.p8` has about 260 bytes.
     private static let maximumBytes = 65_536
 
     private let source: PrivateKeySource
-    private var stamp: Stamp?
+    private var fileVersion: FileVersion?
     private(set) var key: SigningKey?
 
     init(_ source: PrivateKeySource) {
         self.source = source
     }
 
-    /// Reads the key when there is none yet or the file changed; true when it is another one than before.
+    /// Loads the key if there is none yet or the file has changed. Returns true if a key was loaded.
     ///
-    /// A file that cannot be read, as in the middle of being exchanged or written in place, leaves the key as it was;
-    /// throws only when there is none.
+    /// If the file cannot be read, for example because it is being replaced, the previous key stays in use. Throws
+    /// only if there is no previous key.
     mutating func refresh() throws(ServerAPIError) -> Bool {
         switch source {
         case .text(let text):
@@ -41,32 +42,33 @@ struct PrivateKeyLoader {
             key = try Self.parse(text.reveal())
             return true
         case .file(let path):
-            let current = Self.stamp(of: path)
-            guard key == nil || (current != nil && current != stamp) else { return false }
+            let current = Self.fileVersion(of: path)
+            guard key == nil || (current != nil && current != fileVersion) else { return false }
             do throws(ServerAPIError) {
                 key = try Self.read(path)
-                stamp = current
+                fileVersion = current
                 return true
             } catch {
-                // Read again until it is whole: the other half may come within the same instant of the file system.
-                stamp = nil
+                // Reloads until the file is complete. The rest may be written within the resolution of the
+                // modification date, so the attributes cannot be relied on here.
+                fileVersion = nil
                 guard key == nil else { return false }
                 throw error
             }
         }
     }
 
-    private static func stamp(of path: String) -> Stamp? {
-        guard let facts = try? FileManager.default.attributesOfItem(atPath: path) else { return nil }
-        return Stamp(
-            modified: facts[.modificationDate] as? Date, size: (facts[.size] as? NSNumber)?.intValue,
-            number: (facts[.systemFileNumber] as? NSNumber)?.intValue)
+    private static func fileVersion(of path: String) -> FileVersion? {
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return nil }
+        return FileVersion(
+            modified: attributes[.modificationDate] as? Date, size: (attributes[.size] as? NSNumber)?.intValue,
+            inode: (attributes[.systemFileNumber] as? NSNumber)?.intValue)
     }
 
     private static func read(_ path: String) throws(ServerAPIError) -> SigningKey {
         guard let file = FileHandle(forReadingAtPath: path),
             let data = try? file.read(upToCount: maximumBytes), let text = String(data: data, encoding: .utf8)
-        else { throw ServerAPIError(.privateKey, at: path, "the private key file cannot be read") }
+        else { throw ServerAPIError(.privateKey, at: path, "cannot read the private key file") }
         return try parse(text, at: path)
     }
 
@@ -74,7 +76,8 @@ struct PrivateKeyLoader {
         do throws(CryptographyError) {
             let key = try SigningKey(privateKeyPEM: text)
             guard !key.isRSA, key.bits == 256 else {
-                throw CryptographyError(.keyRefused, "not a P-256 key, as App Store Connect's In-App Purchase keys are")
+                throw CryptographyError(
+                    .keyRefused, "expected a P-256 key, such as an In-App Purchase key from App Store Connect")
             }
             return key
         } catch {

@@ -1,26 +1,27 @@
 package import Cryptography
 package import StoreTypes
 
-/// The JSON Web Token that a request to the App Store Server API carries.
+/// The JSON Web Token that authorizes requests to the App Store Server API.
 ///
 ///     { "alg": "ES256", "kid": …, "typ": "JWT" }
 ///     { "iss": …, "iat": seconds, "exp": seconds, "aud": "appstoreconnect-v1", "bid": … }
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/generating-json-web-tokens-for-api-requests
 package struct ProviderToken: Sendable, Hashable {
-    /// Behind now: a clock that is fast by less still makes tokens that hold.
+    /// How far `iat` is set into the past, in seconds. The token is then valid even if this clock is fast by less
+    /// than that.
     package static let backdating: Int64 = 60
-    /// From `iat` to `exp`, in seconds; Apple allows an hour, and refuses older tokens at random.
+    /// The time from `iat` to `exp` in seconds. Apple allows an hour, and rejects longer-lived tokens at random.
     package static let lifetime: Int64 = 15 * 60
 
-    /// The compact form; a secret.
+    /// The token in compact form. It is a secret.
     package let text: Redacted<String>
     /// `iat`, in seconds since 1970.
     package let issuedAt: Int64
     /// `exp`, in seconds since 1970.
     package let expiresAt: Int64
 
-    /// Signs a token.
+    /// Creates and signs a token.
     package init(account: ServerAPIAccount, key: SigningKey, now: Timestamp) throws(CryptographyError) {
         issuedAt = now.seconds - Self.backdating
         expiresAt = issuedAt + Self.lifetime

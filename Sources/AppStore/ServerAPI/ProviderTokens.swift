@@ -2,30 +2,30 @@ import Cryptography
 package import StoreTypes
 import Synchronization
 
-/// The tokens of one account: one at a time, renewed before it expires and when the key changes.
+/// A cache of one account's current token, which is replaced before it expires and when the key changes.
 package final class ProviderTokens: Sendable {
     private struct State {
         var reader: PrivateKeyLoader
         var token: ProviderToken?
     }
 
-    /// A token with less time left, in seconds, is not handed out any more: a request may wait in a queue, and Apple's
+    /// Minimum remaining lifetime of a returned token in seconds, because a request may wait in a queue, and Apple's
     /// clock may be ahead.
     private static let margin: Int64 = 120
 
     let account: ServerAPIAccount
     private let state: Mutex<State>
 
-    /// Reads nothing yet.
+    /// Creates the cache without loading the key.
     package init(account: ServerAPIAccount) {
         self.account = account
         state = Mutex(State(reader: PrivateKeyLoader(account.privateKey)))
     }
 
-    /// The app that the tokens are for.
+    /// The bundle identifier of the app that the tokens are for.
     package var bundleId: String { account.bundleId }
 
-    /// A token with at least two minutes left; `privateKey` when there is no key to sign it with.
+    /// Returns a token with at least two minutes left. Throws `privateKey` if there is no key to sign it.
     package func token(now: Timestamp) throws(ServerAPIError) -> ProviderToken {
         let result = state.withLock { state -> Result<ProviderToken, ServerAPIError> in
             do throws(ServerAPIError) {
@@ -41,18 +41,18 @@ package final class ProviderTokens: Sendable {
         return try result.get()
     }
 
-    /// Apple did not take this token: the next one is a new one.
+    /// Discards a token that Apple rejected, so that the next call gets a new one.
     package func discard(_ token: ProviderToken) {
         state.withLock { if $0.token == token { $0.token = nil } }
     }
 
-    /// A clock that was set back makes the token one of the future.
+    /// Returns whether a token can still be used. If the clock was set back, the token was issued in the future.
     private static func holds(_ token: ProviderToken, at now: Int64) -> Bool {
         token.issuedAt <= now && now < token.expiresAt - margin
     }
 
     private func sign(with key: SigningKey?, now: Timestamp) throws(ServerAPIError) -> ProviderToken {
-        guard let key else { throw ServerAPIError(.privateKey, at: "private key", "there is none") }
+        guard let key else { throw ServerAPIError(.privateKey, at: "private key", "no private key is loaded") }
         do throws(CryptographyError) {
             return try ProviderToken(account: account, key: key, now: now)
         } catch {

@@ -1,18 +1,20 @@
 import StoreTypes
 import Transport
 
-/// What to do after a failed attempt at one call: a value, without clock or socket.
+/// Decides about retries of one call. A value type without a clock or I/O.
 struct RetryState {
+    /// The next step after a failed attempt.
     enum Step: Sendable, Hashable {
-        /// At once, with a new token.
+        /// Retry at once with a new token.
         case freshToken
-        /// After so long.
+        /// Retry after this duration.
         case retry(after: Duration)
-        /// The failure stands.
+        /// Return the failure to the caller.
         case giveUp
     }
 
-    /// Not even Apple's own `Retry-After` keeps us waiting longer; a call that may not wait that long gives up.
+    /// Maximum delay, even if Apple's `Retry-After` is longer. If the deadline does not allow that long, the call
+    /// fails.
     static let longestPause = Duration.seconds(3_600)
 
     private let policy: RetryPolicy
@@ -20,12 +22,13 @@ struct RetryState {
     private var failures = 0
     private var hasFreshToken = false
 
-    /// - Parameter isRepeatable: whether doing it twice is the same as doing it once.
+    /// - Parameter isRepeatable: Whether the call is idempotent.
     init(policy: RetryPolicy, isRepeatable: Bool) {
         self.policy = policy
         self.isRepeatable = isRepeatable
     }
 
+    /// Decides about the next step after a failure.
     mutating func step(
         after failure: ServerAPIError, remaining: Duration, now: Timestamp, random: Double
     ) -> Step {
@@ -34,7 +37,8 @@ struct RetryState {
             hasFreshToken = true
             return .freshToken
         }
-        // What our own budget refuses was waited for already, and what the transport refuses is so for longer.
+        // The hourly budget has already waited as long as possible, and a rejection by the transport lasts longer
+        // than a retry.
         guard failure.code != .budgetSpent, failure.code != .deadline, !failure.isRefusal else { return .giveUp }
         failures += 1
         let wasNotDone = failure.httpStatus == 429

@@ -1,17 +1,17 @@
 import StoreTypes
 
-/// Who asks the App Store Server API: an In-App Purchase key of App Store Connect, for one app.
+/// The credentials for the App Store Server API: an In-App Purchase key from App Store Connect, for one app.
 package struct ServerAPIAccount: Sendable, Hashable {
-    /// Of the account's keys, a UUID.
+    /// The issuer ID of the account's keys, a UUID.
     package let issuerId: String
-    /// Of the key, ten letters and digits.
+    /// The key ID, ten letters and digits.
     package let keyId: String
-    /// The app; a token for another one gets empty answers, not errors.
+    /// The bundle identifier of the app. With the wrong one, Apple returns empty responses instead of errors.
     package let bundleId: String
-    /// The key.
+    /// The location of the private key.
     package let privateKey: PrivateKeySource
 
-    /// An account.
+    /// Creates an account.
     package init(issuerId: String, keyId: String, bundleId: String, privateKey: PrivateKeySource) {
         self.issuerId = issuerId
         self.keyId = keyId

@@ -1,10 +1,10 @@
 package import StoreTypes
 import Synchronization
 
-/// The budgets of one app: one for each endpoint and environment.
+/// The rate limits of one app: an hourly budget for each endpoint and environment.
 ///
-/// Apple limits each app by itself: an app has one of these, and all who call for it share it. It is told the time, which
-/// must be one and the same for all of them: `AppStoreClock.uptime`.
+/// Apple limits each app separately, so each app has one instance that all its callers share. The caller passes the
+/// time, which must always come from the same clock: `AppStoreClock.uptime`.
 package final class ServerAPIBudget: Sendable {
     private struct Key: Hashable {
         let endpoint: ServerAPIEndpoint
@@ -14,41 +14,41 @@ package final class ServerAPIBudget: Sendable {
     private let share: Double
     private let reserve: Double
     private let buckets = Mutex<[Key: HourlyBudget]>([:])
-    /// What the shadow may use of each bucket, counted beside it.
+    /// The part of each bucket that background calls may use, counted in addition to the main bucket.
     private let backgroundBudgets = Mutex<[Key: HourlyBudget]>([:])
     private let granted = Atomic<Int64>(0)
-    /// Calls that wait for a rate limit, by the times at which they go on.
+    /// The number of calls that wait for a rate limit, by the time at which they resume.
     private let waits = Mutex<[Duration: Int]>([:])
 
-    /// Calls that were granted, to all endpoints together.
+    /// The number of allowed calls to all endpoints together.
     package var calls: Int64 { granted.load(ordering: .relaxed) }
 
     /// - Parameters:
-    ///   - share: the part of Apple's limits to use, above 0 and at most 1.
-    ///   - reserve: the part of each bucket that is live traffic's alone.
+    ///   - share: The share of Apple's limits to use, above 0 and at most 1.
+    ///   - reserve: The share of each bucket that is reserved for live calls.
     package init(share: Double = 1, reserve: Double = 0.3) {
         self.share = share.isFinite ? min(max(share, 0), 1) : 1
         self.reserve = reserve
     }
 
-    /// Asks for one call.
+    /// Requests one call.
     package func consume(
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ priority: HourlyBudget.Priority,
         at now: Duration
-    ) -> HourlyBudget.Verdict {
+    ) -> HourlyBudget.Decision {
         if priority == .background {
-            // Asked without taking: a copy pays.
+            // Checked on a copy, because the call may still be rejected by the main bucket.
             var own = background(endpoint, environment, at: now)
             guard case .granted = own.consume(.live, at: now) else { return own.consume(.live, at: now) }
         }
-        let verdict = change(endpoint, environment, now) { $0.consume(priority, at: now) }
-        guard case .granted = verdict else { return verdict }
+        let decision = change(endpoint, environment, now) { $0.consume(priority, at: now) }
+        guard case .granted = decision else { return decision }
         granted.add(1, ordering: .relaxed)
         if priority == .background { chargeBackground(endpoint, environment, at: now) }
-        return verdict
+        return decision
     }
 
-    /// The part of Apple's limits that shadows may use.
+    /// The share of Apple's limits that background calls may use.
     package static let backgroundShare = 0.2
 
     private func background(
@@ -63,17 +63,18 @@ package final class ServerAPIBudget: Sendable {
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, at now: Duration
     ) {
         let full = background(endpoint, environment, at: now)
-        backgroundBudgets.withLock { shadows in
-            _ = shadows[Key(endpoint: endpoint, environment: environment), default: full].consume(.live, at: now)
+        backgroundBudgets.withLock { budgets in
+            _ = budgets[Key(endpoint: endpoint, environment: environment), default: full].consume(.live, at: now)
         }
     }
 
-    /// Calls an hour that Apple allows; the sandbox a tenth.
+    /// Apple's limit in calls per hour. The sandbox allows a tenth of production.
     private static func limit(_ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment) -> Int64 {
         Int64(endpoint.requestsPerSecond * 3_600) / (environment == .production ? 1 : 10)
     }
 
-    /// A call waits for a rate limit, ours or Apple's, until then; ``endWait(until:)`` must follow.
+    /// Records that a call waits until the given time for a rate limit, ours or Apple's. ``endWait(until:)`` must
+    /// follow.
     func beginWait(until instant: Duration) { waits.withLock { $0[instant, default: 0] += 1 } }
 
     func endWait(until instant: Duration) {
@@ -83,19 +84,19 @@ package final class ServerAPIBudget: Sendable {
         }
     }
 
-    /// How long until the first of the waiting calls goes on; nil if no call waits.
+    /// The time until the first waiting call resumes; `nil` if no call is waiting.
     package func wait(at now: Duration) -> Duration? {
         waits.withLock { $0.keys.min() }.map { max($0 - now, .zero) }
     }
 
-    /// Apple refused a call: none until then.
+    /// Blocks all calls to an endpoint, because Apple returned 429 with `Retry-After`.
     package func pause(
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, for pause: Duration, at now: Duration
     ) {
         change(endpoint, environment, now) { $0.pause(until: now + pause) }
     }
 
-    /// Whole calls that are left; all of them in a bucket that nobody asked yet.
+    /// The number of whole calls left. A bucket that was never used is full.
     package func left(
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ priority: HourlyBudget.Priority,
         at now: Duration
@@ -103,29 +104,30 @@ package final class ServerAPIBudget: Sendable {
         change(endpoint, environment, now) { $0.left(for: priority, at: now) }
     }
 
-    /// Whole calls to an endpoint that are left, in the environment that has fewer; nil where nobody asked any yet.
+    /// The number of whole calls to an endpoint left, in the environment that has fewer. `nil` if the endpoint was
+    /// never used.
     package func left(
         _ endpoint: ServerAPIEndpoint, _ priority: HourlyBudget.Priority, at now: Duration
     ) -> Int64? {
-        let asked = buckets.withLock { buckets in
+        let used = buckets.withLock { buckets in
             [AppStoreEnvironment.production, .sandbox].filter {
                 buckets[Key(endpoint: endpoint, environment: $0)] != nil
             }
         }
-        return asked.map { left(endpoint, $0, priority, at: now) }.min()
+        return used.map { left(endpoint, $0, priority, at: now) }.min()
     }
 
-    /// What is left of one bucket.
+    /// The fill level of one bucket, for metrics and the status page.
     package struct Level: Sendable, Hashable {
         package let endpoint: ServerAPIEndpoint
         package let environment: AppStoreEnvironment
-        /// Whole calls, for those who have somebody waiting.
+        /// The number of whole calls left for live calls.
         package let left: Int64
-        /// Calls an hour.
+        /// The limit in calls per hour.
         package let limit: Int64
     }
 
-    /// Of all buckets that were ever asked, in order.
+    /// The levels of all buckets used so far, sorted by endpoint and environment.
     package func levels(at now: Duration) -> [Level] {
         buckets.withLock { buckets in
             buckets.map { key, bucket in

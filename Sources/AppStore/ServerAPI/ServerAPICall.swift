@@ -1,32 +1,32 @@
 package import StoreTypes
 package import Transport
 
-/// One request to the App Store Server API, before it has a host and a token.
+/// A request to the App Store Server API without host and token.
 ///
-/// Only these static functions make one; identifiers that come from outside are typed or escaped, so that none can name
-/// another path.
+/// Only the static functions below create one. Identifiers from outside are typed or escaped, so that none can change
+/// the path.
 package struct ServerAPICall: Sendable, Hashable {
-    /// One `name=value` of the query.
+    /// A `name=value` pair of the query.
     package struct Parameter: Sendable, Hashable {
         let name: String
         let value: String
     }
 
-    /// Whose budget it takes from.
+    /// The endpoint whose rate limit applies.
     package let endpoint: ServerAPIEndpoint
-    /// As the documentation of each says.
+    /// The HTTP method.
     package let method: HTTPMethod
-    /// From the first slash on, escaped.
+    /// The escaped path, from the first slash on.
     package let path: String
-    /// In this order.
+    /// The query parameters, in this order.
     package let query: [Parameter]
-    /// JSON; empty for none.
+    /// The JSON body; empty for none.
     package let body: [UInt8]
-    /// The status of success.
+    /// The HTTP status of success.
     package let success: Int
-    /// Whether a successful answer holds JSON.
+    /// True if a successful response has a JSON body.
     package let hasAnswer: Bool
-    /// Whether doing it twice is the same as doing it once.
+    /// True if the call is idempotent and may be retried.
     package let isRepeatable: Bool
 
     private init(
@@ -50,7 +50,7 @@ package struct ServerAPICall: Sendable, Hashable {
     }
 }
 
-/// Reading purchases.
+/// Calls that read purchases.
 extension ServerAPICall {
     /// https://developer.apple.com/documentation/appstoreserverapi/get-transaction-info
     package static func transactionInfo(_ id: TransactionIdentifier) -> Self {
@@ -59,7 +59,10 @@ extension ServerAPICall {
 
     /// https://developer.apple.com/documentation/appstoreserverapi/get-transaction-history
     ///
-    /// - Parameter revision: of the page before; nil for the first page.
+    /// - Parameters:
+    ///   - id: Any transaction identifier of the customer.
+    ///   - query: The filter and the sort order.
+    ///   - revision: The revision of the previous page; `nil` for the first page.
     package static func history(
         _ id: TransactionIdentifier, _ query: HistoryQuery = HistoryQuery(), revision: String? = nil
     ) -> Self {
@@ -83,7 +86,7 @@ extension ServerAPICall {
         Self(.refundHistory, .get, "/inApps/v2/refund/lookup/\(id)", query: Self.revision(revision))
     }
 
-    /// Production only; an unknown order is an answer, not an error.
+    /// Available only in production. An unknown order is reported in the response, not as an error.
     /// https://developer.apple.com/documentation/appstoreserverapi/look-up-order-id
     package static func orderLookup(_ orderId: String) throws(ServerAPIError) -> Self {
         Self(.orderLookup, .get, "/inApps/v1/lookup/\(try segment(orderId, "order id"))")
@@ -95,13 +98,13 @@ extension ServerAPICall {
 
     private static func segment(_ text: String, _ name: String) throws(ServerAPIError) -> String {
         guard let segment = PathSegment.segment(text) else {
-            throw ServerAPIError(.invalidIdentifier, at: name, "empty, longer than 255 bytes, or a folder's name")
+            throw ServerAPIError(.invalidIdentifier, at: name, "must be 1 to 255 bytes and neither . nor ..")
         }
         return segment
     }
 }
 
-/// Notifications.
+/// Calls about notifications.
 extension ServerAPICall {
     /// https://developer.apple.com/documentation/appstoreserverapi/get-notification-history
     package static func notificationHistory(_ query: NotificationQuery, paginationToken: String? = nil) -> Self {
@@ -123,7 +126,8 @@ extension ServerAPICall {
     }
 }
 
-/// Changing something; each may be repeated, by the request's own identifier or by its nature.
+/// Calls that change data. Each may be repeated, either because it has a request identifier or because it is
+/// idempotent.
 extension ServerAPICall {
     /// https://developer.apple.com/documentation/appstoreserverapi/extend-a-subscription-renewal-date
     package static func extend(_ id: TransactionIdentifier, _ request: ExtensionRequest) -> Self {

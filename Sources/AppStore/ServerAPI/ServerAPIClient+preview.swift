@@ -5,22 +5,22 @@ package import Transport
 package struct RequestPreview: Sendable, Hashable {
     package let method: HTTPMethod
     package let url: String
-    /// JSON; empty for none.
+    /// The JSON body; empty for none.
     package let body: [UInt8]
 }
 
 extension ServerAPIClient {
-    /// What a call would send; nothing is sent.
+    /// Returns the request for a call without sending it.
     package func preview(
         _ call: ServerAPICall, in environment: AppStoreEnvironment
     ) throws(ServerAPIError) -> RequestPreview {
         guard let base = parts.hosts[environment] else {
-            throw ServerAPIError(.noEndpoint, at: "-", "nobody answers for \(environment.rawValue)")
+            throw ServerAPIError(.noEndpoint, at: "-", "no endpoint for environment \(environment.rawValue)")
         }
         return RequestPreview(method: call.method, url: base.text + call.target, body: call.body)
     }
 
-    /// A notification as Apple keeps it, verified throughout, and of this app and environment.
+    /// Verifies a notification from Apple's notification history. It must belong to this app and environment.
     package func verified(
         notification text: String, in environment: AppStoreEnvironment
     ) throws(SignedPayloadError) -> VerifiedNotification {

@@ -1,42 +1,42 @@
 import JSONReading
 import StoreTypes
 
-/// From answers to verified payloads.
+/// Conversion of responses into verified payloads.
 extension ServerAPIClient {
     func transaction(
-        _ id: TransactionIdentifier, in environment: AppStoreEnvironment, _ allowance: CallBudget
+        _ id: TransactionIdentifier, in environment: AppStoreEnvironment, _ callBudget: CallBudget
     ) async throws(ServerAPIError) -> Signed<TransactionPayload> {
-        let answer = try await answer(.transactionInfo(id), environment, allowance)
+        let answer = try await answer(.transactionInfo(id), environment, callBudget)
         return try verified(try required(answer, "signedTransactionInfo"), environment)
     }
 
     func answer(
-        _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ allowance: CallBudget
+        _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ callBudget: CallBudget
     ) async throws(ServerAPIError) -> JSONObject {
-        guard let answer = try await send(call, to: environment, allowance) else {
-            throw ServerAPIError(.emptyBody, at: call.endpoint.name, "an answer with nothing in it")
+        guard let answer = try await send(call, to: environment, callBudget) else {
+            throw ServerAPIError(.emptyBody, at: call.endpoint.name, "the response has no body")
         }
         return answer
     }
 
     func page(
-        _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ allowance: CallBudget
+        _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ callBudget: CallBudget
     ) async throws(ServerAPIError) -> HistoryPage {
-        let answer = try await answer(call, environment, allowance)
+        let answer = try await answer(call, environment, callBudget)
         let page = try read(call.endpoint.name) { () throws(JSONFieldError) in try HistoryPage(answer) }
         try check(bundleId: page.bundleId, environment: page.environment, of: environment, at: call.endpoint.name)
         return page
     }
 
-    /// An answer about another app or environment is not looked at any further.
+    /// Throws if a response is about another app or environment.
     func check(
-        bundleId: String?, environment: String?, of asked: AppStoreEnvironment, at place: String
+        bundleId: String?, environment: String?, of requested: AppStoreEnvironment, at place: String
     ) throws(ServerAPIError) {
         guard bundleId == nil || bundleId == self.bundleId else {
-            throw ServerAPIError(.wrongBundleId, at: place, "the answer is about another app")
+            throw ServerAPIError(.wrongBundleId, at: place, "the response is about another app")
         }
-        guard environment == nil || environment == asked.rawValue else {
-            throw ServerAPIError(.wrongEnvironment, at: place, "the answer is about another environment")
+        guard environment == nil || environment == requested.rawValue else {
+            throw ServerAPIError(.wrongEnvironment, at: place, "the response is about another environment")
         }
     }
 
@@ -53,13 +53,13 @@ extension ServerAPIClient {
     func required(_ object: JSONObject, _ name: StaticString) throws(ServerAPIError) -> String {
         let text = try read("answer") { () throws(JSONFieldError) in try object.text(name) }
         guard let text else {
-            throw ServerAPIError(.malformedAnswer, at: "answer", "\(name): expected a text")
+            throw ServerAPIError(.malformedAnswer, at: "answer", "\(name): expected a string")
         }
         return text
     }
 
-    /// A signed text of an answer to our own question: it must be genuine, and of our app and that environment as far as
-    /// it names them.
+    /// Verifies a signed text in a response to our own request. Its app and environment must match as far as it
+    /// contains them.
     func verified<Payload: SignedClaims>(
         _ text: String, _ environment: AppStoreEnvironment
     ) throws(ServerAPIError) -> Signed<Payload> {

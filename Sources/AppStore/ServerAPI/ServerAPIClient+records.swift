@@ -1,52 +1,54 @@
 package import StoreTypes
 
 extension ServerAPIClient {
-    /// All that the App Store knows of the customer that the keys belong to: history and subscriptions, verified.
+    /// Returns the verified history and subscriptions of the customer to whom the identifiers belong.
     ///
-    /// Those who ask for the same keys at the same time share one answer: calls and time are those of the first, but nobody
-    /// waits longer than its own time.
+    /// Concurrent lookups with the same identifiers share one response. The first one's limits for calls and time
+    /// apply to the lookup, but no caller waits longer than its own time limit.
     ///
     /// - Parameters:
-    ///   - keys: of an authenticated receipt, asked about in their order.
-    ///   - bundleId: the receipt's; must be the account's.
-    ///   - environment: where the receipt says it belongs; nil asks production, then the sandbox.
-    ///   - known: what was told before: only what changed since is asked for, and added to it.
-    /// - Throws: `notFound` when the App Store knows none of them, `noKeys` when there is none, `wrongBundleId`,
-    ///   `wrongEnvironment`, `emptyHistory`, `notAuthentic` for answers that must not be believed, `statusesMissing` for
-    ///   half an answer; else an outage.
+    ///   - keys: The identifiers from an authenticated receipt, in the order of lookup.
+    ///   - bundleId: The bundle identifier of the receipt. It must be that of the account.
+    ///   - environment: The environment of the receipt; `nil` tries production, then the sandbox.
+    ///   - earlier: The history from an earlier lookup. Only changes since then are requested and merged into it.
+    ///   - options: The priority and the limits of the lookup.
+    /// - Throws: `notFound` if the App Store knows none of the identifiers; `noKeys` if there is none; `wrongBundleId`,
+    ///   `wrongEnvironment`, `emptyHistory` or `notAuthentic` if the response cannot be trusted; `statusesMissing` if it is
+    ///   incomplete; otherwise an outage.
     package func records(
         for keys: CustomerIdentifiers, bundleId: String, environment: AppStoreEnvironment?,
-        since known: KnownHistory? = nil,
+        since earlier: EarlierHistory? = nil,
         _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) -> CustomerRecords {
         guard bundleId == self.bundleId else {
-            throw ServerAPIError(.wrongBundleId, at: "account", "the account is another app's")
+            throw ServerAPIError(.wrongBundleId, at: "account", "the credentials belong to another app")
         }
         let identifiers = Array(keys.inOrder.prefix(CustomerLookup.maximumIdentifiers))
         guard !identifiers.isEmpty else {
-            throw ServerAPIError(.noKeys, at: "receipt", "there is no transaction to look up")
+            throw ServerAPIError(.noKeys, at: "receipt", "the receipt has no transaction to look up")
         }
         let client = self
         let key = CustomerKey(
-            identifiers: identifiers, environment: environment, priority: options.priority, revision: known?.revision)
+            identifiers: identifiers, environment: environment, priority: options.priority, revision: earlier?.revision)
         let records = try await lookups.answer(to: key, within: options.timeLimit) {
             () async throws(ServerAPIError) in
-            let lookup = CustomerLookup(client: client, allowance: client.allowance(options), known: known)
+            let lookup = CustomerLookup(client: client, callBudget: client.callBudget(options), earlier: earlier)
             return try await lookup.records(of: identifiers, in: environment)
         }
         guard let records else {
-            throw ServerAPIError(.deadline, at: "history", "somebody else's look-up takes longer than there is time")
+            throw ServerAPIError(
+                .deadline, at: "history", "timed out waiting for a concurrent lookup of the same customer")
         }
         return records
     }
 
-    /// A history that was kept as its signed texts; nil where one of them is not authentic any more.
-    package func knownHistory(
+    /// Verifies a stored history again. Returns `nil` if a signed text is not authentic.
+    package func earlierHistory(
         signedTransactions: [String], revision: String, in environment: AppStoreEnvironment
-    ) -> KnownHistory? {
+    ) -> EarlierHistory? {
         guard let transactions: [Signed<TransactionPayload>] = try? verified(signedTransactions, environment) else {
             return nil
         }
-        return KnownHistory(transactions: transactions, revision: revision)
+        return EarlierHistory(transactions: transactions, revision: revision)
     }
 }

@@ -2,27 +2,27 @@ import JSONReading
 import StoreTypes
 package import Transport
 
-/// Asks the App Store Server API for one app. Knows tokens, budgets, retries and deadlines; the endpoints are in the
-/// extensions.
+/// A client of the App Store Server API for one app. It handles tokens, rate limits, retries and deadlines; the
+/// endpoints are in extensions.
 ///
-/// A call ends within its time limit, whatever the other side does, and costs no more exchanges than it may.
+/// A call ends within its time limit and within its maximum number of exchanges, whatever the server does.
 package struct ServerAPIClient: Sendable {
-    /// What all clients of a process share, or should.
+    /// The dependencies that the clients of a process share.
     package struct Dependencies: Sendable {
-        /// Sends.
+        /// The transport that sends the requests.
         package var transport: any HTTPTransport
-        /// Whom to ask.
+        /// The base URLs.
         package var hosts: ServerAPIHosts
-        /// Whom to believe.
+        /// The verifier of signed texts.
         package var verifier: SignedPayloadVerifier
-        /// How often to try.
+        /// The retry policy.
         package var retry: RetryPolicy
-        /// What time it is.
+        /// The clock.
         package var clock: AppStoreClock
-        /// Told of each exchange; nil counts nothing.
+        /// The metrics of exchanges; `nil` records nothing.
         package var counts: UpstreamMetrics?
 
-        /// Parts; the clock and the policy have sensible defaults.
+        /// Creates dependencies. The clock and the retry policy have defaults.
         package init(
             transport: any HTTPTransport, hosts: ServerAPIHosts, verifier: SignedPayloadVerifier,
             retry: RetryPolicy = RetryPolicy(), clock: AppStoreClock = .system, counts: UpstreamMetrics? = nil
@@ -40,16 +40,18 @@ package struct ServerAPIClient: Sendable {
     let tokens: ProviderTokens
     let budget: ServerAPIBudget
     let lookups = SingleFlight<CustomerKey, CustomerRecords, ServerAPIError>()
-    /// No single exchange takes longer.
+    /// Timeout of a single exchange.
     private let exchangeLimit = Duration.seconds(6)
     private let maximumResponseBytes = 8 << 20
 
-    /// A client for the account's app.
+    /// Creates a client for the account's app.
     ///
     /// - Parameters:
-    ///   - budget: the app's; whoever else calls for the app has the same.
-    ///   - previous: of the same app, before the configuration was read again: a key that was read goes on where the account is
-    ///     the same, whatever is in the file at the moment.
+    ///   - account: The credentials.
+    ///   - parts: The shared dependencies.
+    ///   - budget: The rate limits of the app, shared by all its clients.
+    ///   - previous: The client of the same app before a configuration reload. If the account is unchanged, its loaded key
+    ///     and token stay in use, whatever the key file contains at the moment.
     package init(
         account: ServerAPIAccount, parts: Dependencies, budget: ServerAPIBudget, previous: ServerAPIClient? = nil
     ) {
@@ -59,32 +61,32 @@ package struct ServerAPIClient: Sendable {
         self.budget = budget
     }
 
-    /// The app.
+    /// The bundle identifier of the app.
     package var bundleId: String { tokens.bundleId }
 
-    func allowance(_ options: CallOptions) -> CallBudget {
+    func callBudget(_ options: CallOptions) -> CallBudget {
         CallBudget(options, uptime: parts.clock.uptime())
     }
 
-    /// The answer to a call: a JSON object, or nil where the call has none.
+    /// Sends a call with retries. Returns the JSON object, or `nil` if the call has no response body.
     func send(
-        _ call: ServerAPICall, to environment: AppStoreEnvironment, _ allowance: CallBudget
+        _ call: ServerAPICall, to environment: AppStoreEnvironment, _ callBudget: CallBudget
     ) async throws(ServerAPIError) -> JSONObject? {
-        var attempts = RetryState(policy: parts.retry, isRepeatable: call.isRepeatable)
+        var retryState = RetryState(policy: parts.retry, isRepeatable: call.isRepeatable)
         var first: ServerAPIError?
         while true {
             let token = try tokens.token(now: parts.clock.now())
             let failure: ServerAPIError
             do throws(ServerAPIError) {
-                return try await exchange(call, environment, token, allowance, isRepetition: first != nil)
+                return try await exchange(call, environment, token, callBudget, isRetry: first != nil)
             } catch {
-                // That it was not asked again says less than what it failed of.
+                // If the transport rejected a retry, the error of the first attempt says more.
                 failure = error.isRefusal ? first ?? error : error
                 if error.isRefusal { throw failure }
                 first = failure
             }
-            let step = attempts.step(
-                after: failure, remaining: allowance.remaining(at: parts.clock.uptime()), now: parts.clock.now(),
+            let step = retryState.step(
+                after: failure, remaining: callBudget.remaining(at: parts.clock.uptime()), now: parts.clock.now(),
                 random: .random(in: 0..<1))
             switch step {
             case .giveUp: throw failure
@@ -96,25 +98,27 @@ package struct ServerAPIClient: Sendable {
     }
 
     private func exchange(
-        _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ token: ProviderToken, _ allowance: CallBudget,
-        isRepetition: Bool
+        _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ token: ProviderToken, _ callBudget: CallBudget,
+        isRetry: Bool
     ) async throws(ServerAPIError) -> JSONObject? {
         guard let base = parts.hosts[environment] else {
-            throw ServerAPIError(.noEndpoint, at: "-", "nobody answers for \(environment.rawValue)")
+            throw ServerAPIError(.noEndpoint, at: "-", "no endpoint for environment \(environment.rawValue)")
         }
-        try await takeBudget(call.endpoint, environment, allowance, at: base.host)
-        guard allowance.consumeCall() else {
-            throw ServerAPIError(.tooManyCalls, at: base.host, "as many calls were made for this as may be")
+        try await takeBudget(call.endpoint, environment, callBudget, at: base.host)
+        guard callBudget.consumeCall() else {
+            throw ServerAPIError(.tooManyCalls, at: base.host, "the operation has used its maximum number of calls")
         }
-        let remaining = allowance.remaining(at: parts.clock.uptime())
-        guard remaining > .zero else { throw ServerAPIError(.deadline, at: base.host, "the time for this is over") }
-        let begin = ContinuousClock.now
+        let remaining = callBudget.remaining(at: parts.clock.uptime())
+        guard remaining > .zero else {
+            throw ServerAPIError(.deadline, at: base.host, "the time limit of the operation has expired")
+        }
+        let start = ContinuousClock.now
         do throws(ServerAPIError) {
-            let answer = try await answer(to: call, from: base, token, remaining, isRepetition: isRepetition)
-            parts.counts?.exchanged(with: call.endpoint, environment, .answered, after: .now - begin)
+            let answer = try await answer(to: call, from: base, token, remaining, isRetry: isRetry)
+            parts.counts?.recordExchange(with: call.endpoint, environment, .answered, after: .now - start)
             return answer
         } catch {
-            parts.counts?.exchanged(with: call.endpoint, environment, UpstreamOutcome(error), after: .now - begin)
+            parts.counts?.recordExchange(with: call.endpoint, environment, UpstreamOutcome(error), after: .now - start)
             if error.httpStatus == 429, let retryAfter = error.retryAfter {
                 let pause = retryAfter.delay(
                     nowMilliseconds: parts.clock.now().milliseconds, maximum: RetryState.longestPause)
@@ -126,7 +130,7 @@ package struct ServerAPIClient: Sendable {
 
     private func answer(
         to call: ServerAPICall, from base: HTTPURL, _ token: ProviderToken, _ remaining: Duration,
-        isRepetition: Bool
+        isRetry: Bool
     ) async throws(ServerAPIError) -> JSONObject? {
         let response: HTTPResponse
         do throws(TransportError) {
@@ -136,7 +140,7 @@ package struct ServerAPIClient: Sendable {
                 method: call.method, url: HTTPURL(base.text + call.target), headers: headers, body: call.body,
                 timeout: min(remaining, exchangeLimit), connectTimeout: min(remaining, .seconds(5)),
                 maximumResponseBytes: maximumResponseBytes)
-            request.isRepetition = isRepetition
+            request.isRetry = isRetry
             response = try await parts.transport.send(request)
         } catch {
             throw ServerAPIError(error)
@@ -145,21 +149,21 @@ package struct ServerAPIClient: Sendable {
     }
 
     private func takeBudget(
-        _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ allowance: CallBudget, at host: String
+        _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ callBudget: CallBudget, at host: String
     ) async throws(ServerAPIError) {
         while case .wait(let pause) = budget.consume(
-            endpoint, environment, allowance.priority, at: parts.clock.uptime())
+            endpoint, environment, callBudget.priority, at: parts.clock.uptime())
         {
-            guard pause < allowance.remaining(at: parts.clock.uptime()) else {
+            guard pause < callBudget.remaining(at: parts.clock.uptime()) else {
                 throw ServerAPIError(
-                    .budgetSpent, at: host, "no calls to \(endpoint.name) are left for now",
+                    .budgetSpent, at: host, "hourly rate limit budget for \(endpoint.name) is used up",
                     retryAfter: .delay(pause))
             }
             try await waitForRateLimit(pause)
         }
     }
 
-    /// The same as ``wait(_:)``, shown by ``ServerAPIBudget/wait(at:)`` meanwhile.
+    /// Waits, and reports the wait in ``ServerAPIBudget/wait(at:)``.
     private func waitForRateLimit(_ pause: Duration) async throws(ServerAPIError) {
         let end = parts.clock.uptime() + pause
         budget.beginWait(until: end)
@@ -171,7 +175,7 @@ package struct ServerAPIClient: Sendable {
         do {
             try await parts.clock.sleep(pause)
         } catch {
-            throw ServerAPIError(TransportError(.cancelled, at: "-", "the waiting task was cancelled"))
+            throw ServerAPIError(TransportError(.cancelled, at: "-", "the waiting task was canceled"))
         }
     }
 }

@@ -1,10 +1,11 @@
-/// One endpoint of the App Store Server API as the rate limits name them.
+/// An endpoint of the App Store Server API with its rate limit.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/identifying-rate-limits
 package struct ServerAPIEndpoint: Sendable, Hashable {
-    /// The name, as metrics show it.
+    /// The name used in metrics.
     package let name: String
-    /// Requests a second that an app may make in production, counted by the hour; the sandbox allows a tenth.
+    /// The number of requests per second that Apple allows an app in production, counted by the hour. The sandbox
+    /// allows a tenth.
     package let requestsPerSecond: Int
 
     private init(_ name: String, _ requestsPerSecond: Int) {
@@ -39,7 +40,7 @@ package struct ServerAPIEndpoint: Sendable, Hashable {
     /// Request a Test Notification, and its status.
     package static let testNotification = Self("testNotification", 1)
 
-    /// All of them.
+    /// All endpoints.
     package static let all: [Self] = [
         transactionInfo, history, statuses, appTransactionInfo, finish, consumption, notificationHistory, extend,
         appAccountToken, orderLookup, refundHistory, massExtend, testNotification,

@@ -1,21 +1,22 @@
 package import Transport
 
-/// Why the App Store Server API gave no usable answer: match on `code`, print the rest.
+/// The reason why the App Store Server API returned no usable response. Programs match on `code`; the rest is for
+/// people.
 package struct ServerAPIError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What went wrong.
+    /// The kind of failure.
     package let code: Code
-    /// The host that was asked, or what of ours is wrong.
+    /// The host of the request, or the local part that is wrong, for example the path of the private key.
     package let place: String
-    /// A sentence for people, with nothing of the request or the answer in it.
+    /// A sentence for people. Contains nothing of the request or the response.
     package let reason: String
-    /// Apple's `errorCode`, when there was one.
+    /// Apple's `errorCode`, if there was one.
     package let errorNumber: ServerAPIErrorNumber?
-    /// The status, when there was an answer.
+    /// The HTTP status, if there was a response.
     package let httpStatus: Int?
-    /// When Apple, or our own budget, wants to be asked again.
+    /// The earliest time for a retry, set by Apple or by the hourly budget.
     package let retryAfter: RetryAfter?
 
-    /// An error of the given kind at the given place.
+    /// Creates an error of the given kind.
     package init(
         _ code: Code, at place: String, _ reason: String, errorNumber: ServerAPIErrorNumber? = nil,
         httpStatus: Int? = nil, retryAfter: RetryAfter? = nil
@@ -28,72 +29,72 @@ package struct ServerAPIError: Error, Sendable, Hashable, CustomStringConvertibl
         self.retryAfter = retryAfter
     }
 
-    /// `refused: api.storekit.apple.com: HTTP status 404, error 4040010`.
+    /// The error on one line. Example: `refused: api.storekit.apple.com: HTTP status 404, error 4040010`.
     package var description: String { "\(code.rawValue): \(place): \(reason)" }
 
-    /// The failure of an exchange.
+    /// Creates the error that corresponds to a transport error.
     package init(_ error: TransportError) {
         self.init(Code(rawValue: error.code.rawValue), at: error.place, error.reason)
     }
 }
 
 extension ServerAPIError {
-    /// The kinds of failure: those of `TransportError.Code` by the same names, and these.
+    /// The kind of a failure: the codes of `TransportError.Code` under the same names, and those listed here.
     package struct Code: RawRepresentable, Sendable, Hashable {
-        /// The name, as logs and metrics show it.
+        /// The name used in logs and metrics.
         package let rawValue: String
 
-        /// A code by its name.
+        /// Creates a code from its name.
         package init(rawValue: String) {
             self.rawValue = rawValue
         }
 
-        /// Apple said no and gave a number: `errorNumber`.
+        /// Apple rejected the request with an error number: `errorNumber`.
         package static let refused = Self(rawValue: "refused")
-        /// 401: a wrong key, clock or identifier; in production also an app that was never released.
+        /// HTTP status 401: a wrong key, clock or identifier. In production also an app that was never released.
         package static let unauthorized = Self(rawValue: "unauthorized")
-        /// Neither environment knows any of the transactions.
+        /// The transactions are unknown in both environments.
         package static let notFound = Self(rawValue: "notFound")
-        /// Another status than the one of success, without a number.
+        /// An unexpected HTTP status without an error number.
         package static let httpStatus = Self(rawValue: "httpStatus")
-        /// Success with nothing in it, where there should be something.
+        /// A successful response has no body although one is required.
         package static let emptyBody = Self(rawValue: "emptyBody")
-        /// Success with HTML, truncated JSON or anything else that is not one JSON object.
+        /// A successful response has HTML, truncated JSON or anything else that is not a single JSON object.
         package static let notJSON = Self(rawValue: "notJSON")
-        /// JSON whose members are not what they should be.
+        /// The JSON does not have the expected members.
         package static let malformedAnswer = Self(rawValue: "malformedAnswer")
-        /// A signed text in the answer is not authentic.
+        /// A signed text in the response is not authentic.
         package static let notAuthentic = Self(rawValue: "notAuthentic")
-        /// The answer is about another app.
+        /// The response is about another app.
         package static let wrongBundleId = Self(rawValue: "wrongBundleId")
-        /// The answer is about another environment.
+        /// The response is about another environment.
         package static let wrongEnvironment = Self(rawValue: "wrongEnvironment")
-        /// A history without a single transaction, though the transaction that was asked for exists: what a token with
-        /// a wrong bundle id gets. Not to be believed.
+        /// The history is empty although the requested transaction exists. Apple returns this for a token with a
+        /// wrong bundle identifier, so it must not be trusted.
         package static let emptyHistory = Self(rawValue: "emptyHistory")
-        /// A history with a subscription, but no statuses for its customer: half an answer.
+        /// The history has a subscription but the customer has no statuses, so the response is incomplete.
         package static let statusesMissing = Self(rawValue: "statusesMissing")
         /// The pages do not end.
         package static let endlessPages = Self(rawValue: "endlessPages")
-        /// Nobody answers for that environment.
+        /// No endpoint exists for that environment.
         package static let noEndpoint = Self(rawValue: "noEndpoint")
-        /// There is nothing to look up.
+        /// There is no identifier to look up.
         package static let noKeys = Self(rawValue: "noKeys")
-        /// An identifier that must not go into a request.
+        /// An identifier that must not be put into a request.
         package static let invalidIdentifier = Self(rawValue: "invalidIdentifier")
         /// The private key cannot be read or used.
         package static let privateKey = Self(rawValue: "privateKey")
-        /// Our own hourly budget is spent: `retryAfter`.
+        /// The hourly budget is used up: see `retryAfter`.
         package static let budgetSpent = Self(rawValue: "budgetSpent")
-        /// As many calls were made for this as may be.
+        /// The operation has used its maximum number of calls.
         package static let tooManyCalls = Self(rawValue: "tooManyCalls")
-        /// The task that asked was cancelled.
+        /// The calling task was canceled.
         package static let cancelled = Self(rawValue: TransportError.Code.cancelled.rawValue)
-        /// The time for all of it is over.
+        /// The time limit of the operation has expired.
         package static let deadline = Self(rawValue: "deadline")
     }
 
-    /// Whether the same request may succeed soon.
+    /// True if the same request may succeed soon.
     package var isTemporary: Bool {
         switch code {
         case .refused: errorNumber?.isTemporary ?? false
@@ -103,15 +104,15 @@ extension ServerAPIError {
         }
     }
 
-    /// Whether nothing was sent, to spare the App Store: asking again at once is no use.
+    /// True if the request was not sent, to protect the App Store. An immediate retry would be rejected too.
     package var isRefusal: Bool { TransportError.Code(rawValue: code.rawValue).isRefusal }
 
-    /// Whether no connection to the host came about: other requests to it would fare the same.
+    /// True if no connection to the host could be made. Other requests to it would fail as well.
     package var isUnreachable: Bool {
         let codes: [TransportError.Code] = [.connectFailed, .nameNotResolved, .tlsFailed]
         return codes.contains(TransportError.Code(rawValue: code.rawValue))
     }
 
-    /// Whether Apple said that this environment does not know the transaction.
+    /// True if Apple reported that the transaction is unknown in this environment.
     package var isUnknownTransaction: Bool { code == .notFound || errorNumber?.isUnknownTransaction ?? false }
 }

@@ -1,50 +1,50 @@
-/// `errorCode` of an answer of the App Store Server API: Apple's numbers, an open set.
+/// The `errorCode` of a Server API response. Apple defines the numbers, and may return numbers not listed here.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/error-codes
 package struct ServerAPIErrorNumber: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
     /// Apple's number.
     package let rawValue: Int64
 
-    /// Any number; those without a name here survive.
+    /// Accepts any number, including those without a name here.
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
-    /// The number.
+    /// The number as text.
     package var description: String { String(rawValue) }
 
-    /// Not a revision of this history.
+    /// The revision does not belong to this history.
     package static let invalidRevision = Self(rawValue: 4_000_005)
-    /// Not an identifier of a transaction, though it looked like one.
+    /// The identifier is not that of a transaction, although it has the right form.
     package static let invalidTransactionId = Self(rawValue: 4_000_006)
-    /// The customer's account is not there.
+    /// The customer's account does not exist.
     package static let accountNotFound = Self(rawValue: 4_040_001)
-    /// The same, for the moment.
+    /// The customer's account is temporarily not available.
     package static let accountNotFoundRetryable = Self(rawValue: 4_040_002)
-    /// The app is not there.
+    /// The app does not exist.
     package static let appNotFound = Self(rawValue: 4_040_003)
-    /// The same, for the moment.
+    /// The app is temporarily not available.
     package static let appNotFoundRetryable = Self(rawValue: 4_040_004)
-    /// The original transaction is not there; older form of `transactionIdNotFound`.
+    /// The original transaction does not exist. The older form of `transactionIdNotFound`.
     package static let originalTransactionIdNotFound = Self(rawValue: 4_040_005)
-    /// The same, for the moment.
+    /// The original transaction is temporarily not available.
     package static let originalTransactionIdNotFoundRetryable = Self(rawValue: 4_040_006)
-    /// The transaction is not there, or belongs to the other environment.
+    /// The transaction does not exist, or it belongs to the other environment.
     package static let transactionIdNotFound = Self(rawValue: 4_040_010)
-    /// Too many calls.
+    /// Apple's rate limit is exceeded.
     package static let rateLimitExceeded = Self(rawValue: 4_290_000)
-    /// A fault of Apple's.
+    /// An internal error at Apple.
     package static let generalInternal = Self(rawValue: 5_000_000)
-    /// A fault of Apple's that passes.
+    /// A temporary internal error at Apple.
     package static let generalInternalRetryable = Self(rawValue: 5_000_001)
 
-    /// Those that Apple documents as passing.
+    /// The errors that Apple documents as retryable.
     private static let temporary: Set<Self> = [
         .accountNotFoundRetryable, .appNotFoundRetryable, .originalTransactionIdNotFoundRetryable, .rateLimitExceeded,
         .generalInternalRetryable,
     ]
 
-    /// Whether the same request may succeed soon.
+    /// True if the same request may succeed soon.
     package var isTemporary: Bool { Self.temporary.contains(self) }
 
-    /// Whether it says that this environment does not know the transaction.
+    /// True if the transaction is unknown in this environment.
     package var isUnknownTransaction: Bool { self == .transactionIdNotFound || self == .originalTransactionIdNotFound }
 }

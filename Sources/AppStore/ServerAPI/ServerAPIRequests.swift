@@ -1,29 +1,31 @@
 package import StoreTypes
 
-/// Why a renewal date is moved.
+/// The reason for a renewal extension.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/extendreasoncode
 package enum ExtensionReason: Int64, Sendable {
     /// No reason given.
     case undeclared = 0
-    /// To make up for something.
+    /// Customer satisfaction.
     case customerSatisfaction = 1
-    /// Any other.
+    /// Another reason.
     case other = 2
-    /// An outage.
+    /// A service issue or outage.
     case serviceIssue = 3
 }
 
+/// A request to extend the renewal date of one subscription.
+///
 /// https://developer.apple.com/documentation/appstoreserverapi/extendrenewaldaterequest
 package struct ExtensionRequest: Sendable, Hashable {
-    /// 1 to 90.
+    /// The number of days, 1 to 90.
     package let days: Int
-    /// Why.
+    /// The reason for the extension.
     package let reason: ExtensionReason
-    /// Ours, another one for each request.
+    /// An identifier chosen by the caller, unique for each request.
     package let requestIdentifier: String
 
-    /// A request.
+    /// Creates a request.
     package init(days: Int, reason: ExtensionReason, requestIdentifier: String) {
         self.days = days
         self.reason = reason
@@ -39,20 +41,23 @@ package struct ExtensionRequest: Sendable, Hashable {
     }
 }
 
+/// A request to extend the renewal dates of all active subscribers of a product.
+///
 /// https://developer.apple.com/documentation/appstoreserverapi/massextendrenewaldaterequest
 package struct MassExtensionRequest: Sendable, Hashable {
-    /// 1 to 90.
+    /// The number of days, 1 to 90.
     package let days: Int
-    /// Why.
+    /// The reason for the extension.
     package let reason: ExtensionReason
-    /// A UUID; the same again is the same request.
+    /// A UUID. Sending the same one again repeats the same request.
     package let requestIdentifier: String
-    /// The subscription to extend.
+    /// The product whose subscriptions are extended.
     package let productId: String
-    /// Countries of three letters; empty for all, since Apple refuses an empty list.
+    /// Three-letter storefront country codes. Empty for all; the member is then omitted, because Apple rejects an
+    /// empty list.
     package let storefrontCountryCodes: [String]
 
-    /// A request.
+    /// Creates a request.
     package init(
         days: Int, reason: ExtensionReason, requestIdentifier: String, productId: String,
         storefrontCountryCodes: [String] = []
@@ -75,24 +80,24 @@ package struct MassExtensionRequest: Sendable, Hashable {
     }
 }
 
-/// Which notifications to tell; the same on every page.
+/// The filter of a notification history. It must be the same for every page.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/notificationhistoryrequest
 package struct NotificationQuery: Sendable, Hashable {
-    /// At most 180 days back, in the sandbox 30.
+    /// At most 180 days ago, in the sandbox 30.
     package var startDate: Timestamp
-    /// After `startDate`; one that lies ahead means now.
+    /// Must be after `startDate`. A time in the future means now.
     package var endDate: Timestamp
-    /// Not together with `transactionId`.
+    /// Cannot be combined with `transactionId`.
     package var notificationType: String?
-    /// Only with its type.
+    /// Requires `notificationType`.
     package var notificationSubtype: String?
-    /// Any of the customer's.
+    /// Any transaction of the customer.
     package var transactionId: TransactionIdentifier?
-    /// Also those that are still being repeated.
+    /// True for only the notifications that were not delivered, including those that Apple still retries.
     package var onlyFailures: Bool?
 
-    /// All notifications of a span of time.
+    /// Creates a query for all notifications in a period.
     package init(startDate: Timestamp, endDate: Timestamp) {
         self.startDate = startDate
         self.endDate = endDate

@@ -1,7 +1,7 @@
 import JSONReading
 package import StoreTypes
 
-/// A page of a history of transactions or refunds, nothing verified.
+/// A page of a transaction or refund history, not verified.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/historyresponse
 struct HistoryPage: Sendable {
@@ -22,7 +22,7 @@ struct HistoryPage: Sendable {
     }
 }
 
-/// Where all subscriptions of a customer stand, nothing verified.
+/// The status of all subscriptions of a customer, not verified.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/statusresponse
 struct StatusesAnswer: Sendable {
@@ -60,23 +60,23 @@ struct StatusesAnswer: Sendable {
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/orderlookupresponse
 package struct OrderLookup: Sendable {
-    /// 0: the order has purchases of this app; any other number: it has none.
+    /// 0 if the order has purchases of this app; any other number if it has none.
     package let status: Int64
-    /// Empty but for status 0.
+    /// The purchases; empty unless the status is 0.
     package let transactions: [Signed<TransactionPayload>]
 }
 
-/// Whether a renewal date was moved.
+/// The result of a renewal extension.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/extendrenewaldateresponse
 package struct ExtensionResult: Sendable, Hashable {
-    /// The subscription.
+    /// The identifier of the subscription.
     package let originalTransactionId: String?
-    /// Its period.
+    /// The subscription period that was extended.
     package let webOrderLineItemId: String?
-    /// Nothing was moved unless it is true.
+    /// True if the renewal date was extended.
     package let success: Bool
-    /// The new end.
+    /// The new renewal date.
     package let effectiveDate: Timestamp?
 
     init(_ object: JSONObject) throws(JSONFieldError) {
@@ -87,19 +87,19 @@ package struct ExtensionResult: Sendable, Hashable {
     }
 }
 
-/// How far an extension for all subscribers is.
+/// The progress of an extension for all subscribers.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/massextendrenewaldatestatusresponse
 package struct MassExtensionStatus: Sendable, Hashable {
-    /// The request.
+    /// The identifier of the request.
     package let requestIdentifier: String?
-    /// The other members mean something only when it is true.
+    /// True if the extension is complete. The other members are meaningful only then.
     package let complete: Bool
-    /// When it was done.
+    /// The time of completion.
     package let completeDate: Timestamp?
-    /// Subscriptions that were extended.
+    /// The number of subscriptions that were extended.
     package let succeededCount: Int64?
-    /// Subscriptions that were not.
+    /// The number of subscriptions that could not be extended.
     package let failedCount: Int64?
 
     init(_ object: JSONObject) throws(JSONFieldError) {
@@ -111,15 +111,16 @@ package struct MassExtensionStatus: Sendable, Hashable {
     }
 }
 
-/// One try at delivering a notification.
+/// An attempt to deliver a notification.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/sendattemptitem
 package struct SendAttempt: Sendable, Hashable {
-    /// When.
+    /// The time of the attempt.
     package let attemptDate: Timestamp?
-    /// As `SUCCESS`, `TIMED_OUT`.
+    /// The result, for example `SUCCESS` or `TIMED_OUT`.
     package let sendAttemptResult: String?
 
+    /// The attempts in the member `sendAttempts`.
     static func all(in object: JSONObject) throws(JSONFieldError) -> [SendAttempt] {
         var attempts: [SendAttempt] = []
         for item in try object.objects("sendAttempts") ?? [] {
@@ -131,13 +132,13 @@ package struct SendAttempt: Sendable, Hashable {
     }
 }
 
-/// A notification as Apple keeps it, not verified: `SignedPayloadVerifier.verifyNotification` does that.
+/// A notification from Apple's history, not verified. Use `SignedPayloadVerifier.verifyNotification` to verify it.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/notificationhistoryresponseitem
 package struct NotificationRecord: Sendable, Hashable {
     /// A signed `NotificationPayload`.
     package let signedPayload: String?
-    /// At most six, in no promised order.
+    /// At most six attempts, in no guaranteed order.
     package let sendAttempts: [SendAttempt]
 
     init(_ object: JSONObject) throws(JSONFieldError) {
@@ -146,15 +147,15 @@ package struct NotificationRecord: Sendable, Hashable {
     }
 }
 
-/// A page of notifications.
+/// A page of the notification history.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/notificationhistoryresponse
 package struct NotificationPage: Sendable, Hashable {
-    /// At most 20.
+    /// At most 20 notifications.
     package let records: [NotificationRecord]
-    /// Whether there is another page.
+    /// True if there is another page.
     package let hasMore: Bool
-    /// Asks for the next page, with the same query.
+    /// The token for the next page, which must be requested with the same query.
     package let paginationToken: String?
 
     init(_ object: JSONObject) throws(JSONFieldError) {

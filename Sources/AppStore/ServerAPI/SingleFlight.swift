@@ -1,44 +1,49 @@
 import Synchronization
 
-/// Lets those who ask the same at the same time share one answer.
+/// Lets concurrent callers with the same key share one result (single flight).
 ///
-/// When nobody waits any more, the work is cancelled; one who is cancelled while others wait gets the answer with them. Whose
-/// time is over waits no longer, though the work may go on for the others.
+/// If no caller is waiting any more, the work is canceled. A caller that is canceled while others wait gets the
+/// result together with them. A caller whose time limit expires stops waiting, although the work continues for the
+/// others.
 final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Error>: Sendable {
     typealias Answer = Result<Value, Failure>
 
     private struct Flight {
-        let number: Int
+        let id: Int
         let task: Task<Answer, Never>
-        var waiting: Int
+        var waiterCount: Int
     }
 
     private struct State {
         var flights: [Key: Flight] = [:]
-        var number = 0
+        var id = 0
     }
 
     private let state = Mutex(State())
 
-    /// The answer to `key`, from `work` unless somebody's is under way; nil where that takes longer than the limit.
+    /// Returns the result for `key`, from a running task or by starting `work`. Returns `nil` if joining a running
+    /// task takes longer than the limit.
     ///
-    /// - Parameter limit: `work` keeps it by itself; it is for those who join another's.
+    /// - Parameters:
+    ///   - key: The key under which callers are merged.
+    ///   - limit: The maximum time to wait for another caller's task. `work` itself must keep to its own limit.
+    ///   - work: Computes the result. Called only if no task is running for this key.
     func answer(
         to key: Key, within limit: Duration, _ work: @escaping @Sendable () async throws(Failure) -> Value
     ) async throws(Failure) -> Value? {
-        let (number, task, isFirst) = join(key, work)
-        // Who is cancelled and then runs out of time is still only one who waited.
-        let hasLeft = Atomic(false)
-        @Sendable func leaveOnce() {
-            if !hasLeft.exchange(true, ordering: .relaxed) { cancelWait(key, number) }
+        let (id, task, isFirst) = join(key, work)
+        // A caller that is canceled and then also times out must be subtracted only once.
+        let hasCanceledWait = Atomic(false)
+        @Sendable func cancelWaitOnce() {
+            if !hasCanceledWait.exchange(true, ordering: .relaxed) { cancelWait(key, id) }
         }
         let answer = await withTaskCancellationHandler {
             isFirst ? await task.value : await TaskTimeout.value(of: task, within: limit)
         } onCancel: {
-            leaveOnce()
+            cancelWaitOnce()
         }
         guard let answer else {
-            leaveOnce()
+            cancelWaitOnce()
             return nil
         }
         return try answer.get()
@@ -49,33 +54,33 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Err
     ) -> (Int, Task<Answer, Never>, isFirst: Bool) {
         state.withLock { state in
             if let flight = state.flights[key] {
-                state.flights[key]?.waiting += 1
-                return (flight.number, flight.task, false)
+                state.flights[key]?.waiterCount += 1
+                return (flight.id, flight.task, false)
             }
-            state.number += 1
-            let number = state.number
+            state.id += 1
+            let id = state.id
             let task = Task { () -> Answer in
                 let answer: Answer
                 do throws(Failure) { answer = .success(try await work()) } catch { answer = .failure(error) }
-                self.land(key, number)
+                self.finish(key, id)
                 return answer
             }
-            state.flights[key] = Flight(number: number, task: task, waiting: 1)
-            return (number, task, true)
+            state.flights[key] = Flight(id: id, task: task, waiterCount: 1)
+            return (id, task, true)
         }
     }
 
-    private func land(_ key: Key, _ number: Int) {
+    private func finish(_ key: Key, _ id: Int) {
         state.withLock { state in
-            if state.flights[key]?.number == number { state.flights[key] = nil }
+            if state.flights[key]?.id == id { state.flights[key] = nil }
         }
     }
 
-    private func cancelWait(_ key: Key, _ number: Int) {
+    private func cancelWait(_ key: Key, _ id: Int) {
         let abandoned = state.withLock { state -> Task<Answer, Never>? in
-            guard let flight = state.flights[key], flight.number == number else { return nil }
-            guard flight.waiting == 1 else {
-                state.flights[key]?.waiting -= 1
+            guard let flight = state.flights[key], flight.id == id else { return nil }
+            guard flight.waiterCount == 1 else {
+                state.flights[key]?.waiterCount -= 1
                 return nil
             }
             state.flights[key] = nil

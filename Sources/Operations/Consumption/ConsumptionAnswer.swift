@@ -1,7 +1,7 @@
 import Rendering
 package import StoreTypes
 
-/// Apple answers with nothing; this says what was done: `{ "transactionId": "…", "sent": true }`.
+/// The output of `consumption send`: `{ "transactionId": "…", "sent": true }`. Apple's response has no body.
 package enum ConsumptionAnswer {
     package static func sent(_ id: TransactionIdentifier) -> [UInt8] {
         JSONWriter.object {

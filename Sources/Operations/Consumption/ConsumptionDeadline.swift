@@ -2,19 +2,19 @@ import AppStore
 package import Ledger
 package import StoreTypes
 
-/// Until when Apple wants to hear of a purchase: 12 hours after it asked.
+/// The deadline for consumption information: 12 hours after Apple's request.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/send-consumption-information
 package struct ConsumptionDeadline: Sendable, Hashable {
-    /// In milliseconds.
+    /// Time that Apple waits, in milliseconds.
     private static let timeout: Int64 = 12 * 3_600_000
 
-    /// When Apple asked.
+    /// Time of Apple's request.
     package let asked: Timestamp
 
     package init(asked: Timestamp) { self.asked = asked }
 
-    /// Of the latest request about a transaction that is held; nil where none is.
+    /// Finds the latest stored CONSUMPTION_REQUEST for the transaction; `nil` if there is none.
     package init?(
         of id: TransactionIdentifier, in scope: AppScope, held store: Store
     ) async throws(StorageError) {
@@ -33,6 +33,7 @@ package struct ConsumptionDeadline: Sendable, Hashable {
         return nil
     }
 
+    /// - Throws: ``InvalidOperation`` if the deadline has passed.
     package func check(at now: Timestamp) throws(InvalidOperation) {
         let end = asked.advanced(byMilliseconds: Self.timeout)
         guard now > end else { return }

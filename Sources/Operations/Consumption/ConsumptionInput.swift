@@ -1,13 +1,14 @@
 package import AppStore
 import Foundation
 
-/// What somebody wants to tell Apple of a purchase, in words and numbers as typed, until it is known whether it may be said.
+/// Consumption information as typed by a user, before it is checked against Apple's rules.
 ///
 /// Rules: https://developer.apple.com/documentation/appstoreserverapi/consumptionrequest
 package struct ConsumptionInput: Sendable, Hashable {
     package var sampleContentProvided: Bool
+    /// `DELIVERED`, for example.
     package var deliveryStatus: String?
-    /// Thousandths of a percent.
+    /// Consumed share in thousandths of a percent. For example, 40,000 is 40 %.
     package var percentage: Int64?
     package var refundPreference: String?
 
@@ -20,12 +21,16 @@ package struct ConsumptionInput: Sendable, Hashable {
         self.refundPreference = refundPreference
     }
 
-    /// Whether what may be said depends on the kind of product.
+    /// Returns whether the rules for this input depend on the type of product.
     package var dependsOnProduct: Bool {
         percentage != nil || refundPreference == ConsumptionRequest.RefundPreference.grantProrated.rawValue
     }
 
-    /// - Parameter type: of the product; nil where it is not known, then what depends on it is not looked at.
+    /// Checks the input and returns the request.
+    ///
+    /// - Parameter type: The type of the product; `nil` if it is unknown. Rules that depend on the type are skipped
+    ///   then.
+    /// - Throws: ``InvalidOperation`` naming the option that is wrong.
     package func request(for type: ProductType?) throws(InvalidOperation) -> ConsumptionRequest {
         guard let word = deliveryStatus else { throw InvalidOperation("--delivery-status is needed") }
         let delivery: ConsumptionRequest.DeliveryStatus = try Self.value(word, "--delivery-status")
@@ -38,7 +43,7 @@ package struct ConsumptionInput: Sendable, Hashable {
                     hint: "thousandths of a percent: 40000 is 40 %")
             }
             guard delivery == .delivered || percentage == 0 else {
-                throw InvalidOperation("--consumption-percentage: only 0 of what was not delivered")
+                throw InvalidOperation("--consumption-percentage: must be 0 if the purchase was not delivered")
             }
         }
         guard let type else {
@@ -49,12 +54,12 @@ package struct ConsumptionInput: Sendable, Hashable {
         if type == .autoRenewable {
             guard percentage == nil else {
                 throw InvalidOperation(
-                    "--consumption-percentage: not of a subscription, of which Apple knows the time that was used")
+                    "--consumption-percentage: not allowed for a subscription, whose used time Apple knows")
             }
         } else if preference == .grantProrated {
             guard let percentage, (1..<100_000).contains(percentage) else {
                 throw InvalidOperation(
-                    "GRANT_PRORATED of a one-time purchase needs --consumption-percentage between 0 and 100000",
+                    "GRANT_PRORATED for a one-time purchase needs --consumption-percentage between 0 and 100000",
                     hint: "thousandths of a percent: 40000 is 40 %")
             }
         }
@@ -68,11 +73,11 @@ package struct ConsumptionInput: Sendable, Hashable {
     ) throws(InvalidOperation) -> Value {
         if let value = Value(rawValue: word) { return value }
         throw InvalidOperation(
-            "\(name): \(word) is none of \(Value.allCases.map(\.rawValue).joined(separator: ", "))")
+            "\(name): \(word) is not one of \(Value.allCases.map(\.rawValue).joined(separator: ", "))")
     }
 }
 
-/// The same for the older form, whose fields are numbers.
+/// Consumption information for version 1 of the endpoint, whose fields are numbers.
 package struct ConsumptionDraftV1: Sendable, Hashable {
     package var sampleContentProvided: Bool
     package var appAccountToken: String
@@ -86,10 +91,13 @@ package struct ConsumptionDraftV1: Sendable, Hashable {
         self.numbers = numbers
     }
 
-    /// - Parameter type: of the product; nil where it is not known.
+    /// Checks the input and returns the request.
+    ///
+    /// - Parameter type: The type of the product; `nil` if it is unknown.
+    /// - Throws: ``InvalidOperation`` naming the option that is wrong.
     package func request(for type: ProductType?) throws(InvalidOperation) -> ConsumptionRequestV1 {
         guard appAccountToken.isEmpty || UUID(uuidString: appAccountToken) != nil else {
-            throw InvalidOperation("--app-account-token: a UUID, or nothing")
+            throw InvalidOperation("--app-account-token: must be a UUID or empty")
         }
         guard numbers[.deliveryStatus] != nil else { throw InvalidOperation("--delivery-status is needed") }
         for (field, number) in numbers.sorted(by: { $0.key.rawValue < $1.key.rawValue })
@@ -99,19 +107,19 @@ package struct ConsumptionDraftV1: Sendable, Hashable {
         }
         if let type, type != .consumable, type != .autoRenewable {
             throw InvalidOperation(
-                "the older form takes consumables and auto-renewable subscriptions, not \(type.rawValue)",
-                hint: "leave --v1 out")
+                "version 1 accepts only consumables and auto-renewable subscriptions, not \(type.rawValue)",
+                hint: "omit --v1")
         }
         guard
             let request = ConsumptionRequestV1(
                 appAccountToken: appAccountToken, sampleContentProvided: sampleContentProvided, numbers: numbers)
-        else { throw InvalidOperation("a number is none of its field's values") }
+        else { throw InvalidOperation("a number is not a value of its field") }
         return request
     }
 }
 
 extension ConsumptionRequestV1.Field {
-    /// `consumptionStatus` is `--consumption-status`.
+    /// The command-line option of this field. For example, `--consumption-status` for `consumptionStatus`.
     package var option: String {
         "--" + rawValue.map { $0.isUppercase ? "-\($0.lowercased())" : String($0) }.joined()
     }

@@ -2,15 +2,16 @@ package import Ledger
 import Rendering
 import StoreTypes
 
-/// What became of a customer's data, as one line of JSON: what went, what stayed and why, and what this cannot reach.
+/// The output of `forget`: one JSON object with the data that was erased, the data that was kept and why, and the
+/// places that the command cannot reach.
 package enum ErasureAnswer {
-    /// What is not in the store.
+    /// Places outside the store that may contain data of the customer.
     package static let notCovered = [
         "results, reports and progress files of migrate and compare", "files written by refunds sweep --to", "logs",
         "copies of the store", "what forwarding delivered, and what the App Store holds",
     ]
 
-    /// - Parameter isRewritten: whether the file holds no more copies of what went.
+    /// - Parameter isRewritten: Whether the file was rewritten, so that it contains no remains of erased rows.
     package static func line(_ erasure: Erasure, isDryRun: Bool, isRewritten: Bool) -> [UInt8] {
         JSONWriter.object { writer in
             writer.member("dryRun", isDryRun)
@@ -44,7 +45,7 @@ package enum ErasureAnswer {
         }
     }
 
-    /// What was old, of everybody.
+    /// Returns the output of a retention run, which concerns all customers.
     package static func line(expired kinds: [Erasure.Kind], isDryRun: Bool, isRewritten: Bool) -> [UInt8] {
         JSONWriter.object { writer in
             writer.member("dryRun", isDryRun)

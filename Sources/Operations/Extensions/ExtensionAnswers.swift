@@ -2,8 +2,10 @@ package import AppStore
 import Rendering
 package import StoreTypes
 
-/// What became of extensions, a JSON object each.
+/// The outputs of `renewals extend`, one JSON object per line.
 package enum ExtensionAnswers {
+    /// The result of extending one subscription:
+    ///
     ///     { "originalTransactionId", "webOrderLineItemId", "success", "effectiveDate", "requestIdentifier" }
     ///
     /// https://developer.apple.com/documentation/appstoreserverapi/extendrenewaldateresponse
@@ -19,7 +21,8 @@ package enum ExtensionAnswers {
         }
     }
 
-    /// Accepted, not done: `{ "requestIdentifier", "productId" }`.
+    /// The result of requesting an extension for all subscribers: `{ "requestIdentifier", "productId" }`. The App
+    /// Store has accepted the request but not yet completed it.
     package static func accepted(_ identifier: String, productId: String) -> [UInt8] {
         JSONWriter.object {
             $0.member("requestIdentifier", identifier)
@@ -27,9 +30,11 @@ package enum ExtensionAnswers {
         }
     }
 
+    /// The status of an extension for all subscribers:
+    ///
     ///     { "requestIdentifier", "productId", "complete", "completeDate", "succeededCount", "failedCount" }
     ///
-    /// The last three are null until it is complete.
+    /// The last three are null until the extension is complete.
     ///
     /// https://developer.apple.com/documentation/appstoreserverapi/massextendrenewaldatestatusresponse
     package static func status(_ status: MassExtensionStatus, _ request: RequestIdentifier, productId: String)

@@ -1,14 +1,15 @@
 package import AppStore
 import Foundation
 
-/// By how much and why renewal dates are moved: within what Apple takes.
+/// The length and reason of a renewal date extension, within the limits that Apple allows.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/extendrenewaldaterequest
 package struct ExtensionInput: Sendable, Hashable {
-    /// 1 to 90.
+    /// Days to extend by, 1 to 90.
     package let days: Int
     package let reason: ExtensionReason
 
+    /// - Throws: ``InvalidOperation`` if a value is out of range.
     package init(days: Int, reason: Int64) throws(InvalidOperation) {
         guard (1...90).contains(days) else { throw InvalidOperation("--days: 1 to 90, not \(days)") }
         guard let reason = ExtensionReason(rawValue: reason) else {
@@ -21,13 +22,15 @@ package struct ExtensionInput: Sendable, Hashable {
     }
 }
 
-/// What names a request of ours: 1 to 128 printable ASCII characters; for all subscribers it must be a UUID.
+/// The identifier of an extension request: 1 to 128 printable ASCII characters. An extension for all subscribers
+/// requires a UUID.
 package struct RequestIdentifier: Sendable, Hashable {
     package let text: String
 
-    /// A new one, a UUID in lower case.
+    /// Creates a random UUID in lower case.
     package init() { text = UUID().uuidString.lowercased() }
 
+    /// - Throws: ``InvalidOperation`` if the text is empty, too long or contains other characters.
     package init(_ text: String) throws(InvalidOperation) {
         guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw InvalidOperation("--request-id: 1 to 128 printable characters without spaces")
@@ -35,19 +38,21 @@ package struct RequestIdentifier: Sendable, Hashable {
         self.text = text
     }
 
+    /// - Throws: ``InvalidOperation`` if the text is not a UUID.
     package init(uuid text: String) throws(InvalidOperation) {
         guard UUID(uuidString: text) != nil else {
-            throw InvalidOperation("--request-id: a UUID is wanted, not \(text)")
+            throw InvalidOperation("--request-id: must be a UUID, not \(text)")
         }
         self.text = text
     }
 }
 
-/// Countries of the App Store, by their three letters (ISO 3166-1 alpha-3); empty means all.
+/// App Store storefronts by their three-letter country codes (ISO 3166-1 alpha-3). An empty list means all
+/// storefronts.
 package struct Storefronts: Sendable, Hashable {
     package let codes: [String]
 
-    /// - Parameter text: `USA,DEU`; nil for all.
+    /// - Parameter text: A comma-separated list, for example `USA,DEU`; `nil` for all storefronts.
     package init(_ text: String?) throws(InvalidOperation) {
         guard let text else {
             codes = []
@@ -56,8 +61,8 @@ package struct Storefronts: Sendable, Hashable {
         let codes = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         for code in codes where code.utf8.count != 3 || !code.utf8.allSatisfy({ (0x41...0x5A).contains($0) }) {
             throw InvalidOperation(
-                "--storefronts: \(code.isEmpty ? "an empty name" : code) is no country of three capital letters",
-                hint: "as USA,DEU; without --storefronts it is all of them")
+                "--storefronts: \(code.isEmpty ? "an empty name" : code) is not a country code of three capital letters",
+                hint: "for example USA,DEU; without --storefronts all countries are included")
         }
         self.codes = codes
     }

@@ -1,21 +1,24 @@
 package import Ledger
 package import StoreTypes
 
-/// How far the history is written to a file, beside it: `FILE.progress`. Who has it is the only one, until its process ends.
+/// A checkpoint file `FILE.progress` next to the output file. It records how far the history has been written. It is
+/// locked, so only one process can use it at a time.
 package struct HistoryCheckpoint {
     private let ledger: MigrationStore
-    /// All before this is in the file; nil where nothing is.
+    /// Everything before this time is in the file; `nil` if nothing is.
     package private(set) var done: Timestamp?
-    /// Bytes of the file that hold it; nil where the file is not begun.
+    /// Length in bytes of the part of the file that is complete; `nil` if the file was not started.
     package private(set) var size: Int64?
 
-    /// - Parameter wish: what is asked for.
-    /// - Throws: `StorageError`; ``InvalidOperation`` where the file is of something else.
+    /// Opens or creates the checkpoint.
+    ///
+    /// - Parameter wish: The options that select the history.
+    /// - Throws: `StorageError`; ``InvalidOperation`` if the file was written with other options.
     package init(besideFile path: String, for wish: String) throws {
         ledger = try MigrationStore(path: path + ".progress")
         if let kept = try text("wish"), kept != wish {
             throw InvalidOperation(
-                "\(path) holds another history: other options were given for it", hint: "name another file")
+                "\(path) was written with other options", hint: "name another file")
         }
         done = try text("done").flatMap { Int64($0) }.map(Timestamp.init(milliseconds:))
         size = try text("size").flatMap { Int64($0) }
@@ -23,7 +26,8 @@ package struct HistoryCheckpoint {
         try ledger.commit()
     }
 
-    /// Before anything is written to the file: whoever is killed then finds it to be theirs.
+    /// Marks the file as started. Called before the first write, so that the next run recognizes the file as its own
+    /// even if this process is killed.
     package mutating func begin() throws(StorageError) {
         guard size == nil else { return }
         try ledger.save(Array("0".utf8), as: "size")
@@ -31,6 +35,7 @@ package struct HistoryCheckpoint {
         size = 0
     }
 
+    /// Saves that the file is complete up to `done`.
     package mutating func save(done: Timestamp, size: Int64) throws(StorageError) {
         try ledger.save(Array(String(done.milliseconds).utf8), as: "done")
         try ledger.save(Array(String(size).utf8), as: "size")
@@ -39,7 +44,8 @@ package struct HistoryCheckpoint {
         self.size = size
     }
 
-    /// Where nothing was written, what is in a file of that name later is somebody else's.
+    /// Marks the file as not started if nothing was written. A file of that name that exists later then belongs to
+    /// another program.
     package mutating func end() throws(StorageError) {
         guard size == 0 else { return }
         try ledger.save([], as: "size")

@@ -1,7 +1,7 @@
 package import AppStore
 package import StoreTypes
 
-/// Which notifications are wanted: of a customer, or of a type.
+/// A filter for the notification history: by customer, by type or only failed deliveries.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/notificationhistoryrequest
 package struct HistoryFilter: Sendable, Hashable {
@@ -15,7 +15,7 @@ package struct HistoryFilter: Sendable, Hashable {
     ) throws(InvalidOperation) {
         guard subtype == nil || type != nil else { throw InvalidOperation("--subtype needs --type") }
         guard type == nil || transactionId == nil else {
-            throw InvalidOperation("--type and --transaction-id exclude each other")
+            throw InvalidOperation("--type and --transaction-id cannot be combined")
         }
         self.type = type
         self.subtype = subtype
@@ -37,7 +37,7 @@ package struct HistoryFilter: Sendable, Hashable {
         return query
     }
 
-    /// The same for the same wishes.
+    /// A text that is equal for equal filters.
     package var name: String {
         [type, subtype, transactionId?.rawValue, onlyFailures ? "failures" : nil].map { $0 ?? "-" }
             .joined(separator: " ")

@@ -1,20 +1,21 @@
 import AppStore
 import Rendering
 
-/// A notification of the past:
+/// A notification of the history, and its line of output:
 ///
 ///     { "notificationUUID", "notificationType", "subtype", "signedDate", "bundleId", "environment", "transactionId",
 ///       "originalTransactionId", "verified": true, "failure": null, "stored": "new" | "known" | null,
 ///       "sendAttempts": [ { "attemptDate", "sendAttemptResult" } ] }
 ///
-/// Of one that is not authentic only `failure`, `{code, place, reason}`, and the attempts are told. `stored` says what became
-/// of it here; null where it was not to be stored, or was refused, which `failure` tells then.
+/// A notification that is not authentic has only `failure`, `{code, place, reason}`, and its attempts. `stored` is
+/// the result of storing it here; null if it was not to be stored, or was rejected and `failure` has the reason.
 package struct HistoryRecord: Sendable {
-    /// What became of it here.
+    /// The result of storing the notification here.
     package enum Stored: String, Sendable {
         case new, known
     }
 
+    /// The reason why a notification was rejected.
     package struct Failure: Sendable, Hashable {
         package let code: String
         package let place: String
@@ -27,7 +28,7 @@ package struct HistoryRecord: Sendable {
     package internal(set) var failure: Failure?
     package internal(set) var stored: Stored?
 
-    /// Nil for a record without a notification in it.
+    /// `nil` if the record contains no notification.
     init?(_ record: NotificationRecord, verify: (String) throws(SignedPayloadError) -> VerifiedNotification) {
         guard let text = record.signedPayload else { return nil }
         self.text = text
@@ -42,7 +43,7 @@ package struct HistoryRecord: Sendable {
 
     package var isVerified: Bool { notification != nil }
 
-    /// What repeats are told by.
+    /// The key that identifies duplicates.
     var name: String { notification?.notification.payload.notificationUUID ?? text }
 
     var line: [UInt8] {

@@ -1,8 +1,9 @@
 package import StoreTypes
 
-/// A span of time in pieces, the earliest first: what is done of it can be kept, whatever the order of the records in a
-/// piece. A value, without a socket.
+/// Splits a time interval into windows, the earliest first. Progress can be saved after each window, because Apple
+/// does not promise the order of the records within one. A value type without I/O.
 package struct HistoryWindows: Sendable {
+    /// A window from `start` to `end`.
     package struct Window: Sendable, Hashable {
         package let start: Timestamp
         package let end: Timestamp
@@ -13,24 +14,24 @@ package struct HistoryWindows: Sendable {
         }
     }
 
-    /// In milliseconds; shorter ones are not cut any more.
+    /// Length in milliseconds below which a window is not halved.
     private static let minimum: Int64 = 60_000
 
-    /// Cut out of the rest, the earliest last.
+    /// Halves of a longer window, the earliest last.
     private var cut: [Window] = []
     private var rest: Window
     private let length: Int64
 
-    /// - Parameter length: of a piece, in milliseconds.
+    /// - Parameter length: Length of a window in milliseconds.
     package init(from start: Timestamp, to end: Timestamp, length: Int64) {
         rest = Window(start: start, end: end)
         self.length = max(length, Self.minimum)
     }
 
-    /// Whether the next piece is none of a longer one that was begun before.
+    /// Whether the next window starts where a full-length window starts, so that no half of a window is pending.
     package var isAtBorder: Bool { cut.isEmpty }
 
-    /// Nil at the end.
+    /// Returns the next window; `nil` at the end.
     package mutating func next() -> Window? {
         if let window = cut.popLast() { return window }
         guard rest.start < rest.end else { return nil }
@@ -39,8 +40,8 @@ package struct HistoryWindows: Sendable {
         return Window(start: rest.start, end: end)
     }
 
-    /// The piece was too long to be read before its pages' token expired: its halves come next. False where it cannot be
-    /// cut.
+    /// Replaces the window by its two halves, because its pages could not be read before the pagination token
+    /// expired. Returns `false` if the window is too short to be halved.
     package mutating func halve(_ window: Window) -> Bool {
         let length = window.end.milliseconds - window.start.milliseconds
         guard length >= 2 * Self.minimum else { return false }

@@ -4,28 +4,28 @@ package import Pipeline
 package import StoreTypes
 import StoredRows
 
-/// Reads the notifications of a span of time from the App Store, verifies each, and where it is wished takes them in as if
-/// they came now.
+/// Reads the notification history of a time interval from the App Store, verifies each notification, and optionally
+/// stores it as if the App Store had just sent it.
 ///
-/// It goes over the span in pieces, so that what is done can be kept: a token for the next page is good for a while only,
-/// and the order of the records is not promised.
+/// The interval is read in windows, so that progress can be saved: pagination tokens expire, and Apple does not
+/// promise the order of the records.
 package struct NotificationCatchUp: Sendable {
-    /// What was read.
+    /// The number of notifications by result.
     package struct Counts: Sendable, Hashable {
         package var records = 0
         package var notVerified = 0
-        /// Put into the store by this.
+        /// Stored by this run.
         package var new = 0
-        /// There already.
+        /// Already in the store.
         package var known = 0
-        /// Genuine, and yet not taken.
+        /// Authentic, but rejected by the store.
         package var refused = 0
 
         package init() {}
     }
 
     private static let options = CallOptions(priority: .batch, timeLimit: .seconds(3_600), maximumCalls: 100)
-    /// Of the token of the page before: not one, or not any more.
+    /// Error numbers that mean that the pagination token is invalid or has expired.
     private static let spentTokens: Set<ServerAPIErrorNumber> = [
         ServerAPIErrorNumber(rawValue: 4_000_014), ServerAPIErrorNumber(rawValue: 4_000_017),
     ]
@@ -35,7 +35,7 @@ package struct NotificationCatchUp: Sendable {
     private let filter: HistoryFilter
     private let intake: NotificationReceiver?
 
-    /// - Parameter intake: nil where nothing is to be stored.
+    /// - Parameter intake: Stores the notifications; `nil` if they are only written to the output.
     package init(
         client: ServerAPIClient, environment: AppStoreEnvironment, filter: HistoryFilter, intake: NotificationReceiver?
     ) {
@@ -45,19 +45,23 @@ package struct NotificationCatchUp: Sendable {
         self.intake = intake
     }
 
+    /// Reads the windows one after the other.
+    ///
     /// - Parameters:
-    ///   - checkpoint: everything before the instant is told, and on disk in a file of so many bytes; false stops.
-    ///   - counts: as they grow.
-    /// - Returns: whether it came to the end.
-    /// - Throws: `ServerAPIError`, `NotificationRejection` where the store takes nothing, `SinkError`, and what `checkpoint`
-    ///   throws.
+    ///   - counts: Called with the growing counts.
+    ///   - checkpoint: Called when everything before an instant is in the output, and on disk in a file of the given
+    ///     length in bytes. Returning `false`
+    ///     stops the run.
+    /// - Returns: Whether the end was reached.
+    /// - Throws: `ServerAPIError`, `NotificationRejection` if the store accepts nothing, `SinkError`, and errors of
+    ///   `checkpoint`.
     package func run(
         over windows: HistoryWindows, to output: inout LineOutput, counts: (Counts) -> Void,
         checkpoint: (Timestamp, Int64?) throws -> Bool
     ) async throws -> Bool {
         var windows = windows
         var total = Counts()
-        // What stands on the border of two pieces may come with both.
+        // A record on the border of two windows may be returned with both.
         var (seen, before) = (Set<String>(), Set<String>())
         while let window = windows.next() {
             let isWhole = try await read(window) { page in
@@ -71,11 +75,12 @@ package struct NotificationCatchUp: Sendable {
             guard isWhole else {
                 guard windows.halve(window) else {
                     throw ServerAPIError(
-                        .endlessPages, at: "notification history", "the pages of a minute take longer than they live")
+                        .endlessPages, at: "notification history",
+                        "the pagination token expired before all pages of one minute were read")
                 }
                 continue
             }
-            // Of a piece that was cut, some of its later part was told already.
+            // Part of a window that was halved is already written, so there is no checkpoint inside it.
             guard windows.isAtBorder else { continue }
             (before, seen) = (seen, [])
             guard try checkpoint(window.end, output.makeDurable()) else { return false }
@@ -83,7 +88,7 @@ package struct NotificationCatchUp: Sendable {
         return true
     }
 
-    /// Page after page; false where the next one cannot be had any more.
+    /// Reads all pages of a window. Returns `false` if the pagination token expired before the last page.
     private func read(
         _ window: HistoryWindows.Window, _ body: ([NotificationRecord]) async throws -> Void
     ) async throws -> Bool {
@@ -102,13 +107,14 @@ package struct NotificationCatchUp: Sendable {
             try await body(page.records)
             guard page.hasMore else { return true }
             guard let next = page.paginationToken, next != token else {
-                throw ServerAPIError(.endlessPages, at: "notification history", "more is announced, but not where")
+                throw ServerAPIError(
+                    .endlessPages, at: "notification history", "Apple announced another page but sent no token for it")
             }
             token = next
         }
     }
 
-    /// A page's records, taken in together: what comes at the same time shares the disk.
+    /// Stores the records of a page concurrently, so that they share disk writes.
     private func taken(_ page: [NotificationRecord]) async throws -> [HistoryRecord] {
         let records = page.compactMap { record in
             HistoryRecord(record) { text throws(SignedPayloadError) in
@@ -134,7 +140,7 @@ package struct NotificationCatchUp: Sendable {
         do throws(NotificationRejection) {
             record.stored = try await intake.receive(record.body) == .repeated ? .known : .new
         } catch {
-            // What will be no better the next time is told; all else ends the run.
+            // Errors that a retry cannot repair are reported with the record; other errors end the run.
             guard error.code.httpStatus != 503 else { throw error }
             record.failure = .init(code: error.code.rawValue, place: "store", reason: error.reason)
         }
@@ -143,7 +149,7 @@ package struct NotificationCatchUp: Sendable {
 }
 
 extension HistoryRecord {
-    /// As Apple sends it. A compact JWS needs no escaping.
+    /// The body that Apple would send. A compact JWS needs no JSON escaping.
     fileprivate var body: [UInt8] { Array("{\"signedPayload\":\"\(text)\"}".utf8) }
 }
 

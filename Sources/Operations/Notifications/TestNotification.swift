@@ -3,21 +3,21 @@ package import Ledger
 import Rendering
 package import StoreTypes
 
-/// Has the App Store send a test notification, and follows it until it is here, or cannot be.
+/// Requests a test notification from the App Store and waits for its delivery.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/request-a-test-notification
 package struct TestNotification: Sendable {
-    /// What became of it:
+    /// The result, and its line of output:
     ///
     ///     { "token", "environment", "notificationUUID", "delivered", "arrived", "sendAttempts": [ {…} ] }
     package struct Report: Sendable {
         package let token: String
         package let environment: AppStoreEnvironment
-        /// Nil where Apple has not tried yet, or its text is not authentic.
+        /// `nil` if Apple has not tried to deliver it yet, or if the notification is not authentic.
         package let notificationUUID: String?
-        /// Whether Apple's last attempt got a 200.
+        /// Whether Apple's last attempt got HTTP 200.
         package let isDelivered: Bool
-        /// Whether it is in the store; nil where there is none.
+        /// Whether the notification is in the store; `nil` if there is no store.
         package let arrived: Bool?
         package let attempts: [SendAttempt]
 
@@ -33,23 +33,24 @@ package struct TestNotification: Sendable {
         }
     }
 
+    /// Apple's error for a test notification that has not been sent yet.
     private static let notYet = ServerAPIErrorNumber(rawValue: 4_040_008)
     private static let options = CallOptions(timeLimit: .seconds(60), maximumCalls: 20)
-    /// Between two questions, in seconds: Apple allows one a second.
+    /// Pauses between two status requests in seconds; the last one repeats. Apple allows one request per second.
     private static let pauses = [1, 1, 2, 3, 5]
 
     private let client: ServerAPIClient
     private let environment: AppStoreEnvironment
     private let store: Store?
 
-    /// - Parameter store: where it arrives; nil where that is not known.
+    /// - Parameter store: The store that receives the notification; `nil` if it is unknown.
     package init(client: ServerAPIClient, environment: AppStoreEnvironment, store: Store?) {
         self.client = client
         self.environment = environment
         self.store = store
     }
 
-    /// - Parameter timeout: how long to wait for Apple's first attempt.
+    /// - Parameter timeout: Longest time to wait for Apple's first delivery attempt.
     package func run(timeout: Duration) async throws -> Report {
         let token = try await client.requestTestNotification(in: environment, Self.options)
         let begin = ContinuousClock.now
@@ -72,7 +73,7 @@ package struct TestNotification: Sendable {
             arrived: try await hasArrived(uuid, timeout: isDelivered ? .seconds(3) : .zero), attempts: attempts)
     }
 
-    /// Nil while Apple does not know of it.
+    /// Returns the status; `nil` if Apple has no record of the notification yet.
     private func status(_ token: String) async throws(ServerAPIError) -> NotificationRecord? {
         do throws(ServerAPIError) {
             return try await client.testNotificationStatus(token, in: environment, Self.options)
@@ -82,6 +83,7 @@ package struct TestNotification: Sendable {
         }
     }
 
+    /// Waits until the notification is in the store.
     private func hasArrived(_ uuid: String?, timeout: Duration) async throws -> Bool? {
         guard let store else { return nil }
         guard let uuid else { return false }

@@ -1,7 +1,7 @@
 package import AppStore
 import Rendering
 
-/// What an order holds:
+/// The output of `orders lookup`:
 ///
 ///     { "orderId": "…", "status": 0, "transactions": [ {…} ], "signedTransactions": [ "eyJ…" ] }
 ///

@@ -3,11 +3,11 @@ import Ledger
 import Rendering
 import StoreTypes
 
-/// A refund that was found:
+/// A line of the output of `refunds sweep`:
 ///
 ///     { "bundleId", "environment", "transaction": {…}, "signedTransaction": "eyJ…" }
 ///
-/// The transaction is written as it was signed; its `revocationDate` is there.
+/// The transaction is written as it was signed, including its `revocationDate`.
 enum RefundLine {
     static func line(_ refund: UnreportedRefund) -> [UInt8] {
         JSONWriter.object {

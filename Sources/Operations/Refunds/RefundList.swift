@@ -2,20 +2,21 @@ import JSONReading
 package import Ledger
 package import StoreTypes
 
-/// Customers to sweep, from a list: a transaction id a line, or a JSON object a line.
+/// A list of customers to sweep. Each line is a transaction id or a JSON object, for example a line of `migrate`'s
+/// results:
 ///
 ///     730000000000058
 ///     {"originalTransactionIds": ["730000000000058"], "environment": "Production", "bundleId": "com.example.app"}
 ///
-/// Of an object the first of `originalTransactionIds`, `originalTransactionId`, `transactionIds`, `transactionId` and `id`
-/// counts; a line of `migrate`'s result is one. Where `environment` and `bundleId` are missing the given scope counts; lines
-/// without any id, as of receipts without a purchase, are left out.
+/// The id of an object is the first of `originalTransactionIds`, `originalTransactionId`, `transactionIds`,
+/// `transactionId` and `id`. If `environment` or `bundleId` is missing, the given scope applies. Lines without an id,
+/// for example of receipts without purchases, are skipped.
 package struct RefundList: Sendable {
     package let entries: [(identifier: TransactionIdentifier, scope: AppScope)]
-    /// Lines that hold no id.
+    /// Number of lines without an id.
     package let skipped: Int
 
-    /// - Throws: ``InvalidOperation`` for a line that is neither.
+    /// - Throws: ``InvalidOperation`` for a line that is neither an id nor an object.
     package init(_ bytes: [UInt8], scope: AppScope) throws(InvalidOperation) {
         var entries: [(TransactionIdentifier, AppScope)] = []
         var seen: Set<String> = []
@@ -26,7 +27,7 @@ package struct RefundList: Sendable {
             let found: (String?, AppScope)
             if text.first == "{" {
                 guard let object = try? JSONObject(Array(line)), let pair = try? Self.read(object, scope) else {
-                    throw InvalidOperation("--ids: line \(number + 1) is no JSON object with an id")
+                    throw InvalidOperation("--ids: line \(number + 1) is not a JSON object with an id")
                 }
                 found = pair
             } else {
@@ -37,7 +38,7 @@ package struct RefundList: Sendable {
                 continue
             }
             guard let identifier = TransactionIdentifier(rawValue: id) else {
-                throw InvalidOperation("--ids: line \(number + 1) holds no transaction id of 1 to 20 digits")
+                throw InvalidOperation("--ids: line \(number + 1) is not a transaction id of 1 to 20 digits")
             }
             if seen.insert("\(id) \(found.1.bundleId) \(found.1.environment.rawValue)").inserted {
                 entries.append((identifier, found.1))

@@ -5,16 +5,16 @@ package import Pipeline
 package import StoreTypes
 import StoredRows
 
-/// Asks for the refunds of many customers, keeps them, and tells those that were never told before.
+/// Looks up the refunds of many customers, stores them, and reports the refunds that were never reported before.
 ///
-/// A refund is kept first, then told, then marked as told; a file that it is told to is cut back to what was marked when a
-/// run begins. So each refund is told exactly once to files, whenever the run is killed; of a pipe the last few may be told
-/// again.
+/// A refund is first stored, then reported, then marked as reported. When a run begins, an output file is truncated
+/// to the part that was marked. So files contain each refund exactly once, even if a run is killed. A pipe may
+/// receive the last few refunds twice.
 package struct RefundSweep: Sendable {
-    /// Why it stopped before its end.
+    /// The reason why a run stopped early.
     package enum Stop: Sendable, Hashable {
         case limit, time, signal, budget
-        /// The App Store gave no answer so often that it is not a matter of single customers.
+        /// Too many lookups in a row failed, so the cause is not a single customer.
         case trouble(String)
 
         package var sentence: String {
@@ -22,19 +22,19 @@ package struct RefundSweep: Sendable {
             case .limit: "--limit"
             case .time: "--max-hours"
             case .signal: "a signal"
-            case .budget: "the budget is spent"
-            case .trouble(let reason): "the App Store gives no answers: \(reason)"
+            case .budget: "the hourly budget of calls is used up"
+            case .trouble(let reason): "lookups in the App Store fail: \(reason)"
             }
         }
     }
 
-    /// What may be spent.
+    /// The limits of a run.
     package struct Limits: Sendable {
-        /// Customers; nil for all.
+        /// Number of customers; `nil` for no limit.
         package var customers: Int?
-        /// For new work; nil for as long as it takes.
+        /// Time after which no new lookups are started; `nil` for no limit.
         package var time: Duration?
-        /// Customers at a time.
+        /// Number of customers that are looked up concurrently.
         package var workers = 4
 
         package init(customers: Int? = nil, time: Duration? = nil) {
@@ -45,7 +45,7 @@ package struct RefundSweep: Sendable {
 
     private typealias Answer = Result<(transactions: [Signed<TransactionPayload>], revision: String?), ServerAPIError>
 
-    /// Failures one after the other, of whomever.
+    /// Number of failures in a row after which the run stops.
     private static let maximumFailures = 12
 
     private let clients: UpstreamClients
@@ -55,7 +55,7 @@ package struct RefundSweep: Sendable {
     private let since: Timestamp?
     private let now: @Sendable () -> Timestamp
 
-    /// - Parameter since: refunds before that are kept, not told.
+    /// - Parameter since: Refunds before this time are stored but not reported.
     package init(
         clients: UpstreamClients, store: Store, limits: Limits, watch: SweepMonitor, since: Timestamp? = nil,
         now: @escaping @Sendable () -> Timestamp = { .now }
@@ -68,8 +68,10 @@ package struct RefundSweep: Sendable {
         self.now = now
     }
 
-    /// - Parameter path: of the file behind the output; nil for none.
-    /// - Returns: nil when nobody is left.
+    /// Runs the sweep.
+    ///
+    /// - Parameter path: Path of the output file; `nil` if the output is not a file.
+    /// - Returns: The reason for stopping early; `nil` if all customers were looked up.
     /// - Throws: `StorageError`, `SinkError`.
     package func run(
         _ targets: [RefundTarget], to output: inout LineOutput, at path: String?
@@ -130,7 +132,7 @@ package struct RefundSweep: Sendable {
         return CallOptions(priority: .batch, timeLimit: min(timeout, left ?? timeout), maximumCalls: 600)
     }
 
-    /// From the last revision on.
+    /// Looks up refunds since the last revision of the customer's history.
     private static func refunds(
         of target: RefundTarget, _ client: ServerAPIClient, _ options: CallOptions
     ) async -> Answer {
@@ -153,6 +155,7 @@ package struct RefundSweep: Sendable {
         try await store.save(refunds, of: target, revision: revision ?? target.revision, at: now())
     }
 
+    /// Writes unreported refunds to the output and marks them as reported.
     private func tell(_ output: inout LineOutput, _ path: String?) async throws {
         while true {
             let refunds = try await store.unreportedRefunds(limit: 500)

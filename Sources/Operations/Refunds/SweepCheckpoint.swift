@@ -2,21 +2,22 @@ import Foundation
 package import Ledger
 package import StoreTypes
 
-/// Which sweeps are under way, in a file beside the store. Who has it is the only one to sweep, until its process ends.
+/// A checkpoint file `STORE.sweep` next to the store. It records the sweeps that have not finished. It is locked, so
+/// only one process can sweep at a time.
 package struct SweepCheckpoint {
     private let ledger: MigrationStore
 
-    /// - Throws: `locked` where another process sweeps.
+    /// - Throws: `StorageError` with code `locked` if another process is sweeping.
     package init(besideStore path: String) throws(StorageError) {
         do throws(StorageError) {
             ledger = try MigrationStore(path: path + ".sweep")
         } catch {
             guard error.code == .locked else { throw error }
-            throw StorageError(.locked, at: path, "another sweep works on this store")
+            throw StorageError(.locked, at: path, "another sweep is using this store")
         }
     }
 
-    /// When the sweep of that name began: earlier, where one did not come to its end, else now.
+    /// Returns when the sweep with this name began: the start of an earlier run that did not finish, otherwise now.
     package func begin(_ name: String, at now: Timestamp) throws(StorageError) -> Timestamp {
         if let kept = try ledger.state(name), let number = Int64(String(decoding: kept, as: UTF8.self)) {
             return Timestamp(milliseconds: number)
@@ -25,7 +26,7 @@ package struct SweepCheckpoint {
         return now
     }
 
-    /// It came to its end: the next one begins anew.
+    /// Marks the sweep as finished, so that the next one starts over.
     package func finish(_ name: String) throws(StorageError) { try save("", name) }
 
     private func save(_ text: String, _ name: String) throws(StorageError) {

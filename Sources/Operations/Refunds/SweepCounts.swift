@@ -1,16 +1,16 @@
 import Synchronization
 
-/// How far a sweep is.
+/// The progress of a sweep.
 package struct SweepCounts: Sendable, Hashable {
-    /// Customers of this run.
+    /// Number of customers in this run.
     package var customers = 0
-    /// Of whom all refunds are known now.
+    /// Customers whose refunds have been looked up.
     package var swept = 0
-    /// Refunds that were told in this run.
+    /// Refunds reported in this run.
     package var reported = 0
-    /// Customers whom the App Store does not know.
+    /// Customers that the App Store does not know.
     package var notFound = 0
-    /// Customers who could not be asked about for now.
+    /// Customers whose lookup failed for now.
     package var failed = 0
     /// Customers of apps without a key.
     package var withoutKey = 0
@@ -18,7 +18,7 @@ package struct SweepCounts: Sendable, Hashable {
     package init() {}
 }
 
-/// The counts, for whoever looks on; and the wish to stop.
+/// Shared progress counts of a sweep, and a flag to stop it.
 package final class SweepMonitor: Sendable {
     private let counts = Mutex(SweepCounts())
     private let stopped = Atomic(false)
@@ -29,7 +29,7 @@ package final class SweepMonitor: Sendable {
 
     package func change(_ body: (inout SweepCounts) -> Void) { counts.withLock { body(&$0) } }
 
-    /// No new work from now on.
+    /// Starts no new lookups from now on.
     package func stop() { stopped.store(true, ordering: .relaxed) }
 
     package var isStopped: Bool { stopped.load(ordering: .relaxed) }

@@ -4,10 +4,12 @@ import Logging
 import StoreTypes
 import Synchronization
 
-/// Who presented a purchase first. verifyReceipt itself knows no user: only where the caller names one, in the header
-/// that `userHeader` names, can the same purchase of another user be seen. In memory, and bounded: 200,000 purchases.
+/// Detects a purchase that is presented by several users. verifyReceipt itself has no users, so this works only if
+/// the caller names its user in the header that `userHeader` configures. The first user of each purchase is stored in
+/// memory, for at most 200,000 purchases.
 ///
-/// A family, two accounts of one person, or a device that was sold are reasons, too: it is a hint, no proof.
+/// A match is a hint, not a proof: family sharing, two accounts of one person, and a device that was sold cause one
+/// too.
 final class ReplayDetector: Sendable {
     private struct Purchase: Hashable, Sendable {
         let scope: AppScope
@@ -15,19 +17,20 @@ final class ReplayDetector: Sendable {
     }
 
     private static let capacity = 200_000
-    /// Of one receipt, that are looked at.
+    /// Maximum number of purchases of one receipt that are checked.
     private static let maximumPurchases = 100
 
-    /// By eight bytes of SHA-256: no names are kept.
+    /// The first 8 bytes of the SHA-256 of each user's name; names themselves are not stored.
     private let users = GenerationalCache<Purchase, [UInt8]>(limit: capacity)
     private let count = Atomic<Int64>(0)
-    private let lines = LogThrottle<[String]>()
+    private let logThrottle = LogThrottle<[String]>()
 
     func removeAll() { users.removeAll() }
 
-    /// Whether one of the receipt's purchases was another user's before; what is nobody's yet is this one's from now on.
+    /// Returns whether one of the receipt's purchases was first presented by another user. If none was, purchases
+    /// without a user are assigned to this one.
     ///
-    /// - Parameter logName: of the app, see ``AppRegistry/logName(of:)``.
+    /// - Parameter logName: the name of the app in the log, see ``AppRegistry/logName(of:)``.
     func sees(
         _ keys: CustomerIdentifiers, in scope: AppScope, of user: Redacted<String>, at now: Timestamp, logName: String,
         logger: Logger
@@ -44,9 +47,9 @@ final class ReplayDetector: Sendable {
         }
         guard isReplay else { return false }
         let count = count.add(1, ordering: .relaxed).newValue
-        if lines.allows([logName, scope.environment.rawValue], at: now) {
+        if logThrottle.allows([logName, scope.environment.rawValue], at: now) {
             logger.warning(
-                "a purchase was presented by another user than before",
+                "purchase presented with a different account",
                 metadata: [
                     "bundleId": "\(scope.bundleId)", "environment": "\(scope.environment.rawValue)",
                     "count": "\(count)",

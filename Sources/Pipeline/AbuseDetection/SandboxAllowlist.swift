@@ -2,13 +2,14 @@ import AppStore
 import Foundation
 import StoreTypes
 
-/// Whose sandbox receipts are answered: by transaction ids, which receipts hold, and by `appAccountToken`, which only the
-/// App Store Server API tells.
+/// The testers whose sandbox receipts are answered. A tester is named by a transaction id, which receipts contain, or
+/// by an `appAccountToken`, which only the App Store Server API provides.
 package struct SandboxAllowlist: Sendable, Hashable {
     private let identifiers: Set<String>
-    /// In lower case.
+    /// Tokens in lower case.
     private let tokens: Set<String>
 
+    /// Creates a list from transaction ids and tokens.
     package init(_ names: [String]) {
         identifiers = Set(names.filter(Self.isIdentifier))
         tokens = Set(names.filter { !Self.isIdentifier($0) }.map { $0.lowercased() })
@@ -18,13 +19,15 @@ package struct SandboxAllowlist: Sendable, Hashable {
 
     package static func isToken(_ name: String) -> Bool { UUID(uuidString: name) != nil }
 
-    /// Whether a look-up can tell more than the receipt.
+    /// Whether the list has tokens, so that a lookup can find a tester that the receipt alone does not name.
     var hasTokens: Bool { !tokens.isEmpty }
 
+    /// Returns whether a receipt has one of the transaction ids.
     func contains(_ keys: CustomerIdentifiers) -> Bool {
         (keys.originalTransactionIds + keys.transactionIds).contains { identifiers.contains($0.rawValue) }
     }
 
+    /// Returns whether one of the records has one of the tokens.
     func contains(_ records: CustomerRecords) -> Bool {
         records.transactions.contains { transaction in
             transaction.payload.appAccountToken.map { tokens.contains($0.lowercased()) } ?? false

@@ -1,23 +1,28 @@
 import Foundation
 import StoreTypes
 
-/// What reading a configuration collects, and what its paths are relative to.
+/// The state of reading one configuration: the findings so far, the keys in use, and the folder that relative paths
+/// are resolved against.
 final class ConfigurationDiagnostics {
+    /// The name of the file in findings, for example `receipt-bridge.yaml`.
     let displayName: String
+    /// The folder that relative paths of the file are resolved against.
     let folder: URL
     let environment: [String: String]
     private var fileFindings: [String] = []
     private var variableFindings: [String] = []
-    private var said: Set<String> = []
-    /// Keys that something is wrong with; the empty one is the document.
-    var mistaken: Set<String> = []
-    /// How a key is called that was said: `bridge.yaml: listen`, or the variable that goes before it.
-    var places: [String: String] = [:]
+    private var recorded: Set<String> = []
+    /// Keys with at least one finding. The empty key stands for the whole document.
+    var keysWithFindings: Set<String> = []
+    /// The source of each configured key, as findings name it: `receipt-bridge.yaml: listen`, or the name of the
+    /// environment variable that overrides the key.
+    var sources: [String: String] = [:]
+    /// Files with secrets that were read. `doctor` and the server check their permissions.
     var secretFiles: [ProxyConfiguration.SecretFile] = []
-    /// Keys that the reader asked for, whether the document has them or not.
+    /// Every key that the reader asked for, whether or not the document has it.
     var requestedKeys: Set<String> = []
-    /// Names of the environment that some key has.
-    private var known: Set<String> = ["RECEIPT_BRIDGE_CONFIG"]
+    /// Environment variables that belong to a key.
+    private var knownVariables: Set<String> = ["RECEIPT_BRIDGE_CONFIG"]
 
     init(displayName: String, folder: URL, environment: [String: String]) {
         self.displayName = displayName
@@ -25,23 +30,27 @@ final class ConfigurationDiagnostics {
         self.environment = environment
     }
 
-    /// Of the file first.
+    /// All findings: those in the file first, then those in the environment.
     var findings: [String] { fileFindings + variableFindings }
 
-    /// Something is wrong with a key; once is enough.
+    /// Records that a key has a mistake. A finding that was recorded before is not added again.
     ///
-    /// - Parameter variable: that says it: the environment is no part of the file.
+    /// - Parameters:
+    ///   - key: the full key, for example `apps[0].bundleId`.
+    ///   - variable: the environment variable with the mistake; `nil` if the mistake is in the file.
+    ///   - finding: what was found and what was expected.
     func note(_ key: String, variable: String? = nil, _ finding: String) {
-        mistaken.insert(key)
-        let place = variable ?? "\(displayName): \(key.isEmpty ? "the document" : key)"
-        let line = "\(place): \(finding)"
-        guard said.insert(line).inserted else { return }
+        keysWithFindings.insert(key)
+        let location = variable ?? "\(displayName): \(key.isEmpty ? "the document" : key)"
+        let line = "\(location): \(finding)"
+        guard recorded.insert(line).inserted else { return }
         if variable == nil { fileFindings.append(line) } else { variableFindings.append(line) }
     }
 
-    /// Whether something is wrong with a key already, with what it stands in, or with what stands in it.
-    func isMistaken(_ key: String) -> Bool {
-        mistaken.contains { other in
+    /// Returns whether a key, one of its parents or one of its members already has a finding. For example, a finding
+    /// for `apps[0]` covers `apps[0].answer`.
+    func hasFinding(_ key: String) -> Bool {
+        keysWithFindings.contains { other in
             other.isEmpty || other == key
                 || [".", "["].contains { key.hasPrefix(other + $0) || other.hasPrefix(key + $0) }
         }
@@ -49,25 +58,30 @@ final class ConfigurationDiagnostics {
 
     // MARK: - The environment
 
-    /// Nil for an empty one, too.
+    /// The value of an environment variable; `nil` if it is unset or empty.
     func variable(_ name: String) -> String? {
-        known.insert(name)
+        knownVariables.insert(name)
         return environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Whether it says something of a key inside of that place.
+    /// Returns whether the environment sets a key below this one. For example, `RECEIPT_BRIDGE_UPSTREAM_PROXY` is
+    /// below `RECEIPT_BRIDGE_UPSTREAM`.
     func hasVariable(below name: String) -> Bool {
         environment.contains { $0.key.hasPrefix(name + "_") && !$0.value.isEmpty && !Self.isInjected($0.key) }
     }
 
-    /// What begins like ours and belongs to no key; misspelled, most likely.
+    /// Names of environment variables that begin with `RECEIPT_BRIDGE_` but belong to no key, most likely because
+    /// they are misspelled.
     var unknownVariables: [String] {
         environment.filter { name, value in
-            name.hasPrefix("RECEIPT_BRIDGE_") && !value.isEmpty && !known.contains(name) && !Self.isInjected(name)
+            name.hasPrefix("RECEIPT_BRIDGE_") && !value.isEmpty && !knownVariables.contains(name)
+                && !Self.isInjected(name)
         }.keys.sorted()
     }
 
-    /// Kubernetes tells every container of every service: `RECEIPT_BRIDGE_SERVICE_HOST`, `RECEIPT_BRIDGE_PORT_80_TCP`.
+    /// Returns whether a variable is one of those that Kubernetes sets in each container for every service of the
+    /// namespace. For example, a service named `receipt-bridge` gives `RECEIPT_BRIDGE_SERVICE_HOST` and
+    /// `RECEIPT_BRIDGE_PORT_80_TCP`.
     private static func isInjected(_ name: String) -> Bool {
         name.contains("_SERVICE_HOST") || name.contains("_SERVICE_PORT") || name.contains("_PORT_")
             || name.hasSuffix("_PORT")
@@ -75,16 +89,20 @@ final class ConfigurationDiagnostics {
 
     // MARK: - Files
 
+    /// Resolves a path of the file against the file's folder.
     func resolve(_ path: String) -> URL {
         path.hasPrefix("/") ? URL(filePath: path) : folder.appending(path: path)
     }
 
-    /// A key that stands where its file's name belongs must not come back in an error.
+    /// Returns whether a text can be a path. If a secret was written where its file's name belongs, for example the
+    /// text of a PEM file, an error message must not repeat it.
     static func isPath(_ text: String) -> Bool {
         !text.contains("-----") && !text.contains(where: \.isNewline) && text.utf8.count < 1024
     }
 
-    /// What cannot be read may be the secret itself: shown is what has an ending, or stands in a folder that there is.
+    /// The finding for a file that cannot be read. The configured text may be the secret itself rather than a path,
+    /// so the message shows it only if it has a file extension of 1 to 5 characters, or has none and is in an
+    /// existing folder.
     static func unreadable(_ path: String, at url: URL) -> String {
         let name = url.lastPathComponent
         let ending = name.contains(".") ? name.split(separator: ".", omittingEmptySubsequences: false).last?.count : nil
@@ -94,9 +112,10 @@ final class ConfigurationDiagnostics {
         return isPath ? "cannot read \(path)" : "cannot read the file that it names"
     }
 
-    /// The file's text without the white space around it.
+    /// Reads a secret of at most 4,096 bytes from a file. White space around it is removed.
     ///
-    /// - Parameter variable: that names the file: relative to where the process was started.
+    /// - Parameter variable: the environment variable that names the file. If there is one, the path is relative to
+    ///     the working directory of the process, not to the configuration file.
     func secret(at path: String, for key: String, variable: String? = nil) -> SharedSecret? {
         guard Self.isPath(path) else {
             note(key, variable: variable, "expected the path of a file")

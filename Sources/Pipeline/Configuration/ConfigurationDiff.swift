@@ -2,22 +2,24 @@ import AppStore
 import ListenerTLS
 import StoreTypes
 
-/// What differs between two configurations, by the names of keys: values are nobody's business.
+/// The names of the keys that differ between two configurations. The log shows them after a reload, so values, which
+/// may be secrets, are not included.
 package struct ConfigurationDiff: Sendable, Hashable {
-    /// Count from now on.
+    /// Keys whose new values apply immediately.
     package let applied: [String]
-    /// Count after a restart; until then what they said before.
+    /// Keys whose new values apply only after a restart. The old values stay in effect until then.
     package let needRestart: [String]
 
-    /// A key, and what is compared of it.
+    /// The name of a key, and the value to compare.
     private typealias Key<Subject> = (name: String, value: (Subject) -> AnyHashable?)
 
+    /// Compares two configurations.
     package init(from old: ProxyConfiguration, to new: ProxyConfiguration) {
         needRestart = Self.names(Self.fixedKeys, old, new)
         applied = Self.names(Self.keys, old, new.keepingFixedKeys(of: old)) + Self.apps(old, new)
     }
 
-    /// What the process was started with: sockets, files and threads that are open.
+    /// Keys that are fixed when the process starts, because sockets, files and threads that depend on them are open.
     private static var fixedKeys: [Key<ProxyConfiguration>] {
         [
             ("listen", { $0.listen }),
@@ -29,6 +31,7 @@ package struct ConfigurationDiff: Sendable, Hashable {
         ]
     }
 
+    /// Keys that a reload applies.
     private static var keys: [Key<ProxyConfiguration>] {
         [
             ("tls.certificate", { $0.tls?.chain }),
@@ -54,6 +57,7 @@ package struct ConfigurationDiff: Sendable, Hashable {
         ]
     }
 
+    /// Keys of one app; a reload applies all of them.
     private static var appKeys: [Key<AppConfiguration>] {
         [
             ("appAppleId", { $0.appAppleId }),
@@ -83,15 +87,16 @@ package struct ConfigurationDiff: Sendable, Hashable {
         keys.filter { $0.value(old) != $0.value(new) }.map(\.name)
     }
 
-    /// `apps[com.example.app].sandbox`; an app that came or went is named by itself.
+    /// Returns the changed keys of all apps, for example `apps[com.example.app].sandbox`. An app that was added or
+    /// removed has one entry, without its keys.
     private static func apps(_ old: ProxyConfiguration, _ new: ProxyConfiguration) -> [String] {
         let before = byName(old)
         let after = byName(new)
         return Set(before.keys).union(after.keys).sorted { $0.rawValue < $1.rawValue }.flatMap { bundleId -> [String] in
             switch (before[bundleId], after[bundleId]) {
             case (let old?, let new?): names(appKeys, old, new).map { "apps[\(bundleId)].\($0)" }
-            case (nil, _): ["apps[\(bundleId)]: new"]
-            case (_, nil): ["apps[\(bundleId)]: gone"]
+            case (nil, _): ["apps[\(bundleId)]: added"]
+            case (_, nil): ["apps[\(bundleId)]: removed"]
             }
         }
     }
@@ -103,7 +108,7 @@ package struct ConfigurationDiff: Sendable, Hashable {
 }
 
 extension ProxyConfiguration {
-    /// The same with what only a restart changes as it was.
+    /// Returns this configuration with the keys that need a restart as they are in `old`.
     package func keepingFixedKeys(of old: ProxyConfiguration) -> ProxyConfiguration {
         var settings = self
         settings.listen = old.listen

@@ -1,20 +1,23 @@
 package import Foundation
 
-/// What the environment says: it goes before the file, and one app fits into it completely.
+/// Loads the configuration of a process from all of its sources. Command line flags override the environment, and the
+/// environment overrides the file. A single app can be configured by the environment alone.
 package enum ConfigurationEnvironment {
-    /// Applies one of the command line's; its findings begin with its name.
+    /// Applies one command line flag to the configuration. The findings it throws begin with the flag's name, for
+    /// example `--listen: `.
     package typealias Flag = (inout ProxyConfiguration) throws(ConfigurationError) -> Void
 
-    /// The configuration of a process: the file (if any), then the environment, then the command line's flags.
+    /// Loads the configuration: the file (if any), then the environment, then the command line flags.
     ///
-    /// - Throws: ``ConfigurationError`` with the findings of all three, and of the rules for what comes out.
+    /// - Throws: ``ConfigurationError`` with the findings of all three, and of ``ConfigurationValidation`` for the
+    ///     result.
     package static func settings(
         file: URL?, environment: [String: String], flags: [Flag] = []
     ) throws(ConfigurationError) -> ProxyConfiguration {
-        let named = environment["RECEIPT_BRIDGE_CONFIG"].flatMap { $0.isEmpty ? nil : URL(filePath: $0) }
+        let configPath = environment["RECEIPT_BRIDGE_CONFIG"].flatMap { $0.isEmpty ? nil : URL(filePath: $0) }
         let reading: ConfigurationFile.Reading
         do throws(ConfigurationError) {
-            if let file = file ?? named {
+            if let file = file ?? configPath {
                 reading = try ConfigurationFile.read(file, environment: environment)
             } else {
                 reading = try ConfigurationFile.read(
@@ -22,23 +25,24 @@ package enum ConfigurationEnvironment {
             }
         } catch {
             var settings = ProxyConfiguration()
-            let findings = error.findings + mistakes(of: flags, in: &settings)
+            let findings = error.findings + applyFlags(flags, to: &settings)
             throw ConfigurationError(findings, isUnreadable: error.isUnreadable)
         }
         let context = reading.context
         var settings = reading.settings
-        let flagFindings = mistakes(of: flags, in: &settings)
+        let flagFindings = applyFlags(flags, to: &settings)
         for (flag, key) in [("--listen: ", "listen"), ("--roots: ", "trust.roots")]
         where flagFindings.contains(where: { $0.hasPrefix(flag) }) {
-            context.mistaken.insert(key)
+            context.keysWithFindings.insert(key)
         }
-        if settings.listen != reading.settings.listen { context.places["listen"] = "--listen" }
+        if settings.listen != reading.settings.listen { context.sources["listen"] = "--listen" }
         let findings = context.findings + flagFindings + ConfigurationValidation.findings(in: settings, of: context)
         guard findings.isEmpty else { throw ConfigurationError(findings) }
         return settings
     }
 
-    private static func mistakes(of flags: [Flag], in settings: inout ProxyConfiguration) -> [String] {
+    /// Applies the flags in order and returns their findings.
+    private static func applyFlags(_ flags: [Flag], to settings: inout ProxyConfiguration) -> [String] {
         var findings: [String] = []
         for flag in flags {
             do throws(ConfigurationError) { try flag(&settings) } catch { findings += error.findings }

@@ -1,8 +1,8 @@
-/// What is wrong with the configuration: every finding, not the first.
+/// The mistakes in a configuration: all findings, not only the first.
 package struct ConfigurationError: Error, Sendable, CustomStringConvertible {
-    /// `file: key: what was found and what was expected`
+    /// One sentence a mistake, as `FILE: KEY: what was found and what was expected`.
     package let findings: [String]
-    /// There is no text, or it is no YAML: nothing else could be found.
+    /// Whether the file is missing, unreadable or not YAML, so that no key could be checked.
     package let isUnreadable: Bool
 
     package init(_ findings: [String], isUnreadable: Bool = false) {

@@ -1,7 +1,7 @@
 import Ledger
 
 extension ConfigurationFile {
-    /// Days, or `forever`; what is not named stays for the usual time.
+    /// Reads `retention`. Each value is a number of days or `forever`; keys that are absent keep their defaults.
     static func retention(of root: ConfigurationNode) -> Retention {
         var retention = Retention()
         guard let node = root.child("retention") else { return retention }
@@ -9,7 +9,8 @@ extension ConfigurationFile {
             ("notifications", \.notifications, 1), ("superseded", \.superseded, 1), ("customers", \.customers, 30),
             ("comparisons", \.comparisons, 1), ("forwardedDeliveries", \.forwardedDeliveries, 1),
             ("learntIdentifiers", \.learntIdentifiers, 1), ("refunds", \.refunds, 1),
-            // A subscription may be extended twice in 365 days.
+            // Apple allows two extensions of a subscription in 365 days, so the record of one must not be deleted
+            // earlier.
             ("renewalExtensions", \.renewalExtensions, 366),
         ]
         for key in keys {

@@ -2,10 +2,11 @@ import Foundation
 import ListenerTLS
 
 extension ConfigurationFile {
-    /// Longer than any chain or key, in bytes.
+    /// The largest PEM file that is read, in bytes; longer than any certificate chain or private key.
     private static let maximumPEMSize = 1 << 20
 
-    /// `tls: {certificate: path, privateKey: path}`
+    /// Reads `tls: {certificate: path, privateKey: path}`. Returns `nil` if TLS is not configured, or if one of the
+    /// files has a mistake, which is recorded.
     static func tls(of root: ConfigurationNode) -> ListenerCertificate? {
         guard let node = root.child("tls") else { return nil }
         let certificates = pem("certificate", of: node)
@@ -24,6 +25,7 @@ extension ConfigurationFile {
         }
     }
 
+    /// Reads the PEM file that a key names.
     private static func pem(_ key: String, of node: ConfigurationNode) -> (path: String, url: URL, bytes: [UInt8])? {
         let expected = "the path of a PEM file"
         guard let path = node.text(key, expecting: expected), ConfigurationDiagnostics.isPath(path) else {

@@ -1,16 +1,18 @@
 import Foundation
 
-/// What the App Store's troubles may cost.
+/// Keys for the time when the App Store is slow or unavailable: the request deadline and the archive of Apple's last
+/// good responses.
 extension ConfigurationFile {
+    /// Reads `deadlineSeconds`.
     static func readDeadline(_ root: ConfigurationNode, into settings: inout ProxyConfiguration) {
-        if let seconds = root.number("deadlineSeconds", in: 1...30) { settings.deadline = .seconds(seconds) }
+        if let seconds = root.integer("deadlineSeconds", in: 1...30) { settings.deadline = .seconds(seconds) }
     }
 
-    /// `{days: 30, megabytes: 512}`
+    /// Reads `lastGood: {days: 30, megabytes: 512}`.
     static func readLastGood(_ root: ConfigurationNode, into settings: inout ProxyConfiguration) {
         guard let lastGood = root.child("lastGood") else { return }
-        if let days = lastGood.number("days", in: 0...365) { settings.lastGood.days = days }
-        if let megabytes = lastGood.number("megabytes", in: 1...1_000_000) {
+        if let days = lastGood.integer("days", in: 0...365) { settings.lastGood.days = days }
+        if let megabytes = lastGood.integer("megabytes", in: 1...1_000_000) {
             settings.lastGood.bytes = Int(megabytes) << 20
         }
         lastGood.finish()

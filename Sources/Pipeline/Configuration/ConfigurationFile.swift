@@ -5,18 +5,20 @@ import Rendering
 import StoreTypes
 import Yams
 
-/// Reads the YAML configuration, and what the environment says of the same keys.
+/// Reads the YAML configuration file, and the environment variables that override its keys.
 ///
-/// Relative paths are relative to the file; secrets come from files or the environment only; a key that nothing knows
-/// is an error.
+/// Relative paths are relative to the file. Secrets come from files or environment variables only. An unknown key is
+/// an error.
 package enum ConfigurationFile {
-    /// The longest that is read, in bytes.
+    /// The largest file that is read, in bytes.
     private static let maximumSize = 4 << 20
 
-    /// What could be read, and what is wrong with the rest.
+    /// The configuration as far as it could be read, and the findings for the rest.
     typealias Reading = (settings: ProxyConfiguration, context: ConfigurationDiagnostics)
 
-    /// - Throws: ``ConfigurationError`` where there is no text, or no YAML.
+    /// Reads a file.
+    ///
+    /// - Throws: ``ConfigurationError`` if the file cannot be read or is not YAML.
     static func read(_ url: URL, environment: [String: String]) throws(ConfigurationError) -> Reading {
         guard let data = try? Data(contentsOf: url), data.count <= maximumSize,
             let text = String(data: data, encoding: .utf8)
@@ -30,7 +32,9 @@ package enum ConfigurationFile {
             ? "cannot be read as UTF-8 text of at most \(maximumSize) bytes" : "there is no such file"
     }
 
-    /// - Throws: ``ConfigurationError`` with every finding, without those of ``ConfigurationValidation``.
+    /// Reads a configuration from text. Rules across keys (``ConfigurationValidation``) are not checked.
+    ///
+    /// - Throws: ``ConfigurationError`` with all findings.
     package static func parse(
         _ text: String, name: String, folder: URL, environment: [String: String]
     ) throws(ConfigurationError) -> ProxyConfiguration {
@@ -39,15 +43,18 @@ package enum ConfigurationFile {
         return reading.settings
     }
 
-    /// The keys that the reader asks for, whether the document has them or not: `operations.listen`, `apps[0].answer`.
-    /// Keys inside an object are asked for only if the document has the object.
+    /// Returns the keys that the reader asks for, whether or not the document has them, for example
+    /// `operations.listen` and `apps[0].answer`. Keys inside an object are asked for only if the document has the
+    /// object.
     ///
-    /// - Throws: ``ConfigurationError`` if there is no YAML.
+    /// - Throws: ``ConfigurationError`` if the text is not YAML.
     package static func requestedKeys(in text: String, folder: URL) throws(ConfigurationError) -> Set<String> {
         try read(text, name: "", folder: folder, environment: [:]).context.requestedKeys
     }
 
-    /// - Parameter text: nil where there is no file.
+    /// Reads a configuration from text and environment.
+    ///
+    /// - Parameter text: the YAML; `nil` if there is no file.
     static func read(
         _ text: String?, name: String, folder: URL, environment: [String: String]
     ) throws(ConfigurationError) -> Reading {
@@ -63,18 +70,18 @@ package enum ConfigurationFile {
             document ?? .mapping(Node.Mapping([])), path: "", file: context, variable: "RECEIPT_BRIDGE")
         read(root, hasFile: text != nil, into: &settings)
         settings.secretFiles = context.secretFiles
-        settings.unused = context.unknownVariables
+        settings.unknownVariables = context.unknownVariables
         return (settings, context)
     }
 
-    /// Without the lines themselves: what stands there by mistake can be a secret.
+    /// The parser's reason without the text of the line, because a secret may be in it by mistake.
     private static func reason(_ error: any Error) -> String {
         switch error as? YamlError {
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
             .composer(_, let problem, let mark, _):
             "line \(mark.line): \(problem)"
         case .duplicatedKeysInMapping(let names, let context):
-            "line \(context.mark.line): \(names.joined(separator: ", ")) twice"
+            "line \(context.mark.line): duplicate key \(names.joined(separator: ", "))"
         default: "it cannot be read as text"
         }
     }
@@ -86,7 +93,7 @@ package enum ConfigurationFile {
                 settings.operationsListen = address
                 settings.operationsListenIsExplicit = true
             }
-            if let seconds = operations.number("drainSeconds", in: 0...300) { settings.drainTime = .seconds(seconds) }
+            if let seconds = operations.integer("drainSeconds", in: 0...300) { settings.drainTime = .seconds(seconds) }
             operations.finish()
         }
         readStore(root, hasFile: hasFile, into: &settings)
@@ -111,7 +118,8 @@ package enum ConfigurationFile {
         root.finish()
     }
 
-    /// A configuration has a store unless it says otherwise; without a configuration nothing is written to disk.
+    /// Reads `store`. With a configuration file the default is a SQLite file next to it. Without one there is no
+    /// store, so that nothing is written to disk.
     private static func readStore(_ root: ConfigurationNode, hasFile: Bool, into settings: inout ProxyConfiguration) {
         guard let store = root.text("store", expecting: stores) ?? (hasFile ? "sqlite:receipt-bridge.sqlite" : nil)
         else { return }
@@ -122,7 +130,7 @@ package enum ConfigurationFile {
         } else if store.hasPrefix("sqlite:"), store != "sqlite:" {
             settings.storePath = root.resolve(String(store.dropFirst("sqlite:".count)), of: "store").path
         } else {
-            // Not shown: another kind of store would have a password in it.
+            // The value is not shown: the URL of another kind of database may contain a password.
             root.note("store", "expected \(stores)")
         }
     }

@@ -3,19 +3,25 @@ import Foundation
 import StoreTypes
 import Yams
 
-/// A place in the configuration that is read key by key: what the environment says of a key goes before what the file
-/// says. A key of the file that nobody asked for is an error at the end.
+/// A mapping of the configuration, read key by key. An environment variable overrides the same key of the file. A key
+/// of the file that was never read is reported by ``finish()`` as unknown.
 ///
-/// The environment's name of a key is that of its place and its own, in capitals: `RECEIPT_BRIDGE_UPSTREAM_PROXY`.
+/// The environment variable of a key is its path in capitals. For example, `upstream.proxy` is
+/// `RECEIPT_BRIDGE_UPSTREAM_PROXY`.
 final class ConfigurationNode {
+    /// The path of this mapping, for example `apps[0].serverAPI`; empty for the document.
     let path: String
     let file: ConfigurationDiagnostics
-    /// What the environment's names begin with; nil for what stands in the file only, as the second app.
+    /// The prefix of the environment variables of these keys; `nil` if the keys can be set in the file only, for
+    /// example those of a second app.
     let variable: String?
+    /// Keys of the file that were not read yet.
     private let mapping: Node.Mapping
-    private var remaining: Set<String>
+    private var unread: Set<String>
 
-    /// - Parameter expected: what it is, for one who wrote something else there.
+    /// Creates a node.
+    ///
+    /// - Parameter expected: the expected form, for the finding if the value is not a mapping.
     init(
         _ node: Node, path: String, file: ConfigurationDiagnostics, variable: String? = nil,
         expecting expected: String = "keys and values"
@@ -29,29 +35,30 @@ final class ConfigurationNode {
             self.mapping = Node.Mapping([])
             if node.null == nil { file.note(path, "expected \(expected)") }
         }
-        remaining = []
+        unread = []
         for (key, _) in self.mapping {
             guard let name = key.scalar?.string else {
-                file.note(path, "a key that is not text")
+                file.note(path, "a key is not text")
                 continue
             }
-            remaining.insert(name)
+            unread.insert(name)
         }
     }
 
+    /// The full path of a key.
     func name(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 
     private func variable(_ key: String) -> String? { variable.map { "\($0)_\(key.uppercased())" } }
 
-    /// What the environment says of a key; then the file is not asked.
+    /// Returns the environment variable that overrides a key; if there is one, the value in the file is ignored.
     private func overriding(_ key: String, _ suffix: String = "") -> String? {
         guard let name = variable(key), let text = file.variable(name + suffix) else { return nil }
-        remaining.remove(key)
-        file.places[self.name(key)] = name + suffix
+        unread.remove(key)
+        file.sources[self.name(key)] = name + suffix
         return text
     }
 
-    /// Something is wrong with a key, or with the variable that goes before it.
+    /// Records a finding for a key, or for the environment variable that overrides it.
     func note(_ key: String, _ finding: String) {
         if let name = variable(key),
             file.variable(name) != nil || mapping[Node(key)] == nil && file.hasVariable(below: name)
@@ -62,43 +69,45 @@ final class ConfigurationNode {
         }
     }
 
-    /// The same of what is missing: only where nothing is wrong with it already.
+    /// Records a finding for a missing key, unless the key already has a finding.
     func noteMissing(_ key: String, _ finding: String) {
-        if !isMistaken(key) { note(key, finding) }
+        if !hasFinding(key) { note(key, finding) }
     }
 
-    func isMistaken(_ key: String) -> Bool { file.isMistaken(name(key)) }
+    /// Returns whether a key, one of its parents or one of its members has a finding.
+    func hasFinding(_ key: String) -> Bool { file.hasFinding(name(key)) }
 
+    /// The value of a key in the file; `nil` if it is absent or null.
     func node(_ key: String) -> Node? {
         file.requestedKeys.insert(name(key))
-        remaining.remove(key)
+        unread.remove(key)
         guard let node = mapping[Node(key)], node.null == nil else { return nil }
-        file.places[name(key)] = "\(file.displayName): \(name(key))"
+        file.sources[name(key)] = "\(file.displayName): \(name(key))"
         return node
     }
 
-    /// Whether the file or the environment says anything of a key.
+    /// Returns whether the file or the environment sets a key.
     func has(_ key: String) -> Bool {
         if let node = mapping[Node(key)], node.null == nil { return true }
         guard let name = variable(key) else { return false }
         return file.variable(name) != nil || file.hasVariable(below: name)
     }
 
-    /// Whether there are keys and values there, or the environment has that one of them.
+    /// Returns whether a key is a mapping in the file, or the environment sets the given member of it.
     func isObject(_ key: String, with member: String) -> Bool {
         guard overriding(key) == nil else { return false }
         let variable = variable(key).flatMap { file.variable("\($0)_\(member.uppercased())") }
         return mapping[Node(key)]?.mapping != nil || variable != nil
     }
 
-    /// Keys and values; nil for anything else.
+    /// Returns the mapping of a key; `nil` if it is absent. Any other value is recorded as a mistake.
     ///
-    /// - Parameter expected: what it is, for one who wrote something else there.
+    /// - Parameter expected: the expected form, for the finding if the value is not a mapping.
     func child(_ key: String, expecting expected: String = "keys and values") -> ConfigurationNode? {
         let name = variable(key)
         let isNamed = name.map(file.hasVariable(below:)) ?? false
-        let said = node(key).flatMap { isNamed && $0.mapping == nil ? nil : $0 }
-        guard let node = said ?? (isNamed ? Node.mapping(Node.Mapping([])) : nil) else { return nil }
+        let fileNode = node(key).flatMap { isNamed && $0.mapping == nil ? nil : $0 }
+        guard let node = fileNode ?? (isNamed ? Node.mapping(Node.Mapping([])) : nil) else { return nil }
         guard node.mapping != nil else {
             file.note(self.name(key), "expected \(expected)")
             return nil
@@ -106,7 +115,9 @@ final class ConfigurationNode {
         return ConfigurationNode(node, path: self.name(key), file: file, variable: name)
     }
 
-    /// - Parameter expected: what it is, for one who wrote a list there, keys and values, or nothing.
+    /// Returns the text of a key; `nil` if it is absent. A list, a mapping or an empty text is recorded as a mistake.
+    ///
+    /// - Parameter expected: the expected form, for the finding.
     func text(_ key: String, expecting expected: String = "text") -> String? {
         if let text = overriding(key) { return text }
         guard let node = node(key) else { return nil }
@@ -117,12 +128,14 @@ final class ConfigurationNode {
         return text
     }
 
-    /// Where a file is that a key names: relative to the configuration, or to where the process was started.
+    /// Returns the location of a file that a key names. A path in the file is relative to the file's folder, a path
+    /// in the environment to the working directory of the process.
     func resolve(_ path: String, of key: String) -> URL {
         overriding(key) == nil ? file.resolve(path) : URL(filePath: path)
     }
 
-    func number(_ key: String, in range: ClosedRange<Int64> = .min ... .max) -> Int64? {
+    /// Returns a whole number in the given range; anything else is recorded as a mistake.
+    func integer(_ key: String, in range: ClosedRange<Int64> = .min ... .max) -> Int64? {
         guard let text = text(key, expecting: "a whole number") else { return nil }
         guard let number = Int64(text) else {
             note(key, "\(text) is not a whole number")
@@ -135,19 +148,22 @@ final class ConfigurationNode {
         return number
     }
 
-    /// - Parameter other: what may stand there instead.
+    /// Returns one of the raw values of an enumeration; any other text is recorded as a mistake.
+    ///
+    /// - Parameter other: another allowed form, named in the finding.
     func choice<Choice: RawRepresentable & CaseIterable>(
         _ key: String, of: Choice.Type, or other: String? = nil
     ) -> Choice? where Choice.RawValue == String {
         let names = (Choice.allCases.map(\.rawValue) + (other.map { [$0] } ?? [])).joined(separator: ", ")
         guard let text = text(key, expecting: "one of \(names)") else { return nil }
         guard let choice = Choice(rawValue: text) else {
-            note(key, "\(text) is none of \(names)")
+            note(key, "\(text) is not one of \(names)")
             return nil
         }
         return choice
     }
 
+    /// Returns an address as `HOST:PORT`.
     func address(_ key: String) -> ProxyConfiguration.Address? {
         guard let text = text(key, expecting: "HOST:PORT") else { return nil }
         guard let address = ProxyConfiguration.Address(text) else {
@@ -157,6 +173,7 @@ final class ConfigurationNode {
         return address
     }
 
+    /// Returns the elements of a list in the file.
     func list(_ key: String) -> [Node]? {
         guard let node = node(key) else { return nil }
         guard let sequence = node.sequence else {
@@ -166,7 +183,8 @@ final class ConfigurationNode {
         return Array(sequence)
     }
 
-    /// A list of texts; in the environment with commas between them.
+    /// Returns a list of texts. In the environment they are separated by commas, for example
+    /// `RECEIPT_BRIDGE_APP_ANSWER=api,apple,receipt`.
     func texts(_ key: String) -> [String]? {
         if let text = overriding(key) {
             return text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -177,9 +195,9 @@ final class ConfigurationNode {
         }
     }
 
-    /// Says what was not asked for.
+    /// Records each key of the file that was not read as unknown.
     func finish() {
-        for key in remaining.sorted() { file.note(name(key), "unknown key") }
+        for key in unread.sorted() { file.note(name(key), "unknown key") }
     }
 }
 
@@ -188,7 +206,8 @@ final class ConfigurationNode {
 extension ConfigurationNode {
     private static let secretForms = "{file: path} or {env: NAME}"
 
-    /// `{file: path}` or `{env: NAME}`; in the environment itself `…_FILE`, or the secret.
+    /// Reads a secret: `{file: path}` or `{env: NAME}` in the file; in the environment, a path in the variable with
+    /// the suffix `_FILE`, or the secret itself in the variable.
     func secret(_ key: String) -> SharedSecret? {
         if let path = overriding(key, "_FILE") {
             return file.secret(at: path, for: name(key), variable: "\(variable(key) ?? "")_FILE")
@@ -197,7 +216,8 @@ extension ConfigurationNode {
         return child(key, expecting: Self.secretForms)?.secretValue()
     }
 
-    /// The same for the text of a `.p8`. A file is read again when it changes.
+    /// Reads the source of a private key, the text of a `.p8` file, in the same forms as ``secret(_:)``. A file is
+    /// only checked here and read again when it changes.
     func privateKey(_ key: String) -> PrivateKeySource? {
         if let path = overriding(key, "_FILE") {
             return keyFile(path, URL(filePath: path), of: name(key), variable: "\(variable(key) ?? "")_FILE")
@@ -224,7 +244,8 @@ extension ConfigurationNode {
         return .file(path: url.path)
     }
 
-    /// A list of `{file: path}` or `{env: NAME}`; in the environment `…_FILE` with one secret a line, or one secret.
+    /// Reads a list of secrets: `{file: path}` or `{env: NAME}` each. In the environment, the variable with the
+    /// suffix `_FILE` names a file with one secret a line, or the variable holds a single secret.
     func secrets(_ key: String) -> [SharedSecret] {
         if let path = overriding(key, "_FILE") {
             let text =
@@ -239,7 +260,8 @@ extension ConfigurationNode {
         }
     }
 
-    /// White space alone is no secret: everybody has it.
+    /// Returns the secret in an environment variable. White space alone is recorded as a mistake: an empty secret
+    /// would match any client.
     private func overridingSecret(_ key: String, _ text: String) -> SharedSecret? {
         let secret = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard !secret.isEmpty else {
@@ -249,18 +271,19 @@ extension ConfigurationNode {
         return SharedSecret(secret)
     }
 
+    /// Reads this node as `{file: path}` or `{env: NAME}`.
     private func secretValue() -> SharedSecret? {
         defer { finish() }
         if let path = text("file") { return file.secret(at: path, for: self.path) }
         if let variable = text("env") {
             let value = file.environment[variable]?.trimmingCharacters(in: .whitespacesAndNewlines)
             guard let value, !value.isEmpty else {
-                file.note(self.path, "the environment has no \(variable)")
+                file.note(self.path, "environment variable \(variable) is unset or empty")
                 return nil
             }
             return SharedSecret(value)
         }
-        if !file.isMistaken(path) { file.note(path, "expected \(Self.secretForms)") }
+        if !file.hasFinding(path) { file.note(path, "expected \(Self.secretForms)") }
         return nil
     }
 }

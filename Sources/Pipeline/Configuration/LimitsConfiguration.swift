@@ -1,43 +1,45 @@
-/// What one client, and all together, may take of the public listener.
+/// Limits of the public listener, for a single client and for all clients together.
 package struct Limits: Sendable, Hashable {
-    /// Of one client; nil sets none.
+    /// The rate limit of one client; `nil` for no limit.
     package var requestsPerMinute: Int64?
-    /// Open at the same time; more wait to be taken.
+    /// Open connections of all clients together. Further connections wait until one is closed.
     package var connections: Int64 = 10_000
-    /// Of one client, open at the same time; nil sets none. One more is closed.
+    /// Open connections of one client; `nil` for no limit. A connection above the limit is closed at once.
     package var connectionsPerClient: Int64?
-    /// From the first byte of a request to the end of its head.
+    /// Timeout in seconds from the first byte of a request to the end of its head.
     package var headSeconds: Int64 = 10
-    /// To the end of its body.
+    /// Timeout in seconds from the first byte of a request to the end of its body.
     package var requestSeconds: Int64 = 60
 
     package init() {}
 }
 
 extension ConfigurationFile {
-    /// `limits: {requestsPerMinute, connections, connectionsPerClient, headSeconds, requestSeconds}`
+    /// Reads `limits: {requestsPerMinute, connections, connectionsPerClient, headSeconds, requestSeconds}`.
     static func limits(of root: ConfigurationNode) -> Limits {
         var limits = Limits()
         guard let node = root.child("limits") else { return limits }
-        limits.requestsPerMinute = node.number("requestsPerMinute", in: 1...1_000_000)
-        if let connections = node.number("connections", in: 1...1_000_000) { limits.connections = connections }
-        limits.connectionsPerClient = node.number("connectionsPerClient", in: 1...1_000_000)
-        if let seconds = node.number("headSeconds", in: 1...600) { limits.headSeconds = seconds }
-        if let seconds = node.number("requestSeconds", in: 1...3600) { limits.requestSeconds = seconds }
+        limits.requestsPerMinute = node.integer("requestsPerMinute", in: 1...1_000_000)
+        if let connections = node.integer("connections", in: 1...1_000_000) { limits.connections = connections }
+        limits.connectionsPerClient = node.integer("connectionsPerClient", in: 1...1_000_000)
+        if let seconds = node.integer("headSeconds", in: 1...600) { limits.headSeconds = seconds }
+        if let seconds = node.integer("requestSeconds", in: 1...3600) { limits.requestSeconds = seconds }
         node.finish()
         return limits
     }
 
-    /// `trustedProxies: [address, network …]`
+    /// Reads `trustedProxies: [ADDRESS or NETWORK, …]`, for example `[127.0.0.1, 10.0.0.0/8]`.
     static func trustedProxies(of root: ConfigurationNode) -> [AddressRange] {
         (root.texts("trustedProxies") ?? []).compactMap { text in
             let range = AddressRange(text)
-            if range == nil { root.note("trustedProxies", "\(text) is no address, and no network as 10.0.0.0/8") }
+            if range == nil {
+                root.note("trustedProxies", "\(text) is neither an IP address nor a network, for example 10.0.0.0/8")
+            }
             return range
         }
     }
 
-    /// `sandbox: allow`, `sandbox: deny` or `sandbox: {testers: [id or appAccountToken …]}`
+    /// Reads `sandbox: allow`, `sandbox: deny` or `sandbox: {testers: [TRANSACTION ID or appAccountToken, …]}`.
     static func readSandbox(_ node: ConfigurationNode, into app: inout AppConfiguration) {
         guard node.isObject("sandbox", with: "testers") else {
             let choice = node.choice("sandbox", of: AppConfiguration.SandboxPolicy.self, or: "{testers: [id, …]}")
@@ -46,14 +48,14 @@ extension ConfigurationFile {
         }
         guard let policy = node.child("sandbox") else { return }
         let testers = policy.texts("testers") ?? []
-        if testers.isEmpty { policy.noteMissing("testers", "expected at least one tester; deny is for none") }
+        if testers.isEmpty { policy.noteMissing("testers", "expected at least one tester; to allow none, use deny") }
         for tester in testers where !SandboxAllowlist.isIdentifier(tester) {
             guard SandboxAllowlist.isToken(tester) else {
-                policy.note("testers", "\(tester) is neither the id of a transaction nor an appAccountToken")
+                policy.note("testers", "\(tester) is neither a transaction id nor an appAccountToken")
                 continue
             }
-            if app.serverAPI == nil, !node.isMistaken("serverAPI") {
-                policy.note("testers", "an appAccountToken needs serverAPI: no receipt holds it")
+            if app.serverAPI == nil, !node.hasFinding("serverAPI") {
+                policy.note("testers", "an appAccountToken needs serverAPI, because receipts do not contain it")
             }
         }
         app.testers = SandboxAllowlist(testers)

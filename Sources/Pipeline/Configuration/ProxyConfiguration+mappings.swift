@@ -2,9 +2,10 @@ package import Foundation
 import Rendering
 
 extension ProxyConfiguration {
-    /// Answers are written by the tables of a folder, which must hold all of them and no fault.
+    /// Loads the field tables from a folder instead of those in the program. The folder must hold all tables, without
+    /// mistakes.
     ///
-    /// - Throws: ``ConfigurationError`` with what is wrong with each table.
+    /// - Throws: ``ConfigurationError`` with the mistakes of each table.
     package mutating func use(mappings folder: URL) throws(ConfigurationError) {
         let errors = FieldTables.findings(directory: folder).compactMap(\.error)
         guard errors.isEmpty else { throw ConfigurationError(errors.map { "\($0)" }) }

@@ -1,8 +1,9 @@
 import Synchronization
 
-/// Wakes those who wait for something new, in this process.
+/// A signal that wakes waiting tasks of this process.
 ///
-/// Nothing is lost between looking and waiting: who waits says which ring it knew of when it looked.
+/// No signal is lost between checking for work and waiting: a task reads ``signals`` before it checks, and passes
+/// that number to ``wait(after:atMost:)``, which returns immediately if there was another signal since.
 package final class AsyncSignal: Sendable {
     private struct State {
         var signals: UInt64 = 0
@@ -14,9 +15,10 @@ package final class AsyncSignal: Sendable {
 
     package init() {}
 
-    /// How often it rang.
+    /// The number of signals so far.
     package var signals: UInt64 { state.withLock { $0.signals } }
 
+    /// Wakes all waiting tasks.
     package func signal() {
         let waiting = state.withLock { state in
             state.signals += 1
@@ -26,7 +28,7 @@ package final class AsyncSignal: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Until it rang more than so often, the time is over, or the task is cancelled.
+    /// Waits until the number of signals exceeds the given one, the time limit is reached, or the task is cancelled.
     package func wait(after signals: UInt64, atMost limit: Duration) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { try? await Task.sleep(for: limit) }

@@ -3,20 +3,20 @@ import StoreTypes
 import Transport
 
 extension ConfigurationFile {
-    /// Of one app.
+    /// Maximum number of targets of one app.
     private static let maximumTargets = 8
 
-    /// `forward: [{url, as, secret, password, v1Profile}]`
+    /// Reads `forward: [{url, as, secret, password, v1Profile}]`.
     static func forwardTargets(of app: ConfigurationNode) -> [ForwardTarget] {
         let key = app.name("forward")
         let nodes = app.list("forward") ?? []
-        if nodes.count > maximumTargets { app.file.note(key, "at most \(maximumTargets) targets") }
+        if nodes.count > maximumTargets { app.file.note(key, "has more than \(maximumTargets) targets") }
         var targets: [ForwardTarget] = []
         for (index, node) in nodes.prefix(maximumTargets).enumerated() {
             let node = ConfigurationNode(node, path: "\(key)[\(index)]", file: app.file)
             guard let target = target(node) else { continue }
             if targets.contains(where: { $0.url == target.url && $0.form == target.form }) {
-                app.file.note(node.path, "the same url and form twice")
+                app.file.note(node.path, "duplicate target: same url and form")
             }
             targets.append(target)
         }
@@ -31,8 +31,8 @@ extension ConfigurationFile {
         let profile = node.choice("v1Profile", of: NotificationV1Profile.self)
         if text == nil { node.noteMissing("url", "missing") }
         if let form, form != .v1 {
-            if password != nil { node.note("password", "is for v1") }
-            if profile != nil { node.note("v1Profile", "is for v1") }
+            if password != nil { node.note("password", "needs as: v1") }
+            if profile != nil { node.note("v1Profile", "needs as: v1") }
         }
         guard let text, let form else { return nil }
         do throws(TransportError) {
@@ -47,18 +47,19 @@ extension ConfigurationFile {
         }
     }
 
-    /// What forwarding needs of other keys; of those with a mistake nothing is known.
+    /// Checks the keys that forwarding depends on: a store, and for `as: v1` the Server API and a password. A key
+    /// that has a finding of its own is not reported again.
     static func checkForwarding(of app: AppConfiguration, _ node: ConfigurationNode, _ settings: ProxyConfiguration) {
         guard !app.forward.isEmpty else { return }
         let (key, file) = (node.name("forward"), node.file)
-        if settings.storePath == nil, !file.isMistaken("store") { file.note(key, "needs a store") }
+        if settings.storePath == nil, !file.hasFinding("store") { file.note(key, "needs a store") }
         let versions1 = app.forward.filter { $0.form == .v1 }
         guard !versions1.isEmpty else { return }
-        if app.serverAPI == nil, !node.isMistaken("serverAPI") {
+        if app.serverAPI == nil, !node.hasFinding("serverAPI") {
             file.note(key, "v1 needs serverAPI with issuerId, keyId and privateKey")
         }
-        let hasSecret = app.sharedSecret != nil || settings.sharedSecret != nil || file.isMistaken(key)
-        if !hasSecret, !node.isMistaken("sharedSecret"), !file.isMistaken("sharedSecret"),
+        let hasSecret = app.sharedSecret != nil || settings.sharedSecret != nil || file.hasFinding(key)
+        if !hasSecret, !node.hasFinding("sharedSecret"), !file.hasFinding("sharedSecret"),
             versions1.contains(where: { $0.password == nil })
         {
             file.note(key, "v1 needs a password, or the app's sharedSecret")

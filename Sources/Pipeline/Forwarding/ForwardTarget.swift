@@ -3,23 +3,23 @@ package import Rendering
 package import StoreTypes
 package import Transport
 
-/// Whom an app's notifications are forwarded to, and how: an element of `forward`.
+/// A target that an app's notifications are forwarded to: an element of `forward`.
 package struct ForwardTarget: Sendable, Hashable {
-    /// What is posted.
+    /// The form of the forwarded body.
     package enum Form: String, Sendable, Hashable, CaseIterable {
-        /// The body that the App Store posted.
+        /// The body exactly as the App Store posted it.
         case raw
-        /// One event in camelCase, opened.
+        /// One decoded event in camelCase.
         case camel
-        /// Bodies of version 1: none, one or several.
+        /// Zero or more bodies of version 1.
         case v1
     }
 
     package var url: HTTPURL
     package var form: Form
-    /// Signs what is posted; nil signs nothing.
+    /// The key of the HMAC signature; `nil` for no signature.
     package var secret: Redacted<String>?
-    /// What bodies of version 1 say in `password`; nil takes the app's shared secret.
+    /// The value of `password` in version 1 bodies; `nil` for the app's shared secret.
     package var password: SharedSecret?
     package var profile = NotificationV1Profile.current
 
@@ -30,7 +30,7 @@ package struct ForwardTarget: Sendable, Hashable {
 }
 
 extension AppConfiguration {
-    /// By the names that are stored.
+    /// The keys that identify this app's targets in the store.
     package var targetKeys: [ForwardingTargetKey] {
         guard let bundleId else { return [] }
         return forward.map { ForwardingTargetKey(bundleId: bundleId, form: $0.form.rawValue, url: $0.url.text) }

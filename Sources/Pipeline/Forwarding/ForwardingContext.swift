@@ -3,14 +3,16 @@ package import Ledger
 import Rendering
 package import StoreTypes
 
-/// Why a notification cannot be put into a form now: a short code that is stored and listed.
+/// The reason that a notification cannot be converted or sent now: a short code that is stored and listed, for
+/// example `store.damaged` or `http.503`.
 package struct ForwardingFailure: Error, Sendable, Hashable {
     package let code: String
 
     package init(_ code: String) { self.code = code }
 }
 
-/// What is known around a notification that is to be forwarded.
+/// Access to the data that forwarding a notification needs: the store, the verifier, the app's configuration and the
+/// customer's records.
 package struct ForwardingContext: Sendable {
     package let store: Store
     private let verifier: SignedPayloadVerifier
@@ -18,7 +20,7 @@ package struct ForwardingContext: Sendable {
     private let serverAPI: ServerAPISource?
     private let now: @Sendable () -> Timestamp
 
-    /// Of one purchase, that are looked at for what was told of its renewal last.
+    /// Maximum number of earlier notifications of one purchase that are searched for its last renewal state.
     private static let previousNotifications = 16
 
     init(
@@ -32,17 +34,17 @@ package struct ForwardingContext: Sendable {
         self.now = now
     }
 
-    /// The app of that name; its shared secret is filled in.
+    /// Returns a configured app. If it has no shared secret of its own, the account's is filled in.
     package func app(_ bundleId: BundleIdentifier) -> AppConfiguration? { apps.configured(bundleId) }
 
-    /// The notification's compact JWS, as it came.
+    /// Returns the notification's compact JWS as it was received.
     package func text(of delivery: StoredDelivery) throws(ForwardingFailure) -> String {
         guard let text = delivery.text else { throw ForwardingFailure("store.damaged") }
         return text
     }
 
-    /// The notification, verified once more: nothing leaves as genuine that is not, of a type that nobody knows in
-    /// particular.
+    /// Returns the notification, verified again before sending, because the notification type may be unknown to this
+    /// version.
     package func verified(_ delivery: StoredDelivery) throws(ForwardingFailure) -> VerifiedNotification {
         let text = try text(of: delivery)
         do throws(SignedPayloadError) {
@@ -52,9 +54,9 @@ package struct ForwardingContext: Sendable {
         }
     }
 
-    /// All that is known of the customer: what is stored where that is the whole history and nothing happened that is not
-    /// in it, else what the App Store says now, on the budget of those who have time. What is only part of a history is
-    /// never given.
+    /// Returns the customer's complete records: from the store if it has the whole history and nothing happened since
+    /// that is not in it, otherwise from the App Store Server API at low priority. A partial history is never
+    /// returned.
     package func records(
         of originalTransactionId: String, in scope: AppScope
     ) async throws(ForwardingFailure) -> CustomerRecords {
@@ -86,19 +88,21 @@ package struct ForwardingContext: Sendable {
         return CustomerRecords(customer, in: scope)
     }
 
-    /// What was told of a subscription's renewal by the notifications that came before this one.
+    /// The renewal state of a subscription according to the notifications before this one.
     package struct RenewalHistory: Sendable, Hashable {
-        /// What was signed last; nil where nothing was told.
+        /// Whether the subscription was set to renew, according to the last signed renewal info; `nil` if no earlier
+        /// notification has one.
         package var renewed: Bool?
-        /// Whether that came with a refund or an expiry.
-        package var wasToldByAnEnd = false
-        /// When the customer was last said to have switched it.
+        /// Whether that renewal info came with a `REFUND` or `EXPIRED` notification.
+        package var isFromRefundOrExpiry = false
+        /// When the last `DID_CHANGE_RENEWAL_STATUS` notification was signed.
         package var changedAt: Timestamp?
     }
 
-    /// Decided by what had arrived before, so that it is the same at every attempt.
-    package func story(before delivery: StoredDelivery) async throws(ForwardingFailure) -> RenewalHistory {
-        var story = RenewalHistory()
+    /// Returns the state before a notification. Only notifications that had arrived before it count, so that every
+    /// attempt to deliver it gives the same result.
+    package func renewalHistory(before delivery: StoredDelivery) async throws(ForwardingFailure) -> RenewalHistory {
+        var history = RenewalHistory()
         let (before, change): ([Store.PreviousNotification], [Store.PreviousNotification])
         do throws(StorageError) {
             before = try await store.previousNotifications(of: delivery.notification, limit: Self.previousNotifications)
@@ -108,17 +112,17 @@ package struct ForwardingContext: Sendable {
             throw ForwardingFailure("store.\(error.code.rawValue)")
         }
         for notification in before {
-            // Only where everything inside was verified when it was stored.
+            // Only notifications of known types: everything inside those was verified when they were stored.
             guard let type = notification.type, NotificationType(rawValue: type).isKnown,
                 let payload = Signed<NotificationPayload>(storedText: notification.text)?.payload,
                 let text = payload.data?.signedRenewalInfo,
                 let status = Signed<RenewalPayload>(storedText: text)?.payload.autoRenewStatus
             else { continue }
-            story.renewed = status != 0
-            story.wasToldByAnEnd = ["REFUND", "EXPIRED"].contains(type)
+            history.renewed = status != 0
+            history.isFromRefundOrExpiry = ["REFUND", "EXPIRED"].contains(type)
             break
         }
-        story.changedAt = change.first?.signedDate
-        return story
+        history.changedAt = change.first?.signedDate
+        return history
     }
 }

@@ -1,7 +1,8 @@
 package import StoreTypes
 import Telemetry
 
-/// `status` as a label: Apple's own numbers one by one, what else Apple may say under two names.
+/// The label `status`. Each status from 0 and 21000 to 21010 has its own value; 21100 to 21199 share `211xx`, and all
+/// others share `other`.
 package struct StatusLabel: MetricLabel {
     private static let names =
         ["0"] + (21_000...21_010).map { String($0) } + ["211xx", "other"]
@@ -24,7 +25,7 @@ package struct StatusLabel: MetricLabel {
     package var text: String { Self.names[rawValue] }
 }
 
-/// An ``AnswerSource`` as a label.
+/// The label for an ``AnswerSource``.
 package enum SourceLabel: Int, MetricLabel {
     case apple, api, stored, receipt
 
@@ -38,7 +39,7 @@ package enum SourceLabel: Int, MetricLabel {
     }
 }
 
-/// An environment as a label, in Apple's spelling.
+/// The label for an environment, in Apple's spelling, for example `Production`.
 package enum EnvironmentLabel: Int, MetricLabel {
     case production, sandbox, xcode
 
@@ -59,34 +60,34 @@ package enum EnvironmentLabel: Int, MetricLabel {
     }
 }
 
-/// Whether what was looked for was there.
+/// The label for the result of a cache lookup.
 package enum HitLabel: Int, MetricLabel {
     case hit, miss
 }
 
-/// What came of one attempt to forward a notification.
+/// The label for the outcome of one attempt to forward a notification.
 package enum DeliveryLabel: Int, MetricLabel {
     case delivered
-    /// The target's form has no body for it.
+    /// The target's form has no body for this notification, so nothing was sent.
     case nothing
-    /// To be tried again.
+    /// The attempt failed and will be retried.
     case failed
-    /// Given up.
+    /// The delivery was given up after its last attempt.
     case dead
 }
 
-/// What came of a comparison in the shadow.
+/// The label for the outcome of a shadow comparison.
 package enum ComparisonLabel: Int, MetricLabel {
     case equal
-    /// At least one difference.
+    /// The comparison found at least one difference.
     case different
-    /// The second source had nothing to compare with.
+    /// The second source had no response to compare with.
     case failed
-    /// Too many were waiting.
+    /// The comparison was skipped because too many were waiting.
     case dropped
 }
 
-/// What a difference is.
+/// The label for the class of a difference.
 package enum DifferenceLabel: Int, MetricLabel {
     case expected, unexpected
 }

@@ -4,27 +4,27 @@ package import StoreTypes
 import Synchronization
 package import Telemetry
 
-/// Everything that the walks count since the process began. Made once and handed to whoever is made anew, so that a new
-/// configuration does not begin at 0.
+/// All counters of the proxy since the start of the process. One instance is passed on to every service that a reload
+/// creates, so that a new configuration does not reset the counters.
 package final class ProxyMetrics: Sendable {
     package let upstream = UpstreamMetrics()
     package let notifications = NotificationCounts()
-    /// Look-ups that ``CustomerRecordsCache`` saved, or did not, by ``HitLabel``.
+    /// Server API lookups by whether ``CustomerRecordsCache`` had the records, by ``HitLabel``.
     package let recordCache = CounterTable("result", HitLabel.self)
-    /// Requests that ``ResponseCache`` answered, or did not, by ``HitLabel``.
+    /// Requests by whether ``ResponseCache`` had the response, by ``HitLabel``.
     package let answerMemory = CounterTable("result", HitLabel.self)
-    /// Receipts that were refused and that `profile: tolerant` would have taken, by each thing it would have mended.
+    /// Refused receipts that `profile: tolerant` would have accepted, by each repair that it would have made.
     package let repairs = CounterTable("repair", ReceiptRepair.allCases.map(\.rawValue))
-    /// From the body to the verdict, by ``SourceLabel``.
+    /// Time from the request body to the verifyReceipt response, by ``SourceLabel``.
     package let durations = SourceLabel.allCases.map { _ in Histogram() }
-    /// Of what no configured app is concerned with.
+    /// Counters of everything that belongs to no configured app.
     package let others = AppMetrics()
-    /// Grows with configurations, never with requests.
+    /// Counters of each app that was ever configured. Its size depends on configurations, never on requests.
     private let apps = Mutex<[BundleIdentifier: AppMetrics]>([:])
 
     package init() {}
 
-    /// The counts of the configured apps, which go on where they were.
+    /// Returns the counters of the configured apps. An app that was configured before keeps its counts.
     package func apps(of settings: ProxyConfiguration) -> AppMetricsRegistry {
         let names = settings.apps.compactMap(\.bundleId)
         return apps.withLock { apps in
@@ -33,22 +33,24 @@ package final class ProxyMetrics: Sendable {
         }
     }
 
-    /// Of one app; for those who live longer than a configuration.
+    /// The counters of one app, for objects that outlive a configuration.
     package subscript(_ bundleId: BundleIdentifier) -> AppMetrics { apps.withLock { $0[bundleId] } ?? others }
 
-    /// By the names of their labels, in order; all that are not configured are `other`.
+    /// All counters with the value of their label `app`, sorted; apps that are not configured share `other`.
     package var labelled: [(app: String, counts: AppMetrics)] {
         let named = apps.withLock { $0 }.map { ($0.key.rawValue, $0.value) }.sorted { $0.0 < $1.0 }
         return named + [("other", others)]
     }
 
+    /// Records the duration of a request.
     package func took(_ duration: Duration, for reply: VerifyReceiptResult) {
         durations[SourceLabel(reply.source).rawValue].observe(duration)
     }
 
-    func wouldMend(_ repairsOfOne: [ReceiptRepair]) {
+    /// Counts a refused receipt under each repair that `profile: tolerant` would have made, once a kind.
+    func recordRepairs(_ repairsOfOne: [ReceiptRepair]) {
         for repair in Set(repairsOfOne) {
-            if let place = ReceiptRepair.allCases.firstIndex(of: repair) { repairs.add(place) }
+            if let index = ReceiptRepair.allCases.firstIndex(of: repair) { repairs.add(index) }
         }
     }
 }

@@ -1,30 +1,33 @@
 import ReceiptDecoding
 import StoreTypes
 
-/// Whether a receipt that was refused would have been taken by `profile: tolerant`: what an operator wants to know whose
-/// old app versions mangle theirs. Looks at few of them a second and at none that is long, so that refusing stays cheap.
+/// Measures how many refused receipts `profile: tolerant` would have accepted, for operators whose old app versions
+/// mangle receipts. Only 10 receipts a second, and no large ones, are inspected, so that refusing a receipt stays
+/// cheap.
 struct RepairSampler: Sendable {
-    /// Bytes of text; a receipt of 400 purchases.
+    /// Maximum length of the text that is inspected, in bytes. That is a receipt of about 400 purchases.
     private static let maximumTextBytes = 256 << 10
     private static let perSecond = 10
 
     private let decoder: ReceiptDecoder
     private let counts: ProxyMetrics
-    private let allowance = TokenBucket(limit: perSecond)
+    private let rateLimit = TokenBucket(limit: perSecond)
 
-    /// Nil where receipts are mended anyway.
+    /// Returns `nil` if receipts are repaired anyway.
     init?(decoder: ReceiptDecoder, counts: ProxyMetrics) {
         guard decoder.profile == .apple else { return nil }
         self.decoder = ReceiptDecoder(trust: decoder.trust, profile: .tolerant)
         self.counts = counts
     }
 
+    /// Inspects a refused receipt, unless the error cannot be repaired, the text is too long, or the rate limit is
+    /// reached.
     func sample(at text: [UInt8], refusedFor error: ReceiptDecodingError, at now: Timestamp) {
         guard [.notBase64, .notAReceipt, .malformed, .trailingBytes].contains(error.code),
-            text.count <= Self.maximumTextBytes, allowance.allows(at: now)
+            text.count <= Self.maximumTextBytes, rateLimit.allows(at: now)
         else { return }
         let inspection = decoder.inspect(text.span)
         guard inspection.isVerified else { return }
-        counts.wouldMend(inspection.repairs)
+        counts.recordRepairs(inspection.repairs)
     }
 }

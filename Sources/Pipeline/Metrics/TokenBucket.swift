@@ -1,7 +1,8 @@
 import StoreTypes
 import Synchronization
 
-/// Admits a few things in each second of the clock.
+/// A rate limit: at most `limit` events in each second of the clock. Unused events are not carried over to the next
+/// second.
 final class TokenBucket: Sendable {
     private struct State {
         var second: Int64 = .min
@@ -13,6 +14,7 @@ final class TokenBucket: Sendable {
 
     init(limit: Int) { self.limit = limit }
 
+    /// Returns whether an event is within the limit, and counts it.
     func allows(at now: Timestamp) -> Bool {
         state.withLock { state in
             if state.second != now.seconds { state = State(second: now.seconds) }

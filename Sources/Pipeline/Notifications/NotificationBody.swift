@@ -1,16 +1,16 @@
 import JSONReading
 import StoreTypes
 
-/// The body of a notification, told apart by its keys and not by its URL: a requested test comes in the form of version
-/// 2 even where version 1 is configured.
+/// The body of a notification. Its version is detected by its keys and not by the URL: a requested test notification
+/// has the form of version 2 even if version 1 is configured.
 ///
 ///     version 2: { "signedPayload": "eyJ…" }
 ///     version 1: { "notification_type": "…", "password": "…", "bid": "…", "environment": "PROD", … }
 ///
-/// https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv2
-/// https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv1
+/// - https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv2
+/// - https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv1
 enum NotificationBody {
-    /// The compact JWS.
+    /// Version 2: the compact JWS.
     case version2(String)
     case version1(NotificationBodyV1)
 
@@ -26,7 +26,8 @@ enum NotificationBody {
                 self = .version2(text)
                 return
             }
-            // Apple's have thirty; this one is not signed, and goes into the log.
+            // The type is limited to 128 bytes, because it is not signed and is written to the log. Apple's longest
+            // type has about 30 bytes.
             if let type = try object.text("notification_type"), type.utf8.count <= 128 {
                 self = .version1(try NotificationBodyV1(object, type: type))
                 return
@@ -34,26 +35,27 @@ enum NotificationBody {
         } catch {
             throw NotificationRejection(.malformedNotification, "\(error)")
         }
-        throw NotificationRejection(.malformedNotification, "neither signedPayload nor notification_type is there")
+        throw NotificationRejection(.malformedNotification, "the body has neither signedPayload nor notification_type")
     }
 }
 
-/// What counts in a body of version 1. Nothing in it is signed but the receipt.
+/// The relevant fields of a version 1 notification. Only the receipt in it is signed.
 struct NotificationBodyV1 {
     let type: String
     let password: SharedSecret?
     let bundleId: String?
-    /// What it says, `PROD` or `Sandbox`; never taken as true.
+    /// The environment according to the body (`PROD` or `Sandbox`). It is not signed, so it is only a hint.
     let environment: AppStoreEnvironment
-    /// `unified_receipt.latest_receipt`, base64.
+    /// `unified_receipt.latest_receipt` or, if that is absent, `latest_receipt`; base64.
     let receipt: Redacted<[UInt8]>?
-    /// Transactions that it names, its own first, each by its original one if that is there; at most eight.
+    /// Transactions that the body names, those of its top level first, at most eight. Each is named by its original
+    /// transaction id if present, otherwise by its transaction id.
     let transactionIds: [TransactionIdentifier]
-    /// The body without its password: its digest is the name of the notification.
+    /// The body with its passwords masked. Its digest identifies the notification.
     let redacted: String
 
     private static let maximumIdentifiers = 8
-    /// Apple's lists are no longer.
+    /// Maximum number of rows that are read from a list; Apple's lists are not longer.
     private static let maximumRows = 100
 
     init(_ object: JSONObject, type: String) throws(JSONFieldError) {
@@ -66,7 +68,7 @@ struct NotificationBodyV1 {
         if text == nil { text = try object.text("latest_receipt") }
         receipt = text.map { Redacted(Array($0.utf8)) }
         var rows = [object]
-        // Until 2021.
+        // Objects that version 1 notifications contained until 2021.
         for name in ["latest_receipt_info", "latest_expired_receipt_info"] as [StaticString] {
             if let row = try? object.object(name) { rows.append(row) }
         }
@@ -85,7 +87,7 @@ struct NotificationBodyV1 {
         identifier("original_transaction_id", in: object) ?? identifier("transaction_id", in: object)
     }
 
-    /// A number of up to 18 digits, or a text.
+    /// Reads an identifier that is a number of up to 18 digits or a text.
     private static func identifier(_ name: StaticString, in object: JSONObject) -> TransactionIdentifier? {
         let text =
             (try? object.integer(name)).flatMap { $0 }.map { String($0) }
@@ -93,12 +95,13 @@ struct NotificationBodyV1 {
         return text.flatMap(TransactionIdentifier.init(rawValue:))
     }
 
-    /// With asterisks in place of every password, however its name is spelled.
+    /// Returns the body with `"***"` instead of every password. Member names with escapes match too, for example
+    /// `pass\u0077ord`.
     private static func redacted(_ bytes: [UInt8]) -> String {
         let span = bytes.span
         var passwords: [Range<Int>] = []
         var scanner = JSONScanner()
-        // It was an object a moment ago.
+        // Does not throw: the caller has already parsed the body as an object.
         try? scanner.takeDocument(span) { member in
             if member.name.matches("password", in: span) { passwords.append(member.value.whole) }
         }

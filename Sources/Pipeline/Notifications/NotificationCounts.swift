@@ -1,14 +1,14 @@
 import Synchronization
 
-/// How many notifications came, and what became of them, since the start.
+/// Counters of received notifications by result, since the start of the process.
 package final class NotificationCounts: Sendable {
-    /// One moment's numbers.
+    /// The counter values at one time.
     package struct Snapshot: Sendable, Hashable {
         package var stored: Int64 = 0
-        /// Known already: answered like stored ones.
+        /// Notifications that were already stored. They get the same response as new ones.
         package var repeated: Int64 = 0
         package var refused: [NotificationRejection.Code: Int64] = [:]
-        /// Of version 1, that would have asked for a look-up while too many were under way.
+        /// Lookups for version 1 notifications that were dropped because too many were in progress.
         package var droppedHints: Int64 = 0
     }
 
@@ -16,7 +16,7 @@ package final class NotificationCounts: Sendable {
 
     package init() {}
 
-    /// Now.
+    /// The current values.
     package var now: Snapshot { numbers.withLock { $0 } }
 
     func count(_ change: (inout Snapshot) -> Void) { numbers.withLock { change(&$0) } }

@@ -4,15 +4,15 @@ import Logging
 import StoreTypes
 import Synchronization
 
-/// Look-ups that a hint asks for: behind the answer, on the budget of those who have time, at most one for an identifier
-/// in a minute, and few at a time.
+/// Looks up customers named in unsigned (version 1) notifications. Lookups run in the background at low priority,
+/// after the response is sent: at most one a minute for each identifier, and at most 32 at the same time.
 final class NotificationLookupQueue: Sendable {
     private struct Name: Hashable {
         let scope: AppScope
         let identifier: TransactionIdentifier
     }
 
-    /// Under way.
+    /// Maximum number of concurrent lookups. Further ones are dropped and counted.
     private static let capacity = 32
 
     private let counts: NotificationCounts
@@ -29,24 +29,26 @@ final class NotificationLookupQueue: Sendable {
         self.logger = logger
     }
 
-    /// - Parameter serverAPI: nil where nobody may be asked.
+    /// Starts a lookup in the background.
+    ///
+    /// - Parameter serverAPI: `nil` if the App Store Server API is not configured; then there is no lookup.
     func lookUp(_ keys: CustomerIdentifiers, in scope: AppScope, at now: Timestamp, through serverAPI: ServerAPISource?)
     {
         guard let serverAPI, serverAPI.handles(scope.bundleId), let first = keys.hinted.first,
             recent.allows(Name(scope: scope, identifier: first), at: now)
         else { return }
-        let isAdmitted = running.withLock { running in
+        let isAllowed = running.withLock { running in
             guard running < Self.capacity else { return false }
             running += 1
             return true
         }
-        guard isAdmitted else { return counts.count { $0.droppedHints += 1 } }
+        guard isAllowed else { return counts.count { $0.droppedHints += 1 } }
         Task {
             do throws(ServerAPIError) {
                 try await serverAPI.refresh(keys, in: scope)
             } catch {
                 logger.notice(
-                    "a hint's look-up has no answer",
+                    "customer lookup after a notification failed",
                     metadata: ["bundleId": "\(scope.bundleId)", "reason": "\(error)"])
             }
             running.withLock { $0 -= 1 }

@@ -3,10 +3,11 @@ import Ledger
 import ReceiptDecoding
 import StoreTypes
 
-/// Version 1: nothing is signed, and the password in it is one that old apps carry in their code. Who knows it may hint
-/// that something happened, and no more: the App Store is asked what.
+/// Version 1 notifications. They are not signed, and old apps contain their password in the app itself. So a
+/// notification with the right password is only a hint that something changed; a lookup in the App Store Server API
+/// finds out what.
 extension NotificationReceiver {
-    /// Whom a notification is about, as far as that can be known.
+    /// The customer that a notification is about, as far as it can be determined.
     private struct Subject {
         let keys: CustomerIdentifiers
         let environment: AppStoreEnvironment
@@ -17,7 +18,7 @@ extension NotificationReceiver {
     {
         guard let bundleId = body.bundleId.flatMap(BundleIdentifier.init(rawValue:)),
             let app = apps.configured(bundleId)
-        else { throw NotificationRejection(.unknownApp, "of an app that is not configured") }
+        else { throw NotificationRejection(.unknownApp, "the app is not configured") }
         try Self.check(body.password, of: app)
         let subject: Subject?
         do throws(StorageError) {
@@ -26,12 +27,13 @@ extension NotificationReceiver {
             throw NotificationRejection(error)
         }
         guard subject != nil || !body.transactionIds.isEmpty else {
-            throw NotificationRejection(.noTransactionId, "it names no transaction, and holds no receipt of the app")
+            throw NotificationRejection(.noTransactionId, "no transaction id, and no receipt of the app")
         }
         let scope = AppScope(bundleId: bundleId, environment: subject?.environment ?? body.environment)
         let (now, about) = (now(), subject?.keys.hinted ?? [])
         let row = NotificationRow(
-            hint: Self.name(of: body.redacted), type: body.type, naming: about + body.transactionIds, receivedAt: now)
+            hint: Self.identifier(of: body.redacted), type: body.type, naming: about + body.transactionIds,
+            receivedAt: now)
         let outcome: NotificationOutcome
         do throws(StorageError) {
             outcome = try await store.save(hint: row, about: about, of: scope)
@@ -40,31 +42,33 @@ extension NotificationReceiver {
         }
         log(row, outcome, of: scope)
         guard let subject else { return outcome }
-        // Each counts, however soon it comes after another; only the look-up is limited to one a minute, and a client that
-        // asks before the next one is looked up then.
+        // Every notification invalidates the cached records. Only the lookup is limited to one a minute; a client
+        // that asks before the next lookup causes one itself.
         invalidate(about.map(\.rawValue), in: scope)
-        hints.lookUp(subject.keys, in: scope, at: now, through: serverAPI)
+        lookups.lookUp(subject.keys, in: scope, at: now, through: serverAPI)
         return outcome
     }
 
-    /// Compares with every secret, so that the time does not tell which one was right.
+    /// Checks the password against all secrets, so that the response time does not reveal which of them matched.
     private static func check(_ password: SharedSecret?, of app: AppConfiguration) throws(NotificationRejection) {
         let secrets = [app.sharedSecret].compactMap { $0 } + app.acceptedSecrets
         guard !secrets.isEmpty else {
-            throw NotificationRejection(.noSharedSecret, "version 1 is told by a shared secret, and the app has none")
+            throw NotificationRejection(
+                .noSharedSecret, "version 1 is checked by its password, and the app has no shared secret")
         }
-        let given = password?.reveal() ?? ""
+        let text = password?.reveal() ?? ""
         let isRight =
-            !given.isEmpty
+            !text.isEmpty
             && secrets.reduce(false) { found, secret in
-                ConstantTime.equal(secret.reveal(), given) || found
+                ConstantTime.equal(secret.reveal(), text) || found
             }
         guard isRight else {
             throw NotificationRejection(.wrongPassword, "the password is not the app's shared secret")
         }
     }
 
-    /// Whom the receipt in it is of, where that is authentic and of the same app; else those it names who are known here.
+    /// Returns the customer of the receipt in the notification if that is authentic and of the same app. Otherwise,
+    /// returns the customer of those named transactions that are in the store; `nil` if there is none.
     private func subject(
         of body: NotificationBodyV1, bundleId: BundleIdentifier, in store: Store
     ) async throws(StorageError) -> Subject? {
@@ -73,15 +77,15 @@ extension NotificationReceiver {
         {
             return Subject(keys: receipt.contents.orderedLookupKeys, environment: receipt.environment)
         }
-        let known = try await store.known(body.transactionIds, of: bundleId)
-        guard let first = known.first else { return nil }
-        let ids = known.filter { $0.environment == first.environment }.map(\.identifier.rawValue)
+        let stored = try await store.known(body.transactionIds, of: bundleId)
+        guard let first = stored.first else { return nil }
+        let ids = stored.filter { $0.environment == first.environment }.map(\.identifier.rawValue)
         return Subject(
             keys: CustomerIdentifiers(originalTransactionIds: ids, transactionIds: []), environment: first.environment)
     }
 }
 
 extension CustomerIdentifiers {
-    /// Those by which a look-up goes.
+    /// The identifiers that a lookup uses.
     var hinted: [TransactionIdentifier] { Array((originalTransactionIds + transactionIds).prefix(8)) }
 }

@@ -5,38 +5,41 @@ import Logging
 import ReceiptDecoding
 import StoreTypes
 
-/// Takes in App Store Server Notifications: what is genuine is stored, and counts from the next answer on.
+/// Receives App Store Server Notifications. An authentic notification is stored and affects responses from then on.
 ///
-/// It returns only when the notification is on disk, with everything that it changed.
+/// ``receive(_:version1Wait:)`` returns only after the notification and all changes that it causes are on disk.
 package struct NotificationReceiver: Sendable {
-    /// A body may have so many bytes: those of version 2 are about 20 KB, those of version 1 hold a receipt and a hundred
-    /// rows.
+    /// Maximum size of a body, in bytes. Bodies of version 2 have about 20 KB; those of version 1 contain a receipt
+    /// and up to a hundred rows.
     package static let maximumBodyBytes = 1 << 20
-    /// How far the App Store's clock may be ahead of ours, in milliseconds.
+    /// How far a signing date may be ahead of this machine's clock, in milliseconds.
     static let maximumClockSkew: Int64 = 300_000
-    /// Longer names than Apple's UUIDs are not one.
+    /// Maximum length of a notification's UUID, in bytes. A longer one is not Apple's and is replaced by a digest.
     private static let maximumNameBytes = 128
 
     let apps: AppRegistry
     let verifier: SignedPayloadVerifier
-    /// Reads receipts inside notifications of version 1, which may be mangled.
+    /// Decodes receipts in version 1 notifications, which may need repairs.
     let decoder: ReceiptDecoder
-    /// Nil where nothing is remembered: then nothing is taken.
+    /// `nil` if there is no store; then every notification is rejected.
     let store: Store?
     let serverAPI: ServerAPISource?
     let revocations: RevocationCache
-    /// Told of whom something new is in the store.
+    /// Records the customers whose data changed, so that cached values are discarded.
     let changes: CacheInvalidationLog
-    let hints: NotificationLookupQueue
-    /// Rings when something new is to be forwarded.
+    let lookups: NotificationLookupQueue
+    /// Signaled when a notification is to be forwarded.
     package let arrivals: AsyncSignal
-    /// Since the start.
+    /// Counters since the start of the process.
     package let counts: NotificationCounts
     let now: @Sendable () -> Timestamp
     let logger: Logger
-    private let lines: LogThrottle<NotificationRejection.Code>
+    private let logThrottle: LogThrottle<NotificationRejection.Code>
 
-    /// - Parameter previous: whose counts and waiting work this one goes on with.
+    /// Creates a receiver.
+    ///
+    /// - Parameter previous: the receiver of the previous configuration, whose counters and background work this one
+    ///     takes over.
     init(
         apps: AppRegistry, verifier: SignedPayloadVerifier, decoder: ReceiptDecoder, store: Store?,
         serverAPI: ServerAPISource?, revocations: RevocationCache, changes: CacheInvalidationLog,
@@ -51,23 +54,23 @@ package struct NotificationReceiver: Sendable {
         self.revocations = revocations
         self.changes = changes
         self.counts = counts
-        hints = previous?.hints ?? NotificationLookupQueue(counts: counts, now: now, logger: logger)
+        lookups = previous?.lookups ?? NotificationLookupQueue(counts: counts, now: now, logger: logger)
         arrivals = previous?.arrivals ?? AsyncSignal()
-        lines = previous?.lines ?? LogThrottle()
+        logThrottle = previous?.logThrottle ?? LogThrottle()
         self.now = now
         self.logger = logger
     }
 
-    /// Takes one in; what comes a second time changes nothing, and is as good as the first.
+    /// Receives a notification. Receiving one again changes nothing and returns successfully.
     ///
-    /// - Parameter version1Wait: counts a version 1 notification; the value of `Retry-After` if its sender has sent too
-    ///   many, and it is refused then.
+    /// - Parameter version1Wait: applies the rate limit for version 1 notifications to the sender. Returns the value
+    ///     of `Retry-After` if the limit is exceeded, in which case the notification is rejected; `nil` otherwise.
     @discardableResult
     package func receive(
         _ body: [UInt8], version1Wait: @Sendable () -> String? = { nil }
     ) async throws(NotificationRejection) -> NotificationOutcome {
         do throws(NotificationRejection) {
-            guard let store else { throw NotificationRejection(.noStore, "nothing is remembered here: store is none") }
+            guard let store else { throw NotificationRejection(.noStore, "no store is configured (store: none)") }
             let outcome: NotificationOutcome
             switch try NotificationBody(body) {
             case .version2(let text): outcome = try await receive(signed: text, in: body, into: store)
@@ -79,32 +82,33 @@ package struct NotificationReceiver: Sendable {
             return outcome
         } catch {
             counts.count { $0.refused[error.code, default: 0] += 1 }
-            if lines.allows(error.code, at: now()) {
+            if logThrottle.allows(error.code, at: now()) {
                 logger.warning(
-                    "a notification was not taken",
+                    "notification rejected",
                     metadata: ["reason": "\(error)", "count": "\(counts.now.refused[error.code] ?? 0)"])
             }
             throw error
         }
     }
 
+    /// Receives a version 2 notification.
     private func receive(
         signed text: String, in body: [UInt8], into store: Store
     ) async throws(NotificationRejection) -> NotificationOutcome {
         let verified = try verify(text)
         let payload = verified.notification.payload
         let scope = try scope(of: payload)
-        let news = NotificationUpdate(verified)
+        let update = NotificationUpdate(verified)
         let row = NotificationRow(
             uuid: payload.notificationUUID.flatMap { $0.utf8.count <= Self.maximumNameBytes && $0 != "" ? $0 : nil }
-                ?? Self.name(of: text),
+                ?? Self.identifier(of: text),
             version: 2, type: payload.notificationType, subtype: payload.subtype, signedDate: payload.signedDate,
             receivedAt: now(), text: text,
             rawBody: CanonicalNotificationBody.isVersion2(body, of: text) ? nil : body)
         let targetKeys = apps.configured(scope.bundleId)?.targetKeys ?? []
         let outcome: NotificationOutcome
         do throws(StorageError) {
-            outcome = try await store.save(row, news, of: scope, for: targetKeys)
+            outcome = try await store.save(row, update, of: scope, for: targetKeys)
         } catch {
             throw NotificationRejection(error)
         }
@@ -112,11 +116,12 @@ package struct NotificationReceiver: Sendable {
         if case .stored(isNew: true) = outcome, let transaction = verified.transaction?.payload {
             revocations.record(transaction, of: scope.bundleId, in: scope.environment)
         }
-        // Also for a repeated one: the first may have come to a process that is no more.
+        // A repeated notification invalidates caches too: another process, which has ended since, may have received
+        // the first one.
         invalidate(
             [
-                news.transaction?.originalTransactionId, news.renewal?.originalTransactionId,
-                news.transaction?.appTransactionId,
+                update.transaction?.originalTransactionId, update.renewal?.originalTransactionId,
+                update.transaction?.appTransactionId,
             ].compactMap { $0 }, in: scope)
         log(row, outcome, of: scope)
         return outcome
@@ -129,41 +134,44 @@ package struct NotificationReceiver: Sendable {
         } catch {
             throw NotificationRejection(error)
         }
-        // A record from the future would keep out everything that is signed until then.
+        // A record with a signing date in the future would prevent updates by all records that are signed before that
+        // date.
         let latest = [
             verified.notification.payload.signedDate, verified.transaction?.payload.signedDate,
             verified.renewal?.payload.signedDate, verified.appTransaction?.payload.receiptCreationDate,
         ].compactMap { $0 }.max()
         if let latest, latest > now().advanced(byMilliseconds: Self.maximumClockSkew) {
-            throw NotificationRejection(.signedInFuture, "signed more than five minutes ahead of this machine's clock")
+            throw NotificationRejection(
+                .signedInFuture, "the signing date is more than five minutes ahead of this machine's clock")
         }
         return verified
     }
 
-    /// The configured app that it is of, by everything that it says.
+    /// Returns the configured app and the environment of a notification. Every part of the notification must belong
+    /// to that app.
     private func scope(of payload: NotificationPayload) throws(NotificationRejection) -> AppScope {
         guard let bundleId = payload.claimedBundleId.flatMap(BundleIdentifier.init(rawValue:)),
             let app = apps.configured(bundleId)
-        else { throw NotificationRejection(.unknownApp, "of an app that is not configured") }
+        else { throw NotificationRejection(.unknownApp, "the app is not configured") }
         guard let environment = payload.claimedEnvironment.flatMap(AppStoreEnvironment.init(rawValue:)),
             environment != .xcode
-        else { throw NotificationRejection(.wrongEnvironment, "of neither production nor the sandbox") }
-        // The sandbox names no number.
-        if environment == .production, let number = app.appAppleId, payload.claimedAppAppleId != number {
-            throw NotificationRejection(.unknownApp, "of an app with another appAppleId")
+        else { throw NotificationRejection(.wrongEnvironment, "the environment is neither production nor sandbox") }
+        // Sandbox notifications contain no `appAppleId`.
+        if environment == .production, let appAppleId = app.appAppleId, payload.claimedAppAppleId != appAppleId {
+            throw NotificationRejection(.unknownApp, "the appAppleId is not the configured one")
         }
         return AppScope(bundleId: bundleId, environment: environment)
     }
 
-    /// In place of a name that it does not have.
-    static func name(of text: String) -> String {
+    /// Returns a digest that identifies a notification without a UUID.
+    static func identifier(of text: String) -> String {
         let digits = Array("0123456789abcdef")
         return "sha256:"
             + String(
                 SHA.digest(Array(text.utf8), with: .sha256).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
     }
 
-    /// What was told of these customers moments ago counts no more.
+    /// Discards cached records of these customers.
     func invalidate(_ identifiers: [String], in scope: AppScope) {
         guard !identifiers.isEmpty else { return }
         changes.markChanged(identifiers, in: scope)

@@ -3,13 +3,14 @@ import Ledger
 
 extension NotificationRejection {
     init(_ error: SignedPayloadError) {
-        let place = "\(error.code.rawValue): \(error.place)"
+        let reason = "\(error.code.rawValue): \(error.place)"
         switch error.code {
-        case .malformed: self.init(.malformedNotification, place)
-        case .xcode: self.init(.wrongEnvironment, place)
-        case .unavailable: self.init(.notVerifiable, place)
-        // Parts of another app or environment are among these: they do not belong together.
-        default: self.init(.notAuthentic, place)
+        case .malformed: self.init(.malformedNotification, reason)
+        case .xcode: self.init(.wrongEnvironment, reason)
+        case .unavailable: self.init(.notVerifiable, reason)
+        // Includes parts that belong to another app or environment, because then the parts of the notification do not
+        // match each other.
+        default: self.init(.notAuthentic, reason)
         }
     }
 

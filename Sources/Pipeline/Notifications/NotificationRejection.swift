@@ -1,38 +1,40 @@
-/// Why a notification was not taken: a stable code, a status for HTTP, a sentence with nothing of the notification in it.
+/// The reason that a notification was rejected: a stable code, an HTTP status, and a message that contains nothing of
+/// the notification.
 ///
-/// The App Store sends again what was answered with 40x or 50x; since 2026 it has been seen to give up after 400. So what
-/// is our own fault, and what may look different to us in an hour, is always 503.
+/// The App Store retries after a 40x or 50x response, but since 2026 it has been observed to stop after 400. So
+/// errors on this side, and errors that may not occur again an hour later, are always 503.
 ///
+/// -
 /// https://developer.apple.com/documentation/appstoreservernotifications/responding-to-app-store-server-notifications
 package struct NotificationRejection: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kinds, by the names that senders see.
+    /// The codes, as senders see them.
     package enum Code: String, Sendable, Hashable, CaseIterable {
-        /// Neither a body of version 2 nor one of version 1.
+        /// The body is neither a version 2 nor a version 1 notification.
         case malformedNotification
-        /// Not signed by the App Store, or not over this text, or not throughout.
+        /// A signature is missing or invalid, or one of the nested parts is not authentic.
         case notAuthentic
-        /// Genuine, but of an app that is not configured, or one with another number.
+        /// Authentic, but of an app that is not configured, or with another `appAppleId`.
         case unknownApp
-        /// Of no environment that purchases are made in.
+        /// The environment is neither production nor sandbox.
         case wrongEnvironment
-        /// Version 1, of an app without a shared secret to tell it by.
+        /// Version 1, for an app without a shared secret to check the password against.
         case noSharedSecret
-        /// Version 1, with another password than the app's secret.
+        /// Version 1, and the password is not one of the app's shared secrets.
         case wrongPassword
         /// Version 1, without a transaction id and without a receipt that has one.
         case noTransactionId
-        /// Version 1, and its sender sent too many.
+        /// Version 1, and the sender exceeded the rate limit.
         case tooManyRequests
-        /// Signed in the future: one of two clocks is wrong, and it is not the App Store's.
+        /// The signing date is in the future: this machine's clock is wrong, because the App Store's is not.
         case signedInFuture
-        /// This system cannot verify.
+        /// This system cannot verify signatures.
         case notVerifiable
-        /// Nothing is remembered here.
+        /// No store is configured.
         case noStore
-        /// It could not be stored.
+        /// The store could not save the notification.
         case storeUnavailable
 
-        /// The status of an HTTP answer.
+        /// The status of the HTTP response.
         package var httpStatus: Int {
             switch self {
             case .malformedNotification, .notAuthentic, .noTransactionId: 400
@@ -43,27 +45,27 @@ package struct NotificationRejection: Error, Sendable, Hashable, CustomStringCon
         }
     }
 
-    /// What is wrong.
+    /// The kind of rejection.
     package let code: Code
-    /// For people.
+    /// A message for operators and senders.
     package let reason: String
-    /// When the sender may try again, as `Retry-After` has it; `nil` if that is not known.
+    /// The value of the `Retry-After` header; `nil` if the time of a retry is not known.
     package let retryAfter: String?
 
-    /// A refusal of the given kind.
+    /// Creates a rejection with the given code.
     package init(_ code: Code, _ reason: String) {
         self.code = code
         self.reason = reason
         retryAfter = nil
     }
 
-    /// Too many of version 1 from one client.
+    /// Creates a rejection because a client exceeded the rate limit for version 1 notifications.
     init(tooManyUntil retryAfter: String) {
         code = .tooManyRequests
-        reason = "too many notifications of version 1 from one client; wait, as Retry-After says"
+        reason = "rate limit for version 1 notifications of one client exceeded; retry after the time in Retry-After"
         self.retryAfter = retryAfter
     }
 
-    /// `notAuthentic: signature: …`
+    /// Code and reason, for example `notAuthentic: signature: …`.
     package var description: String { "\(code.rawValue): \(reason)" }
 }

@@ -3,8 +3,8 @@ import Ledger
 import StoreTypes
 
 extension NotificationUpdate {
-    /// What a genuine notification tells: state comes from the signed records in it and `data.status`; its type is only a
-    /// reason.
+    /// Creates the changes that an authentic notification makes to a customer's records. They come from the signed
+    /// records in it and from `data.status`; the notification's type only decides whether a lookup is needed.
     init(_ verified: VerifiedNotification) {
         let payload = verified.notification.payload
         let date =
@@ -14,20 +14,21 @@ extension NotificationUpdate {
         transaction = verified.transaction.flatMap { TransactionRow($0, date: date) }
         renewal = verified.renewal.flatMap { RenewalRow($0, date: date) }
         if let original = renewal?.originalTransactionId ?? transaction?.originalTransactionId,
-            let number = payload.data?.status.flatMap(Int.init(exactly:)), let date
+            let statusCode = payload.data?.status.flatMap(Int.init(exactly:)), let date
         {
             status = StatusRow(
-                originalTransactionId: original, status: number,
+                originalTransactionId: original, status: statusCode,
                 subscriptionGroupIdentifier: verified.transaction?.payload.subscriptionGroupIdentifier, clock: date)
         }
-        needsLookup = payload.tellsOnlyPart || (status == nil && transaction?.isSubscription ?? (renewal != nil))
+        needsLookup = payload.isPartial || (status == nil && transaction?.isSubscription ?? (renewal != nil))
     }
 }
 
 extension NotificationPayload {
-    /// An upgrade changes the row that it replaces, too, and a migration may change where rows belong; neither is in the
+    /// Whether the notification contains only a part of what changed. For example, an upgrade also changes the
+    /// transaction that it replaces, and a migration may move transactions to another purchase; neither is in the
     /// payload.
-    fileprivate var tellsOnlyPart: Bool {
+    fileprivate var isPartial: Bool {
         let type = notificationType.map(NotificationType.init(rawValue:))
         switch type {
         case .didChangeRenewalPref, .offerRedeemed: return subtype == "UPGRADE"

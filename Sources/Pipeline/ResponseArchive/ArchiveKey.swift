@@ -3,24 +3,26 @@ import Cryptography
 import ReceiptDecoding
 import StoreTypes
 
-/// What Apple was asked, as far as its answer depends on it.
+/// The parts of a verifyReceipt request that Apple's response depends on.
 struct ArchiveKey: Sendable {
-    /// The password that Apple was asked with.
+    /// The password of the request to Apple.
     enum Password: Sendable {
         case none
-        /// One that the app's settings say is right, whichever of them it was.
+        /// One of the app's configured secrets. The response does not depend on which one.
         case right
-        /// The app has none to compare it with: only the same one gets the same answer.
-        case unjudged(SharedSecret)
+        /// A password that cannot be checked, because the app has no secret. The archived response is used only for a
+        /// request with the same password.
+        case unchecked(SharedSecret)
 
-        /// Nil where it was wrong, or missing where it is demanded: then nothing that was kept is given.
+        /// Returns `nil` if the password is wrong, or missing although it is required; then no archived response may
+        /// be used.
         init?(_ password: VerifyReceiptRequest.Password, judged verdict: SharedSecretCheck, for app: AppConfiguration) {
-            let isJudged = app.sharedSecret != nil || !app.acceptedSecrets.isEmpty
+            let isChecked = app.sharedSecret != nil || !app.acceptedSecrets.isEmpty
             switch (verdict, password) {
             case (.wrong, _), (.missing, _), (.fine, .notText): return nil
             case (.absent, _): self = .none
             case (.fine(let replacement), .absent): self = replacement == nil ? .none : .right
-            case (.fine, .text(let text)): self = isJudged ? .right : .unjudged(text)
+            case (.fine, .text(let text)): self = isChecked ? .right : .unchecked(text)
             }
         }
     }
@@ -29,15 +31,16 @@ struct ArchiveKey: Sendable {
     let excludesOldTransactions: Bool
     let password: Password
 
-    /// SHA-256 of what is signed in the receipt, then SHA-256 of the rest of the question: one receipt has one beginning,
-    /// however its container is written. The environment is not in it: it follows from the receipt, and Apple's may be
-    /// another than ours.
+    /// The key in the store: SHA-256 of the signed content of the receipt, followed by SHA-256 of the options. All
+    /// requests with one receipt have the same first 32 bytes, however its container is encoded. The environment is
+    /// not part of the key, because it follows from the receipt, and Apple may assign the receipt to another
+    /// environment than the decoder here.
     var digest: [UInt8] {
         var options: [UInt8] = [excludesOldTransactions ? 1 : 0]
         switch password {
         case .none: options.append(0)
         case .right: options.append(1)
-        case .unjudged(let text):
+        case .unchecked(let text):
             options.append(2)
             options += SHA.digest(Array(text.reveal().utf8), with: .sha256)
         }

@@ -9,21 +9,23 @@ import Rendering
 import StoreTypes
 import Synchronization
 
-/// Apple's last good answer to each receipt, for the time when Apple has none.
+/// An archive of Apple's last good response to each receipt, for the time when Apple is not available.
 ///
-/// Kept behind the answer, and given again with what has become known since: refunds, and that a period is over, which is
-/// no answer but a reason to ask again. Bounded in days and bytes.
+/// Responses are stored after they are sent. When one is used again, refunds that became known since are added. If a
+/// period has ended since, the response is not used, because the subscription may have been renewed; the client has
+/// to retry. The archive is bounded in days and bytes.
 final class ResponseArchive: Sendable {
     private struct PendingArchiveEntry: Sendable {
         let digest: [UInt8]
         let keptAt: Timestamp
     }
 
-    /// Questions whose kept answer is remembered, so that the same one is not written down again; about 250 bytes each.
-    private static let remembered = 50_000
-    /// How long it is not, in milliseconds.
+    /// Maximum number of requests whose archived response is remembered, so that an unchanged response is not stored
+    /// again; about 250 bytes each.
+    private static let maximumRecent = 50_000
+    /// How long an unchanged response is not stored again, and the length of a day, in milliseconds.
     private static let day: Int64 = 86_400_000
-    /// Between two looks for what is too old, in milliseconds.
+    /// Interval between two deletions of expired responses, in milliseconds.
     private static let sweepInterval: Int64 = 3_600_000
 
     private let limits: ProxyConfiguration.LastGood
@@ -31,15 +33,15 @@ final class ResponseArchive: Sendable {
     private let writer: BackgroundStoreWriter
     private let revocations: RevocationCache
     private let logger: Logger
-    private let recent = GenerationalCache<[UInt8], PendingArchiveEntry>(limit: remembered)
-    private let lines = LogThrottle<String>()
+    private let recent = GenerationalCache<[UInt8], PendingArchiveEntry>(limit: maximumRecent)
+    private let logThrottle = LogThrottle<String>()
     private let sizes = Mutex(Sizes())
 
     private struct Sizes {
-        /// Bytes in the store, or more; nil before the first look.
+        /// Upper bound of the bytes in the store; `nil` before the first measurement.
         var total: Int?
-        /// Bytes that came while room was made.
-        var meanwhile = 0
+        /// Bytes that were stored while a deletion was running.
+        var addedDuringSweep = 0
         var sweptAt: Timestamp?
         var isSweeping = false
     }
@@ -57,12 +59,12 @@ final class ResponseArchive: Sendable {
 
     // MARK: - Keeping
 
-    /// What was written down is written down again when it is heard.
+    /// Forgets which responses were stored, so that the next response to each request is stored again.
     func removeAll() { recent.removeAll() }
 
-    /// Returns at once.
+    /// Stores a response in the background and returns immediately. Only responses with status 0 or 21006 are stored.
     ///
-    /// - Parameter environment: that Apple answered from.
+    /// - Parameter environment: the environment that Apple answered from.
     func save(
         _ answer: UpstreamResponse, to question: ArchiveKey, from environment: AppStoreEnvironment,
         at now: Timestamp
@@ -70,11 +72,11 @@ final class ResponseArchive: Sendable {
         guard answer.status == .valid || answer.status == .subscriptionExpired, environment != .xcode else { return }
         let scope = AppScope(bundleId: question.receipt.bundleId, environment: environment)
         writer.run(cost: answer.body.count) { store throws(StorageError) in
-            let whole = VerifyReceiptAnswer(status: answer.status, body: answer.body)
-            guard let kept = ArchivedResponse(whole, to: question.receipt.canonicalText.reveal()),
-                let row = self.news(kept, to: question.digest, at: now)
+            let response = VerifyReceiptAnswer(status: answer.status, body: answer.body)
+            guard let archived = ArchivedResponse(response, to: question.receipt.canonicalText.reveal()),
+                let row = self.rowIfChanged(archived, to: question.digest, at: now)
             else { return }
-            // Remembered first: who makes room at the same time has it forgotten with the others.
+            // Inserted before the write, so that a concurrent deletion removes it again if it deletes the row.
             self.recent.insert(PendingArchiveEntry(digest: row.digest, keptAt: now), for: row.question, cost: 1)
             let change: ArchiveChange
             do throws(StorageError) {
@@ -88,25 +90,31 @@ final class ResponseArchive: Sendable {
         }
     }
 
-    /// Nil for what was written down a moment ago.
-    private func news(_ kept: ArchivedResponse, to question: [UInt8], at now: Timestamp) -> ArchivedResponseRow? {
-        // Apple signs a new receipt each time; where there is something new in it there is in the rows.
-        let digest = SHA.digest(kept.body, with: .sha256)
+    /// Returns the row to store; `nil` if the same response was stored less than a day ago.
+    private func rowIfChanged(_ archived: ArchivedResponse, to question: [UInt8], at now: Timestamp)
+        -> ArchivedResponseRow?
+    {
+        // The digest leaves out `latest_receipt`, which Apple signs again for each response. If its content is new, the
+        // rows are new too.
+        let digest = SHA.digest(archived.body, with: .sha256)
         if let before = recent[question], before.digest == digest,
             (0..<Self.day).contains(now.milliseconds - before.keptAt.milliseconds)
         {
             return nil
         }
         return ArchivedResponseRow(
-            question: question, status: kept.status.rawValue, body: kept.body, latestReceipt: kept.latestReceipt,
-            digest: digest, originals: RestoredResponse(kept, keptAt: now)?.originals ?? [])
+            question: question, status: archived.status.rawValue, body: archived.body,
+            latestReceipt: archived.latestReceipt,
+            digest: digest, originals: RestoredResponse(archived, keptAt: now)?.originals ?? [])
     }
 
+    /// Deletes old responses if the archive is too large or the last deletion is more than an hour ago. Only one
+    /// deletion runs at a time.
     private func makeRoom(for added: Int, at now: Timestamp) async throws(StorageError) {
         let limit = limits.bytes
         let isDue = sizes.withLock { sizes in
             sizes.total = sizes.total.map { $0 + added }
-            sizes.meanwhile += added
+            sizes.addedDuringSweep += added
             let isTime = sizes.sweptAt.map { now.milliseconds - $0.milliseconds >= Self.sweepInterval } ?? true
             guard !sizes.isSweeping, isTime || sizes.total.map({ $0 > limit }) ?? true else { return false }
             sizes.isSweeping = true
@@ -122,19 +130,20 @@ final class ResponseArchive: Sendable {
         }
     }
 
-    /// Makes room once; true where it has to be made again, for what others kept in the meantime: they left it to this.
+    /// Deletes expired responses and, if the archive is too large, the oldest ones. Returns whether the archive is
+    /// already too large again: writes during a deletion leave the next one to it.
     private func sweep(at now: Timestamp) async throws(StorageError) -> Bool {
         let limit = limits.bytes
         let isFull = try await store.lastGoodUsage().bytes > limit
-        // A tenth less, so that not every answer has to make room.
+        // Deletes down to 90 % of the limit, so that not every write needs a deletion.
         let goal = isFull ? limit / 10 * 9 : limit
         while try await store.deleteArchivedResponses(before: oldest(at: now), downTo: goal) {}
-        // Whose answers had to go is not known; who comes again is new.
+        // Which requests lost their response is not known, so forget all of them.
         if isFull { recent.removeAll() }
-        sizes.withLock { $0.meanwhile = 0 }
+        sizes.withLock { $0.addedDuringSweep = 0 }
         let total = try await store.lastGoodUsage().bytes
         return sizes.withLock { sizes in
-            let bytes = total + sizes.meanwhile
+            let bytes = total + sizes.addedDuringSweep
             sizes.total = bytes
             sizes.isSweeping = bytes > limit
             return sizes.isSweeping
@@ -147,12 +156,14 @@ final class ResponseArchive: Sendable {
 
     // MARK: - Answering
 
-    /// What Apple said last, as of now, and from which environment. Nil where nothing is kept, where it may be old news that
-    /// a subscription is over, and where the store does not tell in time.
+    /// Returns Apple's last good response, updated to the given time, and the environment it came from. Returns `nil`
+    /// if there is none, if a subscription in it has ended and may have been renewed since, or if the store does not
+    /// respond in time.
     ///
     /// - Parameters:
-    ///   - mayBeStale: an old word is better than none.
-    ///   - limit: for reading the store.
+    ///   - mayBeStale: return a response with an ended subscription too, because an out-of-date response is better
+    ///     than none.
+    ///   - limit: timeout of the read from the store.
     func answer(
         to question: ArchiveKey, on route: UpstreamRouter.Route, mayBeStale: Bool, at now: Timestamp,
         within limit: Duration
@@ -167,23 +178,24 @@ final class ResponseArchive: Sendable {
         do throws(StorageError) {
             guard let found = try await store.archivedResponse(to: question.digest), found.keptAt >= oldest(at: now),
                 found.scope.bundleId == question.receipt.bundleId, route.includes(found.scope.environment),
-                let opened = RestoredResponse(ArchivedResponse(found), keptAt: found.keptAt)
+                let restored = RestoredResponse(ArchivedResponse(found), keptAt: found.keptAt)
             else { return nil }
             let scope = found.scope
-            let known = revocations.revocations(of: scope.bundleId, in: scope.environment)
-            // A refund that was taken back since: nobody is to be locked out by what is known to be over.
-            guard !revocations.knowsNoMore(of: opened.cancelled, since: found.keptAt, in: scope) else { return nil }
+            let index = revocations.revocations(of: scope.bundleId, in: scope.environment)
+            // A refund in the response was reversed since. The response is not used, so that no customer loses access
+            // because of it.
+            guard !revocations.knowsNoMore(of: restored.cancelled, since: found.keptAt, in: scope) else { return nil }
             if !mayBeStale {
-                let ended = opened.ended(at: now, revocations: known)
-                guard !opened.mayBeStale(at: now, revocations: known) else { return nil }
+                let ended = restored.ended(at: now, revocations: index)
+                guard !restored.mayBeStale(at: now, revocations: index) else { return nil }
                 if !ended.isEmpty, try await store.holdsNews(of: ended, in: scope, since: found.keptAt) { return nil }
             }
-            let answer = opened.answer(
-                requestDate: now, submitted: question.receipt.canonicalText.reveal(), revocations: known)
+            let answer = restored.answer(
+                requestDate: now, submitted: question.receipt.canonicalText.reveal(), revocations: index)
             return answer.map { ($0, scope.environment) }
         } catch {
-            if lines.allows("read", at: now) {
-                logger.warning("last good answers cannot be read", metadata: ["reason": "\(error)"])
+            if logThrottle.allows("read", at: now) {
+                logger.warning("cannot read archived responses from the store", metadata: ["reason": "\(error)"])
             }
             return nil
         }
@@ -198,7 +210,8 @@ extension ArchivedResponse {
 }
 
 extension UpstreamRouter.Route {
-    /// Whether an answer from there goes back; of the other endpoint's receipts Apple's says 21007 or 21008.
+    /// Returns whether a response from an environment may be returned on this route. For a receipt of the other
+    /// environment, Apple's endpoint responds with 21007 or 21008.
     fileprivate func includes(_ environment: AppStoreEnvironment) -> Bool {
         switch self {
         case .auto: true

@@ -4,66 +4,73 @@ import Logging
 import StoreTypes
 import Synchronization
 
-/// Puts what was learnt into the store without making anybody wait. What comes while too much is waiting is dropped and
-/// counted: it will be learnt again.
+/// A bounded write queue for the store, so that no request waits for the disk. A write that does not fit into the
+/// queue is dropped and counted; a later lookup or notification provides the same data again.
 final class BackgroundStoreWriter: Sendable {
     private struct State {
         var waiting = 0
         var dropped: Int64 = 0
-        /// Told as soon as nothing waits.
-        var finishing: [CheckedContinuation<Void, Never>] = []
+        /// Continuations to resume when no write is waiting.
+        var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// Things that wait.
+    /// Maximum number of waiting writes.
     private static let capacity = 256
-    /// Of signed texts that wait.
+    /// Maximum size of the signed texts of all waiting writes, in bytes.
     private static let maximumBytes = 64 << 20
 
     private let store: Store
     private let logger: Logger
     private let now: @Sendable () -> Timestamp
-    private let whenKept: @Sendable ([String], AppScope) -> Void
+    private let onSave: @Sendable ([String], AppScope) -> Void
     private let state = Mutex(State())
     private let bytes = ByteBudget(limit: maximumBytes)
-    private let lines = LogThrottle<String>()
+    private let logThrottle = LogThrottle<String>()
 
-    /// - Parameter whenKept: told of whom something new is in the store.
+    /// Creates a writer.
+    ///
+    /// - Parameter whenKept: called after records are saved, with the identifiers of the customer.
     init(
         store: Store, logger: Logger, now: @escaping @Sendable () -> Timestamp,
-        whenKept: @escaping @Sendable ([String], AppScope) -> Void
+        onSave: @escaping @Sendable ([String], AppScope) -> Void
     ) {
         self.store = store
         self.logger = logger
         self.now = now
-        self.whenKept = whenKept
+        self.onSave = onSave
     }
 
-    /// How much was not kept.
+    /// The number of writes that were dropped or failed since the start.
     var dropped: Int64 { state.withLock { $0.dropped } }
 
+    /// Saves the result of a lookup. Xcode records, and records that cannot be stored (``CustomerRow``), are ignored.
+    ///
     /// - Parameters:
-    ///   - keys: of the receipt that the records were looked up for.
-    ///   - askedAt: when the look-up began.
+    ///   - keys: identifiers of the receipt that the records were looked up for.
+    ///   - askedAt: when the lookup began.
     func save(_ records: CustomerRecords, for keys: CustomerIdentifiers, bundleId: BundleIdentifier, askedAt: Timestamp)
     {
         guard records.environment != .xcode,
             let row = CustomerRow(records, keys: keys, askedAt: askedAt)
         else { return }
         let scope = AppScope(bundleId: bundleId, environment: records.environment)
-        let watched = records.watchedIdentifiers
+        let identifiers = records.watchedIdentifiers
         run(cost: row.transactions.reduce(0) { $0 + $1.text.utf8.count }) { store throws(StorageError) in
             try await store.save(row, of: scope)
-            self.whenKept(watched, scope)
+            self.onSave(identifiers, scope)
         }
     }
 
+    /// Saves revocations that a verifyReceipt response named, and transactions that it named as valid.
     func save(revoked: [RevocationRow], valid: [String], of scope: AppScope) {
         run(cost: (revoked.count + valid.count) * 128) { store throws(StorageError) in
             try await store.save(revoked: revoked, valid: valid, of: scope)
         }
     }
 
-    /// - Parameter receipt: a digest of it.
+    /// Saves the transaction identifiers that are needed to look up a receipt.
+    ///
+    /// - Parameter receipt: a digest of the receipt.
     func saveIdentifiers(_ keys: CustomerIdentifiers, of receipt: [UInt8]) {
         let now = now()
         run(cost: 64 + 24 * (keys.originalTransactionIds.count + keys.transactionIds.count)) {
@@ -72,9 +79,11 @@ final class BackgroundStoreWriter: Sendable {
         }
     }
 
-    /// - Parameter cost: bytes that are held until it is done.
+    /// Enqueues a write.
+    ///
+    /// - Parameter cost: bytes of memory that the write holds until it is done.
     func run(cost: Int, _ body: @escaping @Sendable (Store) async throws(StorageError) -> Void) {
-        let isAdmitted = state.withLock { state in
+        let isQueued = state.withLock { state in
             guard state.waiting < Self.capacity, bytes.reserve(cost) else {
                 state.dropped += 1
                 return false
@@ -82,39 +91,40 @@ final class BackgroundStoreWriter: Sendable {
             state.waiting += 1
             return true
         }
-        guard isAdmitted else { return logFailure("the store is behind; something learnt is not kept", nil) }
+        guard isQueued else { return logFailure("store write queue full; dropping a background write", nil) }
         Task {
             do throws(StorageError) {
                 try await body(store)
             } catch {
                 state.withLock { $0.dropped += 1 }
-                logFailure("something learnt cannot be kept", error)
+                logFailure("background write failed", error)
             }
             bytes.release(cost)
-            let finishing = state.withLock { state in
+            let waiters = state.withLock { state in
                 state.waiting -= 1
                 guard state.waiting == 0 else { return [] as [CheckedContinuation<Void, Never>] }
-                defer { state.finishing = [] }
-                return state.finishing
+                defer { state.waiters = [] }
+                return state.waiters
             }
-            for continuation in finishing { continuation.resume() }
+            for continuation in waiters { continuation.resume() }
         }
     }
 
-    /// Returns once all that was handed over is in the store, or cannot be.
+    /// Waits until every enqueued write is done or has failed.
     func finish() async {
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
                 guard state.waiting > 0 else { return true }
-                state.finishing.append(continuation)
+                state.waiters.append(continuation)
                 return false
             }
             if isIdle { continuation.resume() }
         }
     }
 
+    /// Logs a failure, at most once a minute for each message.
     private func logFailure(_ line: String, _ error: StorageError?) {
-        guard lines.allows(line, at: now()) else { return }
+        guard logThrottle.allows(line, at: now()) else { return }
         logger.warning("\(line)", metadata: ["reason": "\(error?.description ?? "busy")", "dropped": "\(dropped)"])
     }
 }

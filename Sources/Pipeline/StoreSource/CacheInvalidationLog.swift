@@ -2,11 +2,11 @@ import StoreTypes
 import Ledger
 import Synchronization
 
-/// Which customers something became known of, so that what was kept of them in memory before counts no more.
+/// Customers whose data changed. Cached values that were read before the change are discarded.
 ///
-/// Time is counted in changes, not by a clock: who asks takes a mark before asking, and what comes back is good while
-/// nothing was noted of its customer since that mark. An answer that was under way during a change is thereby as old as
-/// its question.
+/// The log counts changes instead of using a clock. A caller takes the current ``mark`` before it reads, and the
+/// value is valid as long as no change of its customer was recorded after that mark. So a value whose read was in
+/// progress during a change counts as read before it.
 final class CacheInvalidationLog: Sendable {
     private struct Key: Hashable {
         let scope: AppScope
@@ -16,11 +16,13 @@ final class CacheInvalidationLog: Sendable {
     private struct State {
         var mark: UInt64 = 0
         var changes: [Key: UInt64] = [:]
-        /// All older than this counts as changed: what is not remembered any more may have been.
+        /// Values with an older mark count as changed, because the changes before this mark were removed from the
+        /// table.
         var floor: UInt64 = 0
     }
 
-    /// Identifiers that are remembered, about 150 bytes each.
+    /// Maximum number of identifiers in the table, about 150 bytes each. If it is exceeded, the table is cleared and
+    /// all cached values count as changed.
     private let capacity: Int
     private let state = Mutex(State())
 
@@ -28,9 +30,10 @@ final class CacheInvalidationLog: Sendable {
         self.capacity = capacity
     }
 
-    /// Now.
+    /// The current mark: the number of changes so far.
     var mark: UInt64 { state.withLock { $0.mark } }
 
+    /// Records a change of the customer with these identifiers.
     func markChanged(_ identifiers: [String], in scope: AppScope) {
         state.withLock { state in
             state.mark += 1
@@ -42,7 +45,7 @@ final class CacheInvalidationLog: Sendable {
         }
     }
 
-    /// Something may have become of anybody.
+    /// Records a change of every customer, for example after customer data was erased from the store.
     func markAllChanged() {
         state.withLock { state in
             state.mark += 1
@@ -51,7 +54,7 @@ final class CacheInvalidationLog: Sendable {
         }
     }
 
-    /// Whether nothing was noted of any of them since.
+    /// Returns whether no change was recorded for any of the identifiers after the mark.
     func isUnchanged(_ identifiers: [String], in scope: AppScope, since mark: UInt64) -> Bool {
         state.withLock { state in
             guard mark >= state.floor else { return false }

@@ -3,7 +3,8 @@ package import Ledger
 package import StoreTypes
 
 extension CustomerRecords {
-    /// What a customer's changes are noted by: the first transaction of each purchase, and the download of the app.
+    /// The identifiers under which changes of this customer are recorded: original transaction ids, and the app
+    /// transaction id.
     var watchedIdentifiers: [String] {
         var identifiers: Set<String> = []
         for transaction in transactions {
@@ -13,8 +14,8 @@ extension CustomerRecords {
         return Array(identifiers)
     }
 
-    /// Records out of the store: every text was verified before it was put there, and nothing else writes that file, so
-    /// that nothing is verified again. Nil where a text cannot be read.
+    /// Creates records from the store. Signatures are not verified again, because every text was verified before it
+    /// was stored, and only this program writes to that file. Returns `nil` if a text cannot be read.
     init?(_ stored: StoredCustomer, in scope: AppScope) {
         var transactions: [Signed<TransactionPayload>] = []
         transactions.reserveCapacity(stored.transactions.count)
@@ -22,8 +23,8 @@ extension CustomerRecords {
         for text in stored.transactions {
             guard let signed = Signed<TransactionPayload>(storedText: text) else { return nil }
             if let original = signed.payload.originalTransactionId {
-                let place = newest[original]
-                if place.map({ transactions[$0].payload.isOlder(than: signed.payload) }) ?? true {
+                let index = newest[original]
+                if index.map({ transactions[$0].payload.isOlder(than: signed.payload) }) ?? true {
                     newest[original] = transactions.count
                 }
             }
@@ -50,6 +51,7 @@ extension CustomerRecords {
 }
 
 extension TransactionPayload {
+    /// Returns whether this transaction precedes another: by purchase date, then by transaction id.
     fileprivate func isOlder(than other: TransactionPayload) -> Bool {
         let dates = (purchaseDate?.milliseconds ?? .min, other.purchaseDate?.milliseconds ?? .min)
         guard dates.0 == dates.1 else { return dates.0 < dates.1 }
@@ -61,22 +63,26 @@ extension TransactionPayload {
 }
 
 extension CustomerRow {
-    /// Ids of a receipt beyond its history that are kept; one with more is answered by other sources.
+    /// Maximum number of a receipt's identifiers that are not in its history. A receipt with more of them is answered
+    /// from other sources.
     private static let maximumAliases = 1_000
 
-    /// A look-up's answer as it is kept. Nil for what must not be: several histories in one (there is no telling which
-    /// purchase is in which, and a receipt of one customer must not show another's), or a record without an id or date.
+    /// Creates the row for the result of a lookup. Returns `nil` if it must not be stored:
     ///
-    /// - Parameter keys: of the receipt that it was looked up for.
+    /// - Several histories in one result. It is unknown which purchase belongs to which history, and a receipt of
+    ///     one customer must not show the purchases of another.
+    /// - A record without an id or a date.
+    ///
+    /// - Parameter keys: identifiers of the receipt that the records were looked up for.
     init?(_ records: CustomerRecords, keys: CustomerIdentifiers, askedAt: Timestamp) {
         guard records.revision != nil else { return nil }
         var transactions: [TransactionRow] = []
         transactions.reserveCapacity(records.transactions.count)
-        var held: Set<String> = []
+        var historyIds: Set<String> = []
         for signed in records.transactions {
             guard let row = TransactionRow(signed) else { return nil }
-            held.insert(row.transactionId)
-            held.insert(row.originalTransactionId)
+            historyIds.insert(row.transactionId)
+            historyIds.insert(row.originalTransactionId)
             transactions.append(row)
         }
         let renewals = records.subscriptions.compactMap { $0.renewal.flatMap(RenewalRow.init) }
@@ -88,20 +94,21 @@ extension CustomerRow {
                 clock: [subscription.transaction?.payload.signedDate, subscription.renewal?.payload.signedDate]
                     .compactMap { $0 }.max() ?? signedDate)
         }
-        // A first transaction that is not in the history is its own only if it was asked for.
+        // An original transaction id that is not in the history belongs to it only if the lookup asked for that id. If
+        // a history is found, `CustomerLookup` asks for at most three ids.
         let aliases = keys.originalTransactionIds.prefix(3) + keys.transactionIds
         self.init(
             askedAt: askedAt, signedDate: signedDate, appAppleId: records.appAppleId, revision: records.revision,
             transactions: transactions, statuses: statuses, renewals: renewals,
             aliases: Array(
-                aliases.lazy.map(\.rawValue).filter { !held.contains($0) }.prefix(Self.maximumAliases)))
+                aliases.lazy.map(\.rawValue).filter { !historyIds.contains($0) }.prefix(Self.maximumAliases)))
     }
 }
 
 extension TransactionRow {
-    /// Nil for one without an id, or without a date at all.
+    /// Creates the row for a transaction. Returns `nil` if it has no id, or no date at all.
     ///
-    /// - Parameter date: of what it came in, where it has none itself.
+    /// - Parameter date: signing date of the notification that contains it, used if the transaction has none.
     package init?(_ signed: Signed<TransactionPayload>, date: Timestamp? = nil) {
         let payload = signed.payload
         guard let id = payload.transactionId, let signedDate = payload.signedDate ?? date else { return nil }
@@ -113,7 +120,8 @@ extension TransactionRow {
 }
 
 extension RevocationRow {
-    /// Nil where it was not taken back; answers never show it of a consumable.
+    /// Creates the row for a revoked transaction. Returns `nil` if it is not revoked, or if it is a consumable, whose
+    /// revocation responses never show.
     init?(_ payload: TransactionPayload) {
         guard let id = payload.transactionId, let date = payload.revocationDate,
             payload.type != ProductType.consumable.rawValue
@@ -125,11 +133,14 @@ extension RevocationRow {
 }
 
 extension RenewalRow {
-    /// Nil for one without an id or a date.
+    /// Creates the row for a renewal. Returns `nil` if it has no id or no date.
     init?(_ signed: Signed<RenewalPayload>) {
         self.init(signed, date: nil)
     }
 
+    /// Creates the row for a renewal. Returns `nil` if it has no id, or no date at all.
+    ///
+    /// - Parameter date: signing date of the notification that contains it, used if the renewal has none.
     init?(_ signed: Signed<RenewalPayload>, date: Timestamp?) {
         guard let id = signed.payload.originalTransactionId, let signedDate = signed.payload.signedDate ?? date else {
             return nil

@@ -1,30 +1,33 @@
 import StoreTypes
 import Synchronization
 
-/// Lets something through at most once a minute for each name, so that what happens all the time does not fill the log.
+/// A rate limit for log lines: at most one a minute for each name, so that a repeated event does not fill the log.
 ///
-/// Names come from the configuration and the code, never from requests. A table that a client fills with names of its
-/// own would let nothing through.
+/// Names come from the configuration and the code, never from requests. Otherwise, a client could fill the table with
+/// names of its own, and no other name would be allowed.
 final class LogThrottle<Name: Hashable & Sendable>: Sendable {
     private struct Entry {
         let date: Timestamp
-        /// Since then.
+        /// Events since `date` that were not logged.
         var suppressed: Int64 = 0
 
         func isRecent(at now: Timestamp) -> Bool { date <= now && now < date.advanced(byMilliseconds: 60_000) }
     }
 
     private let entries = Mutex<[Name: Entry]>([:])
-    /// Names that are remembered; the oldest go.
+    /// Maximum number of names. If it is reached, names older than a minute are removed; if all are recent, further
+    /// names are suppressed.
     private let capacity: Int
 
     init(capacity: Int = 10_000) {
         self.capacity = capacity
     }
 
+    /// Returns whether an event may be logged now.
     func allows(_ name: Name, at now: Timestamp) -> Bool { admission(of: name, at: now) != nil }
 
-    /// How many were suppressed since the last one that got through; nil if this one is suppressed too.
+    /// Returns the number of events that were suppressed since the last allowed one; `nil` if this event is
+    /// suppressed too.
     func admission(of name: Name, at now: Timestamp) -> Int64? {
         entries.withLock { entries in
             let before = entries[name]

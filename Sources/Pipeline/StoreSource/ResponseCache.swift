@@ -4,16 +4,17 @@ import Ledger
 import Rendering
 import StoreTypes
 
-/// Answers from the store that can be given again to the very same request: an app that posts its receipt three times at
-/// its start is decoded and answered once.
+/// A cache of `stored` responses by request. For example, if an app posts its receipt three times at launch, the
+/// receipt is decoded once and the response is rendered once.
 ///
-/// An answer is good while the store's word on the customer is the one that it was made of, and as good as asking. All
-/// else that it follows from is in the request, or in a configuration that does not change while the process lives.
+/// A response is valid as long as the store's snapshot of the customer is the one that it was rendered from, and that
+/// snapshot is current. Everything else that the response depends on is part of the request, or of a configuration
+/// that is fixed for the lifetime of this cache.
 final class ResponseCache: Sendable {
-    /// Of all answers together, in bytes.
+    /// Maximum size of all cached responses together, in bytes.
     private static let capacity = 64 << 20
 
-    /// An answer, and what it was made of.
+    /// A response, and the data that it was rendered from.
     struct Entry: Sendable {
         let app: AppConfiguration
         let scope: AppScope
@@ -25,9 +26,9 @@ final class ResponseCache: Sendable {
         let consumables: Set<String>
     }
 
-    private let memory = GenerationalCache<[UInt8], Entry>(limit: capacity)
+    private let cache = GenerationalCache<[UInt8], Entry>(limit: capacity)
 
-    /// SHA-256 of a request and the endpoint that it came to.
+    /// The key of a request: SHA-256 of its body, and the endpoint that received it.
     static func key(_ body: [UInt8], _ route: UpstreamRouter.Route) -> [UInt8] {
         let endpoint: UInt8 =
             switch route {
@@ -39,11 +40,11 @@ final class ResponseCache: Sendable {
         return SHA.digest(body, with: .sha256) + [endpoint]
     }
 
-    subscript(key: [UInt8]) -> Entry? { memory[key] }
+    subscript(key: [UInt8]) -> Entry? { cache[key] }
 
-    func removeAll() { memory.removeAll() }
+    func removeAll() { cache.removeAll() }
 
     func insert(_ entry: Entry, for key: [UInt8]) {
-        memory.insert(entry, for: key, cost: entry.answer.size + 1_024 + entry.consumables.count * 64)
+        cache.insert(entry, for: key, cost: entry.answer.size + 1_024 + entry.consumables.count * 64)
     }
 }

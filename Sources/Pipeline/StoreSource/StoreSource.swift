@@ -5,7 +5,7 @@ import Purchases
 import StoreTypes
 import Synchronization
 
-/// The store as a source: what look-ups and notifications told of a customer, without asking anybody.
+/// The source `stored`: customer records from earlier lookups and notifications, without a Server API call.
 package struct StoreSource: Sendable {
     private struct Key: Hashable, Sendable {
         let scope: AppScope
@@ -14,30 +14,33 @@ package struct StoreSource: Sendable {
 
     private struct Entry: Sendable {
         let snapshot: StoredCustomerSnapshot
-        let watched: [String]
+        let identifiers: [String]
         let mark: UInt64
         let readAt: Timestamp
     }
 
-    /// Of all customers in memory together, in bytes.
+    /// Maximum size of all cached customers together, in bytes.
     private static let capacity = 64 << 20
-    /// In milliseconds: how long another process that writes to the same file goes unnoticed.
+    /// Lifetime of a cached customer, in milliseconds. It bounds how long a change that another process writes to the
+    /// same file goes unnoticed.
     private static let lifetime: Int64 = 60_000
 
     private let store: Store
     private let revocations: RevocationCache
     private let logger: Logger
-    private let memory = GenerationalCache<Key, Entry>(limit: capacity)
-    private let lines = LogThrottle<String>()
+    private let cache = GenerationalCache<Key, Entry>(limit: capacity)
+    private let logThrottle = LogThrottle<String>()
     private let changes: CacheInvalidationLog
     private let serials = SequenceGenerator()
 
-    /// Copies of a source count together.
+    /// The counter of snapshot serials. A class, because copies of a source share it.
     private final class SequenceGenerator: Sendable {
         let value = Atomic<UInt64>(0)
     }
 
-    /// - Parameter changes: told of whom something new is in the store.
+    /// Creates the source.
+    ///
+    /// - Parameter changes: the log of customers whose data in the store changed.
     init(store: Store, changes: CacheInvalidationLog, revocations: RevocationCache, logger: Logger) {
         self.store = store
         self.changes = changes
@@ -45,14 +48,15 @@ package struct StoreSource: Sendable {
         self.logger = logger
     }
 
-    /// What is kept of the customer of an authentic receipt; nil where that is not the whole history, or the receipt
-    /// knows more, or the store cannot be read within the limit.
+    /// Returns the stored snapshot of the customer of an authentic receipt. Returns `nil` if the store does not have
+    /// the whole history, if the receipt has purchases that the history has not, or if the store cannot be read
+    /// within the limit.
     func snapshot(
         on keys: CustomerIdentifiers, in scope: AppScope, at now: Timestamp, within limit: Duration
     ) async -> StoredCustomerSnapshot? {
         let key = Key(scope: scope, keys: keys)
-        if let entry = memory[key], entry.readAt <= now, now.milliseconds - entry.readAt.milliseconds < Self.lifetime,
-            changes.isUnchanged(entry.watched, in: scope, since: entry.mark)
+        if let entry = cache[key], entry.readAt <= now, now.milliseconds - entry.readAt.milliseconds < Self.lifetime,
+            changes.isUnchanged(entry.identifiers, in: scope, since: entry.mark)
         {
             return revocations.contradicts(entry.snapshot.records) ? nil : revised(entry.snapshot, in: scope)
         }
@@ -61,29 +65,30 @@ package struct StoreSource: Sendable {
         do throws(StorageError) {
             stored = try await customer(of: keys, in: scope, within: limit)
         } catch {
-            if !Task.isCancelled, lines.allows("read", at: now) {
-                logger.warning("the store cannot be read", metadata: ["reason": "\(error)"])
+            if !Task.isCancelled, logThrottle.allows("read", at: now) {
+                logger.warning(
+                    "cannot read a customer from the store; trying the next source", metadata: ["reason": "\(error)"])
             }
             return nil
         }
         guard let stored else { return nil }
         guard let records = CustomerRecords(stored, in: scope) else {
-            if lines.allows("damaged", at: now) { logger.error("the store holds what it was not given") }
+            if logThrottle.allows("damaged", at: now) { logger.error("store row failed its integrity check") }
             return nil
         }
         guard !stored.contradicts(records) else { return nil }
-        revocations.compare(stored: records, of: scope.bundleId)
+        revocations.reconcile(stored: records, of: scope.bundleId)
         let snapshot = StoredCustomerSnapshot(
             records: records, askedAt: stored.askedAt, needsLookup: stored.needsLookup,
             serial: serials.value.wrappingAdd(1, ordering: .relaxed).newValue)
         let size = records.transactions.reduce(1_024) { $0 + 1_024 + $1.text.utf8.count + $1.payload.claims.count }
-        memory.insert(
-            Entry(snapshot: snapshot, watched: records.watchedIdentifiers, mark: mark, readAt: now), for: key,
+        cache.insert(
+            Entry(snapshot: snapshot, identifiers: records.watchedIdentifiers, mark: mark, readAt: now), for: key,
             cost: size)
         return revocations.contradicts(records) ? nil : revised(snapshot, in: scope)
     }
 
-    /// A disk can hang, and then so does whoever reads.
+    /// Reads a customer from the store. The limit is needed because a disk can block a read indefinitely.
     private func customer(
         of keys: CustomerIdentifiers, in scope: AppScope, within limit: Duration
     ) async throws(StorageError) -> StoredCustomer? {
@@ -95,24 +100,24 @@ package struct StoreSource: Sendable {
             }
         }
         guard let read = await TaskTimeout.value(of: reading, within: limit) else {
-            throw StorageError(.locked, at: store.path, "reading takes longer than there is time")
+            throw StorageError(.locked, at: store.path, "reading exceeded its time limit")
         }
         return try read.get()
     }
 
-    /// Nothing that was read before counts any more.
+    /// Discards everything that was read from the store before.
     func removeAll() {
         changes.markAllChanged()
-        memory.removeAll()
+        cache.removeAll()
     }
 
-    /// With the refunds that somebody else told of, and that the records do not know.
+    /// Returns the snapshot with revocations that other sources reported and the stored records do not have yet.
     private func revised(_ snapshot: StoredCustomerSnapshot, in scope: AppScope) -> StoredCustomerSnapshot {
-        let known = revocations.revocations(of: scope.bundleId, in: scope.environment)
-        guard !known.isEmpty else { return snapshot }
+        let index = revocations.revocations(of: scope.bundleId, in: scope.environment)
+        guard !index.isEmpty else { return snapshot }
         func revised(_ signed: Signed<TransactionPayload>) -> Signed<TransactionPayload> {
             guard signed.payload.revocationDate == nil, signed.payload.type != ProductType.consumable.rawValue,
-                let revocation = known.revocation(transactionId: signed.payload.transactionId, webOrderLineItemId: nil)
+                let revocation = index.revocation(transactionId: signed.payload.transactionId, webOrderLineItemId: nil)
             else { return signed }
             var payload = signed.payload
             payload.revocationDate = revocation.date
@@ -122,7 +127,7 @@ package struct StoreSource: Sendable {
         let records = snapshot.records
         guard
             records.transactions.contains(where: {
-                $0.payload.revocationDate == nil && $0.payload.transactionId.map(known.mentions) ?? false
+                $0.payload.revocationDate == nil && $0.payload.transactionId.map(index.mentions) ?? false
             })
         else { return snapshot }
         return StoredCustomerSnapshot(
@@ -135,7 +140,8 @@ package struct StoreSource: Sendable {
 }
 
 extension StoredCustomer {
-    /// Whether these records, which are this customer's, call a purchase taken back that was called good since.
+    /// Returns whether these records of this customer show a purchase as revoked although a later record reversed the
+    /// revocation.
     fileprivate func contradicts(_ records: CustomerRecords) -> Bool {
         records.transactions.contains { transaction in
             guard let revoked = RevocationRow(transaction.payload) else { return false }

@@ -1,31 +1,32 @@
 import AppStore
 import StoreTypes
 
-/// What is kept of a customer, and how good it is.
+/// The stored records of a customer, and how fresh they are.
 struct StoredCustomerSnapshot: Sendable {
     let records: CustomerRecords
-    /// When the whole history was looked up last.
+    /// When the whole history was last looked up.
     let askedAt: Timestamp
-    /// Whether something happened since that only another look-up tells.
+    /// Whether a later event needs a new lookup, for example a notification that names only a part of what changed.
     let needsLookup: Bool
-    /// The same for the very same word, said again; nil for one that is not said twice.
+    /// The number of this snapshot; a cached snapshot that is returned again has the same number. `nil` if the
+    /// snapshot cannot be cached.
     var serial: UInt64?
 
-    /// Before the end of a period, in milliseconds: a renewal may be done by then.
+    /// Milliseconds before the end of a period in which the App Store may already have renewed it.
     private static let margin: Int64 = 120_000
 
-    /// Whether it is as good as asking the App Store: the whole history was looked up not too long ago, nothing happened
-    /// since that is not in it, and no subscription has come to the end of its time without a word.
+    /// Returns whether a Server API call would give nothing newer: the whole history was looked up recently, nothing
+    /// happened since that is not in it, and no subscription has reached the end of its period without news.
     ///
-    /// - Parameter maximumAge: of the last look-up, in milliseconds.
+    /// - Parameter maximumAge: maximum age of the last lookup, in milliseconds.
     func isCurrent(at now: Timestamp, maximumAge: Int64) -> Bool {
         guard !needsLookup else { return false }
         let age = now.milliseconds - askedAt.milliseconds
-        // A clock that was set back must not make it last longer.
+        // A negative age means that the clock was set back. That must not extend the lifetime of the records.
         guard age >= 0, age <= maximumAge, !records.mayBeRenewing(at: now) else { return false }
         let soon = now.advanced(byMilliseconds: Self.margin)
-        return standings.allSatisfy { standing in
-            switch standing {
+        return subscriptionStates.allSatisfy { state in
+            switch state {
             case .until(let end): end > soon
             case .ended, .revoked: true
             case .unknown: false
@@ -33,11 +34,11 @@ struct StoredCustomerSnapshot: Sendable {
         }
     }
 
-    /// Whether time may have overtaken it: a subscription has no period that covers now, and was not taken back. That it
-    /// ended may be old knowledge.
+    /// Returns whether a subscription may have been renewed since the lookup: it has no period that covers now, and
+    /// it is not revoked. Its expiry in the records may be out of date.
     func mayBeStale(at now: Timestamp) -> Bool {
-        standings.contains { standing in
-            switch standing {
+        subscriptionStates.contains { state in
+            switch state {
             case .until(let end): end <= now
             case .revoked: false
             case .ended, .unknown: true
@@ -46,27 +47,29 @@ struct StoredCustomerSnapshot: Sendable {
     }
 
     private enum SubscriptionState {
-        /// In use until then, if nothing else is heard.
+        /// Active until the given time, if no later event changes it.
         case until(Timestamp)
-        /// The App Store says that it ended, or waits for a payment.
+        /// Expired or in billing retry, according to the App Store.
         case ended
         case revoked
         case unknown
     }
 
-    /// Of every subscription in the history.
-    private var standings: [SubscriptionState] {
-        var told: [String: SubscriptionState] = [:]
+    /// The state of each subscription in the history.
+    private var subscriptionStates: [SubscriptionState] {
+        var states: [String: SubscriptionState] = [:]
         for subscription in records.subscriptions {
-            told[subscription.originalTransactionId] = Self.standing(of: subscription)
+            states[subscription.originalTransactionId] = Self.state(of: subscription)
         }
         let all = Set(
             records.transactions.lazy.map(\.payload).filter(\.isSubscription)
                 .map { $0.originalTransactionId ?? $0.transactionId ?? "" })
-        return all.map { told[$0] ?? .unknown }
+        return all.map { states[$0] ?? .unknown }
     }
 
-    private static func standing(of subscription: SubscriptionRecord) -> SubscriptionState {
+    /// Returns the state for a status of the Server API: 1 active, 2 expired, 3 billing retry, 4 grace period, 5
+    /// revoked.
+    private static func state(of subscription: SubscriptionRecord) -> SubscriptionState {
         let end: Timestamp?
         switch subscription.status {
         case 1: end = subscription.transaction?.payload.expiresDate

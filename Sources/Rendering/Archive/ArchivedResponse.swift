@@ -2,36 +2,37 @@ package import Foundation
 import JSONReading
 package import StoreTypes
 
-/// An answer of Apple's in the form in which it is kept: without what is new each time, and without what the client brings
-/// again.
+/// One of Apple's verifyReceipt responses in the form in which it is archived: without the values that change with
+/// every request, and without the receipt that the client submits again. For example:
 ///
 ///     { "receipt": { …, "request_date": "", "request_date_ms": "", "request_date_pst": "", … },
 ///       "latest_receipt": "", "latest_receipt_info": [ … ], "pending_renewal_info": [ … ], "status": 0 }
 ///
-/// The same purchases give the same bytes, whenever they are told.
+/// The same purchases give the same bytes, whatever the time of the request.
 package struct ArchivedResponse: Sendable, Hashable {
-    /// 0 or 21006.
+    /// The status in the response: 0 or 21006.
     package let status: VerifyReceiptStatus
-    /// Apple's answer with some texts empty.
+    /// Apple's response with the values of ``VolatileFields`` replaced by empty texts.
     package let body: [UInt8]
-    /// `latest_receipt`, the bytes of the base64; nil where it is what the client submitted, or is not there.
+    /// The decoded base64 of `latest_receipt`; `nil` if it equals the submitted receipt, or is absent.
     package let latestReceipt: Data?
 
-    /// Values in an answer; one of 20,000 purchases has some 300,000.
+    /// Maximum number of JSON values in a response. A response with 20,000 purchases has about 300,000.
     static let maximumValues = 1_000_000
 
-    /// What was kept before.
+    /// Creates the value from an archived row.
     package init(status: VerifyReceiptStatus, body: [UInt8], latestReceipt: Data?) {
         self.status = status
         self.body = body
         self.latestReceipt = latestReceipt
     }
 
-    /// Nil for what is no good answer, or not of the form that can be filled in again.
+    /// Creates the archived form of a response. Returns `nil` if the response is not a success, or its volatile
+    /// fields cannot be restored later, for example because one of them occurs twice.
     ///
     /// - Parameters:
-    ///   - answer: Apple's, byte for byte.
-    ///   - submitted: the receipt that was asked about, in canonical base64.
+    /// - answer: Apple's response, byte for byte. - submitted: the receipt that the response belongs to, in canonical
+    /// base64.
     package init?(_ answer: VerifyReceiptAnswer, to submitted: [UInt8]) {
         guard answer.status == .valid || answer.status == .subscriptionExpired,
             let outline = try? JSONOutline(answer.body, maximumNodes: Self.maximumValues)
@@ -43,7 +44,7 @@ package struct ArchivedResponse: Sendable, Hashable {
             guard seen.insert(place.name).inserted, let text = place.text.text(in: answer.body.span), !text.isEmpty
             else { return nil }
             if place.name == VolatileFields.latestReceipt, Array(text.utf8) != submitted {
-                // What is no plain base64 stays where it is.
+                // A text that is not canonical base64 stays in the body.
                 guard let data = Data(base64Encoded: text), data.base64EncodedString() == text else { continue }
                 kept = data
             }
@@ -54,17 +55,17 @@ package struct ArchivedResponse: Sendable, Hashable {
         latestReceipt = kept
     }
 
-    /// Bytes that it takes.
+    /// The memory size in bytes.
     package var size: Int { body.count + (latestReceipt?.count ?? 0) }
 }
 
-/// The texts that a kept answer is without.
+/// The fields whose values are removed from an archived response.
 enum VolatileFields {
     static let latestReceipt = "latest_receipt"
-    /// In `receipt`; the answers of iOS 6 have none.
+    /// These fields are in `receipt`. The responses to iOS 6 receipts do not have them.
     static let requestDates = ["request_date", "request_date_ms", "request_date_pst"]
 
-    /// Where they stand, quotes not included.
+    /// Returns the positions of the values, without their quotes.
     static func all(in outline: JSONOutline) -> [(name: String, text: JSONString)] {
         var places: [(name: String, text: JSONString)] = []
         for member in outline.children(of: 0) {

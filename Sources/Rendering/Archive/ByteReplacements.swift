@@ -1,10 +1,11 @@
-/// Places of a text that are replaced, all at once.
+/// A list of replacements that are applied to a byte array in one pass.
 struct ByteReplacements {
     private var places: [(range: Range<Int>, bytes: [UInt8])] = []
 
-    /// Places must not overlap.
+    /// Adds a replacement. The ranges of different replacements must not overlap.
     mutating func replace(_ range: Range<Int>, with bytes: [UInt8]) { places.append((range, bytes)) }
 
+    /// Returns `text` with all ranges replaced.
     func applied(to text: [UInt8]) -> [UInt8] {
         let places = places.sorted { $0.range.lowerBound < $1.range.lowerBound }
         var result: [UInt8] = []

@@ -1,9 +1,9 @@
 import JSONReading
 import StoreTypes
 
-/// The rows of an answer of Apple's, and where each stands in it.
+/// Reads the purchases and renewals of one of Apple's responses, with the position of each in the body.
 enum ResponseRowReader {
-    /// Purchases of `receipt` and of the latest rows; renewals by first transaction.
+    /// Returns the purchases in `receipt` and in the latest rows, and the renewals by original transaction id.
     static func read(_ outline: JSONOutline) -> (
         rows: [RestoredResponse.Row], renewals: [String: RestoredResponse.Renewal]
     ) {
@@ -24,7 +24,7 @@ enum ResponseRowReader {
             let members = Members(of: place, in: outline)
             if let original = members.text("original_transaction_id") { renewals[original] = renewal(members) }
         }
-        // The answers of iOS 6 have it beside the receipt.
+        // The response to an iOS 6 receipt has the renewal at its top level, next to the receipt.
         if root.place("auto_renew_status") != nil {
             for row in rows where row.isFlat {
                 if let original = row.originalTransactionId { renewals[original] = renewal(root) }
@@ -33,7 +33,7 @@ enum ResponseRowReader {
         return (rows, renewals)
     }
 
-    /// The elements of an array, or the one object that stands in its place.
+    /// Returns the elements of an array, or the single object that an iOS 6 response has instead of an array.
     private static func all(_ place: Int, in outline: JSONOutline, isLatest: Bool) -> [RestoredResponse.Row] {
         guard outline.isArray(place) else { return [row(place, in: outline, isFlat: true, isLatest: isLatest)] }
         return outline.children(of: place).map { row($0, in: outline, isFlat: false, isLatest: isLatest) }
@@ -48,7 +48,7 @@ enum ResponseRowReader {
             transactionId: members.text("transaction_id"),
             originalTransactionId: members.text("original_transaction_id"),
             webOrderLineItemId: members.text("web_order_line_item_id"),
-            // A flat answer has milliseconds there.
+            // In a flat response, this key contains milliseconds.
             expires: members.date("expires_date_ms") ?? (isFlat ? members.date("expires_date") : nil),
             isCancelled: members.place("cancellation_date") != nil || members.place("cancellation_date_ms") != nil,
             isUpgraded: members.text("is_upgraded") == "true")
@@ -61,7 +61,7 @@ enum ResponseRowReader {
             graceEnds: members.date("grace_period_expires_date_ms"))
     }
 
-    /// An object's members by name; the last of a repeated name counts.
+    /// The members of an object by name. If a name occurs more than once, the last member counts.
     private struct Members {
         private let outline: JSONOutline
         private var places: [String: Int] = [:]
@@ -76,7 +76,7 @@ enum ResponseRowReader {
 
         func place(_ name: String) -> Int? { places[name] }
 
-        /// A text, or a number as it is spelled.
+        /// Returns a text; a number is returned as written.
         func text(_ name: String) -> String? {
             guard let place = places[name] else { return nil }
             switch outline.nodes[place].value {

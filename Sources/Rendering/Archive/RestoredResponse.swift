@@ -3,27 +3,28 @@ import JSONReading
 package import Purchases
 package import StoreTypes
 
-/// A kept answer that is to be given again: what it says of subscriptions, and what has become known since.
+/// An archived response that may be served again. It knows the subscriptions in the response, and adds revocations
+/// that were recorded after it was archived.
 package struct RestoredResponse: Sendable {
-    /// One purchase, where it stands.
+    /// One purchase, and its position in the body.
     struct Row: Sendable {
-        /// Of the object's last byte.
+        /// The offset of the closing brace of the object. New members are inserted there.
         let end: Int
-        /// The answers of iOS 6: one object, not an array of them.
+        /// Whether the row is the single object of an iOS 6 response instead of an element of an array.
         let isFlat: Bool
-        /// Not of the receipt itself.
+        /// Whether the row is in the latest rows instead of `receipt`.
         let isLatest: Bool
         let transactionId: String?
         let originalTransactionId: String?
         let webOrderLineItemId: String?
-        /// Of subscriptions.
+        /// The expiry date; `nil` if the product is not a subscription.
         let expires: Timestamp?
         let isCancelled: Bool
-        /// An upgrade took its place: not taken back by anybody.
+        /// Whether the period was replaced by an upgrade. Such a period was not refunded.
         let isUpgraded: Bool
     }
 
-    /// How a subscription was to go on.
+    /// The renewal state of a subscription when the response was archived.
     struct Renewal: Sendable {
         var isOn: Bool?
         var isRetrying = false
@@ -34,10 +35,10 @@ package struct RestoredResponse: Sendable {
     private let outline: JSONOutline
     let rows: [Row]
     let renewals: [String: Renewal]
-    /// When Apple said so.
+    /// When Apple sent the response.
     private let keptAt: Timestamp
 
-    /// Nil for what was not kept by us.
+    /// Returns `nil` if the body cannot be parsed, which means that this type did not archive it.
     package init?(_ answer: ArchivedResponse, keptAt: Timestamp) {
         guard let outline = try? JSONOutline(answer.body, maximumNodes: ArchivedResponse.maximumValues) else {
             return nil
@@ -48,31 +49,32 @@ package struct RestoredResponse: Sendable {
         (rows, renewals) = ResponseRowReader.read(outline)
     }
 
-    /// The first transactions of all its purchases.
+    /// The original transaction ids of all purchases in the response, sorted.
     package var originals: [String] { Set(rows.compactMap(\.originalTransactionId)).sorted() }
 
-    // MARK: - What has become known since
+    // MARK: - Changes after archiving
 
-    /// Purchases that Apple called cancelled then.
+    /// The transaction ids of the purchases that the response shows as refunded or revoked.
     package var cancelled: [String] {
         rows.compactMap { $0.isCancelled && !$0.isUpgraded ? $0.transactionId : nil }
     }
 
-    /// Whether time may have overtaken it: a subscription has no period that covers now, and was not known to be over for
-    /// good.
+    /// Returns whether the response may be outdated: the current period of a subscription has expired, and according
+    /// to the response the subscription could have been renewed since.
     ///
-    /// - Parameter revocations: a period that was taken back is over for good.
+    /// - Parameter revocations: revoked periods are ignored. A subscription without any other period has ended.
     package func mayBeStale(at now: Timestamp, revocations: RevocationIndex) -> Bool {
         subscriptions(revocations).contains { original, subscription in
             guard let ends = subscription.ends, ends <= now else { return false }
-            // The status of a flat answer is about its one subscription.
+            // In a flat response, the status depends on its only subscription, so it changes when the period ends.
             if subscription.isFlat, ends > keptAt { return true }
             guard let renewal = renewals[original] else { return true }
             return renewal.isOn != false || renewal.isRetrying
         }
     }
 
-    /// The first transactions of subscriptions that have no period now: news of one of them would make this old.
+    /// Returns the original transaction ids of the subscriptions without a current period. A change to one of them
+    /// makes the response outdated.
     package func ended(at now: Timestamp, revocations: RevocationIndex) -> [String] {
         subscriptions(revocations).compactMap { original, subscription in
             subscription.ends.map { $0 <= now } ?? false ? original : nil
@@ -80,7 +82,7 @@ package struct RestoredResponse: Sendable {
     }
 
     private struct Subscription {
-        /// Nil where every period was taken back.
+        /// The end of the last period; `nil` if every period was revoked.
         var ends: Timestamp?
         var isFlat = false
     }
@@ -106,12 +108,12 @@ package struct RestoredResponse: Sendable {
         revocations.revocation(transactionId: row.transactionId, webOrderLineItemId: row.webOrderLineItemId)
     }
 
-    // MARK: - The answer
+    // MARK: - Response
 
-    /// The answer as of now, purchases that were taken back since marked as such. Nil where that would change more than
-    /// their rows: the status of a flat answer.
+    /// Returns the response as of now, with revocations added to the purchases that were refunded or revoked since.
+    /// Returns `nil` if a revocation would change more than the rows, which is the status of a flat response.
     ///
-    /// - Parameter submitted: the receipt that is asked about, in canonical base64.
+    /// - Parameter submitted: the submitted receipt, in canonical base64.
     package func answer(
         requestDate: Timestamp, submitted: [UInt8], revocations: RevocationIndex
     ) -> VerifyReceiptAnswer? {
@@ -128,7 +130,7 @@ package struct RestoredResponse: Sendable {
         return VerifyReceiptAnswer(status: answer.status, body: splices.applied(to: answer.body))
     }
 
-    /// Whether the status of a flat answer is about another transaction than this one.
+    /// Returns whether the status of a flat response depends on a later transaction than this one.
     private func isOfThePast(_ row: Row) -> Bool {
         !row.isLatest && rows.contains { $0.isLatest && $0.transactionId != row.transactionId }
     }
@@ -142,7 +144,7 @@ package struct RestoredResponse: Sendable {
         }
     }
 
-    /// As our own answers have them.
+    /// Returns the members of a revocation in the same form as in our other responses.
     private static func members(of revocation: RevocationIndex.Revocation, isFlat: Bool) -> [UInt8] {
         let date = DateTriplet(revocation.date)
         let reason = isFlat ? "" : revocation.reason.map { #","cancellation_reason":"\#($0)""# } ?? ""

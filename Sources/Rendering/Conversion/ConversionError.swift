@@ -1,28 +1,29 @@
-/// Why a document cannot be converted: a code, the place, and a sentence.
+/// The reason why a document cannot be converted: a code, the place in the document, and a sentence.
 package struct ConversionError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong, for programs.
+    /// A stable error code.
     package enum Code: String, Sendable, Hashable {
-        /// Over ``DocumentConverter/maximumSize`` or ``DocumentConverter/maximumValues``.
+        /// The document exceeds ``DocumentConverter/maximumSize`` or ``DocumentConverter/maximumValues``.
         case tooLarge
-        /// Not JSON, nested too deeply, or not an object.
+        /// The document is not JSON, is nested too deeply, or is not an object.
         case malformed
-        /// JSON, but neither an answer nor a camelCase document.
+        /// The document is a JSON object but neither a verifyReceipt response nor a camelCase document.
         case notADocument
-        /// The document is already what it is to be converted to.
+        /// The document already has the requested style.
         case wrongDirection
-        /// A value is of another type, or says something that its type cannot hold.
+        /// A value has the wrong type, or does not fit into the type, for example a date that cannot be parsed.
         case badValue
-        /// `Xcode` and `LocalTesting` never had a verifyReceipt.
+        /// The environment is `Xcode` or `LocalTesting`, for which verifyReceipt never existed.
         case noSuchEnvironment
     }
 
-    /// What is wrong.
+    /// The error code.
     package let code: Code
-    /// Where: `receipt.in_app[2].purchase_date`, counted from 0 as in JSON paths; empty for the whole document.
+    /// The path of the value, for example `receipt.in_app[2].purchase_date`, with indices from 0; empty for the whole
+    /// document.
     package let place: String
-    /// What is wrong, for people; no value is in it.
+    /// A sentence for people. It never contains a value of the document.
     package let reason: String
 
-    /// One line: place, reason.
+    /// The place and the reason in one line.
     package var description: String { place.isEmpty ? reason : "\(place): \(reason)" }
 }

@@ -1,10 +1,11 @@
 package import StoreTypes
 
-/// The instant that a date of an old answer names, for answers older than their `_ms` keys.
+/// Parses the dates of verifyReceipt responses, for responses from the time before the `_ms` keys.
 ///
-/// `2011-02-17 06:20:57 Etc/GMT`; other zones are not read, since the GMT text always stands beside theirs.
+/// The format is `2011-02-17 06:20:57 Etc/GMT`. Other time zones are not parsed, because the GMT text always
+/// accompanies them.
 package enum DateText {
-    /// Nil for any other text.
+    /// Returns the instant; `nil` for any other text.
     package static func instant(_ text: String) -> Timestamp? {
         guard let match = text.wholeMatch(of: /(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d) Etc\/GMT/) else { return nil }
         let parts = [match.1, match.2, match.3, match.4, match.5, match.6].compactMap { Int64($0) }
@@ -15,7 +16,8 @@ package enum DateText {
         return Timestamp(seconds: days(year: parts[0], month: parts[1], day: parts[2]) * 86_400 + time)
     }
 
-    /// Since 1970-01-01: the inverse of ``CivilTime``, with the leap day last in the year.
+    /// Returns the number of days since 1970-01-01. This is the inverse of ``CivilTime``, with the leap day as the
+    /// last day of the year.
     private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
         let year = (month <= 2 ? year - 1 : year) + 400
         let yearOfEra = year % 400

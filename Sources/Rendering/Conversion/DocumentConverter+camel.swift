@@ -1,9 +1,10 @@
 import StoreTypes
 
 extension DocumentConverter {
-    /// A verifyReceipt answer in the words of the App Store Server API; compact JSON.
+    /// Converts a verifyReceipt response to compact JSON with the names and types of the App Store Server API.
     ///
-    /// App Receipts and iOS 6 answers are told apart by `receipt`. Values are read leniently, see ``VerifyReceiptObject``.
+    /// The form of `receipt` distinguishes a response to an App Receipt from one to an iOS 6 receipt. Values are read
+    /// leniently; see ``VerifyReceiptObject``.
     package func camelCase(_ answer: [UInt8]) throws(ConversionError) -> [UInt8] {
         let answer = try wireObject(answer)
         let receipt = try answer.object("receipt")
@@ -18,9 +19,11 @@ extension DocumentConverter {
         return writer.finish()
     }
 
-    /// An answer, or what claims to be one.
+    /// Reads a verifyReceipt response.
+    ///
+    /// - Throws: ``ConversionError`` if the document has none of the keys that only such a response has.
     func wireObject(_ answer: [UInt8]) throws(ConversionError) -> VerifyReceiptObject {
-        // Others stand in notifications of version 1, too.
+        // The other keys also occur in version 1 notifications.
         let telling: Set<AnswerField> = [
             .status, .receipt, .latestReceiptInfo, .latestExpiredReceiptInfo, .pendingRenewalInfo,
         ]
@@ -28,7 +31,7 @@ extension DocumentConverter {
         return VerifyReceiptObject(members: try read(answer, as: .answer, expecting: keys), place: "")
     }
 
-    /// Of an App Receipt.
+    /// Writes the response to an App Receipt.
     private func write(
         _ answer: VerifyReceiptObject, _ receipt: VerifyReceiptObject?, into writer: inout JSONWriter
     ) throws(ConversionError) {
@@ -75,7 +78,7 @@ extension DocumentConverter {
         }
     }
 
-    /// Of an iOS 6 receipt.
+    /// Writes the response to an iOS 6 receipt.
     private func writeFlat(
         _ answer: VerifyReceiptObject, _ receipt: VerifyReceiptObject?, into writer: inout JSONWriter
     ) throws(ConversionError) {
@@ -110,7 +113,7 @@ extension DocumentConverter {
         try writeFlatRenewal(of: answer, latest ?? own, into: &writer)
     }
 
-    /// The top level of an iOS 6 answer says how the one subscription renews.
+    /// Writes the renewal of the only subscription. In an iOS 6 response, it is at the top level.
     private func writeFlatRenewal(
         of answer: VerifyReceiptObject, _ latest: ServerAPIObject, into writer: inout JSONWriter
     ) throws(ConversionError) {
@@ -137,7 +140,7 @@ extension DocumentConverter {
     }
 }
 
-/// The arrays of the camelCase document, whose names no table has.
+/// The names of the arrays in the camelCase document. No table contains them.
 enum DocumentKey {
     static let transactions = "transactions"
     static let latestTransactions = "latestTransactions"
@@ -145,12 +148,12 @@ enum DocumentKey {
 }
 
 extension AnswerField {
-    /// In an iOS 6 answer these stand at the top.
+    /// Whether the key belongs to the renewal. In an iOS 6 response, these keys are at the top level.
     var isOfRenewal: Bool { RenewalField(rawValue: rawValue) != nil && self != .environment }
 }
 
 extension VerifyReceiptObject {
-    /// An iOS 6 receipt is one transaction.
+    /// Whether the object is an iOS 6 receipt, which is a single transaction.
     var isFlat: Bool {
         self["in_app"] == nil && (self["transaction_id"] ?? self["product_id"] ?? self["bid"]) != nil
     }

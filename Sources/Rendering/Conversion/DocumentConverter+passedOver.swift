@@ -1,8 +1,8 @@
 extension DocumentConverter {
-    /// The keys of an answer that ``camelCase(_:)`` leaves out because no table names them: `receipt.key`,
-    /// `latest_receipt_info.key`, each once, ascending.
+    /// Returns the keys of a response that ``camelCase(_:)`` ignores because no table contains them, for example
+    /// `receipt.key` or `latest_receipt_info.key`. Each key is listed once, in ascending order.
     ///
-    /// For people: long ones are cut, and characters that no key of Apple's has are `?`.
+    /// For display: long keys are truncated, and characters that do not occur in Apple's keys are replaced by `?`.
     package func keysPassedOver(in answer: [UInt8]) throws(ConversionError) -> [String] {
         let answer = try wireObject(answer)
         let receipt = try answer.object("receipt")
@@ -36,8 +36,8 @@ extension DocumentConverter {
         return found.sorted()
     }
 
-    /// The keys of a camelCase document that ``snakeCase(_:)`` leaves out, because verifyReceipt has no word for them:
-    /// `receipt.key`, `transactions.key`, each once, ascending; spelled as those of ``keysPassedOver(in:)``.
+    /// Returns the keys of a camelCase document that ``snakeCase(_:)`` ignores because verifyReceipt has no
+    /// equivalent, for example `receipt.key` or `transactions.key`. The format is that of ``keysPassedOver(in:)``.
     package func keysPassedOver(inCamelCase document: [UInt8]) throws(ConversionError) -> [String] {
         let document = try camelDocument(document)
         let isHistory = try document.isHistory()
@@ -64,7 +64,7 @@ extension DocumentConverter {
         return found.sorted()
     }
 
-    /// What an answer says at another place, or by other keys.
+    /// Properties that a response expresses in another place or by other keys.
     private static let saidOtherwise: Set<String> = [
         "bundleId", "environment", "type", "offerType", "offerIdentifier", "offerDiscountType",
     ]
@@ -79,7 +79,7 @@ extension DocumentConverter {
         Set(table.rows.map(\.field.rawValue))
     }
 
-    /// The keys that rows of a table are read from, spelled with `_`.
+    /// Returns the keys from which the rows of a table are read, spelled with `_`.
     private static func keys<Field>(of table: FieldTable<Field>) -> Set<String> {
         var keys: Set<String> = []
         for row in table.rows {

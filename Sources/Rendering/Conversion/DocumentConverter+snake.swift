@@ -2,18 +2,19 @@ import AppStore
 import StoreTypes
 
 extension DocumentConverter {
-    /// A camelCase document as a verifyReceipt answer; compact JSON in the order of the tables.
+    /// Converts a camelCase document to a verifyReceipt response: compact JSON in the order of the tables.
     ///
-    /// Instead of the document that ``camelCase(_:)`` writes it may be one in the style of the App Store Server API:
-    /// `environment`, `bundleId`, `appAppleId`, decoded `transactions` (a history), `renewals`; then `receipt` and
-    /// `latest_receipt_info` are made of the history.
+    /// The document is one that ``camelCase(_:)`` writes, or one in the style of the App Store Server API:
+    /// `environment`, `bundleId`, `appAppleId`, decoded `transactions` (a history) and `renewals`. From a history,
+    /// `receipt` and `latest_receipt_info` are reconstructed.
     package func snakeCase(_ document: [UInt8]) throws(ConversionError) -> [UInt8] {
         let document = try camelDocument(document)
         let environment = document.root["environment"]?.asText
         let known = [AppStoreEnvironment.production, .sandbox].map(\.rawValue)
         if let environment, !known.contains(environment) {
             throw ConversionError(
-                code: .noSuchEnvironment, place: "environment", reason: "verifyReceipt had Production and Sandbox only")
+                code: .noSuchEnvironment, place: "environment",
+                reason: "verifyReceipt only has the environments Production and Sandbox")
         }
         var writer = JSONWriter(reserving: 4_096)
         writer.beginObject()
@@ -26,7 +27,9 @@ extension DocumentConverter {
         return writer.finish()
     }
 
-    /// A camelCase document, or what claims to be one.
+    /// Reads a camelCase document.
+    ///
+    /// - Throws: ``ConversionError`` if the document has none of the keys that only such a document has.
     func camelDocument(_ document: [UInt8]) throws(ConversionError) -> ServerAPIDocument {
         let keys = [
             AnswerField.status.rawValue, AnswerField.receipt.rawValue, DocumentKey.transactions,
@@ -35,7 +38,7 @@ extension DocumentConverter {
         return ServerAPIDocument(try read(document, as: .camelCase, expecting: keys))
     }
 
-    /// Of an App Receipt.
+    /// Writes the response to an App Receipt.
     private func write(_ document: ServerAPIDocument, into writer: inout JSONWriter) throws(ConversionError) {
         let isHistory = try document.isHistory()
         let receipt = try document.receipt() ?? (isHistory ? document.receiptOfHistory : nil)
@@ -59,7 +62,8 @@ extension DocumentConverter {
                 try write(latest, tables.transaction, into: &writer)
             case .pendingRenewalInfo:
                 guard let renewals = try document.renewals() else { continue }
-                // A customer without a subscription has none; an answer may say so.
+                // A customer without a subscription has no renewals, so the key is left out unless the document is a
+                // response.
                 if isHistory, renewals.isEmpty, latest == nil { continue }
                 writer.member(column.key.beginning)
                 writer.beginArray()
@@ -87,7 +91,8 @@ extension DocumentConverter {
                 writer.member(column.key.beginning)
                 try write(purchases, tables.inApp, into: &writer)
             } else {
-                // Of a document's own receipt, what it does not say is not answered by a zero or null.
+                // If the document contains the receipt, a property that is absent there stays absent instead of
+                // becoming 0 or null.
                 let value = try receipt.value(column.field)
                 if value != nil || isHistory { writer.member(value, as: column) }
             }
@@ -111,7 +116,7 @@ extension DocumentConverter {
         writer.endObject()
     }
 
-    /// Of an iOS 6 receipt, which has one latest object, and the renewal at the top.
+    /// Writes the response to an iOS 6 receipt. It has a single latest object, and the renewal is at the top level.
     private func writeFlat(
         _ document: ServerAPIDocument, _ receipt: ServerAPIRecord, into writer: inout JSONWriter
     ) throws(ConversionError) {
@@ -126,7 +131,7 @@ extension DocumentConverter {
         if latest == nil, standing != nil {
             latest = Self.newest(of: original, in: try document.transactions(DocumentKey.transactions) ?? [])
         }
-        // A view has the customer's other subscriptions, too.
+        // A customer view also contains the customer's other subscriptions.
         let isOfCustomer = document.root["subscriptions"] != nil
         let renewal = try document.renewals()?.first { !isOfCustomer || $0.originalTransactionId == original }
         for column in tables.answer.columns {
@@ -155,7 +160,7 @@ extension DocumentConverter {
         }
     }
 
-    /// The last period of a subscription.
+    /// Returns the last period of a subscription.
     private static func newest(
         of originalTransactionId: String?, in history: [ServerAPITransaction]
     ) -> ServerAPITransaction? {
@@ -163,8 +168,8 @@ extension DocumentConverter {
             .max { ($0.payload.purchaseDate?.milliseconds ?? 0) < ($1.payload.purchaseDate?.milliseconds ?? 0) }
     }
 
-    /// `latest_receipt_info` of a history: what stays in receipts, oldest first, the newest 100; nil where nothing in
-    /// it renews.
+    /// Returns the `latest_receipt_info` of a history: the newest 100 transactions that are not consumables, in
+    /// ascending order; `nil` if the history contains no auto-renewable subscription.
     private static func latest(of history: [ServerAPITransaction]) -> [ServerAPITransaction]? {
         guard history.contains(where: \.payload.isAutoRenewable) else { return nil }
         let kept = history.filter { !$0.payload.isConsumable }

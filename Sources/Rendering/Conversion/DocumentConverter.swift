@@ -1,23 +1,24 @@
 import JSONReading
 
-/// Converts whole documents between verifyReceipt's words and those of the App Store Server API, by the field tables.
+/// Converts whole documents between the formats of verifyReceipt and the App Store Server API, according to the field
+/// tables.
 ///
 /// The camelCase document:
 ///
-/// | key | holds |
+/// | key | content |
 /// |---|---|
-/// | `status`, `environment`, `latestReceipt` | as in the answer |
-/// | `receipt` | the receipt's own properties; of an iOS 6 answer all of `purchase-info` |
-/// | `transactions` | `receipt.in_app`; of an iOS 6 answer the receipt's one transaction |
-/// | `latestTransactions` | `latest_receipt_info`; of an iOS 6 answer its one latest object, active or expired |
-/// | `renewals` | `pending_renewal_info`; of an iOS 6 answer what its top level says of the renewal |
+/// | `status`, `environment`, `latestReceipt` | as in the response |
+/// | `receipt` | the receipt's own properties; for an iOS 6 response all of `purchase-info` |
+/// | `transactions` | `receipt.in_app`; for an iOS 6 response the single transaction of the receipt |
+/// | `latestTransactions` | `latest_receipt_info`; for an iOS 6 response its single latest object, active or expired |
+/// | `renewals` | `pending_renewal_info`; for an iOS 6 response the renewal at its top level |
 ///
-/// Nothing is invented: what the other side never knew is absent. Keys that no table names are passed over;
-/// ``keysPassedOver(in:)`` and ``keysPassedOver(inCamelCase:)`` name them.
+/// No value is invented: a property that the source format does not have is absent. Keys that no table contains are
+/// ignored; ``keysPassedOver(in:)`` and ``keysPassedOver(inCamelCase:)`` list them.
 package struct DocumentConverter: Sendable {
-    /// Bytes of a document.
+    /// Maximum size of a document in bytes.
     package static let maximumSize = 32 << 20
-    /// Values in it, at all depths.
+    /// Maximum number of JSON values in a document, counted at all depths.
     package static let maximumValues = 1 << 21
 
     let tables: FieldTables
@@ -27,18 +28,18 @@ package struct DocumentConverter: Sendable {
         self.tables = tables
     }
 
-    /// The document's one object.
+    /// Parses a document and checks its style.
     ///
-    /// - Parameter keys: at least one of them must be there, else it is another kind of document.
+    /// - Parameter keys: keys of which at least one must exist; otherwise the document is of another kind.
     func read(
         _ json: [UInt8], as style: DocumentStyle, expecting keys: [String]
     ) throws(ConversionError) -> [String: JSONTree] {
         func tooLarge(_ limit: String) -> ConversionError {
-            ConversionError(code: .tooLarge, place: "", reason: "over \(limit), which no answer has")
+            ConversionError(code: .tooLarge, place: "", reason: "more than \(limit), which no response has")
         }
         let malformed = ConversionError(code: .malformed, place: "", reason: "not a JSON object")
         guard json.count <= Self.maximumSize else { throw tooLarge("\(Self.maximumSize) bytes") }
-        // Some programs put a byte order mark before UTF-8.
+        // Some programs write a byte order mark before UTF-8.
         let text = json.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(json.dropFirst(3)) : json
         let outline: JSONOutline
         do throws(JSONStructureError) {
@@ -52,7 +53,7 @@ package struct DocumentConverter: Sendable {
         }
         guard keys.contains(where: { members[$0] != nil }) else {
             throw ConversionError(
-                code: .notADocument, place: "", reason: "there is none of \(keys.joined(separator: ", "))")
+                code: .notADocument, place: "", reason: "none of these keys exists: \(keys.joined(separator: ", "))")
         }
         return members
     }

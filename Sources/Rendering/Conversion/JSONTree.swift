@@ -1,18 +1,19 @@
 import JSONReading
 
-/// A JSON document as values, for conversions: not on the way of a request.
+/// A JSON document as a tree of values. Only conversions use it, because it is too slow for serving requests.
 enum JSONTree: Sendable, Hashable {
     case text(String)
-    /// A whole number of 64 bits, exactly.
+    /// A whole number that fits exactly into 64 bits.
     case integer(Int64)
-    /// Any other number, as it is spelled.
+    /// Any other number, exactly as written.
     case number(String)
     case flag(Bool)
     case null
     case array([JSONTree])
     case object([String: JSONTree])
 
-    /// A value of a document; of repeated names the last one counts. Nil where a text or a name in it is not UTF-8.
+    /// Creates a value from the node of a document. If a name occurs more than once, the last member counts. Returns
+    /// `nil` if a text or a name is not UTF-8.
     init?(_ outline: JSONOutline, at index: Int = 0) {
         switch outline.nodes[index].value {
         case .string(let string):
@@ -46,13 +47,14 @@ enum JSONTree: Sendable, Hashable {
         }
     }
 
-    /// `4990.0` and `5e3` are whole numbers, too. Nothing but digits is not read as a `Double`, which would round it.
+    /// Parses a whole number. `4990.0` and `5e3` are whole numbers, too. Plain digits are never parsed as a `Double`,
+    /// which would round large numbers.
     private static func wholeNumber(_ spelling: String) -> Int64? {
         Int64(spelling)
             ?? (spelling.contains { ".eE".contains($0) } ? Double(spelling).flatMap { Int64(exactly: $0) } : nil)
     }
 
-    /// Nil for `null`, which is the same as absent.
+    /// The value, or `nil` if it is `null`, which is treated as absent.
     var present: JSONTree? { self == .null ? nil : self }
 
     var members: [String: JSONTree]? { if case .object(let members) = self { members } else { nil } }
@@ -61,7 +63,7 @@ enum JSONTree: Sendable, Hashable {
 }
 
 extension JSONTree {
-    /// A text; a number as it is spelled, a whole one as its digits.
+    /// A text; a whole number as decimal digits, any other number as written.
     var asText: String? {
         switch self {
         case .text(let text): text
@@ -72,7 +74,7 @@ extension JSONTree {
         }
     }
 
-    /// A whole number, or a text that is one.
+    /// A whole number, or a text that is a whole number.
     var asInteger: Int64? {
         switch self {
         case .text(let text): Int64(text)
@@ -82,13 +84,13 @@ extension JSONTree {
         }
     }
 
-    /// An instant; fractions of a millisecond, which Xcode writes, are cut off.
+    /// An instant in milliseconds since 1970. A fraction of a millisecond, which Xcode writes, is cut off.
     var asMilliseconds: Int64? {
         guard case .number(let spelling) = self else { return asInteger }
         return Double(spelling).flatMap { Int64(exactly: $0.rounded(.down)) }
     }
 
-    /// `true`, `1`, `"true"` or `"1"`, and their opposites.
+    /// `true`, `1`, `"true"` or `"1"`, or the opposite.
     var asFlag: Bool? {
         switch asText {
         case "true", "1": true
@@ -99,7 +101,7 @@ extension JSONTree {
 }
 
 extension JSONWriter {
-    /// A value of a document; of objects the members in the order of their names.
+    /// Writes a value. The members of an object are written in the order of their names.
     mutating func value(_ tree: JSONTree) {
         switch tree {
         case .text(let text): value(text)

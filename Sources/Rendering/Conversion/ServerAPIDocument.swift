@@ -1,7 +1,7 @@
 import AppStore
 import StoreTypes
 
-/// A camelCase document, its parts read on demand.
+/// A camelCase document whose parts are read on demand.
 struct ServerAPIDocument {
     let root: ServerAPIRecord
 
@@ -9,7 +9,7 @@ struct ServerAPIDocument {
         root = ServerAPIRecord(members: members, place: "")
     }
 
-    /// The receipt's own properties.
+    /// Returns the receipt's own properties.
     func receipt() throws(ConversionError) -> ServerAPIRecord? {
         guard let node = root["receipt"]?.present else { return nil }
         guard var members = node.members else { throw error("receipt", "an object") }
@@ -17,15 +17,15 @@ struct ServerAPIDocument {
         return ServerAPIRecord(members: members, place: "receipt")
     }
 
-    /// Whether its transactions are a customer's history: without a receipt, as the App Store Server API gives it, or beside
-    /// one, as the view of `/v1/receipts` does.
+    /// Returns whether the transactions are a customer's history. This is so if there is no receipt, as in responses
+    /// of the App Store Server API, or if there are `subscriptions`, as in the view of `/v1/receipts`.
     func isHistory() throws(ConversionError) -> Bool {
         (root["receipt"]?.present == nil || root["subscriptions"] != nil)
             && root[DocumentKey.latestTransactions] == nil && root[DocumentKey.transactions] != nil
     }
 
-    /// Where the view says that a subscription stands: 1 active, 2 expired, 3 in billing retry, 4 in grace, 5 revoked; nil
-    /// where it says nothing of it.
+    /// Returns the status of a subscription according to the customer view: 1 active, 2 expired, 3 in billing retry,
+    /// 4 in grace period, 5 revoked; `nil` if the view does not contain the subscription.
     func subscriptionStatus(of originalTransactionId: String?) throws(ConversionError) -> Int64? {
         let subscription = try records("subscriptions")?.first {
             $0["originalTransactionId"]?.asText == originalTransactionId && originalTransactionId != nil
@@ -33,7 +33,7 @@ struct ServerAPIDocument {
         return subscription?["status"]?.asText.flatMap { Int64($0) }
     }
 
-    /// What a history says of the receipt that it stands for.
+    /// The properties of the receipt that can be derived from a history.
     var receiptOfHistory: ServerAPIRecord {
         var members = root.members
         if members["bundleId"]?.present == nil {
@@ -42,7 +42,7 @@ struct ServerAPIDocument {
                 .compactMap { $0.members?["bundleId"]?.present }.first
         }
         members["receiptType"] = root["environment"].map { .text(Self.receiptType($0)) }
-        // In the sandbox an app has no number.
+        // Sandbox receipts always have the app id 0.
         if root["environment"]?.asText == AppStoreEnvironment.sandbox.rawValue { members["appAppleId"] = .text("0") }
         return ServerAPIRecord(members: members, place: "")
     }
@@ -59,7 +59,7 @@ struct ServerAPIDocument {
         return transactions
     }
 
-    /// `renewals`, or the `renewalInfo` of each of `subscriptions`.
+    /// Returns `renewals`, or the `renewalInfo` of each element of `subscriptions`.
     func renewals() throws(ConversionError) -> [RenewalPayload]? {
         let subscriptions = try records("subscriptions")?.compactMap { subscription in
             subscription["renewalInfo"]?.members.map {
@@ -87,26 +87,26 @@ struct ServerAPIDocument {
         ConversionError(code: .badValue, place: place, reason: "expected \(what)")
     }
 
-    /// Receipts of the sandbox call themselves so.
+    /// Returns the receipt type for an environment: sandbox receipts have the type `ProductionSandbox`.
     private static func receiptType(_ type: JSONTree) -> String {
         let type = type.asText ?? ""
         return type == "Sandbox" ? "ProductionSandbox" : type
     }
 }
 
-/// A transaction of a document: its payload, and what stands beside.
+/// A transaction of a document: its payload, and its properties that the payload does not have.
 struct ServerAPITransaction {
     let record: ServerAPIRecord
     let payload: TransactionPayload
     let isOfHistory: Bool
 
-    /// As the payload has it where it has such a property; else as it stands.
+    /// Returns the value of the payload if it has this property; otherwise the value in the document.
     func value<Field: ModelField>(_ field: Field) throws(ConversionError) -> FieldValue? {
-        // A payload without a quantity means one; a row of an answer without it was written so.
+        // A payload without a quantity means 1. A row of a response without a quantity was written without it.
         if !isOfHistory, field.rawValue == TransactionField.quantity.rawValue, record[field.rawValue] == nil {
             return nil
         }
-        // `null`: the row of the answer does not have the flag.
+        // `null` means that the row of the response did not have the flag.
         if !isOfHistory, record.members[field.rawValue] == .null,
             TransactionField.offerFlags.contains(where: { $0.rawValue == field.rawValue })
         {
@@ -115,7 +115,7 @@ struct ServerAPITransaction {
         let mapped = TransactionField(rawValue: field.rawValue).flatMap { $0.value(of: payload) }
         if let mapped {
             let value = mapped.becoming(field.kind)
-            // Ownership has values without a name, for which there is no key; a number is one or is not.
+            // An ownership without a known name gives no key. A number must be valid.
             guard value != nil || field.kind == .ownership else {
                 throw ConversionError(
                     code: .badValue, place: "\(record.place).\(field.rawValue)",
@@ -128,12 +128,12 @@ struct ServerAPITransaction {
 }
 
 extension TransactionField {
-    /// Those for which a payload's silence is an answer: the rules decided that nothing is said.
+    /// The properties whose absence from the payload is final, because the rules for responses decided it.
     fileprivate static let answered: Set<String> = Set(FieldTables.bundled.transaction.rows.map(\.field.rawValue))
 }
 
 extension ServerAPIRecord {
-    /// The receipt of an iOS 6 answer is one transaction.
+    /// Whether the object is an iOS 6 receipt, which is a single transaction.
     var isFlat: Bool {
         (self["transactionId"] ?? self["originalTransactionId"] ?? self["productId"]) != nil
     }

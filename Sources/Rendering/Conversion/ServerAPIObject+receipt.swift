@@ -1,10 +1,10 @@
 import ReceiptDecoding
 import StoreTypes
 
-/// What a receipt says of a purchase, for ``ServerAPIObject/becomeTransaction(bundleId:environment:)`` to put into Apple's
-/// words: without what a JWSTransaction never has.
+/// Builds camelCase transactions from receipts. They contain only properties that a JWSTransaction has;
+/// ``ServerAPIObject/becomeTransaction(bundleId:environment:)`` then converts their values.
 extension ServerAPIObject {
-    /// A purchase of an App Receipt, in the order of the table.
+    /// Creates the transaction of a purchase in an App Receipt, in the order of the table.
     init(_ purchase: InAppPurchase, table: FieldTable<InAppField>) {
         self.init()
         for (field, _) in table.camelCase where field != .productAppleId {
@@ -12,7 +12,7 @@ extension ServerAPIObject {
         }
     }
 
-    /// The one transaction of an iOS 6 receipt, in the order of the table.
+    /// Creates the single transaction of an iOS 6 receipt, in the order of the table.
     init(_ receipt: TransactionReceipt, table: FieldTable<PurchaseInfoField>) {
         self.init()
         for row in table.rows where row.field.isOfTransaction && row.field != .productAppleId {
@@ -29,7 +29,8 @@ extension ServerAPIObject {
 }
 
 extension JSONTree {
-    /// In the type and the words of a JWSTransaction; nil for what has none there, and for a number that stands for none.
+    /// Converts a value to the type and spelling of a JWSTransaction. Returns `nil` if a JWSTransaction has no such
+    /// value, and for the number 0 of an identifier, which means that there is none.
     fileprivate init?(_ value: FieldValue) {
         switch value {
         case .text(let text):
@@ -54,7 +55,7 @@ extension JSONTree {
         }
     }
 
-    /// The text of a `purchase-info` as what it stands for; nil where it does not look like that.
+    /// Converts a text of `purchase-info` to the type of its kind; `nil` if it does not have that form.
     fileprivate init?(_ text: String, kind: ValueKind) {
         switch kind {
         case .numberText, .millisecondsText:

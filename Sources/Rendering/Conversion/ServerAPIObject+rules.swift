@@ -1,11 +1,11 @@
 import AppStore
 
-/// What verifyReceipt says in other words than the App Store Server API.
+/// Converts what verifyReceipt expresses differently from the App Store Server API.
 extension ServerAPIObject {
-    /// A transaction of the rows' words: offers, upgrades, the token's case, and the type where it can be told.
+    /// Converts a transaction: offers, upgrades, the case of the token, and the product type if it can be derived.
     mutating func becomeTransaction(bundleId: JSONTree?, environment: JSONTree?) {
         sayOffer()
-        // An upgrade is no refund, although answers of 2020 and before dress it as one.
+        // An upgrade is not a refund, although responses from 2020 and before mark it as one.
         if self["isUpgraded"] == .flag(true) {
             self["revocationDate"] = nil
             self["revocationReason"] = nil
@@ -13,7 +13,8 @@ extension ServerAPIObject {
             self["isUpgraded"] = nil
         }
         if case .text(let token)? = self["appAccountToken"] { self["appAccountToken"] = .text(token.lowercased()) }
-        // Only auto-renewables expire; of all else an answer does not tell the kind, but a receipt does.
+        // Only auto-renewable subscriptions expire. The type of other products is known from a receipt, but not from
+        // a response.
         if self["type"] == nil, self["expiresDate"] != nil {
             self["type"] = .text(AppStore.ProductType.autoRenewable.rawValue)
         }
@@ -21,28 +22,29 @@ extension ServerAPIObject {
         if self["environment"] == nil { self["environment"] = environment }
     }
 
-    /// A transaction that stands in an answer. A flag that the row does not have is `null`, so that the way back does not
-    /// invent it: old rows have neither flag, and those before 2017 no `is_in_intro_offer_period`.
+    /// Converts a transaction of a response. A flag that the row does not have becomes `null`, so that the opposite
+    /// conversion does not add it: old rows have neither flag, and rows from before 2017 have no
+    /// `is_in_intro_offer_period`.
     mutating func becomeRow(bundleId: JSONTree?, environment: JSONTree?) {
         let missing = TransactionField.offerFlags.filter { self[$0.rawValue] == nil }
         becomeTransaction(bundleId: bundleId, environment: environment)
-        // The way back gives the second flag to auto-renewables only.
+        // The opposite conversion writes the second flag only for auto-renewable subscriptions.
         for field in missing where field == .isTrialPeriod || self["expiresDate"] != nil {
             self[field.rawValue] = .null
         }
     }
 
-    /// A renewal of the rows' words.
+    /// Converts a renewal of a response.
     mutating func becomeRenewal(environment: JSONTree?) {
         sayOffer()
         if self["environment"] == nil { self["environment"] = environment }
     }
 
-    /// `isTrialPeriod`, `isInIntroOfferPeriod`, `promotionalOfferId` and `offerCodeRefName` as `offerType`,
+    /// Replaces `isTrialPeriod`, `isInIntroOfferPeriod`, `promotionalOfferId` and `offerCodeRefName` by `offerType`,
     /// `offerIdentifier` and `offerDiscountType`.
     ///
-    /// A paid introduction has no discount type: an answer does not say whether it was paid up front. Where both flags
-    /// stand, which nobody has seen, it is a trial.
+    /// A paid introductory offer gets no discount type, because a response does not say whether it was paid up front.
+    /// If both flags are true, which was never observed, the offer is a trial.
     mutating func sayOffer() {
         let isTrial = take("isTrialPeriod") == .flag(true)
         let isIntroduction = take("isInIntroOfferPeriod") == .flag(true)
@@ -59,6 +61,6 @@ extension ServerAPIObject {
 }
 
 extension TransactionField {
-    /// The flags of an offer, which a row without an offer has as well.
+    /// The flags of an offer. Rows without an offer have them, too.
     static let offerFlags: [TransactionField] = [.isTrialPeriod, .isInIntroOfferPeriod]
 }

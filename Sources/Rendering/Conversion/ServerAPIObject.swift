@@ -1,11 +1,11 @@
-/// A camelCase object in the making: members in the order in which they came.
+/// A mutable camelCase object that keeps its members in the order in which they were added.
 struct ServerAPIObject {
     private var names: [String] = []
     private var values: [String: JSONTree] = [:]
 
     var isEmpty: Bool { names.isEmpty }
 
-    /// Setting nil removes the member; a new one goes to the end.
+    /// The value of a member. Setting `nil` removes the member; a new member is added at the end.
     subscript(name: String) -> JSONTree? {
         get { values[name] }
         set {
@@ -18,7 +18,7 @@ struct ServerAPIObject {
         }
     }
 
-    /// Takes a member out.
+    /// Removes a member and returns its value.
     mutating func take(_ name: String) -> JSONTree? {
         defer { self[name] = nil }
         return self[name]

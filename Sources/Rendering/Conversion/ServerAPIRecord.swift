@@ -4,19 +4,21 @@ import StoreTypes
 
 /// One object of a camelCase document, read for the columns of a table.
 ///
-/// Transactions and renewals go through the payloads of the App Store Server API, so that their rules (offers, trials,
-/// revocations) are those of the answers; what only receipts have is read as it stands.
+/// Transactions and renewals are read through the payloads of the App Store Server API, so that the same rules apply
+/// (offers, trials, revocations) as for responses. Properties that only receipts have are read directly.
 struct ServerAPIRecord {
     let members: [String: JSONTree]
-    /// For errors.
+    /// The path of the object in the document, for error messages.
     let place: String
 
     private func path(_ name: String) -> String { place.isEmpty ? name : "\(place).\(name)" }
 
-    /// Nil when absent or null.
+    /// Returns a member; `nil` if it is absent or `null`.
     subscript(name: String) -> JSONTree? { members[name]?.present }
 
-    /// The value of a property as it stands; nil when absent.
+    /// Returns the value of a property in the type of its kind; `nil` if it is absent.
+    ///
+    /// - Throws: ``ConversionError`` if the value has another type.
     func value<Field: ModelField>(_ field: Field) throws(ConversionError) -> FieldValue? {
         guard let node = self[field.rawValue] else { return nil }
         let value: FieldValue? =
@@ -38,7 +40,7 @@ struct ServerAPIRecord {
         return value
     }
 
-    /// As a payload, with numbers and texts in the types that the payload wants.
+    /// Converts the object to a payload. Numbers and texts are first converted to the types that the payload expects.
     func payload<Claims: SignedClaims, Field: ModelField>(_ fields: Field.Type) throws(ConversionError) -> Claims {
         let offer = self["offerType"] == nil ? offerOfWords : ServerAPIObject()
         var writer = JSONWriter(reserving: 1_024)
@@ -57,11 +59,11 @@ struct ServerAPIRecord {
             throw ConversionError(
                 code: .badValue, place: path(error.name), reason: "expected \(error.expected)")
         } catch {
-            throw ConversionError(code: .badValue, place: place, reason: "cannot be read")
+            throw ConversionError(code: .badValue, place: place, reason: "cannot be read as a signed payload")
         }
     }
 
-    /// The offer of a document that names it in verifyReceipt's words, as `decode` does of receipts.
+    /// The offer of a document that uses the keys of verifyReceipt, as the output of `decode` does.
     private var offerOfWords: ServerAPIObject {
         var object = ServerAPIObject()
         let words: [TransactionField] = [.isTrialPeriod, .isInIntroOfferPeriod, .promotionalOfferId, .offerCodeRefName]
@@ -72,7 +74,8 @@ struct ServerAPIRecord {
 }
 
 extension JSONTree {
-    /// In the JSON type that a payload has for such a value; itself where it cannot be: then the payload refuses it.
+    /// Returns the value in the JSON type that a payload expects for this kind. A value that cannot be converted is
+    /// returned unchanged, so that the payload rejects it.
     fileprivate func fitting(_ kind: ValueKind) -> JSONTree? {
         switch kind {
         case .text: if case .array = self { nil } else { asText.map(JSONTree.text) ?? self }
@@ -91,7 +94,7 @@ extension ValueKind {
         case .flag: "true or false"
         case .instant, .cancellation: "a number of milliseconds"
         case .ownership: "PURCHASED or FAMILY_SHARED"
-        default: "a text"
+        default: "a string"
         }
     }
 }
@@ -105,7 +108,7 @@ extension FieldValue {
         }
     }
 
-    /// The value of a payload, as another model has it; nil where that cannot hold it.
+    /// Converts the value of a payload to the kind that another model expects; `nil` if that is impossible.
     func becoming(_ kind: ValueKind) -> FieldValue? {
         switch (self, kind) {
         case (.text(let text), .identifier): Int64(text).map(FieldValue.identifier)

@@ -1,25 +1,26 @@
 import StoreTypes
 
-/// One object of a verifyReceipt answer, read leniently: numbers may be texts and texts numbers, words of a key may be
-/// joined by `_` or `-`.
+/// One object of a verifyReceipt response, read leniently: numbers may be texts and texts may be numbers, and the
+/// words of a key may be separated by `_` or `-`.
 struct VerifyReceiptObject {
     let members: [String: JSONTree]
-    /// For errors.
+    /// The path of the object in the document, for error messages.
     let place: String
 
-    /// Nil when absent or null.
+    /// Returns a member; `nil` if it is absent or `null`.
     subscript(key: String) -> JSONTree? {
         (members[key] ?? members[key.replacing("_", with: "-")])?.present
     }
 
-    /// Everything the table's rows say of it, in their order, in the types of the App Store Server API.
+    /// Returns the values of all rows of a table, in the order of the table and in the types of the App Store Server
+    /// API.
     func camelCase<Field>(_ table: FieldTable<Field>) throws(ConversionError) -> ServerAPIObject {
         var object = ServerAPIObject()
         for row in table.rows { object[row.field.rawValue] = try value(row) }
         return object
     }
 
-    /// The value of one row; nil where there is none.
+    /// Returns the value of one row; `nil` if it is absent.
     func value<Field>(_ row: FieldTable<Field>.Row) throws(ConversionError) -> JSONTree? {
         for wire in [row.wire, row.also].compactMap(\.self) {
             let value =
@@ -37,9 +38,9 @@ struct VerifyReceiptObject {
     ) throws(ConversionError) -> JSONTree? {
         switch row.field.kind {
         case .text, .ownership, .productType:
-            return .text(try require(node.asText, wire, "a text"))
+            return .text(try require(node.asText, wire, "a string"))
         case .identifier:
-            let text = try require(node.asText, wire, "a text")
+            let text = try require(node.asText, wire, "a string")
             return row.conversion == .nonZeroNumberAsText && (text == "0" || text.isEmpty) ? nil : .text(text)
         case .number:
             guard node != .text("") else { return nil }
@@ -49,18 +50,18 @@ struct VerifyReceiptObject {
             guard node != .text("") else { return nil }
             return .flag(try require(node.asFlag, wire, "true or false"))
         case .numberText, .millisecondsText:
-            let text = JSONTree.text(try require(node.asText, wire, "a text"))
+            let text = JSONTree.text(try require(node.asText, wire, "a string"))
             return node.asInteger.map(JSONTree.integer) ?? text
         case .flagText:
-            let text = JSONTree.text(try require(node.asText, wire, "a text"))
+            let text = JSONTree.text(try require(node.asText, wire, "a string"))
             return node.asFlag.map(JSONTree.flag) ?? text
         case .instant, .cancellation, .nested, .bytes, .attributes:
             return nil
         }
     }
 
-    /// Milliseconds: from `X_ms`; else from `X`, which holds them in iOS 6 answers; else from a text, `X` or
-    /// `X_formatted`.
+    /// Returns milliseconds since 1970: from `X_ms` if it exists; otherwise from `X`, which contains milliseconds in
+    /// iOS 6 responses; otherwise from the date text in `X` or `X_formatted`.
     private func instant(_ wire: String) throws(ConversionError) -> JSONTree? {
         var isThere = false
         for key in [wire + "_ms", wire, wire + "_formatted"] {
@@ -70,7 +71,7 @@ struct VerifyReceiptObject {
             if let instant = node.asText.flatMap(DateText.instant) { return .integer(instant.milliseconds) }
         }
         guard isThere else { return nil }
-        throw error(wire, "an instant")
+        throw error(wire, "a date")
     }
 
     private func require<Value>(_ value: Value?, _ key: String, _ what: String) throws(ConversionError) -> Value {
@@ -84,14 +85,14 @@ struct VerifyReceiptObject {
 }
 
 extension VerifyReceiptObject {
-    /// An object in it; nil when absent.
+    /// Returns a nested object; `nil` if it is absent.
     func object(_ key: String) throws(ConversionError) -> VerifyReceiptObject? {
         guard let node = self[key] else { return nil }
         guard let members = node.members else { throw error(key, "an object") }
         return VerifyReceiptObject(members: members, place: place.isEmpty ? key : "\(place).\(key)")
     }
 
-    /// An array of objects in it; nil when absent.
+    /// Returns a nested array of objects; `nil` if it is absent.
     func objects(_ key: String) throws(ConversionError) -> [VerifyReceiptObject]? {
         guard let node = self[key] else { return nil }
         guard let elements = node.elements else { throw error(key, "an array of objects") }

@@ -1,21 +1,21 @@
-/// The top level of an answer.
+/// The top-level keys of a verifyReceipt response.
 ///
-/// What renews is known from the Server API only: a receipt does not know it, and an empty `pending_renewal_info` would
-/// say that nothing renews.
+/// The renewal state is only known from the Server API. It is left out of a response from a receipt alone, because an
+/// empty `pending_renewal_info` would mean that no subscription renews.
 package enum AnswerField: String, ModelField {
     case status
-    /// Absent in answers to iOS 6 receipts.
+    /// Absent in responses to iOS 6 receipts.
     case environment
     case receipt
     case latestReceiptInfo
-    /// In place of ``latestReceiptInfo`` with status 21006.
+    /// Replaces ``latestReceiptInfo`` if the status is 21006.
     case latestExpiredReceiptInfo
     case latestReceipt
-    /// One element a subscription; not in answers to iOS 6 receipts.
+    /// One element for each subscription; absent in responses to iOS 6 receipts.
     case pendingRenewalInfo
-    /// The four of the one subscription of an iOS 6 receipt; the last two with status 21006 only.
+    /// The renewal of the only subscription of an iOS 6 receipt. The last two appear only if the status is 21006.
     case autoRenewProductId, autoRenewStatus, expirationIntent, isInBillingRetryPeriod
-    /// Of Apple's failures; answers from receipts and records have neither.
+    /// Only in Apple's error responses. Responses from receipts and records have neither.
     case isRetryable, exception
 
     package static let modelName = "VerifyReceiptAnswer"

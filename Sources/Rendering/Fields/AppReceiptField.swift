@@ -1,12 +1,12 @@
 package import ReceiptDecoding
 package import StoreTypes
 
-/// The properties of an ``AppReceipt``, and the time of the request, which Apple writes among them.
+/// The properties of an ``AppReceipt``, and the time of the request, which Apple writes next to them.
 package enum AppReceiptField: String, ModelField {
     case receiptType, appAppleId, bundleId, applicationVersion, opaqueValue, sha1Hash, deviceReceiptDate, ageRating
     case receiptCreationDate, clientSystemVersion, downloadId, versionExternalIdentifier, originalPurchaseDate
     case originalApplicationVersion, expirationDate, platform, purchases, unknownAttributes, requestDate
-    /// In Apple's answers only: no attribute holds it.
+    /// Only in Apple's responses, because no attribute of the receipt holds it.
     case preorderDate
 
     package static let modelName = "AppReceipt"
@@ -25,7 +25,8 @@ package enum AppReceiptField: String, ModelField {
         }
     }
 
-    /// Nil where the receipt has none; also for ``purchases``, which are objects of their own, and ``preorderDate``.
+    /// Returns the value of the property; `nil` if the receipt does not have it. Also `nil` for ``purchases``, which
+    /// are nested objects, and for ``preorderDate``.
     package func value(of receipt: AppReceipt, requestDate: Timestamp?) -> FieldValue? {
         switch self {
         case .receiptType: receipt.receiptType.map(FieldValue.text)

@@ -1,12 +1,12 @@
 import AppStore
 import ReceiptDecoding
 
-/// The newest transaction of an iOS 6 receipt's subscription, in the flat shape: what the Server API says of it, and
-/// what only the submitted receipt knows.
+/// The newest transaction of an iOS 6 receipt's subscription, in the flat form of iOS 6 responses. It combines the
+/// transaction from the Server API with the values that only the submitted receipt has.
 package struct FlatTransaction: Sendable {
     let transaction: TransactionPayload
     let receipt: TransactionReceipt
-    /// Of the app; missing in the sandbox.
+    /// The Apple ID of the app; `nil` in the sandbox.
     let appAppleId: Int64?
 }
 
@@ -33,7 +33,7 @@ package enum FlatTransactionField: String, ModelField {
         }
     }
 
-    /// Nil where an answer has no key.
+    /// Returns the value of the property; `nil` if the response does not have the key.
     package func value(of flat: FlatTransaction) -> FieldValue? {
         switch self {
         case .originalPurchaseDate: TransactionField.originalPurchaseDate.value(of: flat.transaction)

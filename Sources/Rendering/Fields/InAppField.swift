@@ -1,6 +1,6 @@
 package import ReceiptDecoding
 
-/// The properties of an ``InAppPurchase``, named as in the payloads of the App Store Server API.
+/// The properties of an ``InAppPurchase``, with the names that the App Store Server API uses.
 package enum InAppField: String, ModelField {
     case quantity, productId, transactionId, purchaseDate, originalTransactionId, originalPurchaseDate, type
     case expiresDate, productAppleId, webOrderLineItemId, revocationDate, revocationReason, isTrialPeriod,
@@ -24,7 +24,7 @@ package enum InAppField: String, ModelField {
         }
     }
 
-    /// Nil where the purchase has none.
+    /// Returns the value of the property; `nil` if the purchase does not have it.
     package func value(of purchase: InAppPurchase) -> FieldValue? {
         switch self {
         case .quantity: purchase.quantity.map(FieldValue.number)

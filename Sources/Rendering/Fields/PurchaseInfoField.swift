@@ -1,6 +1,6 @@
-/// The keys of an iOS 6 `purchase-info` that have been seen, and the three lines that stand outside it.
+/// The known keys of an iOS 6 `purchase-info`, and the three lines outside it.
 ///
-/// All values are text and go into answers as they are; the kinds matter to the camelCase output.
+/// All values are text and are copied into responses unchanged. The value kinds only affect the camelCase output.
 package enum PurchaseInfoField: String, ModelField {
     case originalPurchaseDateFormatted, originalPurchaseDate, originalPurchaseDateFormattedPst
     case purchaseDateFormatted, purchaseDate, purchaseDateFormattedPst
@@ -24,7 +24,8 @@ package enum PurchaseInfoField: String, ModelField {
         }
     }
 
-    /// Whether it tells of the transaction itself: then it is also in the camelCase element of `transactions`.
+    /// Whether the property belongs to the transaction. If so, it is also written into the camelCase element of
+    /// `transactions`.
     package var isOfTransaction: Bool {
         switch self {
         case .originalPurchaseDate, .purchaseDate, .expiresDate, .revocationDate, .transactionId,

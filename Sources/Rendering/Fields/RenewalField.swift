@@ -1,6 +1,6 @@
 package import AppStore
 
-/// The properties of a ``RenewalPayload``, and the two things that its offer says in verifyReceipt's words.
+/// The properties of a ``RenewalPayload``, and the two keys that verifyReceipt uses for its offer.
 package enum RenewalField: String, ModelField {
     case originalTransactionId, productId, autoRenewProductId, autoRenewStatus, expirationIntent
     case isInBillingRetryPeriod, gracePeriodExpiresDate, priceIncreaseStatus
@@ -18,14 +18,14 @@ package enum RenewalField: String, ModelField {
         case .autoRenewStatus, .expirationIntent, .priceIncreaseStatus, .offerType, .renewalPrice: .number
         case .isInBillingRetryPeriod: .flag
         case .gracePeriodExpiresDate, .recentSubscriptionStartDate, .renewalDate, .signedDate: .instant
-        // No conversion takes either.
+        // These kinds have no conversion, so a table can only omit the properties.
         case .claims: .bytes
         case .eligibleWinBackOfferIds: .attributes
         default: .text
         }
     }
 
-    /// Nil where an answer has no key.
+    /// Returns the value of the property; `nil` if the response does not have the key.
     package func value(of renewal: RenewalPayload) -> FieldValue? {
         switch self {
         case .originalTransactionId: renewal.originalTransactionId.map(FieldValue.text)
@@ -36,7 +36,7 @@ package enum RenewalField: String, ModelField {
         case .isInBillingRetryPeriod:
             switch renewal.isInBillingRetryPeriod {
             case true?: .flag(1)
-            // Apple's answers say "0" only of subscriptions that ended.
+            // Apple's responses contain `"0"` only for subscriptions that have ended.
             case false?: renewal.expirationIntent == nil ? nil : .flag(0)
             case nil: nil
             }

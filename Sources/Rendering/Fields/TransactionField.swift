@@ -1,7 +1,7 @@
 package import AppStore
 import ReceiptDecoding
 
-/// The properties of a ``TransactionPayload``, and the four things that its offer says in verifyReceipt's words.
+/// The properties of a ``TransactionPayload``, and the four keys that verifyReceipt uses for its offer.
 package enum TransactionField: String, ModelField {
     case quantity, productId, transactionId, originalTransactionId, purchaseDate, originalPurchaseDate, expiresDate
     case webOrderLineItemId, inAppOwnershipType, subscriptionGroupIdentifier, isUpgraded, appAccountToken
@@ -26,7 +26,7 @@ package enum TransactionField: String, ModelField {
         }
     }
 
-    /// Nil where an answer has no key.
+    /// Returns the value of the property; `nil` if the response does not have the key.
     package func value(of transaction: TransactionPayload) -> FieldValue? {
         switch self {
         case .quantity: .number(transaction.quantity ?? 1)
@@ -70,21 +70,24 @@ package enum TransactionField: String, ModelField {
         case .appTransactionId: transaction.appTransactionId.map(FieldValue.text)
         case .revocationType: transaction.revocationType.map(FieldValue.text)
         case .revocationPercentage: transaction.revocationPercentage.map(FieldValue.number)
-        // No conversion takes bytes.
+        // Bytes have no conversion, so a table can only omit the property.
         case .claims: nil
         }
     }
 }
 
 extension TransactionPayload {
-    /// `type` says so; rows that do not name their type are auto-renewables when they expire.
+    /// Whether the product is an auto-renewable subscription according to `type`. If there is no `type`, a
+    /// transaction with an expiry date is one.
     package var isAutoRenewable: Bool {
         type.map { $0 == AppStore.ProductType.autoRenewable.rawValue } ?? (expiresDate != nil)
     }
 
+    /// Whether `type` says that the product is a consumable.
     package var isConsumable: Bool { type == AppStore.ProductType.consumable.rawValue }
 
-    /// A free period, of whichever offer. An introduction without a discount type is one when nothing was paid.
+    /// Whether the period is free, whatever the type of the offer. An introductory offer without a discount type
+    /// counts as free if its price is 0.
     fileprivate var isTrial: Bool {
         guard let discount = offerDiscountType else {
             return offerType == OfferType.introductory.rawValue && price == 0
@@ -92,5 +95,6 @@ extension TransactionPayload {
         return discount == OfferDiscountType.freeTrial.rawValue
     }
 
+    /// Whether the period has an introductory price and is not free.
     fileprivate var isPaidIntroduction: Bool { offerType == OfferType.introductory.rawValue && !isTrial }
 }

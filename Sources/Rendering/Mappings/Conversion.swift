@@ -1,19 +1,19 @@
-/// How a field's value is written into an answer: the `as` column of the tables, a closed set.
+/// The ways of writing a value into a response. They are the values of the `as` column of the tables.
 ///
-/// Which JSON types Apple uses where: ids of apps are numbers, everything in a purchase is text. An absent value gives
-/// no key, except where a conversion says otherwise.
+/// Apple uses different JSON types in different places: the ids of apps are numbers, and everything in a purchase is
+/// text. An absent value gives no key, unless the conversion says otherwise.
 package enum Conversion: String, Sendable, CaseIterable {
-    /// A JSON string, as it is.
+    /// A JSON string.
     case text
-    /// A JSON number, 64 bits exact.
+    /// A JSON number with exactly 64 bits.
     case number
-    /// A JSON number; `null` when absent, as Apple writes `download_id` now and then.
+    /// A JSON number; `null` if the value is absent, as Apple sometimes writes for `download_id`.
     case numberOrNull
-    /// A JSON number; 0 when absent, which is also what Apple writes in sandbox.
+    /// A JSON number; 0 if the value is absent, which is also what Apple writes in the sandbox.
     case numberOrZero
     /// A JSON string of decimal digits.
     case numberAsText
-    /// The same, but 0 stands for none and gives no key.
+    /// A JSON string of decimal digits; 0 means that there is no value and gives no key.
     case nonZeroNumberAsText
     /// A JSON boolean.
     case flag
@@ -23,16 +23,18 @@ package enum Conversion: String, Sendable, CaseIterable {
     case flagAsDigit
     /// `"PURCHASED"` or `"FAMILY_SHARED"`; a number without a name gives no key.
     case ownershipAsText
-    /// Three JSON strings, see ``DateTriplet``.
+    /// Three JSON strings; see ``DateTriplet``.
     case dateTriplet
-    /// The same under the keys of iOS 6: the bare key holds the milliseconds, `_formatted` and `_formatted_pst` the texts.
+    /// Three JSON strings under the keys of iOS 6: the plain key contains the milliseconds, `_formatted` and
+    /// `_formatted_pst` contain the texts.
     case expiryTriplet
-    /// Three JSON strings; nothing for a consumable, whose refund Apple's answers never show.
+    /// Three JSON strings as for ``dateTriplet``; nothing for a consumable, because Apple's responses never show its
+    /// refund.
     case cancellationTriplet
-    /// An object, or an array of objects, that a table of its own describes.
+    /// An object, or an array of objects, with a table of its own.
     case nested
 
-    /// Whether values of this kind can be written so.
+    /// Returns whether this conversion can write values of this kind.
     package func fits(_ kind: ValueKind) -> Bool {
         switch self {
         case .text: [.text, .numberText, .millisecondsText, .flagText].contains(kind)

@@ -1,9 +1,9 @@
 extension FieldTable {
-    /// Reads and checks a whole table; the first fault is thrown.
+    /// Parses and validates a whole table.
     ///
-    /// Refused are: unknown or missing keys, a header of another file, keys or properties that occur twice, unknown
-    /// conversions and properties, conversions that do not fit the property, and properties that the file passes over
-    /// in silence.
+    /// - Throws: ``FieldTableError`` for the first error: an unknown or missing key, the header of another file, a
+    ///   repeated key or property, an unknown conversion or property, a conversion that does not fit the property, or
+    ///   a property that is neither mapped nor omitted.
     package init(json: [UInt8], file: String) throws(FieldTableError) {
         let document = try FieldTableDocument(json: json, file: file, hasPropertyListKeys: Field.hasPropertyListKeys)
         try document.expectHeader(model: Field.modelName, place: Field.place)
@@ -16,12 +16,12 @@ extension FieldTable {
             for wire in [row.wire, row.also].compactMap(\.self) {
                 for key in ColumnKey.names(wire: wire, conversion: row.conversion) {
                     guard wires.insert(key).inserted else {
-                        throw entry.error(.duplicateWire, "the answer has the key \(key) already")
+                        throw entry.error(.duplicateWire, "the response already has the key \(key)")
                     }
                 }
             }
             if let key = row.propertyListKey, !propertyListKeys.insert(key).inserted {
-                throw entry.error(.duplicatePropertyListKey, "the plist key \(key) is mapped already")
+                throw entry.error(.duplicatePropertyListKey, "the plist key \(key) is already mapped")
             }
             try Self.claim(row.field, in: &fields, entry)
             rows.append(row)
@@ -43,7 +43,7 @@ extension FieldTable {
         let name = try entry.text("as")
         guard let conversion = Conversion(rawValue: name) else {
             let known = Conversion.allCases.map(\.rawValue).joined(separator: ", ")
-            throw entry.error(.unknownConversion, "unknown conversion \(name); there are \(known)")
+            throw entry.error(.unknownConversion, "unknown conversion \(name); the conversions are \(known)")
         }
         let field = try field(entry)
         guard conversion.fits(field.kind) else {
@@ -67,7 +67,7 @@ extension FieldTable {
         _ field: Field, in fields: inout Set<Field>, _ entry: FieldTableDocument.Entry
     ) throws(FieldTableError) {
         guard fields.insert(field).inserted else {
-            throw entry.error(.duplicateModel, "\(field.rawValue) stands in the table already")
+            throw entry.error(.duplicateModel, "\(field.rawValue) is already in the table")
         }
     }
 }

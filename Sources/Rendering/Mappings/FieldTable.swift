@@ -1,32 +1,33 @@
-/// One table of `Mappings/`: which properties of a model an answer holds, under which keys, in which order.
+/// One table of `Mappings/`: the properties of a model that a response contains, with their keys and their order.
 ///
-/// A value of this type has been checked completely; see ``init(json:file:)``.
+/// A value of this type is always valid; see ``init(json:file:)``.
 package struct FieldTable<Field: ModelField>: Sendable {
-    /// One row as written in the file.
+    /// One row of the file.
     package struct Row: Sendable {
-        /// The key in the answer; of a date the stem of its three keys.
+        /// The key in the response; for a date, the common part of its three keys.
         package let wire: String
-        /// A second key, right after the first, with the same value.
+        /// A second key with the same value, written directly after the first.
         package let also: String?
-        /// The key in a property list, where the table has that column.
+        /// The key in a property list, if the table has that column.
         package let propertyListKey: String?
         /// The property whose value is written.
         package let field: Field
-        /// How it is written; it fits the property.
+        /// The conversion; it fits the property.
         package let conversion: Conversion
     }
 
-    /// A property that the answer does not hold, and why.
+    /// A property that the response does not contain, and the reason.
     package struct Omission: Sendable {
-        /// The property left out.
+        /// The omitted property.
         package let field: Field
-        /// A sentence for people.
+        /// The reason as a sentence for people.
         package let because: String
     }
 
-    /// A key as it goes into an answer.
+    /// One key of the response, prepared for writing.
     ///
-    /// A class, because the loops over purchases visit columns thousands of times: one count to keep, not one an array.
+    /// This is a class for performance, because the loops over purchases visit the columns thousands of times:
+    /// copying a reference changes one reference count, copying a struct one for each of its arrays.
     final class Column: Sendable {
         let field: Field
         let conversion: Conversion
@@ -39,13 +40,13 @@ package struct FieldTable<Field: ModelField>: Sendable {
         }
     }
 
-    /// In the order of the answer.
+    /// The rows in the order of the response.
     package let rows: [Row]
-    /// What the answer does not hold, in the order of the file.
+    /// The omitted properties in the order of the file.
     package let omitted: [Omission]
-    /// The rows, `also` spelled out, with their keys as bytes.
+    /// The columns with their encoded keys: one for each row, and one more for its second key if it has one.
     let columns: [Column]
-    /// Every property, mapped ones first, with its camelCase key as bytes.
+    /// Every property with its encoded camelCase key, mapped properties first.
     let camelCase: [(field: Field, key: JSONKey)]
 
     init(rows: [Row], omitted: [Omission]) {

@@ -1,28 +1,31 @@
 import Foundation
 
-/// A table file as JSON, its shape checked: only known keys, all of them text.
+/// A table file that was parsed as JSON and whose structure was checked: it contains only known keys, and all values
+/// are text.
 struct FieldTableDocument {
     /// One element of `rows` or `omitted`.
     struct Entry {
         let file: String
-        /// `rows[3]`, counted from 1.
+        /// The position in the file, for example `rows[3]`, counted from 1.
         let place: String
         let texts: [String: String]
 
         func has(_ key: String) -> Bool { texts[key] != nil }
 
+        /// Returns a text that must exist and must not be empty.
         func text(_ key: String) throws(FieldTableError) -> String {
-            guard let text = texts[key], !text.isEmpty else { throw error(.missingKey, "there is no \(key)") }
+            guard let text = texts[key], !text.isEmpty else { throw error(.missingKey, "missing key \(key)") }
             return text
         }
 
-        /// A key of an answer or of a property list: it needs no escaping anywhere.
+        /// Returns a key of a response or of a property list. Its characters are restricted, so that it never needs
+        /// escaping.
         func wire(_ key: String) throws(FieldTableError) -> String {
             let text = try text(key)
             let isPlain = text.utf8.allSatisfy { byte in
                 (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || byte == 0x5F || byte == 0x2D
             }
-            guard isPlain else { throw error(.badWire, "\(key) may only have a-z, 0-9, _ and -") }
+            guard isPlain else { throw error(.badWire, "\(key) may only contain a-z, 0-9, _ and -") }
             return text
         }
 
@@ -67,7 +70,7 @@ struct FieldTableDocument {
     private static func entries(
         _ name: String, of members: [String: Node], keys: Set<String>, _ header: Entry
     ) throws(FieldTableError) -> [Entry] {
-        guard let member = members[name] else { throw header.error(.missingKey, "there is no \(name)") }
+        guard let member = members[name] else { throw header.error(.missingKey, "missing key \(name)") }
         guard case .array(let elements) = member else { throw header.error(.malformed, "\(name) is not an array") }
         var entries: [Entry] = []
         for (index, element) in elements.enumerated() {
@@ -86,7 +89,7 @@ struct FieldTableDocument {
     }
 }
 
-/// As much of JSON as a table has.
+/// The subset of JSON that a table file uses.
 private enum Node: Decodable {
     case object([String: Node])
     case array([Node])

@@ -1,33 +1,33 @@
-/// Why a field table cannot be used: a code, the place, and a sentence.
+/// The reason why a field table is invalid: a code, the place in the file, and a sentence.
 package struct FieldTableError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong, for programs.
+    /// A stable error code.
     package enum Code: String, Sendable, Hashable {
-        /// The file is absent or cannot be read.
+        /// The file does not exist or cannot be read.
         case unreadable
-        /// Not JSON, or JSON of another shape.
+        /// The file is not JSON, or JSON of another structure.
         case malformed
-        /// `model` or `place` of the header are not those of this file.
+        /// `model` or `place` in the header is not the value that this file must have.
         case wrongHeader
         case unknownKey, missingKey
-        /// A key of the answer that has other characters than a-z, 0-9, `_` and `-`.
+        /// A key of the response contains other characters than a-z, 0-9, `_` and `-`.
         case badWire
         case duplicateWire, duplicateModel, duplicatePropertyListKey
         case unknownConversion, unknownModel
         /// The conversion is for values of another kind.
         case unfittingConversion
-        /// A property that is neither mapped nor omitted.
+        /// A property is neither mapped nor omitted.
         case unmappedModel
     }
 
-    /// What is wrong.
+    /// The error code.
     package let code: Code
-    /// The file's name.
+    /// The name of the file.
     package let file: String
-    /// Where in it: `rows[3] "quantity"`, counted from 1, or `header`.
+    /// The row, for example `rows[3] "quantity"`, counted from 1, or `header`.
     package let row: String
-    /// What is wrong, for people.
+    /// A sentence for people.
     package let reason: String
 
-    /// One line: file, row, reason.
+    /// The file, the row and the reason in one line.
     package var description: String { "\(file), \(row): \(reason)" }
 }

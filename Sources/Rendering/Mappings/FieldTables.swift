@@ -1,31 +1,31 @@
 package import Foundation
 
-/// All tables together, loaded once and handed to the renderers.
+/// All field tables, loaded once and passed to the renderers.
 package struct FieldTables: Sendable {
-    /// The top level.
+    /// The top level of the response.
     package let answer: FieldTable<AnswerField>
     /// `receipt` of an App Receipt.
     package let appReceipt: FieldTable<AppReceiptField>
-    /// The rows of `in_app`, as the blob holds them.
+    /// The rows of `in_app`, from the attributes of the receipt.
     package let inApp: FieldTable<InAppField>
-    /// The rows of `latest_receipt_info`, as the Server API tells them.
+    /// The rows of `latest_receipt_info`, from the Server API.
     package let transaction: FieldTable<TransactionField>
     /// The rows of `pending_renewal_info`.
     package let renewal: FieldTable<RenewalField>
-    /// The latest object of iOS 6, as the Server API tells it.
+    /// The latest object of iOS 6 responses, from the Server API.
     package let flatTransaction: FieldTable<FlatTransactionField>
-    /// The flat objects of iOS 6.
+    /// The flat objects of iOS 6 responses.
     package let transactionReceipt: FieldTable<PurchaseInfoField>
-    /// Which notifications of version 1 one of version 2 becomes.
+    /// The mapping from version 2 notifications to version 1.
     package let notifications: NotificationTable
 
-    /// The files of a folder of tables; `Mappings/` holds these and a README.
+    /// The names of the files that a folder of tables must contain. `Mappings/` contains these and a README.
     package static let fileNames = [
         "answer.json", "app-receipt.json", "flat-transaction.json", "in-app.json", "notifications.json", "renewal.json",
         "transaction.json", "transaction-receipt.json",
     ]
 
-    /// The tables in the binary. They are part of the program: a fault in them is a defect of ours and ends it.
+    /// The tables that are embedded in the binary. An error in them is a defect of this program and terminates it.
     package static let bundled: FieldTables = {
         do throws(FieldTableError) {
             return try FieldTables(contents: bundledFile)
@@ -34,12 +34,12 @@ package struct FieldTables: Sendable {
         }
     }()
 
-    /// The tables of a folder, which must hold every file of ``fileNames``.
+    /// Reads the tables of a folder, which must contain every file of ``fileNames``.
     package init(directory: URL) throws(FieldTableError) {
         try self.init { name throws(FieldTableError) in try Self.file(name, in: directory) }
     }
 
-    /// The tables from wherever `contents` finds a file of that name.
+    /// Reads the tables from a function that returns the contents of a file by its name.
     package init(contents: (String) throws(FieldTableError) -> [UInt8]) throws(FieldTableError) {
         answer = try Self.table("answer.json", contents)
         appReceipt = try Self.table("app-receipt.json", contents)
@@ -51,12 +51,12 @@ package struct FieldTables: Sendable {
         notifications = try NotificationTable(json: try contents("notifications.json"), file: "notifications.json")
     }
 
-    /// What is wrong with each table of a folder; see ``findings(contents:)``.
+    /// Returns the first error of each table of a folder; see ``findings(contents:)``.
     package static func findings(directory: URL) -> [(file: String, error: FieldTableError?)] {
         findings { name throws(FieldTableError) in try file(name, in: directory) }
     }
 
-    /// What is wrong with each table in the binary: nothing.
+    /// Returns the result of validating each table in the binary; all errors are `nil`.
     package static var bundledFindings: [(file: String, error: FieldTableError?)] {
         findings(contents: bundledFile)
     }

@@ -1,8 +1,9 @@
-/// How tables are listed. People embed the Markdown in documents and read the JSON by program: neither changes lightly.
+/// The output formats of `mappings list`. The Markdown is embedded in documents and the JSON is read by programs, so
+/// both should remain stable.
 package enum TableListing: String, Sendable, CaseIterable {
     case text, markdown, json
 
-    /// All sheets, with a line break at the end.
+    /// Returns all sheets, with a line break at the end.
     package func render(_ sheets: [MappingReference]) -> String {
         switch self {
         case .text: sheets.map(\.text).joined(separator: "\n")
@@ -38,14 +39,14 @@ extension MappingReference {
             text += " `\(row.model)` | `\(row.conversion)` |\n"
         }
         guard !omitted.isEmpty else { return text }
-        text += "\nNot in answers:\n\n| \(model) | because |\n|---|---|\n"
+        text += "\nNot in responses:\n\n| \(model) | reason |\n|---|---|\n"
         for (model, because) in omitted {
             text += "| `\(model)` | \(because.replacing("|", with: "\\|")) |\n"
         }
         return text
     }
 
-    /// An array with an object a table.
+    /// Returns an array with one object for each table.
     fileprivate static func json(_ sheets: [MappingReference]) -> String {
         var writer = JSONWriter(reserving: 16_384)
         writer.beginArray()

@@ -1,26 +1,26 @@
-/// One table of `Mappings/` for people and for documentation: its rows without their types.
+/// One table of `Mappings/` in a form for people and documentation, without generic types.
 package struct MappingReference: Sendable {
-    /// A key of the answer, or several with the same value.
+    /// One key of the response, or several keys with the same value.
     package struct Row: Sendable {
-        /// The keys as the answer has them, dates with all three.
+        /// The keys in the response; for a date, all three.
         package let wires: [String]
-        /// The key in `purchase-info`, where the table has that column.
+        /// The key in `purchase-info`, if the table has that column.
         package let propertyListKey: String?
-        /// The property in camelCase.
+        /// The name of the property in camelCase.
         package let model: String
-        /// The conversion's name.
+        /// The name of the conversion.
         package let conversion: String
     }
 
-    /// The file's name in `Mappings/`.
+    /// The name of the file in `Mappings/`.
     package let file: String
-    /// The model whose properties these are.
+    /// The model that has these properties.
     package let model: String
-    /// Where in the answer.
+    /// The part of the response that the table describes.
     package let place: String
-    /// In the order of the answer.
+    /// The rows in the order of the response.
     package let rows: [Row]
-    /// Properties that the answer does not hold, each with the reason.
+    /// The properties that the response does not contain, each with the reason.
     package let omitted: [(model: String, because: String)]
 
     init<Field>(_ table: FieldTable<Field>, file: String) {
@@ -38,7 +38,7 @@ package struct MappingReference: Sendable {
 }
 
 extension FieldTables {
-    /// All tables for people, from the answer's top down.
+    /// All field tables, from the top level of the response downwards.
     package var sheets: [MappingReference] {
         [
             MappingReference(answer, file: "answer.json"),
@@ -51,7 +51,7 @@ extension FieldTables {
         ]
     }
 
-    /// Every file of ``fileNames`` and what is wrong with it, nil where nothing is.
+    /// Returns every file of ``fileNames`` with its first error; the error is `nil` if the file is valid.
     package static func findings(
         contents: (String) throws(FieldTableError) -> [UInt8]
     ) -> [(file: String, error: FieldTableError?)] {

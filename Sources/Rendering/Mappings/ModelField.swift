@@ -1,19 +1,19 @@
-/// The properties of one model that an answer can hold: what a table is checked against.
+/// The properties of one model that a response can contain. A table is validated against them.
 ///
-/// A raw value is the property's name in the tables' `model` column and in camelCase output. The compiler sees to it
-/// that every case has an accessor, the loader that every case stands in the table.
+/// The raw value is the name of the property in the `model` column of the tables and in camelCase output. The
+/// compiler ensures that every case has an accessor, and the loader that every case occurs in the table.
 package protocol ModelField: RawRepresentable<String>, CaseIterable, Sendable, Hashable {
     /// The `model` in the header of the table.
     static var modelName: String { get }
     /// The `place` in the header of the table.
     static var place: String { get }
-    /// Whether rows of the table name their key in a property list, in a column `plist`.
+    /// Whether the rows of the table have a column `plist` with the key in a property list.
     static var hasPropertyListKeys: Bool { get }
-    /// What sort of value the property has.
+    /// The kind of value that the property has.
     var kind: ValueKind { get }
 }
 
 extension ModelField {
-    /// Most tables have no such column.
+    /// Most tables do not have the column `plist`.
     package static var hasPropertyListKeys: Bool { false }
 }

@@ -2,8 +2,8 @@ package import AppStore
 import JSONReading
 import StoreTypes
 
-/// Writes a genuine notification as one camelCase event: Apple's names, dates as numbers of milliseconds, what was signed
-/// inside opened.
+/// Writes a verified notification as one camelCase event: with Apple's names, dates as numbers of milliseconds, and
+/// the signed parts decoded.
 ///
 /// ```
 /// { notificationUUID, notificationType, subtype?, signedDate?, environment?, bundleId?, appAppleId?, bundleVersion?,
@@ -11,14 +11,15 @@ import StoreTypes
 ///   externalPurchaseToken?: {…}, appData?: {…}, verified: true }
 /// ```
 ///
-/// `transaction` and `renewalInfo` are the payloads as they were signed, the other objects as the notification has them, so
-/// that what nobody knows yet survives.
+/// `transaction` and `renewalInfo` are the signed payloads unchanged, and the other objects are copied from the
+/// notification, so that members unknown to this program are preserved.
 package struct CamelNotificationRenderer: Sendable {
     package init() {}
 
-    /// The JSON text.
+    /// Returns the JSON text.
     ///
-    /// - Parameter uuid: by which the notification is known here, where it does not name itself.
+    /// - Parameter uuid: the id under which the notification is stored, used if the notification has no
+    ///   `notificationUUID`.
     package func render(_ verified: VerifiedNotification, uuid: String) -> [UInt8] {
         let payload = verified.notification.payload
         let (transaction, renewal) = (verified.transaction?.payload.claims, verified.renewal?.payload.claims)

@@ -1,18 +1,18 @@
 extension FieldTables {
-    /// All tables, that of the notifications last.
+    /// Returns all tables in the requested format; the table of notifications is the last.
     package func listing(_ format: TableListing) -> String {
         let (fields, types) = (format.render(sheets), notifications.listing(format))
         return switch format {
         case .text: fields + "\n" + types
         case .markdown: fields + "\n### `notifications.json`: notification_type\n\n" + types
-        // One more element of the array.
+        // The table of notifications is inserted as the last element of the array.
         case .json: String(fields.dropLast(2)) + "," + types + "]\n"
         }
     }
 }
 
 extension NotificationTable {
-    /// The table as people embed it in documents, as text, or as one JSON object.
+    /// Returns the table as text, as Markdown for documents, or as one JSON object.
     package func listing(_ format: TableListing) -> String {
         switch format {
         case .text: text
@@ -32,7 +32,7 @@ extension NotificationTable {
     }
 
     private var markdown: String {
-        var text = "| version 2 | where | version 1 | lost |\n|---|---|---|---|\n"
+        var text = "| version 2 | condition | version 1 | lost |\n|---|---|---|---|\n"
         for row in rows {
             text += "| `\(row.name)` | \(row.circumstances ?? "") | \(row.sent) | "
             text += "\((row.loss ?? "").replacing("|", with: "\\|")) |\n"

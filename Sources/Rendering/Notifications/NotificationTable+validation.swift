@@ -2,7 +2,7 @@ import AppStore
 import Foundation
 
 extension NotificationTable {
-    /// Types and subtypes of the documentation of 2026; `-` is none.
+    /// The types and subtypes in Apple's documentation as of 2026; `-` means no subtype.
     ///
     /// https://developer.apple.com/documentation/appstoreservernotifications/notificationtype
     package static let documented: [(type: String, subtypes: [String])] = [
@@ -24,8 +24,12 @@ extension NotificationTable {
         ("PRICE_CHANGE", ["-"]),
     ]
 
-    /// Reads and checks a table: known keys and words only, nothing sent without a type of version 1, nothing lost without
-    /// a word, no row behind one that takes all, and every documented type and subtype decided in every profile.
+    /// Parses and validates a table.
+    ///
+    /// - Throws: ``FieldTableError`` for the first error. Keys, types, conditions and profiles must be known. A row
+    ///   that sends nothing must describe the loss. A row must not be unreachable because an earlier row matches
+    ///   everything that it matches. For every documented type and subtype, one row without conditions must match in
+    ///   every profile.
     package init(json: [UInt8], file: String) throws(FieldTableError) {
         func error(_ code: FieldTableError.Code, _ place: String, _ reason: String) -> FieldTableError {
             FieldTableError(code: code, file: file, row: place, reason: reason)
@@ -37,10 +41,10 @@ extension NotificationTable {
             throw error(.unknownKey, failure.place, "unknown key \(failure.key)")
         } catch {
             throw FieldTableError(
-                code: .malformed, file: file, row: "header", reason: "not an object of that shape: \(error)")
+                code: .malformed, file: file, row: "header", reason: "not a table of notifications: \(error)")
         }
         guard document.model == "NotificationPayload", document.place == "notification_type" else {
-            throw error(.wrongHeader, "header", "must be NotificationPayload, notification_type")
+            throw error(.wrongHeader, "header", "model must be NotificationPayload, and place notification_type")
         }
         var rows: [Row] = []
         for (index, entry) in document.rows.enumerated() {
@@ -52,19 +56,20 @@ extension NotificationTable {
                 throw FieldTableError(code: error.code, file: file, row: place, reason: error.reason)
             }
             guard !rows.contains(where: { $0.hides(row) }) else {
-                throw error(.duplicateModel, place, "a row before it takes all that it is for")
+                throw error(
+                    .duplicateModel, place, "never matches, because an earlier row matches everything that it matches")
             }
             rows.append(row)
         }
         self.rows = rows
         for (type, subtypes) in Self.documented {
             for subtype in subtypes where !rows.contains(where: { $0.decides(type, subtype) }) {
-                throw error(.unmappedModel, "rows", "nothing is said of \(type) \(subtype) where no condition holds")
+                throw error(.unmappedModel, "rows", "no row without conditions matches \(type) \(subtype)")
             }
         }
     }
 
-    /// What is wrong with a row.
+    /// An error in one row.
     fileprivate struct Fault: Error {
         let code: FieldTableError.Code
         let reason: String
@@ -133,7 +138,7 @@ extension NotificationTable {
 
 extension NotificationTable.Row {
     fileprivate init(_ entry: NotificationTable.Entry) throws(NotificationTable.Fault) {
-        /// Every word by its name; nil words are those that nobody knows.
+        /// Returns the words if all of them are known; `nil` stands for an unknown word.
         func known<SourceResult>(
             _ words: [SourceResult?], _ code: FieldTableError.Code, _ reason: String
         ) throws(NotificationTable.Fault) -> [SourceResult] {
@@ -141,36 +146,36 @@ extension NotificationTable.Row {
             return words.compactMap { $0 }
         }
         guard NotificationType(rawValue: entry.type).isKnown else {
-            throw NotificationTable.Fault(code: .unknownModel, reason: "there is no such type in version 2")
+            throw NotificationTable.Fault(code: .unknownModel, reason: "unknown version 2 type")
         }
         guard ["true", "false", nil].contains(entry.says) else {
-            throw NotificationTable.Fault(code: .malformed, reason: "says neither true nor false")
+            throw NotificationTable.Fault(code: .malformed, reason: "says must be true or false")
         }
         type = entry.type
         subtype = entry.subtype
         conditions = try known(
             (entry.when ?? []).map(NotificationCondition.init(rawValue:)), .unknownConversion,
-            "when names what is no condition")
+            "when contains an unknown condition")
         profile = try known(
             [entry.profile].compactMap { $0 }.map(NotificationV1Profile.init(rawValue:)), .unknownModel,
-            "profile is none that is known"
+            "unknown profile"
         ).first
         sends = try known(
-            entry.sends.map(NotificationV1Type.init(rawValue:)), .badWire, "sends what version 1 does not have")
+            entry.sends.map(NotificationV1Type.init(rawValue:)), .badWire, "sends contains an unknown version 1 type")
         says = entry.says.map { $0 == "true" }
         loss = entry.loss
         guard !sends.isEmpty || loss?.isEmpty == false else {
-            throw NotificationTable.Fault(code: .missingKey, reason: "sends nothing, and there is no loss")
+            throw NotificationTable.Fault(code: .missingKey, reason: "sends nothing, but has no loss")
         }
     }
 
-    /// Whether it fits wherever the other would.
+    /// Returns whether this row matches everything that the other row matches.
     fileprivate func hides(_ other: Self) -> Bool {
         type == other.type && (subtype == "*" || subtype == other.subtype)
             && (profile == nil || profile == other.profile) && Set(conditions).isSubset(of: other.conditions)
     }
 
-    /// Whether it fits whatever else is known.
+    /// Returns whether this row always matches the type and subtype, without conditions and in every profile.
     fileprivate func decides(_ type: String, _ subtype: String) -> Bool {
         self.type == type && (self.subtype == "*" || self.subtype == subtype) && profile == nil && conditions.isEmpty
     }

@@ -1,38 +1,40 @@
-/// Which notifications of version 1 one of version 2 becomes: `Mappings/notifications.json`.
+/// The mapping from version 2 notifications to version 1, read from `Mappings/notifications.json`. For example:
 ///
 ///     { "type": "REFUND", "subtype": "-", "when": ["autoRenewable"], "sends": ["CANCEL"], "loss": "…" }
 ///
-/// Of the rows that fit, the first counts. `subtype` is `-` for none and `*` for any, also none; `profile` is there where
-/// a row is for consumers of another time. A row that sends nothing names what is lost. A value of this type has been
-/// checked completely.
+/// The first row that matches counts. `subtype` is `-` for no subtype and `*` for any or none. `profile` is present
+/// if a row is only for consumers that were written for an older version. A row that sends nothing describes what is
+/// lost. A value of this type is always valid.
 package struct NotificationTable: Sendable {
+    /// One row: the notifications it matches, and the version 1 notifications that are sent for them.
     package struct Row: Sendable, Hashable {
-        /// As Apple spells it.
+        /// The version 2 type, as Apple spells it.
         package let type: String
-        /// `-` for none, `*` for any.
+        /// The subtype; `-` for none, `*` for any or none.
         package let subtype: String
-        /// All must hold.
+        /// The conditions, all of which must be true.
         package let conditions: [NotificationCondition]
-        /// Nil for every profile.
+        /// The profile; `nil` if the row applies to every profile.
         package let profile: NotificationV1Profile?
-        /// In this order.
+        /// The version 1 notifications to send, in this order.
         package let sends: [NotificationV1Type]
-        /// What the outer `auto_renew_status` says, whatever the record does.
+        /// The value of the outer `auto_renew_status`, which overrides the renewal record; `nil` if the record is
+        /// used.
         package let says: Bool?
-        /// What version 1 does not tell.
+        /// The information that version 1 cannot express.
         package let loss: String?
     }
 
     package let rows: [Row]
 
-    /// Whether anything is sent of that type, whatever else is known.
+    /// Returns whether a row of this type can send a notification, whatever the conditions.
     package func maySend(type: String, subtype: String?) -> Bool {
         rows.contains { row in
             row.type == type && (row.subtype == "*" || row.subtype == subtype ?? "-") && !row.sends.isEmpty
         }
     }
 
-    /// Whether it takes the customer's history to choose among the rows of that type.
+    /// Returns whether the customer's history is needed to choose among the rows of this type.
     package func asksForHistory(type: String, subtype: String?) -> Bool {
         rows.contains { row in
             row.type == type && (row.subtype == "*" || row.subtype == subtype ?? "-")
@@ -40,7 +42,7 @@ package struct NotificationTable: Sendable {
         }
     }
 
-    /// The first row that fits; nil for a type that nobody knew when the table was written.
+    /// Returns the first row that matches; `nil` for a type that was unknown when the table was written.
     package func row(
         type: String, subtype: String?, profile: NotificationV1Profile, _ facts: NotificationFacts
     ) -> Row? {
@@ -52,7 +54,7 @@ package struct NotificationTable: Sendable {
     }
 }
 
-/// Notifications of version 1.
+/// The types of version 1 notifications.
 ///
 /// https://developer.apple.com/documentation/appstoreservernotifications/notification_type
 package enum NotificationV1Type: String, Sendable, Hashable, CaseIterable {
@@ -70,46 +72,47 @@ package enum NotificationV1Type: String, Sendable, Hashable, CaseIterable {
     case consumptionRequest = "CONSUMPTION_REQUEST"
 }
 
-/// Which time's version 1 a consumer was written for.
+/// The period whose version 1 notifications a consumer was written for.
 package enum NotificationV1Profile: String, Sendable, Hashable, CaseIterable {
-    /// As the App Store sent it last.
+    /// The last form that the App Store sent.
     case current
     /// Upgrades also cancel the plan that they replace, as they did until the end of 2020.
     case year2020 = "2020"
 }
 
-/// What a row of ``NotificationTable`` may ask beyond type and subtype.
+/// The conditions that a row of ``NotificationTable`` can have in addition to type and subtype.
 package enum NotificationCondition: String, Sendable, Hashable, CaseIterable {
-    /// Its purchase came through the family.
+    /// The purchase was shared by a family member.
     case familyShared
     case autoRenewable
     case consumable
-    /// The subscription's period before was of the same product.
+    /// The previous period of the subscription was for the same product.
     case sameProduct
-    /// It was of another one.
+    /// The previous period of the subscription was for another product.
     case otherProduct
-    /// The renewal is off, and is not known to have been before.
+    /// The renewal is off now, and was not recorded as off before.
     case turnedOff
-    /// The renewal is off, and a refund or an expiry was the last to say so.
+    /// The renewal is off, and the last notification about this was a refund or an expiry.
     case announced
 }
 
-/// What is known around a notification when it becomes one of version 1.
+/// The circumstances of a notification that decide to which version 1 notifications it is mapped.
 package struct NotificationFacts: Sendable, Hashable {
     package var isFamilyShared = false
     package var isAutoRenewable = false
     package var isConsumable = false
-    /// Of the period before; nil where that is not known.
+    /// Whether the previous period was for the same product; `nil` if this is unknown.
     package var isSameProduct: Bool?
-    /// What the notification's own record says; nil without one.
+    /// Whether the renewal is on according to the notification's own record; `nil` if it has no record.
     package var renews: Bool?
-    /// What was told of it last; nil where nothing was.
+    /// The renewal state that was reported last; `nil` if none was reported.
     package var renewedBefore: Bool?
-    /// Whether that came with a refund or an expiry.
+    /// Whether that state was reported with a refund or an expiry.
     package var wasToldByAnEnd = false
 
     package init() {}
 
+    /// Returns whether the condition is true.
     func hold(_ condition: NotificationCondition) -> Bool {
         switch condition {
         case .familyShared: isFamilyShared

@@ -1,7 +1,7 @@
 package import AppStore
 package import StoreTypes
 
-/// Everything that a body of version 1 is written from.
+/// The data from which the body of a version 1 notification is written.
 package struct NotificationV1: Sendable {
     package var type: NotificationV1Type
     package var bundleId: String
@@ -10,17 +10,17 @@ package struct NotificationV1: Sendable {
     package var bundleVersion: String?
     /// The consumer's shared secret.
     package var password: SharedSecret?
-    /// The event's own.
+    /// The transaction of the event.
     package var transaction: TransactionPayload?
-    /// The event's own.
+    /// The renewal of the event.
     package var renewal: RenewalPayload?
-    /// In place of what the renewal's record says of going on.
+    /// The renewal state to write instead of the one in the renewal record.
     package var renews: Bool?
-    /// When the customer last switched the renewal on or off; nil where that is not known.
+    /// When the customer last turned the renewal on or off; `nil` if this is unknown.
     package var statusChangedAt: Timestamp?
-    /// All of the customer's, the event's own among them.
+    /// All transactions of the customer, including the transaction of the event.
     package var transactions: [TransactionPayload]
-    /// One of each subscription, in the order of the statuses' answer.
+    /// The renewal of each subscription, in the order of Apple's status response.
     package var renewals: [RenewalPayload]
 
     package init(

@@ -1,11 +1,12 @@
 import AppStore
 import StoreTypes
 
-/// The rows of a version 1 body's `latest_receipt_info`.
+/// Selects and orders the rows of `latest_receipt_info` in the body of a version 1 notification.
 ///
-/// The newest hundred by purchase, the event's own in any case; a consumable only where it is the event's own, since
-/// nothing tells which others the app has finished. What expires last stands first, what does not expire behind, the
-/// newest first. The event's own shows its refund, also a consumable's, which verifyReceipt never did.
+/// The rows are the 100 most recent purchases, and always the purchase of the event. A consumable is included only if
+/// it is the purchase of the event, because it is unknown which other consumables the app has finished. The row that
+/// expires last is the first; rows without an expiry date follow, the most recent first. The row of the event shows
+/// its refund even if it is a consumable, which verifyReceipt never did.
 enum NotificationV1Receipt {
     static func rows(
         of transactions: [TransactionPayload], about own: TransactionPayload?
@@ -29,7 +30,7 @@ enum NotificationV1Receipt {
         row.transactionId != nil && row.transactionId == own?.transactionId
     }
 
-    /// By purchase date, then by the id as a number.
+    /// The order by purchase date, then by the transaction id as a number.
     private struct Order {
         let row: LatestRow
 
@@ -44,10 +45,10 @@ enum NotificationV1Receipt {
 }
 
 extension TransactionPayload {
-    /// What does not expire stands behind everything that does.
+    /// Sorts rows without an expiry date after all others.
     fileprivate var expiry: Int64 { isAutoRenewable ? expiresDate?.milliseconds ?? .min : .min }
 
-    /// The tables show no refund of a consumable; this one is not called that.
+    /// The field tables hide the refund of a consumable, so the type is changed to show it.
     fileprivate var showingItsRefund: TransactionPayload {
         guard isConsumable, revocationDate != nil else { return self }
         var row = self

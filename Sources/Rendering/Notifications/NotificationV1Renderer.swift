@@ -1,7 +1,7 @@
 import AppStore
 import StoreTypes
 
-/// Writes bodies of version 1, as the App Store wrote them from March 2021 on.
+/// Writes the bodies of version 1 notifications, in the form that the App Store used from March 2021 on.
 ///
 /// ```
 /// { "notification_type", "password", "environment": "PROD" | "Sandbox", "bid", "bvrs",
@@ -11,7 +11,8 @@ import StoreTypes
 ///                        "pending_renewal_info": […] } }
 /// ```
 ///
-/// Never in it: `latest_receipt` (no receipts are kept), `auto_renew_adam_id` (nothing signed has it), `deprecation`.
+/// Three keys are never written: `latest_receipt`, because no receipts are stored; `auto_renew_adam_id`, because
+/// nothing signed contains it; and `deprecation`.
 ///
 /// https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv1
 package struct NotificationV1Renderer: Sendable {
@@ -23,7 +24,7 @@ package struct NotificationV1Renderer: Sendable {
         self.tables = tables
     }
 
-    /// The JSON text.
+    /// Returns the JSON text.
     package func render(_ notification: NotificationV1) -> [UInt8] {
         let rows = NotificationV1Receipt.rows(of: notification.transactions, about: notification.transaction)
         var writer = JSONWriter(reserving: 1_024 + rows.count * 1_200 + notification.renewals.count * 600)
@@ -99,7 +100,7 @@ package struct NotificationV1Renderer: Sendable {
         }
     }
 
-    /// A JSON number, whatever its length: it goes beyond what a double holds.
+    /// Returns a JSON number of any length, because ids are larger than what a `Double` can represent exactly.
     private static func number(_ identifier: String) -> [UInt8]? {
         guard let digits = TransactionIdentifier(rawValue: identifier)?.rawValue else { return nil }
         return Array(digits.drop { $0 == "0" }.utf8)

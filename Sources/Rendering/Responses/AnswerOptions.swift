@@ -1,20 +1,21 @@
-/// What a request or an app's settings change in an answer.
+/// The options of a response, from the request or from an app's configuration.
 package struct AnswerOptions: Sendable, Hashable {
-    /// In which direction `latest_receipt_info` runs, by purchase date and transaction id.
+    /// The order of `latest_receipt_info` by purchase date and transaction id.
     package enum Order: String, Sendable, Hashable, CaseIterable {
         case ascending, descending
     }
 
-    /// The request's `exclude-old-transactions`: `latest_receipt_info` holds the newest row of each auto-renewable
-    /// subscription, and no others. No effect on `in_app` and on iOS 6 answers.
+    /// The request's `exclude-old-transactions`: `latest_receipt_info` contains only the newest row of each
+    /// auto-renewable subscription. It has no effect on `in_app` and on iOS 6 responses.
     package var excludesOldTransactions: Bool
-    /// Apple's own order has changed over the years; clients should not rely on it, and some do.
+    /// The order of `latest_receipt_info`. Apple has changed it over the years; clients should not rely on it, but
+    /// some do.
     package var latestReceiptInfoOrder: Order
-    /// Without `latest_receipt`, `latest_receipt_info` and `pending_renewal_info`, which need the right password. In iOS 6
-    /// answers nothing then tells of the subscription but the status.
+    /// Whether `latest_receipt`, `latest_receipt_info` and `pending_renewal_info` are left out, because they need the
+    /// correct password. In an iOS 6 response, only the status then depends on the subscription.
     package var omitsLatest: Bool
 
-    /// Apple's own defaults.
+    /// The defaults are those of Apple's endpoint.
     package init(
         excludesOldTransactions: Bool = false, latestReceiptInfoOrder: Order = .ascending, omitsLatest: Bool = false
     ) {

@@ -2,9 +2,9 @@ import ReceiptDecoding
 import StoreTypes
 
 extension CamelCaseRenderer {
-    /// All lines of `purchase-info` in the order of the receipt, then what stands outside it.
+    /// Writes all lines of `purchase-info` in the order of the receipt, then the unsigned lines.
     ///
-    /// A key that no table row names becomes camelCase by its hyphens: `new-key` is `newKey`.
+    /// A key that no table contains is converted to camelCase at its hyphens, for example `new-key` to `newKey`.
     func writeEntries(of receipt: TransactionReceipt, into writer: inout JSONWriter) {
         let table = tables.transactionReceipt
         for entry in receipt.purchaseInfo {
@@ -27,9 +27,9 @@ extension CamelCaseRenderer {
         }
     }
 
-    /// The receipt's one transaction, in the order of the table.
+    /// Writes the single transaction of the receipt, in the order of the table.
     ///
-    /// Its `type` is known only of auto-renewables, the one kind that expires.
+    /// Its `type` is only known for auto-renewable subscriptions, because no other product expires.
     func writeTransaction(of receipt: TransactionReceipt, into writer: inout JSONWriter) {
         writer.beginObject()
         for row in tables.transactionReceipt.rows where row.field.isOfTransaction {
@@ -45,7 +45,8 @@ extension CamelCaseRenderer {
         writer.endObject()
     }
 
-    /// A refund that became known since; the receipt's own stands among its lines.
+    /// Writes a refund that was recorded after the receipt was created. A refund in the receipt itself is already
+    /// among its lines.
     private func writeRevocation(of receipt: TransactionReceipt, into writer: inout JSONWriter) {
         let field = PurchaseInfoField.revocationDate
         guard let date = receipt.revocationDate, receipt["cancellation-date-ms"] == nil else { return }

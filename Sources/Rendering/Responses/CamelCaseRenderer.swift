@@ -1,9 +1,10 @@
 package import ReceiptDecoding
 
-/// Writes what a receipt holds in camelCase: dates as numbers of milliseconds, flags as booleans, bytes in base64.
+/// Writes the contents of a receipt in camelCase: dates as numbers of milliseconds, flags as booleans, bytes in
+/// base64.
 ///
-/// For inspection, so every property that is there is written, also those that answers omit. The names and their order
-/// are those of the tables: mapped ones first, in the order of answers.
+/// This is for inspection, so every property of the receipt is written, also those that verifyReceipt responses omit.
+/// The names and their order are those of the tables: mapped properties first, in the order of the response.
 package struct CamelCaseRenderer: Sendable {
     let tables: FieldTables
 
@@ -12,7 +13,7 @@ package struct CamelCaseRenderer: Sendable {
         self.tables = tables
     }
 
-    /// One object: the receipt without its purchases, which ``writeTransactions(of:into:)`` writes.
+    /// Writes one object: the receipt without its purchases, which ``writeTransactions(of:into:)`` writes.
     package func writeReceipt(_ contents: ReceiptContents, into writer: inout JSONWriter) {
         writer.beginObject()
         switch contents {
@@ -28,7 +29,8 @@ package struct CamelCaseRenderer: Sendable {
         writer.endObject()
     }
 
-    /// An array with one object a purchase, in the order of the receipt; one for a transactionReceipt.
+    /// Writes an array with one object for each purchase, in the order of the receipt; for a transactionReceipt, one
+    /// object.
     package func writeTransactions(of contents: ReceiptContents, into writer: inout JSONWriter) {
         writer.beginArray()
         switch contents {

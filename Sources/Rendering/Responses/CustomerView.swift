@@ -3,22 +3,23 @@ package import Purchases
 package import ReceiptDecoding
 package import StoreTypes
 
-/// What is told of one customer of one app: the Server API's word, or where nobody can be asked, the receipt's own.
+/// The data about one customer of one app: from the Server API or, if it is not available, from the receipt alone.
 package struct CustomerView: Sendable {
-    /// The app.
+    /// The bundle id of the app.
     package let bundleId: BundleIdentifier
-    /// Missing where neither Apple nor the configuration says it.
+    /// The Apple ID of the app; `nil` if neither Apple nor the configuration specifies it.
     package let appAppleId: Int64?
-    /// Where the customer bought.
+    /// The environment of the purchases.
     package let environment: AppStoreEnvironment
-    /// The authentic receipt that was submitted, with what was taken back since; nil where an id or a signed transaction was.
+    /// The authentic receipt that was submitted, with revocations recorded since; `nil` if the request contained an
+    /// id or a signed transaction instead.
     package let receipt: ReceiptContents?
-    /// What the App Store Server API says; nil where nobody was asked.
+    /// The records from the App Store Server API; `nil` if it was not queried.
     package let records: CustomerRecords?
-    /// When all of this was found genuine.
+    /// When all of this was verified.
     package let verifiedAt: Timestamp
 
-    /// What the Server API says, with the receipt that led there.
+    /// Creates a view from the records of the Server API, with the receipt if one was submitted.
     package init(
         bundleId: BundleIdentifier, records: CustomerRecords, receipt: ReceiptContents? = nil,
         configuredAppAppleId: Int64?, verifiedAt: Timestamp
@@ -31,7 +32,7 @@ package struct CustomerView: Sendable {
         self.verifiedAt = verifiedAt
     }
 
-    /// What the receipt alone says, with the revocations that became known since.
+    /// Creates a view from the receipt alone, with the revocations recorded since.
     package init(
         history: PurchaseHistory, bundleId: BundleIdentifier, configuredAppAppleId: Int64?, verifiedAt: Timestamp
     ) {
@@ -45,7 +46,8 @@ package struct CustomerView: Sendable {
 }
 
 extension ReceiptContents {
-    /// Sandbox receipts say 0, transactionReceipts nothing.
+    /// The Apple ID of the app; `nil` for sandbox receipts, which contain 0, and for transactionReceipts, which do
+    /// not contain it.
     fileprivate var appAppleId: Int64? {
         guard case .app(let receipt) = self, let number = receipt.appAppleId, number != 0 else { return nil }
         return number

@@ -2,7 +2,7 @@ package import AppStore
 import ReceiptDecoding
 import StoreTypes
 
-/// Writes the one view of a customer for new clients: camelCase, dates as numbers of milliseconds.
+/// Writes the customer view for new clients: camelCase, dates as numbers of milliseconds.
 ///
 /// ```
 /// { bundleId, appAppleId?, environment, source: "api" | "receipt", appAccountToken?, receipt: {…} | null,
@@ -11,19 +11,19 @@ import StoreTypes
 ///   transactions: [ {…} ], signedTransactions: [ "eyJ…" ] | null, verifiedAt }
 /// ```
 ///
-/// `transactions` and `signedTransactions` ascend by (purchaseDate, transactionId as a number). Transactions and renewals
-/// of the Server API are written as they were signed, so that claims nobody knows yet survive. Those of a receipt are
-/// written in the same words. A receipt alone knows no state of a subscription: its `subscriptions` are empty, whatever it
-/// lists.
+/// `transactions` and `signedTransactions` are in ascending order of (purchaseDate, transactionId as a number).
+/// Transactions and renewals of the Server API are the signed payloads unchanged, so that claims unknown to this
+/// program are preserved. Those of a receipt are written with the same names. A receipt alone does not contain the
+/// status of a subscription, so its `subscriptions` are always empty.
 package struct CustomerViewRenderer: Sendable {
     private let camelCase: CamelCaseRenderer
 
-    /// - Parameter tables: name the fields of receipts.
+    /// - Parameter tables: the names of the fields of receipts.
     package init(tables: FieldTables) {
         camelCase = CamelCaseRenderer(tables: tables)
     }
 
-    /// The JSON text.
+    /// Returns the JSON text.
     package func render(_ view: CustomerView) -> [UInt8] {
         let transactions = view.records.map { Self.ascending($0.transactions) }
         let size = transactions?.reduce(0) { $0 + $1.payload.claims.count + $1.text.utf8.count } ?? 0
@@ -61,7 +61,8 @@ package struct CustomerViewRenderer: Sendable {
         return writer.finish()
     }
 
-    /// The arrays `transactions`, `subscriptions` and `signedTransactions` of a view, each a JSON text of its own.
+    /// Returns the arrays `transactions`, `subscriptions` and `signedTransactions` of a view, each as its own JSON
+    /// text.
     package func columns(
         of records: CustomerRecords
     ) -> (transactions: [UInt8], subscriptions: [UInt8], signedTransactions: [UInt8]) {
@@ -77,7 +78,7 @@ package struct CustomerViewRenderer: Sendable {
         )
     }
 
-    /// What a receipt says of its purchases, by the rules that convert answers.
+    /// Writes the purchases of a receipt by the same rules that convert verifyReceipt responses.
     private func writeTransactions(
         of receipt: ReceiptContents, in view: CustomerView, into writer: inout JSONWriter
     ) {
@@ -148,7 +149,7 @@ package struct CustomerViewRenderer: Sendable {
 }
 
 extension ReceiptContents {
-    /// The same with its purchases in the order of the view.
+    /// The receipt with its purchases in the order of the view.
     fileprivate var ascending: ReceiptContents {
         guard case .app(var receipt) = self else { return self }
         let purchases = receipt.purchases

@@ -1,9 +1,10 @@
-/// Which rows `latest_receipt_info` shows, and in which order.
+/// Selects and orders the rows of `latest_receipt_info`.
 enum LatestRows {
-    /// Apple shows no more than this many.
+    /// Maximum number of rows in Apple's responses.
     static let cap = 100
 
-    /// Places: thinned when asked for, then the newest ``cap``, then ordered.
+    /// Returns the indices of the selected rows. The rows are first reduced to one for each subscription if
+    /// requested, then to the newest ``cap``, and then put in the requested order.
     static func places(of rows: [LatestRow], options: AnswerOptions) -> [Int] {
         var rows = rows.sorted(by: <)
         if options.excludesOldTransactions { rows = newest(of: rows) }
@@ -11,19 +12,19 @@ enum LatestRows {
         return options.latestReceiptInfoOrder == .ascending ? newest : newest.reversed()
     }
 
-    /// Of each auto-renewable subscription the last row, out of rows in ascending order; no others.
+    /// Returns the last row of each auto-renewable subscription. The rows must be in ascending order.
     private static func newest(of rows: [LatestRow]) -> [LatestRow] {
         var seen: Set<String> = []
         return rows.reversed().filter { row in row.subscription.map { seen.insert($0).inserted } ?? false }.reversed()
     }
 }
 
-/// What decides a row's place: its date, then its id as a number, then its place in the source.
+/// The sort key of a row: its purchase date, then its transaction id as a number, then its index in the source.
 struct LatestRow: Comparable {
     let place: Int
     let milliseconds: Int64
     let identifier: UInt128
-    /// The subscription that an auto-renewable belongs to; nil for all else.
+    /// The id of the subscription if the product is an auto-renewable subscription; otherwise `nil`.
     let subscription: String?
 
     init(place: Int, milliseconds: Int64?, transactionId: String?, subscription: String?) {

@@ -1,20 +1,20 @@
 package import StoreTypes
 
-/// An answer to an App Receipt that can be given again: of all that is in it only the time of the request changes.
+/// A cached response to an App Receipt that can be served again, because only the time of the request changes in it.
 package struct ResponseTemplate: Sendable {
     private let status: VerifyReceiptStatus
     private let body: [UInt8]
-    /// Where the texts of `request_date`, `request_date_ms` and `request_date_pst` begin.
+    /// The offsets of the texts of `request_date`, `request_date_ms` and `request_date_pst`.
     private let greenwich: Int
     private let milliseconds: Int
     private let losAngeles: Int
 
-    /// The receipt begins with its dates; so far they are looked for, in bytes.
+    /// The number of bytes in which the dates are searched. The receipt begins with its dates.
     private static let searched = 4_096
 
-    /// Nil where the answer does not say when it was asked for.
+    /// Returns `nil` if the response does not contain the time of its request.
     ///
-    /// - Parameter requestDate: when that was.
+    /// - Parameter requestDate: the time of the request that the response was rendered for.
     package init?(_ answer: VerifyReceiptAnswer, requestDate: Timestamp) {
         let date = DateTriplet(requestDate)
         let beginning = answer.body.prefix(Self.searched)
@@ -33,10 +33,10 @@ package struct ResponseTemplate: Sendable {
         self.losAngeles = losAngeles
     }
 
-    /// The bytes that it holds.
+    /// The memory size in bytes.
     package var size: Int { body.count }
 
-    /// The answer to the same request at another time; nil for times of which the texts have another length.
+    /// Returns the response to the same request at another time; `nil` if the milliseconds do not have 13 digits.
     package func answer(requestDate: Timestamp) -> VerifyReceiptAnswer? {
         let date = DateTriplet(requestDate)
         guard Self.hasUsualLength(date.milliseconds) else { return nil }
@@ -56,7 +56,7 @@ package struct ResponseTemplate: Sendable {
         return VerifyReceiptAnswer(status: status, body: body)
     }
 
-    /// Thirteen digits: from 2001 to 2286.
+    /// Returns whether the number has thirteen digits, which is so from 2001 to 2286.
     private static func hasUsualLength(_ milliseconds: Int64) -> Bool {
         (1_000_000_000_000...9_999_999_999_999).contains(milliseconds)
     }

@@ -1,13 +1,13 @@
 package import StoreTypes
 
-/// A whole answer: the number in it, and the JSON as it goes out.
+/// A complete verifyReceipt response: its status, and the JSON that is sent.
 package struct VerifyReceiptAnswer: Sendable, Hashable {
-    /// The `status` in ``body``.
+    /// The value of `status` in ``body``.
     package let status: VerifyReceiptStatus
-    /// UTF-8.
+    /// The JSON text in UTF-8.
     package let body: [UInt8]
 
-    /// An answer whose body is at hand; `status` must be the one in it.
+    /// Creates a response from an existing body; `status` must be the one in the body.
     package init(status: VerifyReceiptStatus, body: [UInt8]) {
         self.status = status
         self.body = body
@@ -15,27 +15,31 @@ package struct VerifyReceiptAnswer: Sendable, Hashable {
 }
 
 extension VerifyReceiptAnswer {
-    /// `{"status":21002}`: most errors have nothing else.
+    /// Returns an error response that contains only the status, for example `{"status":21002}`. Most errors have this
+    /// form.
     package static func failure(_ status: VerifyReceiptStatus) -> Self {
         failure(status, environment: nil, isRetryable: nil)
     }
 
-    /// `{"environment":"Production","status":21004}`: a genuine body of Apple's.
+    /// Returns `{"environment":"Production","status":21004}`, which is a genuine body from Apple.
     package static func wrongSharedSecret(environment: AppStoreEnvironment) -> Self {
         failure(.wrongSharedSecret, environment: environment, isRetryable: nil)
     }
 
-    /// `{"status":21005}`, with `"is_retryable":true` where the caller knows that the same request can succeed.
+    /// Returns `{"status":21005}`, with `"is_retryable":true` if the caller knows that a retry of the same request
+    /// can succeed.
     package static func temporarilyUnavailable(isRetryable: Bool = false) -> Self {
         failure(.temporarilyUnavailable, environment: nil, isRetryable: isRetryable ? true : nil)
     }
 
-    /// `{"environment":"Production","status":21010,"is_retryable":false}`: a genuine body of Apple's.
+    /// Returns `{"environment":"Production","status":21010,"is_retryable":false}`, which is a genuine body from
+    /// Apple.
     package static func accountNotFound(environment: AppStoreEnvironment) -> Self {
         failure(.accountNotFound, environment: environment, isRetryable: false)
     }
 
-    /// An error with the keys that Apple gives some of them: `environment`, `status`, `is_retryable`, in this order.
+    /// Returns an error response with the keys that Apple adds to some errors, in the order `environment`, `status`,
+    /// `is_retryable`.
     package static func failure(
         _ status: VerifyReceiptStatus, environment: AppStoreEnvironment?, isRetryable: Bool?
     ) -> Self {

@@ -3,7 +3,8 @@ import ReceiptDecoding
 import StoreTypes
 
 extension VerifyReceiptRenderer {
-    /// `receipt`, and when an auto-renewable is in it `latest_receipt_info` and `latest_receipt`.
+    /// Writes `receipt`, and also `latest_receipt_info` and `latest_receipt` if the receipt contains an
+    /// auto-renewable subscription.
     func answer(
         to receipt: AppReceipt, history: PurchaseHistory, requestDate: Timestamp, options: AnswerOptions
     ) -> VerifyReceiptAnswer {
@@ -58,11 +59,11 @@ extension VerifyReceiptRenderer {
     }
 }
 
-/// The rows of `in_app` as text, once: those of `latest_receipt_info` are the same.
+/// The encoded rows of `in_app`. They are encoded only once, because the rows of `latest_receipt_info` are the same.
 struct RenderedRows {
     /// The objects with commas between them.
     let bytes: [UInt8]
-    /// Where each object stands, by the purchase's place in the receipt.
+    /// The byte range of each object, by the index of the purchase in the receipt.
     let ranges: [Range<Int>]
 
     init(_ purchases: [InAppPurchase], table: FieldTable<InAppField>) {

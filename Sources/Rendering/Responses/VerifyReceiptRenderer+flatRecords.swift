@@ -4,10 +4,11 @@ package import ReceiptDecoding
 import StoreTypes
 
 extension VerifyReceiptRenderer {
-    /// The flat answer of iOS 6 from the Server API.
+    /// Writes the flat response for an iOS 6 receipt from the records of the Server API.
     ///
-    /// A subscription that is active or in grace gives status 0 and `latest_receipt_info`; any other 21006 and
-    /// `latest_expired_receipt_info`. The latest object is the newest row of the same subscription.
+    /// If the subscription is active or in its grace period, the response has status 0 and `latest_receipt_info`;
+    /// otherwise status 21006 and `latest_expired_receipt_info`. The latest object is the newest row of the same
+    /// subscription.
     func answer(
         to receipt: TransactionReceipt, records: CustomerRecords, history: PurchaseHistory, options: AnswerOptions
     ) -> VerifyReceiptAnswer {
@@ -61,8 +62,8 @@ extension VerifyReceiptRenderer {
 }
 
 extension TransactionReceipt {
-    /// Whether the history knows the receipt's subscription and the statuses do not tell where it stands: then there is no
-    /// iOS 6 answer, whose status says just that.
+    /// Returns whether the history contains the receipt's subscription but the status response does not. If so, no
+    /// iOS 6 response is possible, because its status depends on the state of the subscription.
     package func lacksStatus(in records: CustomerRecords) -> Bool {
         guard let original = own(in: records)?.originalTransactionId ?? originalTransactionId else { return false }
         return !records.subscriptions.contains { $0.originalTransactionId == original }
@@ -71,7 +72,7 @@ extension TransactionReceipt {
             }
     }
 
-    /// The receipt's own transaction: by its id, else by its web order line item.
+    /// Returns the receipt's own transaction: by its transaction id, otherwise by its web order line item id.
     fileprivate func own(in records: CustomerRecords) -> TransactionPayload? {
         let transactions = records.transactions.lazy.map(\.payload)
         let lineItem = self["web-order-line-item-id"]
@@ -79,7 +80,7 @@ extension TransactionReceipt {
             ?? transactions.first { $0.webOrderLineItemId != nil && $0.webOrderLineItemId == lineItem }
     }
 
-    /// The receipt's subscription and its newest row; nil where the receipt's product does not renew.
+    /// Returns the receipt's subscription and its newest row; `nil` if the receipt's product does not renew.
     fileprivate func subscription(
         in records: CustomerRecords
     ) -> (record: SubscriptionRecord, newest: TransactionPayload)? {

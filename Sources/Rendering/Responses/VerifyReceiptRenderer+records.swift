@@ -4,12 +4,12 @@ import ReceiptDecoding
 package import StoreTypes
 
 extension VerifyReceiptRenderer {
-    /// The answer that the App Store Server API gives to a receipt: the receipt as it was, and what became of the
-    /// customer's purchases since.
+    /// Returns the response from the records of the App Store Server API: the receipt unchanged, and the later
+    /// changes of the customer's purchases.
     ///
-    /// Without records this is ``receiptAnswer(history:requestDate:options:)``.
+    /// If there are no records, this is ``receiptAnswer(history:requestDate:options:)``.
     ///
-    /// - Parameter requestDate: now; `request_date` shows it with its milliseconds.
+    /// - Parameter requestDate: the current time; `request_date` shows it with its milliseconds.
     package func answer(
         history: PurchaseHistory, requestDate: Timestamp, options: AnswerOptions = AnswerOptions()
     ) -> VerifyReceiptAnswer {
@@ -25,8 +25,8 @@ extension VerifyReceiptRenderer {
         }
     }
 
-    /// `latest_receipt_info`, `latest_receipt` and `pending_renewal_info` are there exactly when the history holds an
-    /// auto-renewable, unless the options omit them.
+    /// Writes `latest_receipt_info`, `latest_receipt` and `pending_renewal_info` if and only if the history contains
+    /// an auto-renewable subscription, unless the options omit them.
     private func answer(
         to receipt: AppReceipt, records: CustomerRecords, history: PurchaseHistory, requestDate: Timestamp,
         options: AnswerOptions
@@ -72,7 +72,7 @@ extension VerifyReceiptRenderer {
         return VerifyReceiptAnswer(status: .valid, body: writer.finish())
     }
 
-    /// In the order of the statuses' answer.
+    /// Writes `pending_renewal_info`, in the order of Apple's status response.
     private func write(_ subscriptions: [SubscriptionRecord], into writer: inout JSONWriter) {
         writer.beginArray()
         for subscription in subscriptions {
@@ -86,7 +86,8 @@ extension VerifyReceiptRenderer {
 }
 
 extension CustomerRecords {
-    /// The rows of `latest_receipt_info`. A consumable is in it only while the receipt still lists it.
+    /// Returns the rows of `latest_receipt_info`. A consumable is included only as long as the receipt still lists
+    /// it.
     fileprivate func latestTransactions(beside receipt: AppReceipt, options: AnswerOptions) -> [TransactionPayload] {
         let listed = Set(receipt.purchases.compactMap(\.transactionId))
         let kept = transactions.map(\.payload).filter { transaction in

@@ -3,10 +3,11 @@ import ReceiptDecoding
 import StoreTypes
 
 extension VerifyReceiptRenderer {
-    /// The flat answer of iOS 6: `purchase-info` as it is, and no `environment`.
+    /// Writes the flat response for an iOS 6 receipt: `purchase-info` unchanged, and no `environment`.
     ///
-    /// An auto-renewable whose period covers `requestDate` gives status 0, `latest_receipt_info` and `latest_receipt`;
-    /// one whose period is over, or that was cancelled, gives 21006 and `latest_expired_receipt_info`.
+    /// For an auto-renewable subscription whose period includes `requestDate`, the response has status 0,
+    /// `latest_receipt_info` and `latest_receipt`. If the period has expired or was canceled, it has status 21006 and
+    /// `latest_expired_receipt_info`.
     func answer(
         to receipt: TransactionReceipt, history: PurchaseHistory, requestDate: Timestamp
     ) -> VerifyReceiptAnswer {
@@ -38,7 +39,8 @@ extension VerifyReceiptRenderer {
         return VerifyReceiptAnswer(status: status, body: writer.finish())
     }
 
-    /// One flat object in the order of the receipt, of the keys that `holds` lets pass; nil stands for unknown ones.
+    /// Writes one flat object in the order of the receipt, with the keys for which `holds` returns `true`. It is
+    /// called with `nil` for unknown keys.
     private func write(
         _ receipt: TransactionReceipt, into writer: inout JSONWriter, holds: (PurchaseInfoField?) -> Bool
     ) {
@@ -47,8 +49,8 @@ extension VerifyReceiptRenderer {
         writer.endObject()
     }
 
-    /// The members of such an object, and behind them the revocation that became known later, without a reason, as Apple
-    /// shows it.
+    /// Writes the members of a flat object, and after them a revocation that was recorded later; it has no reason, as
+    /// in Apple's responses.
     func writeMembers(
         of receipt: TransactionReceipt, into writer: inout JSONWriter, holds: (PurchaseInfoField?) -> Bool
     ) {
@@ -70,7 +72,8 @@ extension VerifyReceiptRenderer {
 }
 
 extension FieldTable where Field == PurchaseInfoField {
-    /// Nil for a key of `purchase-info` that no row names. Thirty rows: comparing beats hashing.
+    /// Returns the column of a key of `purchase-info`; `nil` if no row contains the key. The search is linear,
+    /// because for thirty rows comparisons are faster than hashing.
     func column(forPropertyListKey key: String) -> Column? {
         rows.firstIndex { $0.propertyListKey == key }.map { columns[$0] }
     }

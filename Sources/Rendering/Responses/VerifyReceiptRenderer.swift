@@ -2,7 +2,7 @@ package import Purchases
 import ReceiptDecoding
 package import StoreTypes
 
-/// Writes verifyReceipt answers as Apple writes them, from a history and the field tables.
+/// Writes verifyReceipt responses in the form that Apple writes them, from a purchase history and the field tables.
 package struct VerifyReceiptRenderer: Sendable {
     let tables: FieldTables
 
@@ -11,12 +11,13 @@ package struct VerifyReceiptRenderer: Sendable {
         self.tables = tables
     }
 
-    /// The answer that the receipt alone gives; of later events it says nothing.
+    /// Returns the response from the receipt alone, which contains no later events.
     ///
-    /// An App Receipt gives status 0. An iOS 6 receipt gives 0, or 21006 when the period of its auto-renewable
-    /// subscription is over at `requestDate`. `pending_renewal_info` and `auto_renew_*` are absent: no receipt knows them.
+    /// For an App Receipt, the status is 0. For an iOS 6 receipt, it is 0, or 21006 if the period of its
+    /// auto-renewable subscription has expired at `requestDate`. `pending_renewal_info` and `auto_renew_*` are
+    /// absent, because no receipt contains them.
     ///
-    /// - Parameter requestDate: now; `request_date` shows it with its milliseconds.
+    /// - Parameter requestDate: the current time; `request_date` shows it with its milliseconds.
     package func receiptAnswer(
         history: PurchaseHistory, requestDate: Timestamp, options: AnswerOptions = AnswerOptions()
     ) -> VerifyReceiptAnswer {

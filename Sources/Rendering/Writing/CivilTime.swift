@@ -1,7 +1,8 @@
-/// A date and a time of day of the proleptic Gregorian calendar, from a count of seconds.
+/// A date and time of day in the proleptic Gregorian calendar, converted from a number of seconds.
 ///
-/// By hand, because a formatter costs ten times as much and an answer holds a thousand dates. What lies outside the
-/// years 0 to 9999 becomes the nearest second inside: the text has room for four digits.
+/// This is not a `DateFormatter` because that is ten times slower and a response contains about a thousand dates.
+/// Times outside the years 0 to 9999 are clamped to the nearest second in that range, because the text has room for
+/// four digits.
 package struct CivilTime: Sendable, Hashable {
     package let year: Int
     let month: Int
@@ -10,20 +11,21 @@ package struct CivilTime: Sendable, Hashable {
     let minute: Int
     let second: Int
 
-    /// 0000-01-01 00:00:00 to 9999-12-31 23:59:59.
+    /// 0000-01-01 00:00:00 to 9999-12-31 23:59:59, in seconds since 1970.
     static let range: ClosedRange<Int64> = -62_167_219_200...253_402_300_799
 
-    /// What the text of a date looks like; always ``length`` bytes.
+    /// The form of a date as text; always ``length`` bytes.
     static let placeholder = "0000-00-00 00:00:00"
     static let length = 19
 
-    /// - Parameter seconds: since 1970-01-01 00:00:00 of the zone whose time it shall be.
+    /// - Parameter seconds: seconds since 1970-01-01 00:00:00, in the local time of the desired time zone.
     package init(seconds: Int64) {
         let clamped = Int(min(max(seconds, Self.range.lowerBound), Self.range.upperBound))
         var time = clamped % 86_400
         if time < 0 { time += 86_400 }
-        // Days since 0000-03-01: with the leap day last in the year, months follow from a line through 153 / 5. One
-        // era of 400 years before that keeps every quotient positive.
+        // Days since 0000-03-01. With years that begin in March the leap day is the last day of the year, and the
+        // start of a month follows from a line with the slope 153 / 5. Another era of 400 years is added so that
+        // every quotient is positive.
         let days = (clamped - time) / 86_400 + 719_468 + 146_097
         let (era, dayOfEra) = days.quotientAndRemainder(dividingBy: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
@@ -37,7 +39,7 @@ package struct CivilTime: Sendable, Hashable {
         second = time % 60
     }
 
-    /// `YYYY-MM-DD HH:MM:SS`, into ``length`` bytes.
+    /// Writes `YYYY-MM-DD HH:MM:SS` into ``length`` bytes.
     func write(into text: UnsafeMutableBufferPointer<UInt8>) {
         Self.twoDigits(year / 100, text, 0)
         Self.twoDigits(year % 100, text, 2)

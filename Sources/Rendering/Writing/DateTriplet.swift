@@ -1,6 +1,6 @@
 package import StoreTypes
 
-/// An instant as Apple's answers spell it, under three keys, all text.
+/// An instant in the form of verifyReceipt responses: three keys, whose values are all text.
 ///
 /// | key | text |
 /// |---|---|
@@ -8,14 +8,14 @@ package import StoreTypes
 /// | `X_ms` | `1691999446000` |
 /// | `X_pst` | `2023-08-14 00:50:46 America/Los_Angeles` |
 ///
-/// The dates show whole seconds, rounded down; the milliseconds are exact.
+/// The dates have whole seconds, rounded down; the milliseconds are exact.
 package struct DateTriplet: Sendable, Hashable {
     let greenwich: CivilTime
     let losAngeles: CivilTime
-    /// Since 1970.
+    /// Milliseconds since 1970.
     package let milliseconds: Int64
 
-    /// Any instant; its texts stay within the years 0 to 9999.
+    /// Accepts any instant; the texts are clamped to the years 0 to 9999.
     package init(_ instant: Timestamp) {
         let seconds = min(max(instant.seconds, CivilTime.range.lowerBound), CivilTime.range.upperBound)
         greenwich = CivilTime(seconds: seconds)
@@ -24,9 +24,9 @@ package struct DateTriplet: Sendable, Hashable {
         milliseconds = instant.milliseconds
     }
 
-    /// The value of `X`.
+    /// The value of the key `X`.
     package var text: String { Self.text(greenwich, zone: "Etc/GMT") }
-    /// The value of `X_pst`.
+    /// The value of the key `X_pst`.
     package var losAngelesText: String { Self.text(losAngeles, zone: "America/Los_Angeles") }
 
     private static func text(_ time: CivilTime, zone: String) -> String {
@@ -38,7 +38,7 @@ package struct DateTriplet: Sendable, Hashable {
 }
 
 extension JSONWriter {
-    /// Three members.
+    /// Writes the three members of a date.
     mutating func triplet(_ instant: Timestamp, key: ColumnKey) {
         let triplet = DateTriplet(instant)
         let beginning = member(key.beginning)
@@ -49,7 +49,7 @@ extension JSONWriter {
         overwrite(at: end + key.datePosition.end, with: triplet.losAngeles)
     }
 
-    /// The three members of an iOS 6 expiry: milliseconds, then the texts.
+    /// Writes the three members of an expiry date in an iOS 6 response: first milliseconds, then the two texts.
     mutating func expiry(_ instant: Timestamp, key: ColumnKey) {
         let triplet = DateTriplet(instant)
         member(key.beginning)
@@ -57,7 +57,7 @@ extension JSONWriter {
         let end = bytes.count
         raw(key.end)
         overwrite(at: end + key.datePosition.end, with: triplet.greenwich)
-        // Behind it only ` America/Los_Angeles"`.
+        // The date is followed only by ` America/Los_Angeles"`, which has 21 bytes.
         overwrite(at: bytes.count - CivilTime.length - 21, with: triplet.losAngeles)
     }
 }

@@ -1,9 +1,9 @@
-/// A key made ready for ``JSONWriter``: comma, quotes, escapes and colon included.
+/// A key that is encoded once for ``JSONWriter``: with comma, quotes, escapes and colon.
 package struct JSONKey: Sendable {
-    /// `,"key":`
+    /// The encoded key: `,"key":`
     let bytes: [UInt8]
 
-    /// Any text; it is escaped here, once.
+    /// Encodes any text as a key, with escapes if they are necessary.
     package init(_ text: String) {
         var writer = JSONWriter(reserving: text.utf8.count + 4)
         writer.byte(0x2C)
@@ -13,14 +13,15 @@ package struct JSONKey: Sendable {
     }
 }
 
-/// The key of one column of a table, with as much of its value as is always the same.
+/// The key of one column of a table, together with the constant parts of its value.
 struct ColumnKey: Sendable {
-    /// `,"wire":`, and the opening quote where the value is a string; of a date all up to the milliseconds:
+    /// `,"wire":`, with the opening quote if the value is a string. For a date, everything up to the milliseconds:
     /// `,"wire":"0000-00-00 00:00:00 Etc/GMT","wire_ms":"`.
     let beginning: [UInt8]
-    /// Of a date what follows the milliseconds: `","wire_pst":"0000-00-00 00:00:00 America/Los_Angeles"`.
+    /// For a date, everything after the milliseconds: `","wire_pst":"0000-00-00 00:00:00 America/Los_Angeles"`.
+    /// Otherwise empty.
     let end: [UInt8]
-    /// Where the text of the date stands in ``beginning``, the comma not counted, and in ``end``.
+    /// The offset of the date's text in ``beginning``, not counting the comma, and in ``end``.
     let datePosition: (beginning: Int, end: Int)
 
     init(wire: String, conversion: Conversion) {
@@ -45,7 +46,7 @@ struct ColumnKey: Sendable {
         self.end = end
     }
 
-    /// All keys that a row writes.
+    /// Returns all keys that a column writes, for example three for a date.
     static func names(wire: String, conversion: Conversion) -> [String] {
         switch conversion {
         case .dateTriplet, .cancellationTriplet: [wire, wire + "_ms", wire + "_pst"]

@@ -3,7 +3,7 @@ import ReceiptDecoding
 import StoreTypes
 
 extension JSONWriter {
-    /// A value in the types of the App Store Server API.
+    /// Writes a value in the types of the App Store Server API.
     mutating func camelCase(_ value: FieldValue) {
         switch value {
         case .text(let text): self.value(text)
@@ -18,7 +18,8 @@ extension JSONWriter {
         }
     }
 
-    /// Text of a `purchase-info` as what it stands for; as text where it does not look like that.
+    /// Writes a text of `purchase-info` as a number or boolean if its kind says so, and as text if it does not have
+    /// that form.
     mutating func camelCase(_ text: String, kind: ValueKind) {
         switch kind {
         case .numberText, .millisecondsText:
@@ -30,7 +31,8 @@ extension JSONWriter {
         }
     }
 
-    /// An object: base64 by the attribute's number; an array of it where a number occurs more than once.
+    /// Writes an object with the attribute numbers as keys and base64 as values. If a number occurs more than once,
+    /// its value is an array.
     private mutating func camelCase(_ attributes: [UnknownAttribute]) {
         let values = Dictionary(grouping: attributes, by: \.type)
         beginObject()
@@ -45,7 +47,7 @@ extension JSONWriter {
 }
 
 extension ProductType {
-    /// As the App Store Server API spells it, where `Free Subscription` does not exist any more.
+    /// The name that the App Store Server API uses; `Free Subscription` no longer exists there.
     var displayName: String? {
         switch self {
         case .nonConsumable: "Non-Consumable"

@@ -1,7 +1,9 @@
 extension JSONWriter {
-    /// The members that a row of a table says, from the value of its field; none where there is nothing to write.
+    /// Writes the members of a column from the value of its field. Writes nothing if there is no value, except for
+    /// the conversions that specify a default.
     ///
-    /// A value of another kind than the conversion's, which the checks of ``FieldTable`` rule out, writes nothing.
+    /// Also writes nothing if the kind of the value does not fit the conversion; the validation of ``FieldTable``
+    /// rules that out.
     mutating func member<Field>(_ value: FieldValue?, as column: FieldTable<Field>.Column) {
         let key = column.key
         switch column.conversion {
@@ -63,7 +65,7 @@ extension JSONWriter {
 }
 
 extension JSONWriter {
-    /// A member whose text is base64, which needs no escaping; none without it.
+    /// Writes a member whose text is base64, which needs no escaping. Writes nothing if the text is `nil`.
     mutating func member<Field>(base64 text: [UInt8]?, as column: FieldTable<Field>.Column) {
         guard let text, column.conversion == .text else { return }
         member(column.key.beginning)
@@ -73,7 +75,7 @@ extension JSONWriter {
 }
 
 extension FieldValue {
-    /// Of a number or an identifier.
+    /// The value of a number or an identifier.
     fileprivate var decimal: Int64? {
         switch self {
         case .number(let number), .identifier(let number): number
@@ -81,7 +83,7 @@ extension FieldValue {
         }
     }
 
-    /// Apple's name of attribute 1722's numbers.
+    /// Returns Apple's name for a value of attribute 1722.
     static func ownershipName(_ number: Int64) -> StaticString? {
         switch number {
         case 0: "PURCHASED"

@@ -1,12 +1,12 @@
 extension JSONWriter {
-    /// A JSON string: quotes, and escapes where RFC 8259 demands them.
+    /// Writes a JSON string with quotes, and with escapes where RFC 8259 requires them.
     mutating func quoted(_ text: String) {
         bytes.append(0x22)
         characters(text)
         bytes.append(0x22)
     }
 
-    /// The inside of a JSON string.
+    /// Writes the contents of a JSON string, without quotes.
     mutating func characters(_ text: String) {
         var text = text
         text.withUTF8 { utf8 in
@@ -33,13 +33,14 @@ extension JSONWriter {
         }
     }
 
-    /// How many bytes at the beginning need no escape. Eight at a time: `latest_receipt` has a hundred thousand.
+    /// Returns the number of bytes before the first one that needs an escape. It checks eight bytes at a time,
+    /// because `latest_receipt` has about a hundred thousand bytes.
     private static func plainPrefix(of utf8: UnsafeBufferPointer<UInt8>) -> Int {
         let bytes = UnsafeRawBufferPointer(utf8)
         var index = 0
         while index + 8 <= bytes.count {
             let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-            // Below 0x20, `"` and `\`: each test sets the top bit of a byte that it holds for.
+            // Bytes below 0x20, `"` and `\`. Each test sets the top bit of every byte that matches.
             let control = (word &- 0x2020_2020_2020_2020) & ~word
             let quote = word ^ 0x2222_2222_2222_2222
             let backslash = word ^ 0x5C5C_5C5C_5C5C_5C5C

@@ -1,63 +1,66 @@
-/// Writes compact JSON straight into bytes: no values in between, no dictionaries, keys in the order of the calls.
+/// Writes compact JSON directly into a byte array, without intermediate values. Members appear in the order of the
+/// calls.
 ///
-/// The caller keeps to the grammar (a key before each member, every container closed); commas are the writer's. `/` is
-/// not escaped, as in Apple's answers. Hot code: an answer has thousands of values.
+/// The caller is responsible for the grammar: a key before each member, and every container closed. The writer adds
+/// the commas. `/` is not escaped, as in Apple's responses. This is performance-critical code, because a response has
+/// thousands of values.
 package struct JSONWriter: ~Copyable {
-    /// What is written so far; only this type and its extensions change it.
+    /// The bytes written so far. Only this type and its extensions change them.
     var bytes: [UInt8] = []
 
-    /// - Parameter capacity: how many bytes the text will have, about.
+    /// - Parameter capacity: the approximate size of the JSON text in bytes.
     package init(reserving capacity: Int = 256) {
         bytes.reserveCapacity(capacity)
     }
 
-    /// The text written.
+    /// Returns the JSON text.
     package consuming func finish() -> [UInt8] { bytes }
 
-    /// `{`
+    /// Writes `{`.
     package mutating func beginObject() { open(0x7B) }
-    /// `}`
+    /// Writes `}`.
     package mutating func endObject() { bytes.append(0x7D) }
-    /// `[`
+    /// Writes `[`.
     package mutating func beginArray() { open(0x5B) }
-    /// `]`
+    /// Writes `]`.
     package mutating func endArray() { bytes.append(0x5D) }
 
-    /// The key of the next value.
+    /// Writes the key of the next value.
     package mutating func key(_ key: JSONKey) { member(key.bytes) }
 
-    /// The key of the next value, where it is known only now.
+    /// Writes the key of the next value, if it is not known in advance.
     package mutating func key(_ text: String) {
         separate()
         quoted(text)
         bytes.append(0x3A)
     }
 
-    /// A JSON string.
+    /// Writes a JSON string.
     package mutating func value(_ text: String) {
         separate()
         quoted(text)
     }
 
-    /// A JSON number, all 64 bits of it.
+    /// Writes a JSON number with all of its 64 bits.
     package mutating func value(_ number: Int64) {
         separate()
         digits(number)
     }
 
-    /// `true` or `false`.
+    /// Writes `true` or `false`.
     package mutating func value(_ flag: Bool) {
         separate()
         ascii(flag ? "true" : "false")
     }
 
-    /// `null`
+    /// Writes `null`.
     package mutating func null() {
         separate()
         ascii("null")
     }
 
-    /// One or more values, written elsewhere, with the commas between them; nothing when there are none.
+    /// Writes one or more values that are already encoded, with commas between them; writes nothing if `json` is
+    /// empty.
     package mutating func values(json: some Collection<UInt8>) {
         guard !json.isEmpty else { return }
         separate()
@@ -69,7 +72,7 @@ package struct JSONWriter: ~Copyable {
         bytes.append(bracket)
     }
 
-    /// A comma, unless this is the first thing in its container or the value of a key.
+    /// Writes a comma, unless the next value is the first in its container or follows a key.
     private mutating func separate() {
         switch bytes.last {
         case nil, 0x7B, 0x5B, 0x3A: break
@@ -79,31 +82,32 @@ package struct JSONWriter: ~Copyable {
 }
 
 extension JSONWriter {
-    /// A member's beginning, made ready before: `,"key":` and perhaps more; the comma is dropped where none belongs.
+    /// Writes the encoded beginning of a member: `,"key":` and possibly more. The comma is dropped for the first
+    /// member of an object.
     ///
-    /// - Returns: where the first byte after the comma landed.
+    /// - Returns: the offset of the first byte after the comma.
     @discardableResult
     mutating func member(_ beginning: [UInt8]) -> Int {
         let position = bytes.count
         let comma = bytes.last == 0x7B ? 1 : 0
-        // Through a buffer, because `append(contentsOf:)` takes an array as its own, which costs two counts.
+        // An unsafe buffer is used because `append(contentsOf:)` retains and releases an array.
         beginning.withUnsafeBufferPointer { bytes.append(contentsOf: UnsafeBufferPointer(rebasing: $0[comma...])) }
         return position + 1 - comma
     }
 
-    /// Bytes as they are.
+    /// Writes bytes unchanged.
     mutating func raw(_ piece: [UInt8]) {
         piece.withUnsafeBufferPointer { bytes.append(contentsOf: $0) }
     }
 
-    /// Characters of ASCII that need no escaping, without quotes.
+    /// Writes ASCII characters that need no escaping, without quotes.
     mutating func ascii(_ text: StaticString) {
         bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
     mutating func byte(_ byte: UInt8) { bytes.append(byte) }
 
-    /// Decimal digits, with `-` for a negative number.
+    /// Writes decimal digits, with `-` for a negative number.
     mutating func digits(_ number: Int64) {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { buffer in
             var rest = number.magnitude
@@ -122,7 +126,7 @@ extension JSONWriter {
         }
     }
 
-    /// Puts the 19 characters of a date over those that stand at `position`.
+    /// Overwrites the 19 characters of a date at `position`.
     mutating func overwrite(at position: Int, with time: CivilTime) {
         bytes.withUnsafeMutableBufferPointer { buffer in
             time.write(into: UnsafeMutableBufferPointer(rebasing: buffer[position..<position + CivilTime.length]))

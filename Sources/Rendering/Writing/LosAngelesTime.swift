@@ -1,22 +1,22 @@
 import Foundation
 
-/// The clock of America/Los_Angeles, daylight saving time included.
+/// The time zone America/Los_Angeles, with daylight saving time.
 ///
-/// Apple's `_pst` keys follow the zone's real rules in spite of their name. The transitions are taken once from
-/// Foundation, which needs a microsecond a date where the table needs some nanoseconds. Before 1970 and after 2100, which
-/// no genuine date reaches, it is standard time all year.
+/// Despite their name, Apple's `_pst` keys follow the real rules of the zone. The transitions are read from
+/// Foundation only once, because Foundation takes about a microsecond for a date and this table some nanoseconds.
+/// Before 1970 and after 2100, which no genuine date reaches, standard time applies all year.
 struct LosAngelesTime: Sendable {
     static let shared = LosAngelesTime(firstYear: 1970, lastYear: 2100)
 
     private let firstYear: Int
-    /// When the offset changes, and what it is from then on, in seconds.
+    /// The instants at which the offset changes, and the offset in seconds from then on.
     private let transitions: [(instant: Int64, offset: Int64)]
-    /// By year: the index of the last transition before it begins.
+    /// For each year from `firstYear` on, the index of the last transition before the year begins.
     private let lastBeforeYear: [Int]
 
     private init(firstYear: Int, lastYear: Int) {
         guard let zone = TimeZone(identifier: "America/Los_Angeles") else {
-            preconditionFailure("Foundation has no zone America/Los_Angeles")
+            preconditionFailure("Foundation does not know the time zone America/Los_Angeles")
         }
         let starts = (firstYear...lastYear + 1).map(Self.secondsAtStart(ofYear:))
         var transitions: [(instant: Int64, offset: Int64)] = [(.min, Self.standard)]
@@ -37,9 +37,7 @@ struct LosAngelesTime: Sendable {
         self.lastBeforeYear = lastBeforeYear
     }
 
-    /// Seconds to add to Greenwich time.
-    ///
-    /// - Parameter year: the year in Greenwich, so that no search is needed.
+    /// Returns the number of seconds to add to UTC.
     func offset(at seconds: Int64, year: Int) -> Int64 {
         let row = year - firstYear
         guard lastBeforeYear.indices.contains(row) else { return Self.standard }

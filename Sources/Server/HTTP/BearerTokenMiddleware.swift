@@ -5,15 +5,15 @@ import NIOCore
 import Pipeline
 import StoreTypes
 
-/// Authorizes access to what shows customers and operations: `/v1/*`, `/metrics`, `/`, `/comparisons`.
+/// Authorizes access to routes that expose customers' purchases or internal state: `/v1/*`, `/metrics`, `/`,
+/// `/comparisons`.
 ///
-/// | listener | with one of the configured tokens | without |
+/// | listener | with a configured token | without a token |
 /// |---|---|---|
-/// | public | yes | no |
-/// | operations | yes | only a ``LocalRequest`` |
+/// | public | allowed | refused |
+/// | operations | allowed | allowed only for a ``LocalRequest`` |
 ///
-/// A refused request gets 404, as if the route did not exist. An unknown bearer token gets 401
-/// on `/v1/*`.
+/// A refused request gets 404, as if the route did not exist. An unknown bearer token gets 401 on `/v1/*`.
 struct BearerTokenMiddleware: Sendable {
     enum Listener: Sendable {
         case `public`, operations
@@ -22,6 +22,7 @@ struct BearerTokenMiddleware: Sendable {
     let live: ReloadableState
     let listener: Listener
 
+    /// Returns whether the request may use the gated routes of this listener.
     func allows(_ request: Request, from peer: SocketAddress?) -> Bool {
         let settings = live.now.settings
         if let token = Self.bearerToken(of: request), Self.isKnown(token, among: settings.tokens) { return true }
@@ -29,7 +30,7 @@ struct BearerTokenMiddleware: Sendable {
             && LocalRequest.isLocal(request, from: peer, listeningAt: settings.operationsListen.host)
     }
 
-    /// The response to a request for `/v1/*` that is not authorized; nil for one that is.
+    /// Returns the error response if the request may not use `/v1/*`; `nil` if it may.
     func refusal(of request: Request, from peer: SocketAddress?) -> Response? {
         let tokens = live.now.settings.tokens
         if !tokens.isEmpty, let token = Self.bearerToken(of: request), !Self.isKnown(token, among: tokens) {
@@ -40,12 +41,14 @@ struct BearerTokenMiddleware: Sendable {
         return allows(request, from: peer) ? nil : ProblemDetails.notFound.response
     }
 
-    /// Compares with every token, so that the time does not tell which one it was.
+    /// Compares with every configured token, because stopping at the first match would reveal its position through
+    /// the response time.
     private static func isKnown(_ token: String, among tokens: [Redacted<String>]) -> Bool {
         tokens.reduce(false) { found, known in ConstantTime.equal(known.reveal(), token) || found }
     }
 
-    /// RFC 6750, 2.1; nil as well if several are sent.
+    /// Returns the token of the `Authorization` header (RFC 6750, section 2.1), or `nil` if there is none or several
+    /// are sent.
     private static func bearerToken(of request: Request) -> String? {
         let values = request.headers[values: .authorization]
         guard values.count == 1, let value = values.first, value.prefix(7).lowercased() == "bearer " else { return nil }

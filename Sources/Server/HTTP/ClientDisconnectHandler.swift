@@ -1,8 +1,9 @@
 import NIOCore
 
-/// Reports to ``ClientDisconnectMonitor`` that a client has come or gone.
+/// Reports to ``ClientDisconnectMonitor`` that a client has connected or disconnected.
 ///
-/// Stands where bytes arrive: a client is gone when it closes its sending side, even if requests of it still wait.
+/// It is the first handler that sees received bytes: a client counts as disconnected as soon as it closes its sending
+/// side, even if requests of it still wait.
 final class ClientDisconnectHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -27,7 +28,7 @@ final class ClientDisconnectHandler: ChannelInboundHandler {
         context.fireChannelInactive()
     }
 
-    /// Called as well for a connection that was closed before it was active.
+    /// Also called for a connection that was closed before it became active.
     func handlerRemoved(context: ChannelHandlerContext) {
         disconnectMonitor.remove(context.channel)
     }

@@ -1,22 +1,25 @@
 import NIOCore
 import Synchronization
 
-/// Which clients are still there, so that nobody works for one that went away.
+/// Tracks which clients are still connected, so that work for a disconnected client is canceled.
 final class ClientDisconnectMonitor: Sendable {
+    /// One open connection.
     private struct Client {
         var isGone = false
+        /// Cancels the work that is in progress for this client.
         var whenGone: (@Sendable () -> Void)?
     }
 
     private let clients = Mutex<[ObjectIdentifier: Client]>([:])
 
-    /// Open connections.
+    /// Number of open connections.
     var count: Int { clients.withLock { $0.count } }
 
     func arrived(_ channel: any Channel) {
         clients.withLock { $0[ObjectIdentifier(channel)] = Client() }
     }
 
+    /// Marks the client as disconnected and cancels its work.
     func left(_ channel: any Channel) {
         let action = clients.withLock { clients -> (@Sendable () -> Void)? in
             clients[ObjectIdentifier(channel)]?.isGone = true
@@ -29,12 +32,14 @@ final class ClientDisconnectMonitor: Sendable {
         clients.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(channel)) }
     }
 
-    /// Work that asks nobody is done when this returns: a task that begins elsewhere costs as much as a small answer.
+    /// Starts the work on the current thread if the system can, so that work which never suspends is complete when
+    /// this returns. A switch to another thread costs as much as computing a small response.
     private static func begin<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) -> Task<Value, Never> {
         if #available(macOS 26, *) { Task.immediate(operation: work) } else { Task(operation: work) }
     }
 
-    /// Runs the work, and cancels it when the client goes away.
+    /// Runs the work and cancels it when the client disconnects. Work for a client that has already disconnected is
+    /// canceled at once.
     func serving<Value: Sendable>(
         _ channel: any Channel, _ work: @escaping @Sendable () async -> Value
     ) async -> Value {

@@ -5,10 +5,11 @@ import NIOHTTP1
 import NIOHTTPTypes
 import Pipeline
 
-/// Hummingbird's HTTP/1 connection with our handlers before and after its decoder: one request at a time, its time
-/// limits, and ``HTTP1SemanticsHandler``.
+/// Hummingbird's HTTP/1 channel with additional handlers before and after its decoder: one request at a time,
+/// timeouts, backpressure and ``HTTP1SemanticsHandler``.
 struct HTTP1ProxyChannel: ServerChildChannel {
-    /// Bytes of the kernel's send buffer, so that a slow client's progress is seen and few bytes wait for it.
+    /// Size of the kernel's send buffer in bytes. It is small so that a slow client's progress is visible and few
+    /// bytes wait for it.
     private static let sendBufferBytes: SocketOptionValue = 131_072
 
     let base: HTTP1Channel

@@ -2,7 +2,8 @@ import NIOCore
 import NIOHTTP1
 
 extension String {
-    /// Of a request target: whether it is in absolute form (RFC 9112, 3.2.2) and names another host.
+    /// Returns whether this request target is in absolute form (RFC 9112, section 3.2.2) and names a host other than
+    /// `host`. For example, `http://a.example/verifyReceipt` with `Host: b.example`.
     fileprivate func isElsewhere(than host: String?) -> Bool {
         guard first != "/", let host, !host.isEmpty, let scheme = firstRange(of: "://") else { return false }
         let authority = self[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
@@ -15,31 +16,33 @@ extension String {
     }
 }
 
-/// What a connection owes to HTTP beyond one request after the other, where the versions are still to be seen:
+/// Implements the rules of HTTP/1.0 and HTTP/1.1 that need the version of a request and concern the whole connection:
 ///
-/// - `Expect: 100-continue` gets its `100`, or at once a 413 when the announced body is too long (RFC 9110, 10.1.1);
-/// - a request that HTTP/1.1 does not allow, or that two readers could read differently, is refused;
-/// - a connection is closed after an answer that says so, and after one to an HTTP/1.0 client that did not ask to
-///   keep it; the answer says which it is if the client could not know.
+/// - `Expect: 100-continue` gets `100`, or 413 at once if the announced body is too long (RFC 9110, section 10.1.1);
+/// - a request is refused if HTTP/1.1 does not allow it or if two parsers could read it differently (request
+///   smuggling);
+/// - a connection is closed after a response with `Connection: close`, and after a response to an HTTP/1.0 client
+///   that did not ask to keep it open. The response has a `Connection` header if the client could not know otherwise.
 ///
-/// Stands behind ``RequestPipeliningHandler``, so at most one request is without its answer.
+/// This handler comes after ``RequestPipeliningHandler``, so at most one request has no response yet.
 final class HTTP1SemanticsHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// A request that has no complete answer yet.
+    /// A request whose response is not complete yet.
     private struct PendingResponse {
-        /// HTTP/1.0, which closes unless the answer says otherwise.
+        /// HTTP/1.0 closes the connection unless the response says otherwise.
         let isOld: Bool
         let closesAfterAnswer: Bool
     }
 
     private let maximumBodyBytes: Int
     private var pendingResponse: PendingResponse?
+    /// The response being written has `Connection: close`.
     private var answerCloses = false
-    /// The last answer is written; requests after it are ignored.
+    /// The last response is written; further requests are ignored.
     private var isClosing = false
 
     init(maximumBodyBytes: Int) {
@@ -67,34 +70,40 @@ final class HTTP1SemanticsHandler: ChannelDuplexHandler {
             wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
     }
 
+    /// Returns the reason to refuse the request; `nil` if there is none.
     private func problem(of head: HTTPRequestHead, _ expectsContinue: Bool) -> ProblemDetails? {
-        // Two readers could read differently which endpoint is meant (RFC 9112, 3.2).
+        // Two parsers could disagree about the endpoint that is meant (RFC 9112, section 3.2).
         let hosts = head.headers["host"]
         if hosts.count > 1 || head.uri.isElsewhere(than: hosts.first) {
-            return ProblemDetails(status: 400, code: "severalHosts", detail: "a request names one host")
+            return ProblemDetails(status: 400, code: "severalHosts", detail: "the request must name exactly one host")
         }
-        // RFC 9112, 3.2.
+        // RFC 9112, section 3.2.
         if hosts.isEmpty, head.version.minor > 0 {
-            return ProblemDetails(status: 400, code: "missingHost", detail: "a request of HTTP/1.1 names its host")
+            return ProblemDetails(
+                status: 400, code: "missingHost", detail: "an HTTP/1.1 request must have a Host header")
         }
-        // The decoder takes the chunks apart and leaves what else was done to the body as it is (RFC 9112, 6.1).
+        // The decoder joins the chunks but does not undo other codings of the body, for example gzip (RFC 9112,
+        // section 6.1).
         let codings = head.headers[canonicalForm: "transfer-encoding"].map { $0.lowercased() }
         if !codings.isEmpty, head.version.minor == 0 {
             return ProblemDetails(
-                status: 400, code: "transferCoding", detail: "a request of HTTP/1.0 has no transfer coding")
+                status: 400, code: "transferCoding",
+                detail: "an HTTP/1.0 request must not have a Transfer-Encoding header")
         }
         if !codings.isEmpty, codings != ["chunked"] {
             return ProblemDetails(
-                status: 501, code: "transferCoding", detail: "a request's only transfer coding is chunked")
+                status: 501, code: "transferCoding", detail: "the only supported transfer coding is chunked")
         }
         return expectsContinue && announcedLength(of: head) > maximumBodyBytes ? .bodyTooLarge : nil
     }
 
+    /// Returns the announced length of the body in bytes.
     private func announcedLength(of head: HTTPRequestHead) -> Int {
-        // The decoder let pass digits alone, and more than are ever sent.
+        // The decoder accepts only digits. A number that does not fit into `Int` is longer than every limit.
         head.headers.first(name: "content-length").map { Int($0) ?? .max } ?? 0
     }
 
+    /// Writes the error response and closes the connection.
     private func refuse(_ version: HTTPVersion, _ problem: ProblemDetails, context: ChannelHandlerContext) {
         let body = problem.json
         let headers: HTTPHeaders = [
@@ -131,7 +140,7 @@ final class HTTP1SemanticsHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Ends the answer, and the connection once that is written.
+    /// Ends the response, and closes the connection when it has been written.
     private func close(
         after trailers: HTTPHeaders?, promise: EventLoopPromise<Void>? = nil, context: ChannelHandlerContext
     ) {

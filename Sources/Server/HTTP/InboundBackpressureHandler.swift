@@ -1,22 +1,24 @@
 import NIOCore
 import NIOHTTP1
 
-/// Holds received bytes back from the decoder while ``RequestPipeliningHandler`` takes no further request.
+/// Holds received bytes back from the HTTP decoder while ``RequestPipeliningHandler`` accepts no further request.
 ///
-/// The decoder decodes everything that it is given, and a decoded request takes many times the memory of its bytes.
-/// Therefore it gets small pieces, and none while a decoded request waits. While bytes are held back, nothing more is
-/// read from the socket.
+/// The decoder decodes everything that it receives, and a decoded request needs many times the memory of its bytes.
+/// Therefore the decoder gets small pieces, and no piece while a decoded request waits. While bytes are held back,
+/// nothing more is read from the socket.
 final class InboundBackpressureHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = HTTPServerResponsePart
 
-    /// Bytes that the decoder gets at once.
+    /// Size in bytes of the pieces that the decoder gets.
     private static let pieceBytes = 4_096
-    /// What one turn of the event loop reads at most. At the end of its input a connection is read further than that.
+    /// Maximum number of bytes held back; a connection that exceeds it is closed. One turn of the event loop reads at
+    /// most this much. Only at the end of its input can a connection be read further.
     private static let maximumHeldBytes = 262_144
 
-    /// What is known to be missing of the body that is being read; so much is passed on in one piece.
+    /// Number of bytes of the current body that have not arrived yet, from its `Content-Length`. A piece of the body
+    /// may be this long, because a body needs no more memory when decoded.
     var bodyBytes = 0
     private var isOpen = true
     private var held = ByteBuffer()
@@ -35,8 +37,10 @@ final class InboundBackpressureHandler: ChannelDuplexHandler {
 
     // MARK: - The queue's side
 
+    /// Holds back all bytes that arrive from now on.
     func close() { isOpen = false }
 
+    /// Passes on the held bytes, and further bytes as they arrive.
     func open() {
         guard !isOpen else { return }
         isOpen = true
@@ -90,6 +94,7 @@ final class InboundBackpressureHandler: ChannelDuplexHandler {
 
     private var nextPieceBytes: Int { max(Self.pieceBytes, bodyBytes) }
 
+    /// Passes held bytes to the decoder, piece by piece, until none are left or the handler is closed.
     private func passOn(_ context: ChannelHandlerContext) {
         guard !isPassingOn else { return }
         isPassingOn = true

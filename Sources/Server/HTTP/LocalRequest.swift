@@ -3,23 +3,29 @@ import Hummingbird
 import NIOCore
 import Pipeline
 
-/// A request that needs no token: a user or program of this machine sent it.
+/// A request from a user or program on this machine, which needs no token.
 ///
-/// The connection alone does not tell. A reverse proxy on this machine connects from loopback for the whole world, and a
-/// browser on this machine (or at the other end of `ssh -L`) sends what a web page asks for. So all of this must hold:
+/// A loopback connection alone does not prove that. A reverse proxy on this machine connects from loopback on behalf
+/// of the whole world, and a browser on this machine (or at the other end of `ssh -L`) sends requests that a web page
+/// triggers. So all of these conditions must hold:
 ///
-/// - the peer is loopback;
+/// - the peer's address is loopback;
 /// - no header says that the request was forwarded;
-/// - `Host` is an IP address, `localhost` or the name in `operations.listen`. A page that had its own name resolve to
+/// - `Host` is an IP address, `localhost` or the host name in `operations.listen`. A page whose own name resolves to
 ///   127.0.0.1 (DNS rebinding) sends that name;
-/// - a browser does not say that a page of another origin asked.
+/// - no browser header says that a page of another origin sent the request.
 enum LocalRequest {
+    /// Returns whether the request is local.
+    ///
+    /// - Parameters:
+    ///   - peer: The other end of the connection.
+    ///   - name: The host of `operations.listen`.
     static func isLocal(_ request: Request, from peer: SocketAddress?, listeningAt name: String) -> Bool {
         guard peer?.isLoopback ?? false, !isForwarded(request), let host = request.head.authority else { return false }
         return isTrusted(host: host, listeningAt: name) && isSameOrigin(request, host: host)
     }
 
-    /// Lower case. One of them means a proxy sent the request, whatever it says.
+    /// Names in lower case. Any of these headers means that a proxy sent the request, whatever its value is.
     private static let forwardingHeaders: Set<String> = [
         "forwarded", "via", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "x-original-forwarded-for",
         "cf-connecting-ip", "true-client-ip", "fastly-client-ip",
@@ -37,7 +43,8 @@ enum LocalRequest {
         return host == "localhost" || host == name.lowercased() || AddressRange.Address(host) != nil
     }
 
-    /// `a.example`, `a.example:8081`, `127.0.0.1:8081`, `[::1]:8081` without port and brackets; nil for anything else.
+    /// Returns the host without port and brackets: of `a.example`, `a.example:8081`, `127.0.0.1:8081` and
+    /// `[::1]:8081`, for example. `nil` if the text has another form.
     private static func hostName(of authority: String) -> Substring? {
         let name: Substring
         let rest: Substring
@@ -55,8 +62,9 @@ enum LocalRequest {
         return rest.isEmpty || hasPort ? name : nil
     }
 
-    /// Browsers send `Sec-Fetch-Site` with every request to loopback, and `Origin` with all but simple ones. `none` is
-    /// an address that the user typed, or a bookmark.
+    /// Returns whether no other web page sent the request. Browsers send `Sec-Fetch-Site` with every request to
+    /// loopback, and `Origin` with all requests except simple ones. `Sec-Fetch-Site: none` means an address that the
+    /// user typed, or a bookmark.
     private static func isSameOrigin(_ request: Request, host: String) -> Bool {
         let origins = request.headers[values: .origin]
         guard origins.allSatisfy({ $0.lowercased() == "http://\(host.lowercased())" }) else { return false }
@@ -69,7 +77,7 @@ extension HTTPField.Name {
 }
 
 extension SocketAddress {
-    /// IPv4 inside IPv6 included; a socket in the file system is on this machine too.
+    /// IPv4 addresses mapped into IPv6 are included. A Unix domain socket is on this machine, too.
     fileprivate var isLoopback: Bool {
         if case .unixDomainSocket = self { return true }
         guard let text = ipAddress?.lowercased() else { return false }

@@ -3,7 +3,10 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// An error that is no verdict on a receipt, as RFC 9457 has it: with a code that stays the same.
+/// An HTTP error that is not a status of a receipt, in the format of RFC 9457. `code` is stable, so clients may
+/// depend on it. Example:
+///
+///     {"code":"notFound","detail":"…","status":404,"title":"Not Found","type":"about:blank"}
 struct ProblemDetails: Sendable, Encodable {
     static let contentType = "application/problem+json"
 
@@ -21,7 +24,7 @@ struct ProblemDetails: Sendable, Encodable {
             .serviceUnavailable, .gatewayTimeout,
         ].map { ($0.code, $0.reasonPhrase) })
 
-    /// Titled as the status is (RFC 9457, 4.2.1).
+    /// The title is the reason phrase of the status (RFC 9457, section 4.2.1).
     init(status: Int, code: String, detail: String) {
         (title, self.status) = (Self.titles[status] ?? "Error", status)
         (self.code, self.detail) = (code, detail)
@@ -30,27 +33,28 @@ struct ProblemDetails: Sendable, Encodable {
     static let bodyTooLarge = bodyTooLarge(maximum: VerifyReceiptController.maximumBodyBytes)
 
     static func bodyTooLarge(maximum: Int) -> ProblemDetails {
-        ProblemDetails(status: 413, code: "bodyTooLarge", detail: "a request is at most \(maximum) bytes")
+        ProblemDetails(status: 413, code: "bodyTooLarge", detail: "the request body is longer than \(maximum) bytes")
     }
 
     static let encodedBody = ProblemDetails(
-        status: 415, code: "encodedBody", detail: "a request comes without Content-Encoding")
+        status: 415, code: "encodedBody", detail: "request bodies with a Content-Encoding are not supported")
     static let tooManyRequests = ProblemDetails(
-        status: 429, code: "tooManyRequests", detail: "wait, as Retry-After says")
+        status: 429, code: "tooManyRequests", detail: "rate limit exceeded; retry after the time in Retry-After")
     static let noRoom = ProblemDetails(
-        status: 503, code: "noRoom", detail: "request bodies use all memory for them; wait, as Retry-After says")
+        status: 503, code: "noRoom",
+        detail: "the memory for request bodies is in use; retry after the time in Retry-After")
     static let wrongToken = ProblemDetails(
-        status: 401, code: "wrongToken", detail: "the bearer token is not one of those configured")
-    static let notFound = ProblemDetails(status: 404, code: "notFound", detail: "nothing is here")
+        status: 401, code: "wrongToken", detail: "the bearer token is not one of the configured tokens")
+    static let notFound = ProblemDetails(status: 404, code: "notFound", detail: "there is no such resource")
 
-    /// UTF-8.
+    /// The JSON document, in UTF-8.
     var json: [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return (try? encoder.encode(self)).map { [UInt8]($0) } ?? []
     }
 
-    /// As it goes out.
+    /// The HTTP response.
     var response: Response {
         Response(
             status: HTTPResponse.Status(code: status, reasonPhrase: title),
@@ -58,7 +62,7 @@ struct ProblemDetails: Sendable, Encodable {
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
     }
 
-    /// The same, and the connection closes: part of the request may still be on its way.
+    /// The response with `Connection: close`, because part of the request may still arrive.
     var closingResponse: Response {
         var response = response
         response.headers[.connection] = "close"
@@ -66,7 +70,7 @@ struct ProblemDetails: Sendable, Encodable {
     }
 }
 
-/// Errors of the router and of a request's form become problems; whatever else goes wrong stays what it is.
+/// Turns errors of the router and of request parsing into problem responses. Other errors are rethrown.
 struct ProblemMiddleware: RouterMiddleware {
     typealias Context = ProxyRequestContext
 

@@ -7,12 +7,12 @@ import NIOSSL
 import Pipeline
 import Telemetry
 
-/// TLS below a ``HTTP1ProxyChannel``.
+/// TLS below an ``HTTP1ProxyChannel``.
 struct ProxyTLSChannel: ServerChildChannel {
     let base: HTTP1ProxyChannel
-    /// What a connection that begins now presents.
+    /// Returns the certificate that new connections present.
     let certificate: @Sendable () -> ListenerCertificate
-    /// By ``HandshakeOutcome``.
+    /// Counts of handshakes, by ``HandshakeOutcome``.
     let handshakes: CounterTable
 
     func setup(

@@ -2,17 +2,23 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// What came of reading a request's body. It is read to its end in any case, for a client that is still sending does not read
-/// the answer; what is not used holds no memory.
+/// The result of reading a request's body. The body is read to its end in every case, because a client that is still
+/// sending does not read the response. Bytes that are not needed are discarded.
 enum RequestBodyResult: Sendable {
+    /// The complete body.
     case whole([UInt8])
+    /// The body is longer than allowed.
     case tooLong
-    /// All bodies together use their allowance.
+    /// The memory budget of all request bodies is exhausted.
     case noRoom
 }
 
 extension Request {
-    /// - Parameter share: counts the bytes as they arrive, and is released if the body is not returned.
+    /// Reads the body.
+    ///
+    /// - Parameters:
+    ///   - maximum: The longest body to return, in bytes.
+    ///   - share: Counts the bytes as they arrive. It is released if the body is not returned.
     func body(
         upTo maximum: Int = VerifyReceiptController.maximumBodyBytes, counting share: RequestBodyReservation
     ) async throws -> RequestBodyResult {
@@ -37,13 +43,13 @@ extension Request {
         return isHeld && share.complete() ? .whole(whole) : .noRoom
     }
 
-    /// Whether the body is compressed or otherwise not what it is.
+    /// Returns whether the body has a content coding, for example gzip.
     var hasEncodedBody: Bool { headers[.contentEncoding].map { $0.lowercased() != "identity" } ?? false }
 }
 
 extension [UInt8] {
-    /// Makes room for so many bytes by doubling, which ends at the announced size: memory is used for what came, not for what
-    /// was announced.
+    /// Reserves capacity for `count` bytes by doubling, up to the announced size. So memory grows with the bytes that
+    /// arrived, not with the length that a client announces.
     fileprivate mutating func grow(to count: Int, atMost announced: Int) {
         guard count > capacity else { return }
         reserveCapacity(Swift.max(count, Swift.min(announced, capacity * 2)))
@@ -51,16 +57,18 @@ extension [UInt8] {
 }
 
 extension RequestBodyBudget {
-    /// Seconds, by which the slowest uploads have ended.
+    /// Value of `Retry-After` in seconds. After this time the slowest uploads have ended.
     static let retryAfter = "5"
 
+    /// The response if the memory budget is exhausted.
     static var refusal: Response {
         var response = ProblemDetails.noRoom.response
         response.headers[.retryAfter] = retryAfter
         return response
     }
 
-    /// A share for the body that comes in on this connection, which is closed when another body needs the room.
+    /// Returns a reservation for the body that arrives on this connection. If another body needs the memory, the
+    /// connection is closed.
     func share(on channel: any Channel) -> RequestBodyReservation {
         share { channel.close(mode: .all, promise: nil) }
     }

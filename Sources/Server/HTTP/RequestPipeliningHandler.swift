@@ -1,12 +1,12 @@
 import NIOCore
 import NIOHTTP1
 
-/// Passes on one request at a time: the next one when the answer to the one before is written and the client has read
-/// enough for the channel to be writable.
+/// Passes on one request at a time. The next request follows when the response to the previous one is written and the
+/// client has read enough for the channel to be writable again.
 ///
-/// So a connection holds at most one answer beyond the channel's high-water mark, however many requests are pipelined.
-/// Requests that the decoder has already decoded wait here; ``InboundBackpressureHandler`` keeps them few. A single request with a
-/// single answer is passed through.
+/// So a connection buffers at most one response beyond the channel's high-water mark, however many requests are
+/// pipelined. Requests that are already decoded wait here; ``InboundBackpressureHandler`` keeps their number small. A
+/// request that is not pipelined passes through unchanged.
 final class RequestPipeliningHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -22,9 +22,9 @@ final class RequestPipeliningHandler: ChannelDuplexHandler {
     private let gate: InboundBackpressureHandler
     private let clock: RequestTimeoutHandler
     private var waiting = CircularBuffer<Event>(initialCapacity: 0)
-    /// A request was passed on, but not its end.
+    /// The head of a request was passed on, but not its end.
     private var requestIsOpen = false
-    /// A request was passed on, and its answer is not written.
+    /// A request was passed on, and its response is not complete.
     private(set) var isAnswering = false
 
     init(gate: InboundBackpressureHandler, clock: RequestTimeoutHandler) {
@@ -67,6 +67,7 @@ final class RequestPipeliningHandler: ChannelDuplexHandler {
         context.fireChannelInactive()
     }
 
+    /// Updates the request timeout and the expected body length from a decoded part.
     private func decoded(_ part: HTTPServerRequestPart) {
         switch part {
         case .head(let head):
@@ -80,6 +81,7 @@ final class RequestPipeliningHandler: ChannelDuplexHandler {
         }
     }
 
+    /// Returns whether the next part may be passed on.
     private func takesMore(_ context: ChannelHandlerContext) -> Bool {
         requestIsOpen || !isAnswering && context.channel.isWritable
     }
@@ -110,7 +112,7 @@ final class RequestPipeliningHandler: ChannelDuplexHandler {
         advance(context)
     }
 
-    /// Passes on what waits, as far as that is possible now.
+    /// Passes on waiting events until the next one has to wait.
     private func advance(_ context: ChannelHandlerContext) {
         let someWaited = !waiting.isEmpty
         while takesMore(context), let event = waiting.popFirst() {

@@ -1,10 +1,14 @@
-/// A request's body in memory, or the part of it that has arrived.
+/// The body of one request in memory: complete, or the part of it that has arrived so far.
 package struct BufferedBody: Sendable {
+    /// Time at which the upload began.
     let begun: Duration
+    /// Closes the connection of the upload.
     package let close: @Sendable () -> Void
+    /// The body is still arriving.
     var isUpload = true
+    /// Number of bytes that have arrived.
     private(set) var received = 0
-    /// Bytes that arrived in the second of the last arrival, and in the one before it.
+    /// Number of bytes that arrived in the second of the last arrival, and in the second before it.
     private var recent = (second: Int64(0), now: 0, before: 0)
 
     package init(begun: Duration, close: @escaping @Sendable () -> Void) {
@@ -12,8 +16,10 @@ package struct BufferedBody: Sendable {
     }
 
     var isSmall: Bool { received <= RequestBodyBudget.smallBodyBytes }
+    /// Bytes of memory that the body uses, including copies of it.
     var memory: Int { received * RequestBodyBudget.copies }
 
+    /// Adds `count` bytes that arrived at `time`.
     mutating func receive(_ count: Int, at time: Duration) {
         let second = time.components.seconds
         if second != recent.second {
@@ -23,7 +29,7 @@ package struct BufferedBody: Sendable {
         received += count
     }
 
-    /// Bytes of this second and of the one before it.
+    /// Returns the number of bytes that arrived in the current second and in the previous one.
     func progress(at time: Duration) -> Int {
         switch time.components.seconds - recent.second {
         case 0: recent.now + recent.before
@@ -33,34 +39,38 @@ package struct BufferedBody: Sendable {
     }
 }
 
-/// All request bodies in memory, and the decision which upload is closed to make room. A value; the time is a parameter.
+/// A record of all request bodies in memory. It decides which upload to close when memory is short. A value type;
+/// callers pass the time.
 package struct BufferedBodies: Sendable {
     package typealias ID = UInt64
 
-    /// An upload that began later gives way to none: its progress is not known yet.
+    /// Uploads that began less than this time ago are not closed, because their progress is not known yet.
     package static let leastAge = Duration.seconds(2)
 
-    /// Bytes of memory.
+    /// Bytes of memory that all bodies use.
     package private(set) var total = 0
-    /// Of these, what bodies hold that are not small.
+    /// The part of `total` that belongs to bodies which are not small.
     package private(set) var large = 0
     private var bodies: [ID: BufferedBody] = [:]
     private var lastID: ID = 0
 
     package init() {}
 
+    /// Adds a body that has begun to arrive.
     package mutating func add(_ body: BufferedBody) -> ID {
         lastID += 1
         bodies[lastID] = body
         return lastID
     }
 
-    /// False if it holds nothing any more.
+    /// Marks the body as complete, so that it is not closed any more. Returns `false` if its upload was closed
+    /// before.
     package mutating func complete(_ id: ID) -> Bool {
         bodies[id]?.isUpload = false
         return bodies[id] != nil
     }
 
+    /// Releases the memory of the body.
     @discardableResult
     package mutating func remove(_ id: ID) -> BufferedBody? {
         guard let body = bodies.removeValue(forKey: id) else { return nil }
@@ -68,9 +78,10 @@ package struct BufferedBodies: Sendable {
         return body
     }
 
-    /// Counts the bytes if there is room for them, or if slower uploads make room; otherwise the body holds nothing any more.
+    /// Adds the bytes to the body if there is room for them, if necessary by closing slower uploads. Otherwise the
+    /// body itself is removed.
     ///
-    /// - Returns: the uploads that gave way, which hold nothing any more.
+    /// - Returns: Whether the bytes were added, and the uploads that were removed; the caller has to close those.
     package mutating func reserve(
         _ bytes: Int, for id: ID, within limits: RequestBodyBudget.Limits, at time: Duration
     ) -> (isTaken: Bool, closed: [BufferedBody]) {
@@ -98,8 +109,11 @@ package struct BufferedBodies: Sendable {
             && (body.isSmall || large + body.memory <= limits.total - limits.reserve)
     }
 
-    /// The upload that gives way to the body: for a small body any large one before a small one; otherwise one that makes
-    /// less than a quarter of the body's progress, the oldest of several. Only a large one makes room for a large body.
+    /// Returns the upload to close for the body: the one with the least progress, and of several the oldest. For a
+    /// small body, large uploads are considered first; otherwise only uploads that made less than a quarter of the
+    /// body's progress. A large body replaces only large uploads.
+    ///
+    /// For example, a body that received 40,000 bytes in the last two seconds replaces an upload that received 9,000.
     private func slowest(for body: BufferedBody, at time: Duration) -> ID? {
         func slowest(_ mayGiveWay: @escaping (BufferedBody) -> Bool) -> ID? {
             bodies.lazy.filter { $0.value.isUpload && time - $0.value.begun >= Self.leastAge && mayGiveWay($0.value) }

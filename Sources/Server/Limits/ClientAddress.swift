@@ -3,17 +3,18 @@ import Hummingbird
 import NIOCore
 import Pipeline
 
-/// Who sent a request: the other end of the connection; where that is a trusted proxy, whom it names.
+/// Determines the IP address of a request's client. It is the peer of the connection or, if the peer is a trusted
+/// proxy, the address that the proxy reports.
 enum ClientAddress {
-    /// More addresses than that nobody reads.
+    /// Number of `X-Forwarded-For` entries that are read, from the right.
     private static let maximumHops = 32
     private static let header = HTTPField.Name("X-Forwarded-For")
 
-    /// Nil for a socket in the file system.
+    /// Returns the address of the peer, or `nil` for a Unix domain socket.
     static func peer(_ address: SocketAddress?) -> AddressRange.Address? {
         guard let address else { return nil }
         return address.withSockAddr { pointer, size in
-            // Behind family and port, as BSD and Linux have it: sin_addr from 4, sin6_addr from 8.
+            // The address follows family and port, on BSD as on Linux: sin_addr at offset 4, sin6_addr at offset 8.
             let bytes = UnsafeRawBufferPointer(start: pointer, count: size)
             switch address {
             case .v4 where size >= 8:
@@ -24,8 +25,9 @@ enum ClientAddress {
         }
     }
 
-    /// `X-Forwarded-For` is written from left to right: the last name that is no trusted proxy is the client's. What
-    /// stands before it anybody can have written.
+    /// Returns the client's address. Each proxy appends its peer to `X-Forwarded-For`, so the rightmost address that
+    /// is not a trusted proxy is the client's. A client can forge the entries before it. For example, with the
+    /// trusted proxy 10.0.0.1, `X-Forwarded-For: 192.0.2.9, 203.0.113.7` received from 10.0.0.1 means 203.0.113.7.
     static func of(
         _ request: Request, from peer: SocketAddress?, trusting proxies: [AddressRange]
     ) -> AddressRange.Address? {
@@ -41,7 +43,7 @@ enum ClientAddress {
         return client
     }
 
-    /// `203.0.113.7`, `203.0.113.7:4711`, `2001:db8::1`, `[2001:db8::1]:4711`.
+    /// Parses an entry. For example, `203.0.113.7`, `203.0.113.7:4711`, `2001:db8::1` or `[2001:db8::1]:4711`.
     private static func named(_ hop: Substring) -> AddressRange.Address? {
         var name = hop.drop { $0 == " " || $0 == "\t" }
         while let last = name.last, last == " " || last == "\t" { name = name.dropLast() }

@@ -5,21 +5,23 @@ import Pipeline
 import Synchronization
 import Telemetry
 
-/// What a client can have too much of, by the names of the keys below `limits`.
+/// The limits on one client, as a metric label. Each is named after its key below `limits`.
 enum ClientLimit: Int, MetricLabel {
     case requestsPerMinute, connectionsPerClient
 }
 
-/// Keeps one client from taking what all need. It goes on when the configuration is read again.
+/// The rate limiter and connection limiter for clients, so that one client cannot use up what all clients share. Its
+/// state is kept when the configuration is reloaded.
 final class ClientRateLimiter: Sendable {
-    /// By ``ClientLimit``.
+    /// Count of rejected requests and connections, by ``ClientLimit``.
     let rejections = CounterTable("limit", ClientLimit.self)
     private let connections = ConnectionCounter()
     private let rates = RequestRateLimiter()
-    /// Of version 1 notifications alone. The App Store sends from few addresses, so there is room for many of them: a
-    /// busy app gets some hundred a minute.
+    /// Rate limit of one client for version 1 notifications, in requests per minute. The App Store sends from few
+    /// addresses, so the limit is high: a busy app receives some hundred notifications per minute.
     private static let version1PerMinute: Int64 = 1_200
     private let version1Rates = RequestRateLimiter()
+    /// Time of the last log line about each limit.
     private let lastLines = Mutex<[ClientLimit: Duration]>([:])
     private let start = ContinuousClock.now
     private let logger: Logger
@@ -28,20 +30,27 @@ final class ClientRateLimiter: Sendable {
         self.logger = logger
     }
 
-    /// How many seconds a client has to wait, in words of `Retry-After`; nil where it need not.
+    /// Consumes one request of the client's rate limit.
+    ///
+    /// - Returns: The value of `Retry-After` in seconds if the limit is exceeded, otherwise `nil`.
     func wait(_ request: Request, from peer: SocketAddress?, by settings: ProxyConfiguration) -> String? {
         guard let perMinute = settings.limits.requestsPerMinute,
             let client = ClientAddress.of(request, from: peer, trusting: settings.trustedProxies)
         else { return nil }
         let now = ContinuousClock.now - start
         guard let wait = rates.consume(client.network, perMinute: perMinute, at: now) else { return nil }
-        recordRejection(.requestsPerMinute, "a client sends more than limits.requestsPerMinute", at: now)
+        recordRejection(
+            .requestsPerMinute, "client exceeded the rate limit limits.requestsPerMinute; request rejected with 429",
+            at: now)
         return Self.retryAfter(wait)
     }
 
-    /// Counts a version 1 notification; how many seconds its sender has to wait, `nil` if it is not one too many.
+    /// Consumes one version 1 notification of the client's rate limit.
     ///
-    /// Anyone with a shared secret can send them, and each adds a row to the store. Version 2 is signed and not counted.
+    /// Everyone who knows a shared secret can send them, and each adds a row to the store. Version 2 notifications
+    /// are signed and are not limited.
+    ///
+    /// - Returns: The value of `Retry-After` in seconds if the limit is exceeded, otherwise `nil`.
     func version1Wait(_ request: Request, from peer: SocketAddress?, by settings: ProxyConfiguration) -> String? {
         guard let client = ClientAddress.of(request, from: peer, trusting: settings.trustedProxies) else { return nil }
         return version1Rates.consume(
@@ -49,21 +58,22 @@ final class ClientRateLimiter: Sendable {
         ).map(Self.retryAfter)
     }
 
+    /// Rounds up to whole seconds, at least 1.
     private static func retryAfter(_ wait: Duration) -> String {
         String(max(1, wait.components.seconds + (wait.components.attoseconds > 0 ? 1 : 0)))
     }
 
-    /// Whether one more connection may be; then it counts until it is closed.
+    /// Returns whether the client may open one more connection. If so, the connection is counted until it is closed.
     func allows(_ channel: any Channel, by settings: ProxyConfiguration) -> Bool {
         guard let limit = settings.limits.connectionsPerClient else { return true }
         if connections.acquire(channel, atMost: Int(limit), except: settings.trustedProxies) { return true }
         recordRejection(
-            .connectionsPerClient, "a client opens more than limits.connectionsPerClient",
+            .connectionsPerClient, "client exceeded limits.connectionsPerClient; connection closed",
             at: ContinuousClock.now - start)
         return false
     }
 
-    /// Counts, and says so once a minute.
+    /// Counts the rejection and logs it, at most once a minute for each limit.
     private func recordRejection(_ limit: ClientLimit, _ message: Logger.Message, at now: Duration) {
         rejections.add(limit.rawValue)
         let isSaid = lastLines.withLock { lastLines in

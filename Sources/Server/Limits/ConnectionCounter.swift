@@ -2,11 +2,14 @@ import NIOCore
 import Pipeline
 import Synchronization
 
-/// How many connections each client has open.
+/// A counter of open connections per client.
 final class ConnectionCounter: Sendable {
     private let counts = Mutex<[AddressRange.Address: Int]>([:])
 
-    /// Whether one more may be; then it counts until it is closed.
+    /// Counts the connection until it is closed, unless its client already has `limit` open connections.
+    ///
+    /// - Parameter proxies: Trusted proxies, whose connections are not limited.
+    /// - Returns: `false` if the limit is reached.
     func acquire(_ channel: any Channel, atMost limit: Int, except proxies: [AddressRange]) -> Bool {
         guard let client = ClientAddress.peer(channel.remoteAddress),
             !proxies.contains(where: { $0.contains(client) })

@@ -1,10 +1,10 @@
 import NIOCore
 import Pipeline
 
-/// Which connections may be, by the configuration of now.
+/// Decides whether a new connection is allowed by the current configuration.
 struct ConnectionLimitHandler: Sendable {
     let live: ReloadableState
-    /// Nil where nobody is counted.
+    /// `nil` if connections are not limited per client.
     let clients: ClientRateLimiter?
 
     func allows(_ channel: any Channel) -> Bool {

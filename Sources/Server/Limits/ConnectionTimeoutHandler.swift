@@ -1,36 +1,38 @@
 import NIOCore
 
-/// How long a connection may stay without progress.
+/// Timeouts of connections that make no progress.
 package struct ConnectionTimeouts: Sendable, Hashable {
-    /// No request is being answered, and nothing is received or sent.
+    /// Timeout if no request is in progress, and nothing is received or sent.
     package var idle = Duration.seconds(60)
-    /// A request is being answered, and nothing is received or sent. Every answer has a shorter deadline of its own.
+    /// Timeout if a request is in progress, and nothing is received or sent. Every response has a shorter deadline of
+    /// its own.
     package var answer = Duration.seconds(600)
-    /// Part of an answer waits in memory, and the client reads nothing.
+    /// Timeout if part of a response waits in memory, and the client does not read.
     package var write = Duration.seconds(30)
 
     package init() {}
 
-    /// How often a connection is examined; it is closed at most that much later than at its limit.
+    /// Time between two checks of a connection. A connection is closed at most this much later than its timeout.
     fileprivate var interval: TimeAmount { TimeAmount(min(idle, answer, write) / 3) }
 }
 
-/// Closes connections that are idle, and those whose client stopped reading.
+/// Closes connections that are idle, and connections whose client has stopped reading.
 ///
-/// Stands next to the socket, below TLS, and only counts bytes there. One repeated task per connection compares the
-/// counts; no request starts a timer. A request that does not arrive is the concern of ``RequestTimeoutHandler``.
+/// It is next to the socket, below TLS, and only counts bytes. One repeated task per connection compares the counts,
+/// so that requests start no timers. Requests that arrive too slowly are closed by ``RequestTimeoutHandler``.
 final class ConnectionTimeoutHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = IOData
     typealias OutboundOut = IOData
 
-    /// The counts at one examination.
+    /// The byte counts at the time of a check.
     private struct Counts {
+        /// Number of bytes received.
         var received = 0
-        /// Bytes that the socket has taken.
+        /// Number of bytes that the socket has accepted.
         var sent = 0
-        /// Bytes that it has yet to take.
+        /// Number of bytes that are buffered for the socket.
         var pending = 0
     }
 
@@ -38,8 +40,10 @@ final class ConnectionTimeoutHandler: ChannelDuplexHandler {
     private let queue: RequestPipeliningHandler
     private var received = 0
     private var written = 0
+    /// The counts of the previous check.
     private var last = Counts()
     private var lastActivity = NIODeadline.now()
+    /// Last time that the socket accepted bytes or had none to accept.
     private var lastSent = NIODeadline.now()
     private var task: RepeatedTask?
 
@@ -78,7 +82,7 @@ final class ConnectionTimeoutHandler: ChannelDuplexHandler {
         if pending == 0 || last.pending == 0 || counts.sent != last.sent { lastSent = now }
         last = counts
         if pending > 0 {
-            // Without the end of TLS, which the client would not read either.
+            // Closes without the TLS close alert, which the client would not read either.
             if now - lastSent >= TimeAmount(limits.write) { context.close(mode: .all, promise: nil) }
         } else if now - lastActivity >= TimeAmount(queue.isAnswering ? limits.answer : limits.idle) {
             context.channel.close(mode: .all, promise: nil)

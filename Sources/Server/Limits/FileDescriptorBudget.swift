@@ -2,42 +2,46 @@ package import Logging
 import NIOCore
 package import Pipeline
 
-/// How the file descriptors of a server are divided, so that it never runs out of them: a process that does cannot accept, ask
-/// or write, and libdispatch ends it.
+/// The division of a process's file descriptors among the parts of the server, so that they never run out. A process
+/// without descriptors cannot accept, connect or write, and libdispatch aborts it.
 ///
-/// A reserve of 256, or of half of a small limit, is for files, upstream connections and the operations listener. Clients of
-/// the public listener get the rest.
+/// A reserve of 256 descriptors, or half of a small limit, is for files, upstream connections and the operations
+/// listener. Clients of the public listener get the rest. For example, with a limit of 1,024 there are at most 768
+/// public connections.
 package struct FileDescriptorBudget: Sendable, Hashable {
+    /// Maximum number of connections to the operations listener.
     package static let mostOperations = 64
+    /// Maximum number of upstream connections.
     package static let mostUpstream = 256
 
     private static let reserve = 256
     private static let leastConnections = 8
     private static let leastOperations = 8
     private static let leastUpstream = 4
-    /// An upstream connection has one socket; before it is open its name may be resolved, which takes two to wake libcurl and
-    /// two of the resolver.
+    /// Most descriptors per upstream connection: four while its host name is resolved (two to wake libcurl and two of
+    /// the resolver), then one socket.
     private static let eachUpstream = 4
-    /// An event loop of NIO waits for sockets, for a timer and to be woken.
+    /// Descriptors per NIO event loop: for the sockets (epoll or kqueue), a timer and wake-ups.
     private static let eachEventLoop = 3
-    /// Of the process itself: standard streams, listeners and what they accept beyond their limit in one step (3 each), the
-    /// store with its readers, libcurl, the log, files that are read for a moment. 22 are open when it is idle.
+    /// Descriptors of the process itself: standard streams, listeners and the connections that they accept beyond
+    /// their limit in one step (3 each), the store with its reader connections, libcurl, the log, files that are read
+    /// briefly. 22 are open when the process is idle.
     private static let files = 48
 
-    /// RLIMIT_NOFILE.
+    /// The soft limit of file descriptors, RLIMIT_NOFILE.
     package let limit: Int
-    /// Open on the public listener at the same time.
+    /// Maximum number of open connections of the public listener.
     package let connections: Int
-    /// The same of the operations listener.
+    /// Maximum number of open connections of the operations listener.
     package let operations: Int
-    /// To all hosts together.
+    /// Maximum number of upstream connections to all hosts together.
     package let upstream: Int
-    /// Threads that serve connections.
+    /// Number of threads that serve connections.
     package let eventLoops: Int
 
-    /// Nil if the limit is too small to serve anybody.
+    /// Divides the limit; `nil` if it is too small to serve any client.
     ///
-    /// - Parameter connections: that are wanted on the public listener.
+    /// - Parameter wanted: The configured number of connections to the public listener.
     package init?(limit: Int, connections wanted: Int, cores: Int = System.coreCount) {
         eventLoops = max(1, min(cores, limit / 24))
         let files = Self.files + Self.eachEventLoop * eventLoops
@@ -51,7 +55,8 @@ package struct FileDescriptorBudget: Sendable, Hashable {
         upstream = min((rest - operations) / Self.eachUpstream, Self.mostUpstream)
     }
 
-    /// Raises the limit, divides it, and makes NIO use as many threads as fit: before anything is opened.
+    /// Raises the process's limit, divides it, and makes NIO use as many threads as fit. To be called before anything
+    /// is opened.
     ///
     /// - Throws: `ConfigurationError` if the limit is too small.
     package init(of settings: ProxyConfiguration, logger: Logger) throws(ConfigurationError) {
@@ -59,7 +64,7 @@ package struct FileDescriptorBudget: Sendable, Hashable {
         let limit = FileDescriptorLimit.raiseLimit()
         guard let budget = FileDescriptorBudget(limit: limit, connections: wanted) else {
             throw ConfigurationError([
-                "\(limit) file descriptors are too few to serve: raise the hard limit (ulimit -Hn)"
+                "\(limit) file descriptors are too few to run the server: raise the hard limit (ulimit -Hn)"
             ])
         }
         self = budget
@@ -72,7 +77,7 @@ package struct FileDescriptorBudget: Sendable, Hashable {
             ])
         if connections < wanted {
             logger.warning(
-                "the limit of file descriptors serves fewer connections than limits.connections",
+                "file descriptor limit allows fewer connections than limits.connections; using the lower number",
                 metadata: ["limit": "\(limit)", "connections": "\(connections)", "limits.connections": "\(wanted)"])
         }
     }

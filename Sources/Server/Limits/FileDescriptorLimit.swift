@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// How many file descriptors this process may open: RLIMIT_NOFILE, getrlimit(2).
+/// The limit of file descriptors of this process: RLIMIT_NOFILE, see getrlimit(2).
 package enum FileDescriptorLimit {
     #if canImport(Glibc)
         private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
@@ -14,16 +14,16 @@ package enum FileDescriptorLimit {
         private static let resource = RLIMIT_NOFILE
     #endif
 
-    /// The limit that a process may set for itself, and the one that holds now.
+    /// The hard limit, up to which a process may raise its own limit, and the soft limit, which is in force now.
     package static var limits: (hard: Int, soft: Int) {
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return (1_024, 1_024) }
         return (Int(clamping: limit.rlim_max), Int(clamping: limit.rlim_cur))
     }
 
-    /// Raises the soft limit to the hard one; where the system refuses that, it stays.
+    /// Raises the soft limit to the hard limit. If the system refuses that, the limit does not change.
     ///
-    /// - Returns: the limit that holds from now on.
+    /// - Returns: The soft limit that is in force afterwards.
     @discardableResult
     package static func raiseLimit() -> Int {
         var limit = rlimit()

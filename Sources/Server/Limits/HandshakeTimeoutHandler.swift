@@ -2,31 +2,32 @@ import NIOCore
 import NIOTLS
 import Telemetry
 
-/// What comes of a TLS handshake, as a label.
+/// The outcome of a TLS handshake, as a metric label.
 enum HandshakeOutcome: Int, MetricLabel {
     case completed
-    /// The two have no version or cipher in common, or the client does not trust the certificate, speaks no TLS or left.
+    /// Client and server have no version or cipher in common, or the client does not trust the certificate, speaks no
+    /// TLS or disconnected.
     case failed
-    /// Ended by ``HandshakeTimeoutHandler``.
+    /// Timed out; the connection was closed by ``HandshakeTimeoutHandler``.
     case late
 }
 
-/// Ends connections whose TLS handshake takes too long, and counts what comes of each.
+/// Closes connections whose TLS handshake takes too long, and counts the outcomes of handshakes.
 ///
-/// Stands behind the TLS handler. To ``RequestTimeoutHandler``, which stands behind that one, a client in its handshake has sent
-/// nothing.
+/// It comes after the TLS handler. ``RequestTimeoutHandler`` comes later still and sees no bytes before the handshake
+/// is complete.
 final class HandshakeTimeoutHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
     private let limit: TimeAmount
     private let counts: CounterTable
-    /// Nil when the handshake is over.
+    /// `nil` once the handshake has ended.
     private var timer: Scheduled<Void>?
 
     /// - Parameters:
-    ///   - limit: from the connection to the end of its handshake.
-    ///   - counts: by ``HandshakeOutcome``.
+    ///   - limit: Longest time from the start of the connection to the end of its handshake.
+    ///   - counts: Counts of handshakes, by ``HandshakeOutcome``.
     init(limit: TimeAmount, counts: CounterTable) {
         self.limit = limit
         self.counts = counts
@@ -56,7 +57,7 @@ final class HandshakeTimeoutHandler: ChannelInboundHandler {
         context.fireChannelInactive()
     }
 
-    /// Where the connection was never active, nothing came of its handshake.
+    /// If the connection was never active, the handshake is not counted.
     func handlerRemoved(context: ChannelHandlerContext) {
         timer?.cancel()
         timer = nil

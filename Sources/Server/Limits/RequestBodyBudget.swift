@@ -1,15 +1,16 @@
 package import Logging
 import Synchronization
 
-/// The bytes of memory that the bodies of all requests hold together, from their first byte to their answer.
+/// A memory budget for the bodies of all requests, from their first byte to their response.
 ///
-/// A part of it is kept for small bodies. A body that finds no room ends the upload that makes the least progress; if no
-/// other upload is slower, the body itself is refused.
+/// Part of it is reserved for small bodies. If a body does not fit, the upload that makes the least progress is
+/// closed; if no other upload is slower, the body itself is refused.
 package final class RequestBodyBudget: Sendable {
+    /// The limits of the budget.
     package struct Limits: Sendable, Hashable {
-        /// Bytes of memory.
+        /// Bytes of memory for all bodies together; 256 MiB by default.
         package var total: Int
-        /// Bytes of memory that only small bodies may use.
+        /// Bytes of memory that only small bodies may use; 64 MiB by default.
         package var reserve: Int
 
         package init(total: Int = 256 << 20, reserve: Int = 64 << 20) {
@@ -17,9 +18,10 @@ package final class RequestBodyBudget: Sendable {
         }
     }
 
-    /// A body of at most so many bytes may use the reserve.
+    /// A body of at most this many bytes may use the reserve; 64 KiB.
     static let smallBodyBytes = 64 << 10
-    /// A body is in memory as it came, and a second time as the receipt's text or as what is forwarded in its place.
+    /// A body is in memory as received, and a second time as the decoded receipt text or as the request that is
+    /// forwarded instead.
     static let copies = 2
 
     private let limits: Limits
@@ -27,7 +29,7 @@ package final class RequestBodyBudget: Sendable {
     private let logger: Logger
     private let state = Mutex((bodies: BufferedBodies(), lastLine: Duration?.none))
 
-    /// - Parameter now: the time since some instant, by which the progress of uploads is measured.
+    /// - Parameter now: Monotonic clock that measures the progress of uploads.
     package init(
         _ limits: Limits = Limits(), logger: Logger,
         now: @escaping @Sendable () -> Duration = RequestBodyBudget.uptime()
@@ -37,18 +39,18 @@ package final class RequestBodyBudget: Sendable {
         self.now = now
     }
 
-    /// Counts from this call on.
+    /// Returns a clock that starts at zero with this call.
     package static func uptime() -> @Sendable () -> Duration {
         let start = ContinuousClock.now
         return { start.duration(to: .now) }
     }
 
-    /// Bytes of memory that are counted now.
+    /// Bytes of memory that are in use now.
     package var held: Int { state.withLock { $0.bodies.total } }
 
-    /// A share for one body, which is an upload until ``RequestBodyReservation/complete()``.
+    /// Returns a reservation for one body, which counts as an upload until ``RequestBodyReservation/complete()``.
     ///
-    /// - Parameter close: ends the upload; called at most once, when another body needs the room.
+    /// - Parameter close: Closes the upload. Called at most once, if another body needs the memory.
     func share(close: @escaping @Sendable () -> Void) -> RequestBodyReservation {
         let time = now()
         return RequestBodyReservation(self, state.withLock { $0.bodies.add(BufferedBody(begun: time, close: close)) })
@@ -66,7 +68,7 @@ package final class RequestBodyBudget: Sendable {
         for body in closed { body.close() }
         if isSaid {
             logger.warning(
-                "request bodies need more memory than all may have; the slowest uploads are closed",
+                "memory for request bodies exhausted; closing the slowest uploads",
                 metadata: ["bytes": "\(limits.total)"])
         }
         return isTaken
@@ -77,7 +79,8 @@ package final class RequestBodyBudget: Sendable {
     fileprivate func release(_ id: BufferedBodies.ID) { state.withLock { _ = $0.bodies.remove(id) } }
 }
 
-/// What one body holds of a ``RequestBodyBudget``; nothing after `release`, and nothing once this object is gone.
+/// The memory that one body uses of a ``RequestBodyBudget``. It is returned by `release` or when this object is
+/// deallocated.
 final class RequestBodyReservation: Sendable {
     private let allowance: RequestBodyBudget
     private let id: BufferedBodies.ID
@@ -88,11 +91,13 @@ final class RequestBodyReservation: Sendable {
 
     deinit { release() }
 
-    /// Counts more bytes of the body. False if there is no room for them: then the share holds nothing any more.
+    /// Counts more bytes of the body. Returns `false` if there is no room for them; the reservation is empty then.
     func reserve(_ count: Int) -> Bool { allowance.reserve(count, for: id) }
 
-    /// The body is there; from now on no other body ends it. False if one did before: then it may be there in part.
+    /// Marks the body as complete, so that its upload is not closed any more. Returns `false` if it was closed
+    /// before; the body may be incomplete then.
     func complete() -> Bool { allowance.complete(id) }
 
+    /// Returns the memory to the budget.
     func release() { allowance.release(id) }
 }

@@ -1,34 +1,42 @@
 import Pipeline
 import Synchronization
 
-/// How many requests each client has left: a bucket of one minute's requests that starts full and fills evenly.
+/// A rate limiter with one token bucket per client. A bucket starts full with the requests of one minute and refills
+/// evenly.
 ///
-/// Who sent nothing for a minute has a full bucket again, and is forgotten. Too many clients at once are forgotten early:
-/// this keeps one of them from taking everything; it is no defence against a crowd.
+/// A client that has sent nothing for a minute has a full bucket again, and its bucket is removed. If there are too
+/// many clients, buckets are removed early. The limiter keeps a single client from using up the server; it is no
+/// defense against many.
+///
+/// For example, with a limit of 60 per minute a client may send 60 requests at once, then one per second.
 final class RequestRateLimiter: Sendable {
+    /// A token bucket.
     private struct Bucket {
-        /// Billionths of a request.
+        /// Tokens left, in billionths of a request.
+        /// Time of the last refill.
         var level: Int64
         var time: Duration
     }
 
     private struct State {
         var current: [AddressRange.Address: Bucket] = [:]
-        /// Of the minute before; moved when its client comes again.
+        /// Buckets of the previous minute. A bucket moves to `current` when its client sends another request.
         var previous: [AddressRange.Address: Bucket] = [:]
         var begunAt: Duration = .zero
     }
 
     private static let request: Int64 = 1_000_000_000
     private static let minute = Duration.seconds(60)
-    /// Clients of a minute.
+    /// Maximum number of buckets in `current`.
     private static let capacity = 100_000
 
     private let state = Mutex(State())
 
-    /// Takes one request from a client's bucket; how long to wait where there is none, nothing being taken then.
+    /// Consumes one request from the client's bucket.
     ///
-    /// - Parameter perMinute: 1 to 1,000,000.
+    /// - Parameter perMinute: The limit, 1 to 1,000,000.
+    /// - Returns: `nil` if the request is allowed; otherwise the time until the next token. No token is consumed
+    ///   then.
     func consume(_ client: AddressRange.Address, perMinute: Int64, at now: Duration) -> Duration? {
         state.withLock { state in
             if now - state.begunAt >= Self.minute || state.current.count >= Self.capacity {
@@ -41,7 +49,7 @@ final class RequestRateLimiter: Sendable {
             let elapsed = min(max(now - bucket.time, .zero), Self.minute)
             let (seconds, attoseconds) = elapsed.components
             let nanoseconds = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
-            // At most 6 · 10¹⁰ · 10⁶ = 6 · 10¹⁶.
+            // No overflow: the product is at most 6 · 10¹⁰ ns · 10⁶ = 6 · 10¹⁶.
             bucket.level = min(full, bucket.level + nanoseconds * perMinute / 60)
             bucket.time = now
             defer { state.current[client] = bucket }

@@ -1,24 +1,28 @@
 import NIOCore
 import Pipeline
 
-/// Ends connections of those who begin a request and do not get on with it.
+/// Closes connections whose client begins a request but does not complete it in time.
 ///
-/// Stands before the decoder, where bytes arrive. A request that is there within one read costs a comparison; only what
-/// is incomplete then has a timer. Who begins nothing is idle, which is another limit.
+/// It comes before the decoder, where bytes arrive. A request that arrives in one read costs one comparison; only an
+/// incomplete request gets a timer. Connections without a request are closed by ``ConnectionTimeoutHandler`` when
+/// they are idle.
 final class RequestTimeoutHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
+    /// The part of the request that is arriving.
     private enum Progress {
         case none, head, body
     }
 
+    /// Time allowed for the head of a request.
     private let head: TimeAmount
+    /// Time allowed for the whole request.
     private let whole: TimeAmount
     private var progress = Progress.none
     private var begunAt = NIODeadline.uptimeNanoseconds(0)
     private var timer: Scheduled<Void>?
-    /// What was received waits for earlier answers, which is not the sender's delay.
+    /// Received bytes wait for earlier responses. That time is not the client's delay and does not count.
     var isPaused = false {
         didSet { if oldValue, !isPaused, progress != .none { begunAt = .now() } }
     }
@@ -28,10 +32,10 @@ final class RequestTimeoutHandler: ChannelInboundHandler {
         whole = .seconds(limits.requestSeconds)
     }
 
-    /// The head is complete.
+    /// Called when the head of a request is complete.
     func headArrived() { progress = .body }
 
-    /// The request is complete.
+    /// Called when a request is complete.
     func requestEnded() { progress = .none }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {

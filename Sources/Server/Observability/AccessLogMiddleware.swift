@@ -3,10 +3,10 @@ import Hummingbird
 import Logging
 import NIOHTTP1
 
-/// Around everything: names a request, counts it, and writes a line about it where lines are wanted.
+/// The outermost middleware: assigns an id to each request, counts the request and writes the access log.
 ///
-/// The line, at level `info` (`debug` for what machines ask every few seconds), holds nothing of the request but its
-/// method and its route, and nothing of the answer but where it comes from.
+/// A line, at level `info` (`debug` for the routes that monitoring systems poll), contains nothing of the request
+/// except its method and route, and nothing of the response except its status, length, source and environment.
 struct AccessLogMiddleware: RouterMiddleware {
     typealias Context = ProxyRequestContext
 
@@ -32,7 +32,8 @@ struct AccessLogMiddleware: RouterMiddleware {
         }
     }
 
-    /// Who goes away while sending gets no answer; nobody is to look for a defect of ours then.
+    /// Returns the status to log for an error. A client that disconnects while it sends gets no response; 499 keeps
+    /// operators from looking for a defect of the server.
     private static func status(of error: any Error, _ context: ProxyRequestContext) -> HTTPResponse.Status {
         switch error {
         case HTTPParserError.invalidEOFState: .clientClosedRequest
@@ -41,6 +42,7 @@ struct AccessLogMiddleware: RouterMiddleware {
         }
     }
 
+    /// Counts and logs a request.
     private func answered(
         _ request: Request, _ context: ProxyRequestContext, _ response: Response, after duration: Duration
     ) {
@@ -63,17 +65,18 @@ struct AccessLogMiddleware: RouterMiddleware {
         logger.log(level: level, "request", metadata: metadata)
     }
 
+    /// Routes that are polled.
     private static let machines: Set<String> = ["/healthz", "/readyz", "/metrics"]
     private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .delete, .patch, .options]
 }
 
 extension HTTPResponse.Status {
-    /// As nginx has it in its logs: there was nobody to answer any more.
+    /// The status that nginx logs if the client has disconnected before the response.
     static let clientClosedRequest = HTTPResponse.Status(code: 499, reasonPhrase: "Client Closed Request")
 }
 
 extension Duration {
-    /// With three decimals.
+    /// Milliseconds with three decimals, for example `12.345`.
     fileprivate var milliseconds: String {
         let (seconds, attoseconds) = components
         let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000

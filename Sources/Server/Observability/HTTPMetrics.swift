@@ -1,6 +1,6 @@
 import Telemetry
 
-/// The routes of both listeners, as labels; what goes nowhere is `other`.
+/// The routes of both listeners as metric labels; `other` is every request without a route.
 enum RouteLabel {
     static let all = [
         "/verifyReceipt", "/WebObjects/MZFinance.woa/wa/verifyReceipt", "/production/verifyReceipt",
@@ -9,10 +9,11 @@ enum RouteLabel {
     ]
     private static let numbers = Dictionary(uniqueKeysWithValues: all.enumerated().map { ($1, $0) })
 
+    /// Returns the index of the route's label in `all`.
     static func number(of path: String?) -> Int { path.flatMap { numbers[$0] } ?? all.count - 1 }
 }
 
-/// An HTTP status as a label: those that this server gives, and `other`.
+/// HTTP statuses as metric labels: the ones that this server sends, and `other`.
 struct HTTPStatusLabel: MetricLabel {
     private static let codes = [
         200, 400, 401, 403, 404, 405, 408, 409, 413, 415, 417, 422, 429, 431, 499, 500, 501, 502, 503, 504,
@@ -29,25 +30,27 @@ struct HTTPStatusLabel: MetricLabel {
     var text: String { rawValue < Self.codes.count ? String(Self.codes[rawValue]) : "other" }
 }
 
-/// Requests since the start, of both listeners.
+/// Counts and durations of the requests to both listeners, since the start of the process.
 package final class HTTPMetrics: Sendable {
     let requests = CounterTable("route", RouteLabel.all, "status", HTTPStatusLabel.self)
     let durations = RouteLabel.all.map { _ in Histogram() }
 
     package init() {}
 
+    /// Counts a request.
     func answered(_ path: String?, status: Int, after duration: Duration) {
         let route = RouteLabel.number(of: path)
         requests.add(route, HTTPStatusLabel(code: status).rawValue)
         durations[route].observe(duration)
     }
 
+    /// Appends the metrics in the Prometheus text format.
     func write(into text: inout MetricsText) {
         let requests = "receipt_bridge_http_requests_total"
         text.family(requests, .counter, "Requests, by route and HTTP status.")
         text.samples(requests, of: self.requests)
         let duration = "receipt_bridge_http_request_duration_seconds"
-        text.family(duration, .histogram, "From the head of a request to the head of its answer.")
+        text.family(duration, .histogram, "Time from the head of a request to the head of its response, in seconds.")
         for (route, histogram) in zip(RouteLabel.all, durations) {
             text.samples(duration, [("route", route)], of: histogram)
         }

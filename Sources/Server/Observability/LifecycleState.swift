@@ -2,38 +2,42 @@ import ServiceLifecycle
 import StoreTypes
 import Synchronization
 
-/// Where the server is between its start and its end.
+/// The phase of the server's life: starting, ready or draining.
 package final class LifecycleState: Sendable {
     enum Phase: Int, Sendable {
-        /// Not all listeners take connections yet.
+        /// Not all listeners accept connections yet.
         case starting
+        /// All listeners accept connections.
         case ready
-        /// Asked to stop: what comes is still answered, and nobody should send more.
+        /// Shutdown has begun. Requests are still answered, but load balancers should send no more of them.
         case draining
     }
 
     private let value = Atomic<Int>(Phase.starting.rawValue)
-    /// This machine's clock, whatever clock the walks have.
+    /// Time of the start on the system's monotonic clock, even if the pipelines use another clock.
     let startedAt = ContinuousClock.now
 
     package init() {}
 
     var phase: Phase { Phase(rawValue: value.load(ordering: .acquiring)) ?? .draining }
 
-    /// All listeners take connections; nothing where it was asked to stop before that.
+    /// Sets the phase to ready, when all listeners accept connections. Has no effect if shutdown has begun before.
     func listens() {
         _ = value.compareExchange(
             expected: Phase.starting.rawValue, desired: Phase.ready.rawValue, ordering: .acquiringAndReleasing)
     }
 
+    /// Sets the phase to draining.
     func drains() { value.store(Phase.draining.rawValue, ordering: .releasing) }
 }
 
-/// Says first that the server is about to end, and lets the others end when load balancers had time to notice.
+/// Delays a graceful shutdown. It first sets the phase to draining, so that `/readyz` fails, and lets the other
+/// services stop after a delay in which load balancers notice.
 struct DrainService: Service {
     let state: LifecycleState
+    /// Returns the delay (`operations.drainSeconds`).
     let time: @Sendable () -> Duration
-    /// From then on the listeners close.
+    /// Called after the delay; then the listeners close.
     let onEnd: @Sendable () -> Void
 
     func run() async throws {

@@ -7,20 +7,21 @@ import StoreTypes
 import Telemetry
 import Transport
 
-/// Everything that is counted and measured, as text for Prometheus.
+/// All metrics of the server in the Prometheus text format.
 struct MetricsExporter: Sendable {
     let view: ServerHealth
 
     private var pipelines: ServiceGraph { view.pipelines }
 
+    /// Returns the metrics as UTF-8.
     func text() async -> [UInt8] {
-        // Where the store cannot be read that is in the text, too.
+        // If the store cannot be read, the backlog is missing; other metrics report the failure.
         let backlog = (try? await view.store?.deliveryBacklog()) ?? []
         var text = MetricsText()
-        text.family("receipt_bridge_build_info", .gauge, "Always 1; its label is the version.")
+        text.family("receipt_bridge_build_info", .gauge, "Always 1; the label is the version of the program.")
         text.sample("receipt_bridge_build_info", [("version", view.version)], 1)
         text.single(
-            "receipt_bridge_ready", .gauge, "1 while requests are wanted, else 0.",
+            "receipt_bridge_ready", .gauge, "1 if the server is ready for requests, otherwise 0.",
             view.state.phase == .ready ? 1 : 0)
         view.requests.write(into: &text)
         writeClients(into: &text)
@@ -34,7 +35,8 @@ struct MetricsExporter: Sendable {
         writeShadow(into: &text)
         writeStore(into: &text)
         text.single(
-            "receipt_bridge_log_lines_dropped_total", .counter, "Lines of the log that nobody took.",
+            "receipt_bridge_log_lines_dropped_total", .counter,
+            "Log lines that were dropped because the log was not read fast enough.",
             NonBlockingLogOutput.standardError.dropped)
         ProcessFigures()?.write(into: &text)
         return text.bytes
@@ -45,51 +47,54 @@ struct MetricsExporter: Sendable {
     private func writeClients(into text: inout MetricsText) {
         let (atPublic, atOperations) = view.connections()
         let connections = "receipt_bridge_http_connections"
-        text.family(connections, .gauge, "Open connections, by listener.")
+        text.family(connections, .gauge, "Open HTTP connections, by listener.")
         text.sample(connections, [("listener", "public")], Int64(atPublic))
         text.sample(connections, [("listener", "operations")], Int64(atOperations))
         let turnedAway = "receipt_bridge_clients_turned_away_total"
         text.family(
-            turnedAway, .counter, "Requests and connections of clients that had too many, by the key of the limit.")
+            turnedAway, .counter,
+            "Requests and connections rejected because their client exceeded a limit, by configuration key.")
         text.samples(turnedAway, of: view.turnedAway, zeros: true)
     }
 
     private func writeTLS(into text: inout MetricsText) {
         let handshakes = "receipt_bridge_tls_handshakes_total"
-        text.family(handshakes, .counter, "TLS handshakes of the public listener, by what came of them.")
+        text.family(handshakes, .counter, "TLS handshakes of the public listener, by outcome.")
         text.samples(handshakes, of: view.handshakes)
         let end = "receipt_bridge_tls_certificate_not_after_seconds"
-        text.family(end, .gauge, "When the public listener's certificate ends, since 1970; nothing where it has none.")
+        text.family(
+            end, .gauge, "Expiry of the public listener's certificate, in seconds since 1970; absent if it has none.")
         if let certificate = view.settings.tls { text.sample(end, certificate.validity.upperBound) }
     }
 
     private func writeVerdicts(into text: inout MetricsText) {
         let counts = pipelines.counts
         let verdicts = "receipt_bridge_verdicts_total"
-        text.family(verdicts, .counter, "verifyReceipt answers, by app, status, source and environment.")
+        text.family(verdicts, .counter, "verifyReceipt responses, by app, status, source and environment.")
         samples(verdicts, of: \.verdicts, into: &text)
         let duration = "receipt_bridge_verdict_duration_seconds"
-        text.family(duration, .histogram, "From a request's body to its verdict, by the source that answered.")
+        text.family(
+            duration, .histogram, "Time from a request's body to its verifyReceipt response in seconds, by source.")
         for (source, histogram) in zip(SourceLabel.allCases, counts.durations) {
             text.samples(duration, [("source", source.text)], of: histogram)
         }
         let repairs = "receipt_bridge_would_repair_total"
         text.family(
             repairs, .counter,
-            "Refused receipts that the tolerant profile would have taken, by each repair; at most 10 a second are looked at."
+            "Rejected receipts that the tolerant profile would have accepted, by repair; at most 10 per second are checked."
         )
         text.samples(repairs, of: counts.repairs)
         let revocations = "receipt_bridge_revocations_seen_total"
-        text.family(revocations, .counter, "Purchases that became known as refunded or revoked.")
+        text.family(revocations, .counter, "Purchases that were reported as refunded or revoked.")
         samples(revocations, of: \.revocations, into: &text)
         for (name, table, help) in [
             (
                 "receipt_bridge_record_cache_requests_total", counts.recordCache,
-                "Look-ups that kept records saved, or not."
+                "Lookups in the record cache, by hit or miss."
             ),
             (
                 "receipt_bridge_answer_memory_requests_total", counts.answerMemory,
-                "Requests answered as before, or not."
+                "Lookups in the response cache, by hit or miss."
             ),
         ] {
             text.family(name, .counter, help)
@@ -97,7 +102,7 @@ struct MetricsExporter: Sendable {
         }
     }
 
-    /// Hosts come from the configuration alone.
+    /// Host labels come only from the configuration, so their number is bounded.
     private func writeHosts(into text: inout MetricsText) {
         let hosts = view.hosts()
         func family(
@@ -107,28 +112,36 @@ struct MetricsExporter: Sendable {
             text.family(name, kind, help)
             for host in hosts { text.sample(name, [("host", host.host)], value(host)) }
         }
-        family("receipt_bridge_upstream_circuit_open", .gauge, "1 while a host fails and is left alone, else 0.") {
+        family(
+            "receipt_bridge_upstream_circuit_open", .gauge,
+            "1 if the host's circuit breaker is open or half open, otherwise 0."
+        ) {
             $0.state == .closed ? 0 : 1
         }
-        family("receipt_bridge_upstream_circuit_opened_total", .counter, "How often a host began to be left alone.") {
+        family("receipt_bridge_upstream_circuit_opened_total", .counter, "Times the host's circuit breaker opened.") {
             $0.opened
         }
-        family("receipt_bridge_upstream_under_way", .gauge, "Exchanges under way, and waiting for a connection.") {
+        family(
+            "receipt_bridge_upstream_under_way", .gauge,
+            "Upstream requests in flight, including those waiting for a connection."
+        ) {
             Int64($0.inFlight)
         }
         let refused = "receipt_bridge_upstream_refused_total"
-        text.family(refused, .counter, "Exchanges that were not made, to spare a host that fails.")
+        text.family(
+            refused, .counter,
+            "Upstream requests not sent because the circuit breaker was open or the retry budget used up.")
         for host in hosts {
             text.sample(refused, [("host", host.host), ("reason", "circuitOpen")], host.refused)
-            text.sample(refused, [("host", host.host), ("reason", "tooManyRepetitions")], host.refusedRepetitions)
+            text.sample(refused, [("host", host.host), ("reason", "tooManyRepetitions")], host.rejectedRetries)
         }
     }
 
     private func writeBudgets(into text: inout MetricsText) {
         let budgets = pipelines.budgets
         let families: [(name: String, help: String, value: KeyPath<ServerAPIBudget.Level, Int64>)] = [
-            ("receipt_bridge_server_api_calls_left", "Calls that may be made now, of the hourly budget.", \.left),
-            ("receipt_bridge_server_api_calls_per_hour", "The hourly budget.", \.limit),
+            ("receipt_bridge_server_api_calls_left", "App Store Server API calls left in the hourly budget.", \.left),
+            ("receipt_bridge_server_api_calls_per_hour", "Hourly budget of App Store Server API calls.", \.limit),
         ]
         for (name, help, value) in families {
             text.family(name, .gauge, help)
@@ -148,26 +161,30 @@ struct MetricsExporter: Sendable {
     private func writeNotifications(into text: inout MetricsText) {
         let numbers = pipelines.notifications.counts.now
         let taken = "receipt_bridge_notifications_total"
-        text.family(taken, .counter, "Notifications of the App Store that were taken.")
+        text.family(taken, .counter, "App Store notifications that were accepted.")
         text.sample(taken, [("outcome", "stored")], numbers.stored)
         text.sample(taken, [("outcome", "repeated")], numbers.repeated)
         let refused = "receipt_bridge_notifications_refused_total"
-        text.family(refused, .counter, "Notifications that were not taken, by the code of the refusal.")
+        text.family(refused, .counter, "App Store notifications that were rejected, by error code.")
         for code in NotificationRejection.Code.allCases {
             text.sample(refused, [("code", code.rawValue)], numbers.refused[code] ?? 0)
         }
         text.single(
             "receipt_bridge_notification_hints_dropped_total", .counter,
-            "Look-ups that notifications of version 1 asked for while too many were under way.", numbers.droppedHints)
+            "Lookups for version 1 notifications that were dropped because too many were in flight.",
+            numbers.droppedHints)
     }
 
     private func writeForwarding(_ backlog: [DeliveryBacklog], into text: inout MetricsText) {
         let deliveries = "receipt_bridge_forwarding_deliveries_total"
-        text.family(deliveries, .counter, "Attempts to forward a notification, by what came of them.")
+        text.family(deliveries, .counter, "Attempts to forward a notification, by outcome.")
         samples(deliveries, of: \.deliveries, into: &text)
         let families: [(name: String, help: String, value: KeyPath<DeliveryBacklog, Int64>)] = [
-            ("receipt_bridge_forwarding_waiting", "Deliveries to be made or tried again.", \.waiting),
-            ("receipt_bridge_forwarding_dead", "Deliveries given up and not sent again.", \.abandoned),
+            (
+                "receipt_bridge_forwarding_waiting", "Deliveries that wait for their first attempt or a retry.",
+                \.waiting
+            ),
+            ("receipt_bridge_forwarding_dead", "Deliveries that failed for good and are not retried.", \.abandoned),
         ]
         for (name, help, value) in families {
             text.family(name, .gauge, help)
@@ -177,32 +194,34 @@ struct MetricsExporter: Sendable {
 
     private func writeShadow(into text: inout MetricsText) {
         let comparisons = "receipt_bridge_shadow_comparisons_total"
-        text.family(comparisons, .counter, "Answers compared with a second source's, by what came of it.")
+        text.family(comparisons, .counter, "Comparisons with the second source, by outcome.")
         samples(comparisons, of: \.comparisons, into: &text)
         let differences = "receipt_bridge_shadow_differences_total"
-        text.family(differences, .counter, "Differences found, by class.")
+        text.family(differences, .counter, "Differences found by comparisons, by class.")
         samples(differences, of: \.differences, into: &text)
         text.single(
-            "receipt_bridge_shadow_waiting", .gauge, "Comparisons that wait.", Int64(view.shadow?.waiting ?? 0))
+            "receipt_bridge_shadow_waiting", .gauge, "Comparisons waiting in the queue.",
+            Int64(view.shadow?.waiting ?? 0))
     }
 
     private func writeStore(into text: inout MetricsText) {
         let open = "receipt_bridge_store_open"
-        text.family(open, .gauge, "1 while the configured store is open, else 0; nothing where none is configured.")
+        text.family(open, .gauge, "1 if the configured store is open, otherwise 0; absent if no store is configured.")
         if view.settings.storePath != nil { text.sample(open, Int64(view.hasStore ? 1 : 0)) }
         guard let store = view.store else { return }
         text.single(
-            "receipt_bridge_store_writes_waiting", .gauge, "Changes that wait for the disk.",
+            "receipt_bridge_store_writes_waiting", .gauge, "Writes waiting for the disk.",
             Int64(store.writesWaiting))
         text.single(
-            "receipt_bridge_store_writes_total", .counter, "Changes that are on disk.", store.counts.writes.count)
+            "receipt_bridge_store_writes_total", .counter, "Writes that are on disk.", store.counts.writes.count)
         let errors = "receipt_bridge_store_errors_total"
-        text.family(errors, .counter, "What failed in the store, reading and writing, by code.")
+        text.family(errors, .counter, "Failed reads and writes of the store, by error code.")
         text.samples(errors, of: store.counts.errors, zeros: true)
     }
 
     // MARK: - Labels
 
+    /// Appends the samples of one counter table for every app label.
     private func samples(
         _ name: String, of table: KeyPath<AppMetrics, CounterTable>, into text: inout MetricsText
     ) {

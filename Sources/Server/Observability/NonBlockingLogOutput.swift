@@ -1,42 +1,49 @@
 import Foundation
 import Synchronization
 
-/// Where lines of the log go. Whoever reads them may stop reading, or be slow, and a pipe holds little: the answers are not
-/// to stop with them. All lines together wait for at most a second a minute; what is not written then is counted, and the
-/// next line that is taken comes behind one that says how many are missing.
+/// A log destination that cannot block the server for long. The reader of the log may be slow or stop reading, and a
+/// pipe buffers little, but responses must not wait for it.
+///
+/// All lines together wait at most one second per minute. Lines that cannot be written are dropped and counted, and
+/// the next written line follows a notice with the number of dropped lines.
 package final class NonBlockingLogOutput: Sendable {
     package static let standardError = NonBlockingLogOutput(descriptor: STDERR_FILENO)
 
     private struct State {
-        /// Within the minute that began then.
+        /// Time waited in the minute that began at `minute`.
         var waited = Duration.zero
         var minute: ContinuousClock.Instant?
-        /// A line was begun that has no end.
+        /// Part of a line was written, but not its end.
         var isTorn = false
-        /// Since the last line that was taken.
+        /// Lines dropped since the last written line.
         var missing: Int64 = 0
+        /// Lines dropped since the start.
         var dropped: Int64 = 0
     }
 
-    /// What a pipe with room takes at once (PIPE_BUF), in bytes.
+    /// Number of bytes that a pipe with room accepts at once (PIPE_BUF).
     private static let portion = 4_096
 
     private let descriptor: Int32
     private let timeout: Duration
     private let state = Mutex(State())
 
-    /// - Parameter timeout: for how long a minute lines wait.
+    /// - Parameters:
+    ///   - descriptor: The file descriptor to write to.
+    ///   - timeout: Longest total wait per minute.
     package init(descriptor: Int32, timeout: Duration = .seconds(1)) {
         self.descriptor = descriptor
         self.timeout = timeout
     }
 
-    /// Lines that were not written.
+    /// Number of lines that were dropped.
     package var dropped: Int64 { state.withLock { $0.dropped } }
 
+    /// Writes a line, or drops it.
+    ///
     /// - Parameters:
-    ///   - line: with its line break.
-    ///   - notice: a line that says how many are missing.
+    ///   - line: The line with its line feed.
+    ///   - notice: Returns a line that reports the number of dropped lines.
     package func write(_ line: [UInt8], notice: (_ missing: Int64) -> [UInt8]) {
         state.withLock { state in
             if state.missing > 0, writeLine(notice(state.missing), &state) { state.missing = 0 }
@@ -46,7 +53,7 @@ package final class NonBlockingLogOutput: Sendable {
         }
     }
 
-    /// - Returns: whether all of the line was taken.
+    /// - Returns: Whether the whole line was written.
     private func writeLine(_ line: [UInt8], _ state: inout State) -> Bool {
         var rest = (state.isTorn ? [0x0A] + line : line)[...]
         while !rest.isEmpty {
@@ -64,6 +71,7 @@ package final class NonBlockingLogOutput: Sendable {
         return true
     }
 
+    /// Returns whether the descriptor accepts bytes, waiting if the minute's time is not used up.
     private func hasRoom(_ state: inout State) -> Bool {
         if hasRoom(within: 0) { return true }
         let begin = ContinuousClock.now
@@ -74,7 +82,7 @@ package final class NonBlockingLogOutput: Sendable {
         return hasRoom(within: Int32(left))
     }
 
-    /// Where there is nobody to read any more there is room: writing says so.
+    /// Returns whether a write would not block. That includes a pipe without a reader: the write then fails at once.
     private func hasRoom(within milliseconds: Int32) -> Bool {
         var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         var count = poll(&room, 1, milliseconds)

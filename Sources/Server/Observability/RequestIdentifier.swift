@@ -4,25 +4,28 @@ import Hummingbird
 package import Logging
 import Synchronization
 
-/// The name of one request: in every log line that is about it, and in its answer.
+/// The id of one request. Every log line about the request has it as `requestId`, and its response as `X-Request-Id`.
 enum RequestIdentifier {
-    /// Of the request that this task works for.
+    /// The id of the request that the current task works for.
     @TaskLocal static var current: String?
 
-    /// Bytes of a name that somebody else gave.
+    /// Longest id in bytes that is accepted from a client.
     private static let maximumBytes = 128
+    /// The digits of base 32 (Crockford's alphabet, in lower case).
     private static let digits = Array("0123456789abcdefghjkmnpqrstvwxyz".utf8)
-    /// Of this process.
+    /// Random prefix of this process.
     private static let prefix = (0..<6).map { _ in digits[Int.random(in: 0..<32)] }
+    /// Number of ids issued by this process.
     private static let count = Atomic<UInt64>(0)
 
-    /// The sender's own, where it is short and plain; else a new one.
+    /// Returns the id that the client sent if it is short and contains only plain characters; otherwise a new id.
     static func of(_ request: Request) -> String {
         guard let name = request.headers[.requestIdentifier], isPlain(name) else { return next() }
         return name
     }
 
-    /// Letters, digits and `-._:=+/`; several in one request come with a comma between them and are not plain.
+    /// Returns whether the text consists of letters, digits and `-._:=+/`. Several headers are joined with a comma,
+    /// so they are not plain.
     private static func isPlain(_ name: String) -> Bool {
         (1...maximumBytes).contains(name.utf8.count)
             && name.utf8.allSatisfy { byte in
@@ -35,8 +38,8 @@ enum RequestIdentifier {
             }
     }
 
-    /// Fourteen characters, which Swift keeps without memory of their own; no other process and no other request has
-    /// them.
+    /// Returns a new id: the process's random prefix and a counter, for example `k3v9qz00000001`. Fourteen characters
+    /// fit into a Swift string without an allocation.
     private static func next() -> String {
         var rest = count.wrappingAdd(1, ordering: .relaxed).newValue
         return String(unsafeUninitializedCapacity: 14) { bytes in
@@ -54,7 +57,7 @@ extension HTTPField.Name {
     /// `X-Request-Id`
     static let requestIdentifier = HTTPField.Name.known("X-Request-Id")
 
-    /// A name that is spelled in this program.
+    /// Returns a header name that is spelled out in this program, and therefore valid.
     static func known(_ text: String) -> HTTPField.Name {
         guard let name = HTTPField.Name(text) else { preconditionFailure("\(text) is no field name") }
         return name
@@ -62,6 +65,6 @@ extension HTTPField.Name {
 }
 
 extension Logger.MetadataProvider {
-    /// `requestId`, in lines about a request.
+    /// Adds `requestId` to log lines about a request.
     package static let request = Self { RequestIdentifier.current.map { ["requestId": "\($0)"] } ?? [:] }
 }

@@ -7,35 +7,35 @@ import StoreTypes
 import Telemetry
 import Transport
 
-/// What there is to be seen of a running server: metrics, readiness and the status page are made of it.
+/// The observable state of a running server, from which metrics, readiness and the status page are made.
 struct ServerHealth: Sendable {
-    /// Of the program.
+    /// Version of this program.
     let version: String
     let live: ReloadableState
     let requests: HTTPMetrics
-    /// By ``HandshakeOutcome``.
+    /// Counts of TLS handshakes, by ``HandshakeOutcome``.
     let handshakes: CounterTable
-    /// By ``ClientLimit``.
+    /// Counts of rejected requests and connections, by ``ClientLimit``.
     let turnedAway: CounterTable
     let store: Store?
     let shadow: Shadow?
     let state: LifecycleState
-    /// Open ones of each listener.
+    /// Returns the number of open connections of each listener.
     let connections: @Sendable () -> (public: Int, operations: Int)
-    /// How the hosts are doing that were asked.
+    /// Returns the circuit breaker states of the upstream hosts.
     let hosts: @Sendable () -> [CircuitBreakingTransport.HostState]
 
-    /// As they are now.
+    /// The current configuration.
     var settings: ProxyConfiguration { live.now.settings }
     var pipelines: ServiceGraph { live.now.pipelines }
 
-    /// Something that an operator should look at, and that keeps nobody from being answered.
+    /// A condition that an operator should check. Requests are served all the same.
     struct Warning: Sendable, Encodable {
-        /// Stable.
+        /// A stable identifier, for example `storeNotOpen`.
         let code: String
-        /// For people; nothing of a request is in it.
+        /// A sentence for operators. It contains nothing from requests.
         let detail: String
-        /// The app that it is about, if it is about one. It is not part of the JSON.
+        /// The app that the warning concerns, or `nil`. Not part of the JSON.
         let bundleId: BundleIdentifier?
 
         private enum CodingKeys: CodingKey {
@@ -43,12 +43,15 @@ struct ServerHealth: Sendable {
         }
     }
 
-    /// A store that was configured and is not open.
+    /// A store is configured but not open.
     var lacksStore: Bool { !hasStore && settings.storePath != nil }
     var hasStore: Bool { store?.isOpen ?? false }
-    /// It does not come back by itself.
+    /// The store's file was removed or replaced, so only a restart opens it again.
     var isStoreLost: Bool { store?.isLost ?? false }
 
+    /// Returns the current warnings.
+    ///
+    /// - Parameter backlog: The forwarding backlog of each app.
     func warnings(_ backlog: [DeliveryBacklog]) -> [Warning] {
         var warnings: [Warning] = []
         func warn(_ code: String, _ detail: String, of app: BundleIdentifier? = nil) {
@@ -57,49 +60,51 @@ struct ServerHealth: Sendable {
         if lacksStore, isStoreLost {
             warn(
                 "storeReplaced",
-                "The store was taken away or replaced: nothing is remembered, and no notification is taken until it is "
-                    + "put back and the server restarted.")
+                "The store's file was removed or replaced. Nothing is stored and notifications are rejected until the "
+                    + "file is restored and the server restarted.")
         } else if lacksStore {
             warn(
                 "storeNotOpen",
-                "The store could not be opened yet: nothing is remembered, and no notification is taken until it is.")
+                "The store could not be opened yet. Nothing is stored and notifications are rejected until it is open.")
         }
         if let days = settings.tls?.daysLeft(at: Timestamp.now.seconds), days < 14 {
             warn(
                 "certificateEnds",
                 days < 0
-                    ? "The listener's certificate is over; clients refuse it."
-                    : "The listener's certificate ends in \(days) days.")
+                    ? "The TLS certificate of the listener has expired; clients reject it."
+                    : "The TLS certificate of the listener expires in \(days) days.")
         }
         for key in settings.unusableKeys {
             warn(
                 "keyUnusable",
-                "\(key.bundleId.rawValue): the key \(key.keyId) signs nothing (\(key.reason)): the App Store Server API is "
-                    + "not asked.", of: key.bundleId)
+                "\(key.bundleId.rawValue): the private key \(key.keyId) is unusable (\(key.reason)); App Store Server API "
+                    + "disabled for this app.", of: key.bundleId)
         }
         if let store, store.counts.isFailing {
-            warn("storeErrors", "\(store.counts.errors.total) operations of the store failed since the start.")
+            warn("storeErrors", "\(store.counts.errors.total) store operations failed since the start.")
         }
         for row in pipelines.counts.upstream.rows where row.isFailing {
             warn(
                 "upstreamFailing",
-                "\(row.endpoint), \(row.environment.rawValue): \(row.asked - row.answered) of \(row.asked) exchanges "
-                    + "brought no answer since the start.")
+                "\(row.endpoint), \(row.environment.rawValue): \(row.asked - row.answered) of \(row.asked) requests "
+                    + "got no response since the start.")
         }
         for host in hosts() where host.state != .closed {
-            warn("upstreamLeftAlone", "\(host.host) fails and is left alone for moments; others answer in its place.")
+            warn(
+                "upstreamLeftAlone",
+                "\(host.host): circuit breaker open; requests use the next source until the host responds again.")
         }
         for budget in pipelines.budgets {
             for level in budget.levels where level.left * 10 < level.limit {
                 warn(
                     "budgetLow",
-                    "\(budget.bundleId.rawValue): \(level.left) of \(level.limit) calls an hour to "
-                        + "\(level.endpoint.name), \(level.environment.rawValue), are left.", of: budget.bundleId)
+                    "\(budget.bundleId.rawValue): hourly budget low: \(level.left) of \(level.limit) calls left to "
+                        + "\(level.endpoint.name), \(level.environment.rawValue).", of: budget.bundleId)
             }
         }
         for row in backlog where row.abandoned > 0 {
             warn(
-                "forwardingDead", "\(row.bundleId.rawValue): \(row.abandoned) notifications were given up.",
+                "forwardingDead", "\(row.bundleId.rawValue): \(row.abandoned) notification deliveries failed for good.",
                 of: row.bundleId
             )
         }
@@ -108,6 +113,6 @@ struct ServerHealth: Sendable {
 }
 
 extension UpstreamMetrics.Row {
-    /// More than one in ten, of ten at least.
+    /// At least ten requests were sent, and more than one in ten got no response.
     fileprivate var isFailing: Bool { asked >= 10 && (asked - answered) * 10 > asked }
 }

@@ -3,7 +3,7 @@ package import Logging
 package import Pipeline
 import ServiceLifecycle
 
-/// Reads the configuration again whenever it is told to; one with a mistake changes nothing.
+/// Reloads the configuration on every signal. A configuration with errors is not applied.
 package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service where Signals.Element: Sendable {
     private let signals: Signals
     private let server: ProxyServer
@@ -12,9 +12,11 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
     private let logger: Logger
 
     /// - Parameters:
-    ///   - signals: one for each time.
-    ///   - read: the configuration as it is now, checked.
-    ///   - make: what answers by it, with everything that the former ones have learnt.
+    ///   - signals: One element for each reload, for example the SIGHUP signals.
+    ///   - read: Reads and checks the configuration.
+    ///   - make: Creates the pipelines for a configuration. They take over the state of the previous pipelines, for
+    ///     example caches and
+    ///     budgets.
     package init(
         signals: Signals, server: ProxyServer,
         read: @escaping @Sendable () throws(ConfigurationError) -> ProxyConfiguration,
@@ -40,11 +42,11 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
             server.apply(settings, try make(settings, previous.pipelines))
             if !changes.needRestart.isEmpty {
                 logger.warning(
-                    "changed, and counts after a restart",
+                    "configuration keys changed that need a restart",
                     metadata: ["keys": "\(changes.needRestart.joined(separator: ", "))"])
             }
             logger.notice(
-                "the configuration was read again",
+                "configuration reloaded",
                 metadata: ["changed": "\(changes.applied.isEmpty ? "-" : changes.applied.joined(separator: ", "))"])
         } catch let error as ConfigurationError {
             for finding in error.findings { refuse(finding) }
@@ -54,6 +56,7 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
     }
 
     private func refuse(_ finding: String) {
-        logger.error("the configuration has a mistake; the former one goes on", metadata: ["finding": "\(finding)"])
+        logger.error(
+            "configuration reload failed; keeping the previous configuration", metadata: ["finding": "\(finding)"])
     }
 }

@@ -2,16 +2,16 @@ import HTTPTypes
 package import Pipeline
 import Synchronization
 
-/// What requests are answered by now. A new configuration exchanges it as a whole; a request that has begun ends with
-/// what it began with.
+/// The configuration and pipelines that serve new requests. A reload replaces both at once; a request that is in
+/// progress continues with the ones it started with.
 package final class ReloadableState: Sendable {
-    /// One configuration, and what was made of it.
+    /// A configuration and the pipelines made from it.
     package final class Snapshot: Sendable {
         package let settings: ProxyConfiguration
         package let pipelines: ServiceGraph
-        /// Whether any app has a shadow.
+        /// Whether any app compares its sources in the background (`shadow`).
         let isShadowed: Bool
-        /// In which a caller names its user.
+        /// The header in which a caller names its user; `nil` if none is configured.
         let userHeader: HTTPField.Name?
 
         init(settings: ProxyConfiguration, pipelines: ServiceGraph) {
@@ -28,8 +28,10 @@ package final class ReloadableState: Sendable {
         parts = Mutex(Snapshot(settings: settings, pipelines: pipelines))
     }
 
+    /// The current snapshot.
     package var now: Snapshot { parts.withLock { $0 } }
 
+    /// Replaces the current snapshot.
     func exchange(settings: ProxyConfiguration, pipelines: ServiceGraph) {
         let new = Snapshot(settings: settings, pipelines: pipelines)
         parts.withLock { $0 = new }

@@ -7,11 +7,11 @@ import Pipeline
 import Reports
 import Shadowing
 
-/// What the shadow found: a page for people, or the same as JSON or Markdown.
+/// Serves the results of background comparisons as HTML, JSON or Markdown:
 ///
 ///     GET /comparisons?days=7&format=html|json|md
 struct ComparisonsController: Sendable {
-    /// Nil where nothing is compared.
+    /// `nil` if nothing is compared.
     let shadow: Shadow?
     let gate: BearerTokenMiddleware
 
@@ -44,11 +44,13 @@ struct ComparisonsController: Sendable {
         }
     }
 
+    /// Returns the report of the last `days` days; 1 to ``Shadow/days``, which is the default.
     private func page(_ request: Request) async -> Response {
         guard let shadow, shadow.hasApps else {
             return ProblemDetails(
                 status: 404, code: "noShadow",
-                detail: "No app has a shadow: set shadow: apple or shadow: api in the configuration."
+                detail:
+                    "No app compares its sources in the background: set shadow: apple or shadow: api in the configuration."
             ).response
         }
         let query = request.uri.queryParameters
@@ -57,7 +59,7 @@ struct ComparisonsController: Sendable {
         else {
             return ProblemDetails(
                 status: 400, code: "badQuery",
-                detail: "format is html, json or md; days 1 to \(Shadow.days)."
+                detail: "format must be html, json or md; days must be 1 to \(Shadow.days)."
             ).response
         }
         do throws(StorageError) {
@@ -73,7 +75,7 @@ struct ComparisonsController: Sendable {
         } catch {
             return ProblemDetails(
                 status: 503, code: "storeUnavailable",
-                detail: "The store cannot be read now."
+                detail: "The store cannot be read at the moment."
             ).response
         }
     }

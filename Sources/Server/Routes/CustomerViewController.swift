@@ -3,12 +3,13 @@ import Hummingbird
 import NIOCore
 import Pipeline
 
-/// The endpoint of new clients: one view of a customer, in camelCase.
+/// Serves `/v1/receipts` and `/v1/transactions/{id}`, the endpoints of new clients: a view of a customer in
+/// camelCase.
 struct CustomerViewController: Sendable {
     let live: ReloadableState
     let gate: BearerTokenMiddleware
     let disconnectMonitor: ClientDisconnectMonitor
-    /// Nil on the operations listener.
+    /// `nil` on the operations listener, whose clients are not rate-limited.
     let clients: ClientRateLimiter?
     let bodies: RequestBodyBudget
 
@@ -41,7 +42,7 @@ struct CustomerViewController: Sendable {
         }
     }
 
-    /// Nil for a client within its limits.
+    /// Returns 429 if the client has exceeded its rate limit; otherwise `nil`.
     private func tooMany(_ request: Request, _ context: ProxyRequestContext) -> Response? {
         guard let seconds = clients?.wait(request, from: context.channel.remoteAddress, by: live.now.settings) else {
             return nil
@@ -51,6 +52,7 @@ struct CustomerViewController: Sendable {
         return response
     }
 
+    /// Returns the view, or a problem response. The work is canceled if the client disconnects.
     private func answer(
         _ context: ProxyRequestContext, _ view: @escaping @Sendable () async throws(CustomerViewError) -> [UInt8]
     ) async -> Response {

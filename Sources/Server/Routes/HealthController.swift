@@ -4,10 +4,10 @@ import Hummingbird
 import NIOCore
 import Ledger
 
-/// Whether the process lives, and whether it should be sent requests.
+/// Serves `/healthz` (liveness: the process responds) and `/readyz` (readiness: load balancers may send requests).
 ///
-/// A store that is missing, or an App Store that is down, is no reason against that: receipts are answered all the same.
-/// On the operations listener `/readyz` says more, to those who may see it.
+/// A missing store or an App Store outage does not make the server unready, because receipts are answered all the
+/// same. On the operations listener authorized callers get the warnings of `/readyz` as JSON, too.
 struct HealthController: Sendable {
     let view: ServerHealth
     let gate: BearerTokenMiddleware
@@ -30,6 +30,7 @@ struct HealthController: Sendable {
         }
     }
 
+    /// The JSON of `/readyz`. For example, `{"status":"ok","version":"1.2.3","warnings":[]}`.
     private struct Report: Encodable {
         /// `ok`, `starting` or `draining`.
         let status: String

@@ -3,7 +3,7 @@ import Hummingbird
 import NIOCore
 import Telemetry
 
-/// `GET /metrics`, for Prometheus.
+/// Serves `GET /metrics` in the Prometheus text format.
 struct MetricsController: Sendable {
     let metrics: MetricsExporter
     let gate: BearerTokenMiddleware

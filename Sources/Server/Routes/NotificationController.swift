@@ -2,10 +2,10 @@ import HTTPTypes
 import Hummingbird
 import Pipeline
 
-/// The endpoint that the App Store tells news to: App Store Server Notifications, both versions.
+/// Receives App Store Server Notifications, version 1 and 2, at `/v1/notifications`.
 ///
-/// No token: who sends is known by the signature, or by the password. 200 means stored; a problem asks for another
-/// delivery.
+/// No token is required: the sender is authenticated by the signature (version 2) or the shared secret (version 1).
+/// 200 means that the notification is stored; after an error the App Store sends it again.
 struct NotificationController: Sendable {
     let live: ReloadableState
     let clients: ClientRateLimiter
@@ -25,7 +25,7 @@ struct NotificationController: Sendable {
             case .noRoom: return RequestBodyBudget.refusal
             }
             let parts = live.now
-            // Not cancelled when the sender goes away: what is half done would only come again.
+            // Not canceled if the sender disconnects, because the notification would only be sent again.
             do throws(NotificationRejection) {
                 try await parts.pipelines.notifications.receive(body) {
                     clients.version1Wait(request, from: context.channel.remoteAddress, by: parts.settings)

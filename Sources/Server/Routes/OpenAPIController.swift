@@ -2,9 +2,10 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// `GET /openapi.json`: every route of both listeners, as OpenAPI 3.1, to everybody. The document is `docs/openapi.json`.
+/// Serves `GET /openapi.json` without authorization: an OpenAPI 3.1 document of all routes of both listeners. The
+/// source is `docs/openapi.json`.
 struct OpenAPIController: Sendable {
-    /// Shared by all answers.
+    /// Shared by all responses.
     private static let document = ByteBuffer(bytes: PackageResources.openapi_json)
 
     func addRoutes(to router: Router<ProxyRequestContext>) {

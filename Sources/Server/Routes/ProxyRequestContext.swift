@@ -5,11 +5,11 @@ import Synchronization
 import Rendering
 import StoreTypes
 
-/// A request's context: Hummingbird's, and the connection it came by, and what its answer was.
+/// The context of a request: Hummingbird's context, the connection of the request and the outcome of the request.
 struct ProxyRequestContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel
-    /// Shared by all copies of this.
+    /// Shared by all copies of the context.
     let outcome = RequestOutcome()
 
     init(source: ApplicationRequestContextSource) {
@@ -18,11 +18,11 @@ struct ProxyRequestContext: RequestContext {
     }
 }
 
-/// What became of a request, for those around the route that answers it.
+/// The outcome of a request, which its route reports to the middleware around it.
 final class RequestOutcome: Sendable {
     private let verdict = Atomic<Int>(-1)
 
-    /// `status` of verifyReceipt; nil where there was no verdict.
+    /// The `status` of the verifyReceipt response; `nil` for other responses.
     var status: Int? {
         let status = verdict.load(ordering: .relaxed)
         return status < 0 ? nil : status

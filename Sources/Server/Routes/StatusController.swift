@@ -3,7 +3,7 @@ import Hummingbird
 import NIOCore
 import Reports
 
-/// `GET /`: the page of a running server, for people.
+/// Serves `GET /`, the status page.
 struct StatusController: Sendable {
     let view: ServerHealth
     let gate: BearerTokenMiddleware

@@ -6,11 +6,11 @@ import Rendering
 import Shadowing
 import StoreTypes
 
-/// The endpoint of old clients: Apple's path and manners.
+/// Serves verifyReceipt to legacy clients, with Apple's path and behavior.
 struct VerifyReceiptController: Sendable {
-    /// Bytes; Apple's own limit.
+    /// Longest request body in bytes; the same limit as Apple's.
     static let maximumBodyBytes = 3_145_728
-    /// Bytes of a longer body that are read and thrown away, so that its sender gets to read the answer.
+    /// Up to this many bytes of a longer body are read and discarded, so that the client reads the error response.
     static let drainedBodyBytes = 8 << 20
 
     let live: ReloadableState
@@ -43,7 +43,9 @@ struct VerifyReceiptController: Sendable {
         }
     }
 
-    /// Old clients know two host names; a name of ours that begins like one of them means the same endpoint.
+    /// Returns the route for the host name that a client used. Legacy clients know `buy.itunes.apple.com` and
+    /// `sandbox.itunes.apple.com`; a host name that begins with one of their first labels selects the same endpoint.
+    /// For example, `sandbox.receipts.example.com` is the sandbox.
     static func route(forHost host: String?) -> UpstreamRouter.Route {
         guard let host = host?.lowercased() else { return .auto }
         if host.hasPrefix("sandbox.") { return .only(.sandbox) }
@@ -75,14 +77,15 @@ struct VerifyReceiptController: Sendable {
         let reply = await disconnectMonitor.serving(context.channel) {
             await parts.pipelines.verifyReceipt.answer(body: body, route: route, requestOptions: asked)
         }
-        if parts.isShadowed { shadow?.saw(body, route: route, reply: reply) }
+        if parts.isShadowed { shadow?.observe(body, route: route, reply: reply) }
         return response(reply, context)
     }
 
     // MARK: - Responses
 
-    /// To who sends too much, and if there is no room for the body: 21005, which old clients know to mean "later", never a number that they could take for a
-    /// verdict on the receipt.
+    /// Returns the response to a client that has exceeded its rate limit or whose body does not fit into the memory
+    /// budget. The status is 21005, which legacy clients retry later; no other status would be safe, because a client
+    /// could take it for a decision on the receipt.
     private func busy(_ route: UpstreamRouter.Route, retryAfter seconds: String, _ context: ProxyRequestContext)
         -> Response
     {
@@ -107,8 +110,8 @@ struct VerifyReceiptController: Sendable {
 }
 
 extension HTTPField.Name {
-    /// Where a verdict comes from.
+    /// The source of a verifyReceipt response: `apple`, `api`, `stored` or `receipt`.
     static let receiptBridgeSource = known("Receipt-Bridge-Source")
-    /// Which part of the App Store it is about.
+    /// The App Store environment of a verifyReceipt response: `Production` or `Sandbox`.
     static let receiptBridgeEnvironment = known("Receipt-Bridge-Environment")
 }

@@ -1,11 +1,13 @@
 import Reports
 
-/// Long lists in little space, without a script.
+/// Collapsible lists, which need no script.
 extension HTMLWriter {
-    /// How many entries of a list are shown; the others are folded.
+    /// Number of entries that are shown; further entries are collapsed.
     static let maximumOpen = 8
 
-    /// The first entries; the others below a line that counts them.
+    /// Writes the first entries, and below them a collapsed list of the others.
+    ///
+    /// - Parameter others: The noun of the summary, for example `more warnings`.
     mutating func folding<Entry>(
         _ entries: [Entry], _ others: String, _ body: (ArraySlice<Entry>, inout HTMLWriter) -> Void
     ) {
@@ -13,7 +15,8 @@ extension HTMLWriter {
         fold(Array(entries.dropFirst(Self.maximumOpen)), others) { body($0[...], &$1) }
     }
 
-    /// Writes all entries into a closed `<details>` whose summary is their number. Writes nothing if the list is empty.
+    /// Writes all entries into a closed `<details>` whose summary is their number and `name`. Writes nothing if the
+    /// list is empty.
     mutating func fold<Entry>(_ entries: [Entry], _ name: String, _ body: ([Entry], inout HTMLWriter) -> Void) {
         guard !entries.isEmpty else { return }
         element("details", ["class": "fold"]) { html in

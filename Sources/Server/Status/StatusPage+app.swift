@@ -4,7 +4,7 @@ import Pipeline
 import Reports
 import Telemetry
 
-/// One app.
+/// The section of one app.
 extension StatusPage {
     func article(_ app: StatusSnapshot.App, _ html: inout HTMLWriter) {
         html.element("article", ["class": "app"]) { html in
@@ -13,7 +13,7 @@ extension StatusPage {
         }
     }
 
-    /// Its name and what came of its receipts in a line; the rest below that.
+    /// Writes a closed `<details>` with the app's name and totals; its content is the same as in ``article(_:_:)``.
     func folded(_ app: StatusSnapshot.App, _ html: inout HTMLWriter) {
         html.element("details", ["class": "app"]) { html in
             html.element("summary") { html in
@@ -36,25 +36,26 @@ extension StatusPage {
         if app.traffic.isEmpty {
             html.element("p", text: "No receipt yet.")
         } else {
-            answers(app.traffic, named: "Answers", &html)
+            answers(app.traffic, named: "Responses", &html)
         }
         for readiness in app.readiness { self.readiness(readiness, &html) }
         if !app.facts.isEmpty { html.facts("Refunds and forwarding", app.facts) }
     }
 
+    /// Writes a table of responses by status, source and environment.
     func answers(_ traffic: [StatusSnapshot.Traffic], named caption: String, _ html: inout HTMLWriter) {
         let all = traffic.count { _ in true }
         html.table(
-            named: caption, columns: ["Status", "What it says", "Source", "Environment", "Answers", "Share"],
-            numbers: ["Answers", "Share"]
+            named: caption, columns: ["Status", "Meaning", "Source", "Environment", "Responses", "Share"],
+            numbers: ["Responses", "Share"]
         ) { html in
             for row in traffic.byCount {
                 html.row { html in
                     html.cell(isHeader: true, "Status") { $0.text(row.status.text) }
-                    html.cell("What it says", text: row.status.meaning)
+                    html.cell("Meaning", text: row.status.meaning)
                     html.cell("Source", text: row.source.text)
                     html.cell("Environment", text: row.environment.text)
-                    html.cell("Answers", number: row.count.grouped)
+                    html.cell("Responses", number: row.count.grouped)
                     html.cell("Share", number: row.count.share(of: all))
                 }
             }
@@ -80,10 +81,10 @@ extension HTMLWriter {
 }
 
 extension StatusSnapshot.App {
-    /// There is something to show.
+    /// Returns whether the app has any counts to show.
     var wasUsed: Bool { !traffic.isEmpty || !readiness.isEmpty || !facts.isEmpty }
 
-    /// Of all apps that are not configured.
+    /// Returns whether this is the entry of all apps that are not configured.
     var isOthers: Bool { name == "other" && sources.isEmpty }
 
     fileprivate var answeredBy: String {
@@ -93,7 +94,7 @@ extension StatusSnapshot.App {
 
     fileprivate var summary: String {
         let genuine = "\(traffic.count(\.isGenuine).share(of: verdicts)) genuine"
-        let answers = verdicts == 1 ? "1 answer" : "\(verdicts.grouped) answers"
+        let answers = verdicts == 1 ? "1 response" : "\(verdicts.grouped) responses"
         return ((verdicts > 0 ? [answers, genuine] : ["no receipt yet"]) + concerns).joined(separator: ", ")
     }
 
@@ -109,7 +110,7 @@ extension StatusSnapshot.App {
             facts.append(
                 (
                     "Forwarding, in the store",
-                    "\(backlog.waiting.grouped) waiting, \(backlog.abandoned.grouped) given up"
+                    "\(backlog.waiting.grouped) waiting, \(backlog.abandoned.grouped) failed for good"
                 ))
         }
         return facts
@@ -117,7 +118,7 @@ extension StatusSnapshot.App {
 }
 
 extension StatusLabel {
-    /// In a few words.
+    /// A short description of the status.
     fileprivate var meaning: String {
         switch text {
         case "0": "genuine"
@@ -125,11 +126,11 @@ extension StatusLabel {
         case "21002": "not a receipt"
         case "21003": "not authentic"
         case "21004": "wrong shared secret"
-        case "21005": "no answer now"
-        case "21006": "genuine, subscription over"
-        case "21007": "sandbox receipt, production asked"
-        case "21008": "production receipt, sandbox asked"
-        case "21009", "211xx": "a fault inside the App Store"
+        case "21005": "temporarily unavailable"
+        case "21006": "genuine, subscription expired"
+        case "21007": "sandbox receipt sent to production"
+        case "21008": "production receipt sent to sandbox"
+        case "21009", "211xx": "internal App Store error"
         case "21010": "account not found"
         default: "–"
         }

@@ -1,13 +1,13 @@
 import Pipeline
 import Reports
 
-/// What became of each app's receipts. Few apps are shown one by one. Of many, the page shows the totals and the apps
-/// that need attention; the others are folded.
+/// The section of all apps. Up to eight apps are shown one by one. For more, the page shows totals and the apps that
+/// need attention; the others are collapsed.
 extension StatusPage {
     func apps(_ html: inout HTMLWriter) {
         section("apps", "Apps", &html) { html in
             guard !figures.apps.isEmpty else {
-                return html.element("p", text: "No app is configured, and nothing was asked yet.")
+                return html.element("p", text: "No app is configured, and no request has arrived yet.")
             }
             if figures.apps.count > HTMLWriter.maximumOpen {
                 summary(&html)
@@ -17,6 +17,7 @@ extension StatusPage {
         }
     }
 
+    /// Writes totals, the apps that need attention and collapsed lists of the others.
     private func summary(_ html: inout HTMLWriter) {
         let apps = figures.apps.filter { !$0.isOthers }
         let concerned = apps.filter { !$0.concerns.isEmpty }
@@ -29,7 +30,7 @@ extension StatusPage {
                 \(numbers[0]) apps: \(numbers[1]) in need of attention, \(numbers[2]) in order, \(numbers[3]) without a \
                 receipt yet.
                 """)
-        if figures.verdicts > 0 { answers(figures.traffic, named: "Answers of all apps together", &html) }
+        if figures.verdicts > 0 { answers(figures.traffic, named: "Responses of all apps", &html) }
         html.element("div", ["class": "folds"]) { html in
             for app in concerned.prefix(HTMLWriter.maximumOpen) { article(app, &html) }
             html.fold(Array(concerned.dropFirst(HTMLWriter.maximumOpen)), "more in need of attention") { apps, html in

@@ -5,22 +5,22 @@ import StoreTypes
 import Telemetry
 import Transport
 
-/// What the server has to do with besides apps.
+/// The sections of the page that do not concern a single app.
 extension StatusPage {
     func sources(_ html: inout HTMLWriter) {
         section("sources", "Sources", &html) { html in
             let used = figures.latencies.filter { $0.histogram.count > 0 }
             guard !used.isEmpty else { return html.element("p", text: "No receipt yet.") }
             let parts = [("Half within", 0.5), ("95 % within", 0.95), ("99 % within", 0.99)]
-            let numbers = ["Answers"] + parts.map(\.0)
+            let numbers = ["Responses"] + parts.map(\.0)
             html.table(
-                named: "From the body of a request to its verdict", columns: ["Source"] + numbers,
+                named: "Time from a request's body to its response", columns: ["Source"] + numbers,
                 numbers: Set(numbers), style: .narrowCards
             ) { html in
                 for (source, histogram) in used {
                     html.row { html in
                         html.cell(isHeader: true, "Source") { $0.text(source) }
-                        html.cell("Answers", number: histogram.count.grouped)
+                        html.cell("Responses", number: histogram.count.grouped)
                         for (name, part) in parts { html.cell(name, number: histogram.words(at: part)) }
                     }
                 }
@@ -32,10 +32,10 @@ extension StatusPage {
         section("upstream", "App Store", &html) { html in
             guard !figures.upstream.isEmpty else { return html.element("p", text: "No request was sent yet.") }
             if !figures.hosts.isEmpty { hosts(&html) }
-            let numbers = ["Exchanges", "Answered", "95 % within"]
+            let numbers = ["Requests", "Answered", "95 % within"]
             html.table(
-                named: "Exchanges with the App Store",
-                columns: ["Endpoint", "Environment", "What came of it"] + numbers,
+                named: "Requests to the App Store",
+                columns: ["Endpoint", "Environment", "Outcomes"] + numbers,
                 numbers: Set(numbers)
             ) { html in
                 for row in figures.upstream { exchange(row, &html) }
@@ -49,9 +49,9 @@ extension StatusPage {
             for host in figures.hosts {
                 html.row { html in
                     html.cell(isHeader: true, "Host") { $0.foreign(host.host) }
-                    html.cell("State", text: host.state == .closed ? "well" : "fails, left alone")
+                    html.cell("State", text: host.state == .closed ? "available" : "failing, circuit breaker open")
                     html.cell("Circuit opened", number: host.opened.grouped)
-                    html.cell("Not sent", number: (host.refused + host.refusedRepetitions).grouped)
+                    html.cell("Not sent", number: (host.refused + host.rejectedRetries).grouped)
                     html.cell("In flight", number: Int64(host.inFlight).grouped)
                 }
             }
@@ -62,8 +62,8 @@ extension StatusPage {
         html.row { html in
             html.cell(isHeader: true, "Endpoint") { $0.text(row.endpoint) }
             html.cell("Environment", text: row.environment.rawValue)
-            html.cell("What came of it", text: row.outcomes.words)
-            html.cell("Exchanges", number: row.asked.grouped)
+            html.cell("Outcomes", text: row.outcomes.words)
+            html.cell("Requests", number: row.asked.grouped)
             html.cell("Answered", number: row.answered.share(of: row.asked))
             html.cell("95 % within", number: row.duration.words(at: 0.95))
         }
@@ -73,11 +73,11 @@ extension StatusPage {
         section("budgets", "Calls left this hour", &html) { html in
             let rows = figures.budgets.flatMap { budget in budget.levels.map { (budget.bundleId, $0) } }
             guard !rows.isEmpty else {
-                return html.element("p", text: "The App Store Server API was not asked yet.")
+                return html.element("p", text: "No call to the App Store Server API was made yet.")
             }
             html.folding(rows.sorted { $0.1.part < $1.1.part }, "more limits") { rows, html in
                 html.table(
-                    named: "Calls to the App Store Server API, the fewest left first",
+                    named: "Calls to the App Store Server API, lowest share left first",
                     columns: ["App", "Endpoint", "Environment", "Left", "Of", "Share"],
                     numbers: ["Left", "Of", "Share"]
                 ) { html in
@@ -101,13 +101,13 @@ extension StatusPage {
     func notifications(_ html: inout HTMLWriter) {
         section("notifications", "Notifications", &html) { html in
             let numbers = figures.notifications
-            var facts = [("Stored", numbers.stored.grouped), ("Known already", numbers.repeated.grouped)]
+            var facts = [("Stored", numbers.stored.grouped), ("Duplicates", numbers.repeated.grouped)]
             for code in NotificationRejection.Code.allCases {
                 if let count = numbers.refused[code], count > 0 {
-                    facts.append(("Refused: \(code.rawValue)", count.grouped))
+                    facts.append(("Rejected: \(code.rawValue)", count.grouped))
                 }
             }
-            if numbers.droppedHints > 0 { facts.append(("Look-ups dropped", numbers.droppedHints.grouped)) }
+            if numbers.droppedHints > 0 { facts.append(("Lookups dropped", numbers.droppedHints.grouped)) }
             html.facts("From the App Store, since the start", facts)
         }
     }
@@ -121,6 +121,9 @@ extension StatusPage {
         }
     }
 
+    /// Writes a section with a heading.
+    ///
+    /// - Parameter id: The anchor of the heading.
     func section(
         _ id: String, _ title: String, _ html: inout HTMLWriter, _ body: (inout HTMLWriter) -> Void
     ) {
@@ -132,12 +135,12 @@ extension StatusPage {
 }
 
 extension ServerAPIBudget.Level {
-    /// The share that is left.
+    /// The share of calls that are left, 0 to 1.
     fileprivate var part: Double { limit > 0 ? Double(left) / Double(limit) : 1 }
 }
 
 extension Histogram {
-    /// `2.5 ms`; the class in which it ends.
+    /// Returns the upper bound of the bucket that contains the quantile `part`, for example `2.5 ms`.
     fileprivate func words(at part: Double) -> String {
         guard let seconds = seconds(at: part) else { return "–" }
         if seconds.isInfinite { return "over 10 s" }

@@ -5,16 +5,16 @@ import StoreTypes
 import Telemetry
 import Comparison
 
-/// The page of a running server, for people: one file that asks nobody for anything and runs nothing.
+/// The status page of a running server: one HTML document that loads nothing and contains no script.
 struct StatusPage {
-    /// `Content-Security-Policy`.
+    /// The value of `Content-Security-Policy`.
     static let policy = ContentPolicy.text()
 
     let figures: StatusSnapshot
 
     init(_ figures: StatusSnapshot) { self.figures = figures }
 
-    /// HTML that is well-formed XML too.
+    /// The HTML, which is also well-formed XML.
     var bytes: [UInt8] {
         var html = HTMLWriter()
         html.element("html", ["lang": "en"]) { html in
@@ -36,8 +36,8 @@ struct StatusPage {
                     html.element(
                         "p",
                         text: """
-                            Everything is counted since the start. No receipt, no transaction and no secret is in this \
-                            page.
+                            All counts are since the start of the process. This page contains no receipts, no \
+                            transactions and no secrets.
                             """)
                 }
             }
@@ -68,23 +68,24 @@ struct StatusPage {
             figures.verdicts == 1 ? "One receipt was answered" : "\(figures.verdicts.grouped) receipts were answered"
         let warnings =
             switch figures.warnings.count {
-            case 0: "Nothing needs to be looked at."
-            case 1: "One thing needs to be looked at."
-            default: "\(figures.warnings.count) things need to be looked at."
+            case 0: "There are no warnings."
+            case 1: "There is one warning."
+            default: "There are \(figures.warnings.count) warnings."
             }
         return "Up for \(figures.uptime.words). \(answered) since then. \(warnings)"
     }
 
+    /// The headline figures.
     private var tiles: [(String, String)] {
         let traffic = figures.traffic
         let (good, refused) = (traffic.count(\.isGenuine), traffic.count(\.isRefused))
         let (later, sandbox) = (traffic.count(\.isRetry), traffic.count { $0.environment == .sandbox })
         return [
             ("receipts answered", figures.verdicts.grouped), ("genuine (0, 21006)", good.share(of: figures.verdicts)),
-            ("refused (21002, 21003)", refused.share(of: figures.verdicts)),
-            ("to be tried again", later.share(of: figures.verdicts)),
+            ("rejected (21002, 21003)", refused.share(of: figures.verdicts)),
+            ("temporary errors (to be retried)", later.share(of: figures.verdicts)),
             ("sandbox", sandbox.share(of: figures.verdicts)),
-            ("notifications taken", (figures.notifications.stored + figures.notifications.repeated).grouped),
+            ("notifications accepted", (figures.notifications.stored + figures.notifications.repeated).grouped),
         ]
     }
 
@@ -104,7 +105,7 @@ struct StatusPage {
     private func warnings(_ html: inout HTMLWriter) {
         guard !figures.warnings.isEmpty else { return }
         html.element("section", ["class": "warnings", "aria-labelledby": "warnings"]) { html in
-            html.element("h2", ["id": "warnings"], text: "To be looked at")
+            html.element("h2", ["id": "warnings"], text: "Warnings")
             html.folding(figures.warnings, "more warnings") { warnings, html in
                 html.element("ul") { html in
                     for warning in warnings { self.warning(warning, &html) }
@@ -123,12 +124,12 @@ struct StatusPage {
 }
 
 extension LifecycleState.Phase {
-    /// A heading.
+    /// The heading of the page.
     fileprivate var words: String {
         switch self {
         case .starting: "Starting"
-        case .ready: "Answering"
-        case .draining: "About to end"
+        case .ready: "Ready"
+        case .draining: "Shutting down"
         }
     }
 }

@@ -4,7 +4,7 @@ import Reports
 import Telemetry
 
 extension StatusSnapshot {
-    /// Of all apps together.
+    /// The responses of all apps together.
     var traffic: [Traffic] {
         Dictionary(grouping: apps.flatMap(\.traffic), by: \.kind).values.compactMap { rows in
             rows.first.map {
@@ -17,12 +17,12 @@ extension StatusSnapshot {
 }
 
 extension StatusSnapshot.Traffic {
-    /// All but the count.
+    /// The status, source and environment: everything except the count.
     fileprivate var kind: [Int] { [status.rawValue, source.rawValue, environment.rawValue] }
 
     var isGenuine: Bool { ["0", "21006"].contains(status.text) }
     var isRefused: Bool { ["21002", "21003"].contains(status.text) }
-    /// The client is asked to try again later.
+    /// Returns whether the response asks the client to retry.
     var isRetry: Bool { ["21005", "21009", "211xx"].contains(status.text) }
 }
 
@@ -31,7 +31,7 @@ extension [StatusSnapshot.Traffic] {
         reduce(0) { $0 + (isMeant($1) ? $1.count : 0) }
     }
 
-    /// The most frequent first.
+    /// Sorted by count, the most frequent first.
     var byCount: Self {
         sorted { $0.count == $1.count ? $0.kind.lexicographicallyPrecedes($1.kind) : $0.count > $1.count }
     }
@@ -39,17 +39,19 @@ extension [StatusSnapshot.Traffic] {
 
 extension StatusSnapshot.App {
     private static let words = [
-        "keyUnusable": "its private key signs nothing", "budgetLow": "few calls are left this hour",
-        "forwardingDead": "notifications were given up",
+        "keyUnusable": "its private key is unusable", "budgetLow": "the hourly budget of calls is low",
+        "forwardingDead": "notification deliveries failed for good",
     ]
 
-    /// Why an operator should look at this app, a phrase each.
+    /// The reasons why an operator should check this app, one phrase each.
     var concerns: [String] {
         var concerns: [String] = []
         let retries = traffic.count(\.isRetry)
-        // As the alert ReceiptBridgeNoAnswers.
-        if retries * 20 > verdicts { concerns.append("\(retries.share(of: verdicts)) of the answers are “try again”") }
-        if readiness.contains(where: { $0.verdict == .notSafe }) { concerns.append("answers differ unexpectedly") }
+        // The same threshold of 5 % as in the alert ReceiptBridgeNoAnswers.
+        if retries * 20 > verdicts {
+            concerns.append("\(retries.share(of: verdicts)) of the responses are “try again”")
+        }
+        if readiness.contains(where: { $0.verdict == .notSafe }) { concerns.append("sources differ unexpectedly") }
         return concerns + Self.words.keys.sorted().filter(warnings.contains).compactMap { Self.words[$0] }
     }
 }

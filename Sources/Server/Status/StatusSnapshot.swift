@@ -8,7 +8,7 @@ import Telemetry
 import Transport
 import Shadowing
 
-/// One moment of a running server, as the status page shows it.
+/// The state of a running server at one moment, as the status page shows it.
 struct StatusSnapshot: Sendable {
     let version: String
     let phase: LifecycleState.Phase
@@ -23,25 +23,25 @@ struct StatusSnapshot: Sendable {
     let notifications: NotificationCounts.Snapshot
     let facts: [(name: String, value: String)]
 
-    /// One app; the last are all that are not configured.
+    /// The state of one app. The last entry stands for all apps that are not configured.
     struct App: Sendable {
         let name: String
-        /// In the order in which they are asked; empty for apps that are not configured.
+        /// The sources in the order of `answer:`; empty for apps that are not configured.
         let sources: [AnswerSource]
         let shadow: AnswerSource?
         let traffic: [Traffic]
         let revocations: Int64
         let deliveries: [(outcome: String, count: Int64)]
         let backlog: DeliveryBacklog?
-        /// Sentences to decide on, by environment.
+        /// The results of background comparisons, by environment.
         let readiness: [Readiness]
-        /// Codes of the warnings that are about this app.
+        /// Codes of the warnings that concern this app.
         let warnings: [String]
 
         var verdicts: Int64 { traffic.reduce(0) { $0 + $1.count } }
     }
 
-    /// Verdicts of one kind.
+    /// The number of verifyReceipt responses with the same status, source and environment.
     struct Traffic: Sendable {
         let status: StatusLabel
         let source: SourceLabel
@@ -53,7 +53,8 @@ struct StatusSnapshot: Sendable {
 }
 
 extension StatusSnapshot {
-    /// Reads the store, where there is one; what cannot be read is not shown, and in the warnings.
+    /// Takes a snapshot. Reads the store if there is one; data that cannot be read is missing from the page, and a
+    /// warning reports it.
     init(_ view: ServerHealth) async {
         let counts = view.pipelines.counts
         let backlog = (try? await view.store?.deliveryBacklog()) ?? []
@@ -85,21 +86,21 @@ extension StatusSnapshot {
         func add(_ name: String, _ value: String) { facts.append((name, value)) }
         let counts = view.pipelines.counts
         if let store = view.store, view.hasStore {
-            add("Store", "open; \(store.counts.writes.count.grouped) changes on disk, \(store.writesWaiting) waiting")
+            add("Store", "open; \(store.counts.writes.count.grouped) writes on disk, \(store.writesWaiting) waiting")
         } else {
-            let lack = view.isStoreLost ? "taken away or replaced; put it back and restart" : "could not be opened yet"
+            let lack = view.isStoreLost ? "file removed or replaced; restore it and restart" : "could not be opened yet"
             add("Store", view.lacksStore ? lack : "none")
         }
         add("Receipts of apps that are not configured", view.settings.unknownApps.rawValue)
         add("Profile", view.settings.usesTolerantProfile ? "tolerant" : "apple")
-        add("Look-ups that kept records saved", counts.recordCache.hits)
-        add("Requests answered from memory", counts.answerMemory.hits)
+        add("Record cache hits", counts.recordCache.hits)
+        add("Response cache hits", counts.answerMemory.hits)
         if counts.repairs.total > 0 {
-            add("Refused receipts that profile: tolerant would mend", counts.repairs.words)
+            add("Rejected receipts that the tolerant profile would repair", counts.repairs.words)
         }
         if let process = ProcessFigures() {
             add("Memory", "\((process.residentBytes >> 20).grouped) MiB")
-            add("Processor time", Duration.seconds(process.cpuSeconds).words)
+            add("CPU time", Duration.seconds(process.cpuSeconds).words)
             let limit = process.maximumFiles.map { " of \($0.grouped)" } ?? ""
             add("Open files", process.openFiles.grouped + limit)
             add("Threads", process.threads.grouped)
@@ -109,7 +110,7 @@ extension StatusSnapshot {
 }
 
 extension StatusSnapshot.App {
-    /// Nil for one that is not configured and that nothing is known of.
+    /// `nil` if the app is not configured and has no counts.
     fileprivate init?(
         _ name: String, _ counts: AppMetrics, settings: AppConfiguration?, backlog: DeliveryBacklog?,
         readiness: [Readiness],
@@ -138,6 +139,6 @@ extension StatusSnapshot.App {
 }
 
 extension CounterTable {
-    /// `12 of 40`, of a table by ``HitLabel``.
+    /// Cache hits of a table by ``HitLabel``, for example `12 of 40`.
     fileprivate var hits: String { "\(count(HitLabel.hit.rawValue).grouped) of \(total.grouped)" }
 }

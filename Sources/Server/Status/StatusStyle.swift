@@ -1,4 +1,4 @@
-/// What the status page adds to the style of all reports.
+/// The style rules of the status page, in addition to the style of all reports.
 enum StatusStyle {
     static let sheet: StaticString = """
         h3 { margin: 0 0 .25rem; font-size: 1.1rem; overflow-wrap: anywhere; }

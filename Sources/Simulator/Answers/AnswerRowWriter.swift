@@ -1,10 +1,10 @@
 import StoreTypes
 
-/// Members of Apple's answers to App Receipts.
+/// Writes the members of verifyReceipt responses to App Receipts.
 enum AnswerRowWriter {
     typealias Member = JSONValue.Member
 
-    /// `X`, `X_ms` and `X_pst`, all of them texts.
+    /// Returns the members `X`, `X_ms` and `X_pst`, all with text values, or none if `instant` is `nil`.
     static func dates(_ stem: String, _ instant: Timestamp?) -> [Member] {
         guard let instant else { return [] }
         return [
@@ -14,18 +14,20 @@ enum AnswerRowWriter {
         ]
     }
 
-    /// The texts of an App Receipt's dates have whole seconds only.
+    /// Cuts off the milliseconds, because dates inside an App Receipt have whole seconds only.
     private static func wholeSeconds(_ instant: Timestamp) -> Timestamp { Timestamp(seconds: instant.seconds) }
 
+    /// Returns a text member for each value that is not `nil`.
     static func texts(_ members: KeyValuePairs<String, String?>) -> [Member] {
         members.compactMap { member in member.value.map { Member(member.key, .string($0)) } }
     }
 
     static func flag(_ flag: Bool) -> String { flag ? "true" : "false" }
 
-    /// A row of `in_app`, or with `isCurrent` of `latest_receipt_info`, which has some more keys.
+    /// Returns a row of `in_app` or, with `isCurrent`, of `latest_receipt_info`, which has some more keys.
     ///
-    /// Only notifications tell of a consumable that it was refunded.
+    /// Only notifications show that a consumable was refunded (`tellsConsumableRefunds`); verifyReceipt responses do
+    /// not.
     static func transaction(
         _ row: SimulatedTransaction, isCurrent: Bool, tellsOwnership: Bool = true, tellsConsumableRefunds: Bool = false
     ) -> JSONValue {
@@ -60,7 +62,7 @@ enum AnswerRowWriter {
                 ]))
     }
 
-    /// An element of `pending_renewal_info`.
+    /// Returns an element of `pending_renewal_info`.
     static func renewal(_ renewal: SimulatedRenewal) -> JSONValue {
         let consent = renewal.priceIncreaseStatus.map { String($0) }
         return .object(

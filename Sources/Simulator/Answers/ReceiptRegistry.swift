@@ -1,11 +1,11 @@
 import Cryptography
 import Synchronization
 
-/// Which receipts this App Store has signed.
+/// A registry of the receipts that this App Store has signed.
 ///
-/// A receipt is known by the digest of what was signed and the signature: all bytes of an App Receipt; `signature` and
-/// `purchase-info` of a transactionReceipt, whose other lines anybody may change without harm. Kept in memory; a state
-/// directory brings it back (``StateDirectory``).
+/// A receipt is found by the digest of the signed bytes and the signature: all bytes of an App Receipt, `signature`
+/// and `purchase-info` of a transactionReceipt. The other lines of a transactionReceipt are not signed, so a change
+/// in them does no harm. The registry is in memory only; a ``StateDirectory`` restores it after a restart.
 package final class ReceiptRegistry: Sendable {
     private struct Contents {
         var byDigest: [[UInt8]: IssuedReceipt] = [:]
@@ -24,7 +24,8 @@ package final class ReceiptRegistry: Sendable {
         }
     }
 
-    /// The same, unless one of that id is known: then that one, so that two callers get the same bytes.
+    /// Adds the receipt if its id is new. Otherwise returns the existing one, so that concurrent callers get the same
+    /// bytes.
     func addFirst(_ receipt: IssuedReceipt) -> IssuedReceipt {
         let digest = Self.digest(receipt.bytes)
         return contents.withLock {
@@ -35,7 +36,7 @@ package final class ReceiptRegistry: Sendable {
         }
     }
 
-    /// The receipt those bytes are, if they are one of ours, unharmed.
+    /// Returns the receipt with these bytes, or `nil` if this App Store did not sign them or if they were changed.
     package func receipt(for bytes: [UInt8]) -> IssuedReceipt? {
         let digest = Self.digest(bytes)
         return contents.withLock { $0.byDigest[digest] }
@@ -43,18 +44,22 @@ package final class ReceiptRegistry: Sendable {
 
     package func receipt(id: String) -> IssuedReceipt? { contents.withLock { $0.byId[id] } }
 
+    /// Returns the SHA-256 digest of the parts that matter.
     private static func digest(_ bytes: [UInt8]) -> [UInt8] {
         guard let outline = TransactionReceiptOutline(bytes) else { return SHA.digest(bytes, with: .sha256) }
         return SHA.digest(Array("\(outline.signature)\n\(outline.purchaseInfo)".utf8), with: .sha256)
     }
 }
 
-/// The two values of an old-style list that matter, found by their keys; not a parser, and not the decoders' one.
+/// The two values of a transactionReceipt's property list that matter, found by their keys.
+///
+/// This is not a parser and shares no code with the decoders, because a mistake in one of them must not hide in the
+/// other.
 struct TransactionReceiptOutline {
     let signature: String
     let purchaseInfo: String
 
-    /// Nil for what is no such list.
+    /// Returns `nil` if the bytes are not such a list.
     init?(_ bytes: [UInt8]) {
         guard let first = bytes.first(where: { !Self.isSpace($0) }), first == UInt8(ascii: "{"),
             bytes.last(where: { !Self.isSpace($0) }) == UInt8(ascii: "}"),

@@ -1,10 +1,11 @@
-/// How strictly verifyReceipt reads `receipt-data`.
+/// The result of reading `receipt-data` as strictly as Apple's verifyReceipt does.
 enum RequestReceipt {
+    /// Status 21002.
     case malformed
-    /// It looks like a receipt; whose is another matter.
+    /// Bytes that look like a receipt. Whether they are authentic is checked later.
     case receipt([UInt8])
 
-    /// Plain padded base64 only, except that line breaks do not disturb in transactionReceipts.
+    /// Accepts plain padded base64 only, except that line breaks are allowed in transactionReceipts.
     static func read(_ text: String) -> RequestReceipt {
         if let bytes = Base64.decode(text) {
             return isAppReceipt(bytes) || TransactionReceiptOutline(bytes) != nil ? .receipt(bytes) : .malformed
@@ -14,7 +15,7 @@ enum RequestReceipt {
         return .receipt(bytes)
     }
 
-    /// A SEQUENCE of PKCS#7 SignedData that ends where the bytes end.
+    /// Returns whether the bytes are one SEQUENCE of PKCS#7 SignedData, without anything after it.
     private static func isAppReceipt(_ bytes: [UInt8]) -> Bool {
         let signedData = DEREncoder.objectIdentifier(ObjectIdentifiers.signedData)
         guard bytes.count > 32, bytes[0] == 0x30, bytes[..<32].firstRange(of: signedData) != nil else { return false }

@@ -1,12 +1,15 @@
 import Cryptography
 import StoreTypes
 
-/// The nested answers to App Receipts.
+/// The nested responses to App Receipts.
 extension SimulatedVerifyReceipt {
     private typealias Member = JSONValue.Member
 
-    /// `latest_receipt_info`, `latest_receipt` and `pending_renewal_info` only with the right password, and if the customer
-    /// has an auto-renewable now, in this receipt or in a newer one. A receipt without a purchase names no customer.
+    /// Returns the response to an App Receipt.
+    ///
+    /// `latest_receipt_info`, `latest_receipt` and `pending_renewal_info` are included only if the password is right
+    /// and the customer has an auto-renewable subscription now, in this receipt or in a newer one. A receipt without
+    /// any purchase does not identify a customer, so its response never has them.
     func appReceiptAnswer(
         to receipt: IssuedReceipt, excludesOld: Bool, isRightPassword: Bool
     ) throws(CryptographyError) -> JSONValue {
@@ -30,6 +33,7 @@ extension SimulatedVerifyReceipt {
         return .object(members + [Member("status", .number(0))])
     }
 
+    /// Returns the member `receipt`.
     private func receiptObject(of receipt: IssuedReceipt) -> JSONValue {
         let content = AppReceiptContent(receipt.plan, of: receipt.customer)
         var members = [
@@ -53,7 +57,7 @@ extension SimulatedVerifyReceipt {
         return .object(members + [Member("in_app", .array(rows))])
     }
 
-    /// By (purchase date, numeric id).
+    /// Sorts by purchase date, then by numeric id.
     private func ascending(_ rows: [SimulatedTransaction]) -> [SimulatedTransaction] {
         rows.sorted {
             let (left, right) = ($0.purchaseDate.seconds, $1.purchaseDate.seconds)
@@ -61,7 +65,7 @@ extension SimulatedVerifyReceipt {
         }
     }
 
-    /// `exclude-old-transactions`: the newest row of each subscription, nothing else.
+    /// Implements `exclude-old-transactions`: the newest row of each subscription and no other rows.
     private func newestPerSubscription(_ rows: [SimulatedTransaction]) -> [SimulatedTransaction] {
         let newest = Dictionary(
             ascending(rows.filter(\.isAutoRenewable)).map { ($0.originalTransactionId, $0) },

@@ -1,13 +1,15 @@
 import Cryptography
 import StoreTypes
 
-/// The flat answers to iOS 6 transactionReceipts.
+/// The flat responses to iOS 6 transactionReceipts.
 extension SimulatedVerifyReceipt {
     private typealias Member = JSONValue.Member
 
-    /// 21006 and `latest_expired_receipt_info` when the subscription is over; never an `environment`.
+    /// Returns the response to a transactionReceipt: 21006 and `latest_expired_receipt_info` if the subscription has
+    /// expired. There is never an `environment`.
     ///
-    /// Of the submitted transaction it tells what was true when the receipt was made, and whether it is refunded now.
+    /// The submitted transaction is shown as it was when the receipt was created, with the refund date added if it
+    /// was refunded since.
     func transactionReceiptAnswer(
         to receipt: IssuedReceipt, asMadeFor previous: SimulatedCustomer
     ) throws(CryptographyError) -> JSONValue {
@@ -43,14 +45,16 @@ extension SimulatedVerifyReceipt {
             ] + [intent, retry].compactMap { $0 })
     }
 
-    /// As in genuine answers without one key; and in the sandbox, too, with the app's number.
+    /// Returns the newest transaction of the subscription. As in genuine responses, it has no
+    /// `version_external_identifier`, but it has `app_item_id` in the sandbox too.
     private func newestObject(_ plan: ReceiptPlan, of customer: SimulatedCustomer) -> JSONValue {
         let info = flat(plan, of: customer, now: customer, omitting: "version_external_identifier")
         guard info["app_item_id"] == nil, case .object(let members) = info else { return info }
         return .object(members + [Member("app_item_id", .string(String(SimulatedApp.first.appAppleId)))])
     }
 
-    /// purchase-info with underscores for hyphens, and the refund that it cannot know.
+    /// Returns purchase-info with underscores instead of hyphens, and the cancellation date, which a receipt cannot
+    /// contain.
     private func flat(
         _ plan: ReceiptPlan, of previous: SimulatedCustomer, now customer: SimulatedCustomer,
         omitting omitted: String? = nil

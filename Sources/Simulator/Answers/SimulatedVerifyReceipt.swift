@@ -1,13 +1,13 @@
 package import Cryptography
 import StoreTypes
 
-/// Answers verifyReceipt as Apple does, for the receipts of a simulated App Store.
+/// Serves verifyReceipt as Apple does, for the receipts of a simulated App Store.
 package struct SimulatedVerifyReceipt: Sendable {
-    /// Which endpoint was called.
+    /// The verifyReceipt endpoint of a request.
     package enum Endpoint: Sendable, Hashable {
         case production
         case sandbox
-        /// Production first, sandbox on 21007; for callers that name no environment.
+        /// Production first, then sandbox if the status is 21007. For callers that name no environment.
         case automatic
     }
 
@@ -15,7 +15,7 @@ package struct SimulatedVerifyReceipt: Sendable {
     package let registry: ReceiptRegistry
     package let clock: SimulatedClock
     let book: CustomerRegistry
-    /// Called with each receipt that is signed for an answer, so that it can be kept.
+    /// Called with each receipt that is signed for a response, so that a caller can store it.
     package let onIssue: @Sendable (IssuedReceipt) -> Void
 
     package init(
@@ -29,9 +29,9 @@ package struct SimulatedVerifyReceipt: Sendable {
         self.onIssue = onIssue
     }
 
-    /// The answer to the body of a POST, whatever its content type was called.
+    /// Returns the response to the body of a POST; the content type does not matter.
     package func answer(body: [UInt8], at endpoint: Endpoint) throws(CryptographyError) -> JSONValue {
-        // Wrong keys and wrong types are what Apple calls malformed.
+        // Apple reports missing keys and values of a wrong type as malformed (21002).
         guard let request = try? JSONValue(reading: body), let text = request["receipt-data"]?.text else {
             return Self.bare(21002)
         }
@@ -56,8 +56,8 @@ package struct SimulatedVerifyReceipt: Sendable {
             : try transactionReceiptAnswer(to: asOfNow(receipt), asMadeFor: receipt.customer)
     }
 
-    /// What the receipt lists stays as it was made, but for what was taken back since; its customer may have been changed
-    /// through the Server API.
+    /// Returns the receipt with current data. The listed transactions stay as they were, except for later refunds;
+    /// the customer is the current one, because events and the Server API may have changed it.
     private func asOfNow(_ receipt: IssuedReceipt) -> IssuedReceipt {
         let customer = book.current(receipt.customer)
         let revocations = Dictionary(
@@ -70,14 +70,15 @@ package struct SimulatedVerifyReceipt: Sendable {
         return IssuedReceipt(plan: receipt.plan, customer: customer, transactions: transactions, bytes: receipt.bytes)
     }
 
-    /// Most failures carry nothing but their number.
+    /// Returns a response that contains nothing but the status, as most failures do.
     package static func bare(_ status: Int64) -> JSONValue { .object(["status": .number(status)]) }
 
+    /// Returns status 21004, which comes with the environment.
     private static func wrongPassword(_ environment: AppStoreEnvironment) -> JSONValue {
         .object(["environment": .string(environment.rawValue), "status": .number(21004)])
     }
 
-    /// How the newest receipt of a customer is called and what it would list, made now.
+    /// Returns the plan of the customer's newest receipt, created now.
     func latestPlan(
         for receipt: IssuedReceipt, named name: String, version: UInt8?, _ transactionIds: [String]
     ) -> ReceiptPlan {
@@ -86,7 +87,7 @@ package struct SimulatedVerifyReceipt: Sendable {
             transactionIds: transactionIds, seed: receipt.plan.seed &+ 1)
     }
 
-    /// The newest App Receipt of a customer, whatever the devices hold.
+    /// Returns the newest App Receipt of a customer, whether or not a device has it.
     func latest(of customer: SimulatedCustomer) throws(CryptographyError) -> IssuedReceipt {
         let plan = ReceiptPlan(
             id: Self.latestId(of: customer, "notified"), version: nil, creationDate: clock.now,
@@ -95,12 +96,13 @@ package struct SimulatedVerifyReceipt: Sendable {
         return try latest(plan, of: customer)
     }
 
-    /// Another one after each change.
+    /// Returns the id of a newest receipt. It contains the instant of the last change, because each change needs a
+    /// new receipt.
     private static func latestId(of customer: SimulatedCustomer, _ name: String) -> String {
         "\(customer.id)-\(name)" + (customer.changedAt.map { "-\($0.milliseconds)" } ?? "")
     }
 
-    /// Signed once, at the first request for it, and then the same.
+    /// Returns the planned receipt. It is signed at the first request and the same afterwards.
     func latest(_ plan: ReceiptPlan, of customer: SimulatedCustomer) throws(CryptographyError) -> IssuedReceipt {
         if let known = registry.receipt(id: plan.id) { return known }
         let issued = try issuer.issue(plan, for: customer)

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Base64 in the forms that receipts travel in.
+/// Base64 in the forms that receipts and JWS use.
 package enum Base64 {
-    /// Standard alphabet, padded, one line: Apple's own form.
+    /// Encodes with the standard alphabet and padding, on one line, as Apple does.
     package static func encode(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
 
-    /// As JWS wants it: `-` and `_`, no padding.
+    /// Encodes for JWS (base64url, RFC 4648 §5): `-` and `_`, no padding.
     package static func encodeURLSafe(_ bytes: [UInt8]) -> String {
         let text = encode(bytes).utf8.lazy.filter { $0 != UInt8(ascii: "=") }.map { byte in
             switch byte {
@@ -17,7 +17,7 @@ package enum Base64 {
         return String(decoding: Array(text), as: UTF8.self)
     }
 
-    /// The reverse; nil for padding and foreign characters.
+    /// Decodes base64url. Returns `nil` if the text has padding or characters outside the alphabet.
     package static func decodeURLSafe(_ text: some StringProtocol) -> [UInt8]? {
         guard text.utf8.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "=") })
         else { return nil }
@@ -32,7 +32,8 @@ package enum Base64 {
         return decode(String(decoding: standard, as: UTF8.self) + padding)
     }
 
-    /// Nil for anything but the standard alphabet with its padding; no white space.
+    /// Decodes the standard alphabet with padding. Returns `nil` for anything else, including white space and an
+    /// empty text.
     package static func decode(_ text: String) -> [UInt8]? {
         guard !text.isEmpty else { return nil }
         return Data(base64Encoded: text).map { [UInt8]($0) }

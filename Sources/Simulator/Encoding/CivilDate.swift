@@ -1,11 +1,14 @@
 import Foundation
 package import StoreTypes
 
-/// An instant in years, months and days of the Gregorian calendar, in UTC or shifted by a zone's offset.
+/// A date and time of the Gregorian calendar, in UTC or shifted by the offset of a time zone.
 package struct CivilDate: Sendable, Hashable {
     package let year, month, day, hour, minute, second: Int
 
-    /// Howard Hinnant's `civil_from_days`: the era has 400 years, the year begins in March.
+    /// Converts an instant with Howard Hinnant's algorithm `civil_from_days`, in which an era has 400 years and a
+    /// year begins in March.
+    ///
+    /// - Parameter offset: offset from UTC in seconds.
     package init(_ instant: Timestamp, offset: Int64 = 0) {
         let seconds = instant.seconds + offset
         let days = (seconds - (seconds % 86_400 + 86_400) % 86_400) / 86_400
@@ -22,37 +25,40 @@ package struct CivilDate: Sendable, Hashable {
         (hour, minute, second) = (time / 3600, time / 60 % 60, time % 60)
     }
 
-    /// `2023-08-14`.
+    /// The date, for example `2023-08-14`.
     package var dayText: String { "\(year)-\(twoDigits(month))-\(twoDigits(day))" }
 
-    /// `07:50:46`.
+    /// The time, for example `07:50:46`.
     package var timeText: String { "\(twoDigits(hour)):\(twoDigits(minute)):\(twoDigits(second))" }
 }
 
 extension Timestamp {
-    /// `2023-08-14T07:50:46Z`: the form of a receipt's attributes; milliseconds are cut off.
+    /// `2023-08-14T07:50:46Z`, the form of dates in receipt attributes; milliseconds are cut off.
     package var rfc3339: String {
         let date = CivilDate(self)
         return "\(date.dayText)T\(date.timeText)Z"
     }
 
-    /// `2023-08-14 07:50:46 Etc/GMT`.
+    /// `2023-08-14 07:50:46 Etc/GMT`, the form of dates in verifyReceipt responses.
     package var greenwichText: String {
         let date = CivilDate(self)
         return "\(date.dayText) \(date.timeText) Etc/GMT"
     }
 
-    /// `2023-08-14 00:50:46 America/Los_Angeles`, by the zone's real rules though Apple's keys say `pst`.
+    /// `2023-08-14 00:50:46 America/Los_Angeles`. Daylight saving time is applied, although Apple's keys end in
+    /// `_pst`.
     package var losAngelesText: String {
         let date = CivilDate(self, offset: LosAngeles.offset(at: self))
         return "\(date.dayText) \(date.timeText) America/Los_Angeles"
     }
 
+    /// The machine's time.
     package static var now: Timestamp {
         Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
     }
 
-    /// From `2026-11-21T09:35:00Z` with or without a fraction or another offset; nil for anything else.
+    /// Reads `2026-11-21T09:35:00Z`, with or without fractional seconds or with another offset. Returns `nil` for
+    /// anything else.
     package init?(iso8601 text: String) {
         let whole = Date.ISO8601FormatStyle()
         let fractional = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
@@ -61,9 +67,12 @@ extension Timestamp {
     }
 }
 
+/// The time zone of Apple's `_pst` texts.
 private enum LosAngeles {
+    /// `nil` if the system has no time zone data.
     static let zone = TimeZone(identifier: "America/Los_Angeles")
 
+    /// Returns the offset from UTC in seconds; that of winter time if the system has no time zone data.
     static func offset(at instant: Timestamp) -> Int64 {
         guard let zone else { return -8 * 3600 }
         return Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(instant.seconds))))

@@ -1,7 +1,7 @@
 package import StoreTypes
 
 extension DEREncoder {
-    /// UTCTime until 2049, GeneralizedTime from 2050 on, as RFC 5280 §4.1.2.5 wants it in certificates.
+    /// Encodes UTCTime until 2049 and GeneralizedTime from 2050 on, as RFC 5280 §4.1.2.5 requires for certificates.
     package static func time(_ instant: Timestamp) -> [UInt8] {
         let date = CivilDate(instant)
         let rest = [date.month, date.day, date.hour, date.minute, date.second].map { twoDigits($0) }.joined() + "Z"
@@ -13,5 +13,5 @@ extension DEREncoder {
     }
 }
 
-/// `7` as `07`.
+/// Returns two digits, for example `07` for 7.
 func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }

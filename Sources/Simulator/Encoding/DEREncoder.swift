@@ -1,15 +1,16 @@
 import Foundation
 
-/// Writes DER: every function gives one complete tag-length-value.
+/// Encodes ASN.1 values in DER. Every function returns one complete tag-length-value.
 ///
-/// Only what receipts, certificates and PKCS#7 need. It shares nothing with the decoders, so that a mistake in one is not
-/// a mistake in both.
+/// It has only what receipts, certificates and PKCS#7 need, and it shares no code with the decoders, because a
+/// mistake in shared code would cancel itself out in tests.
 package enum DEREncoder {
+    /// Encodes a value with any tag.
     package static func value(tag: UInt8, _ content: [UInt8]) -> [UInt8] {
         value(tag: tag, parts: [content])
     }
 
-    /// The same around contents that follow each other.
+    /// Encodes a value whose content is the concatenation of `parts`.
     package static func value(tag: UInt8, parts: [[UInt8]]) -> [UInt8] {
         var count = 0
         for part in parts { count += part.count }
@@ -25,12 +26,13 @@ package enum DEREncoder {
 
     package static func sequence(_ elements: [[UInt8]]) -> [UInt8] { value(tag: 0x30, parts: elements) }
 
-    /// A SET OF: DER wants the elements in ascending order of their encodings.
+    /// Encodes a SET OF. DER requires the elements in ascending order of their encodings; `sorted: false` violates
+    /// that.
     package static func set(_ elements: [[UInt8]], sorted: Bool = true) -> [UInt8] {
         value(tag: 0x31, parts: sorted ? elements.sorted(by: precedes) : elements)
     }
 
-    /// The order of encodings in a SET OF.
+    /// Returns whether `left` comes first in a SET OF.
     package static func precedes(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         let common = min(left.count, right.count)
         let difference = left.withUnsafeBytes { left in
@@ -42,7 +44,7 @@ package enum DEREncoder {
         return difference != 0 ? difference < 0 : left.count < right.count
     }
 
-    /// Two's complement, as few bytes as possible.
+    /// Encodes an INTEGER in two's complement with as few bytes as possible.
     package static func integer(_ number: Int64) -> [UInt8] {
         var width = 1
         while width < 8, number >> (width * 8 - 1) != 0, number >> (width * 8 - 1) != -1 { width += 1 }
@@ -53,7 +55,7 @@ package enum DEREncoder {
         return bytes
     }
 
-    /// A positive INTEGER of any size, from its big-endian bytes.
+    /// Encodes a non-negative INTEGER of any size from its big-endian bytes.
     package static func integer(magnitude: [UInt8]) -> [UInt8] {
         let digits = Array(magnitude.drop { $0 == 0 })
         guard let first = digits.first else { return integer(0) }
@@ -64,7 +66,7 @@ package enum DEREncoder {
 
     package static func octetString(_ bytes: [UInt8]) -> [UInt8] { value(tag: 0x04, bytes) }
 
-    /// A BIT STRING of whole bytes, or with some bits at the end unused.
+    /// Encodes a BIT STRING. `unusedBits` is the number of unused bits at its end.
     package static func bitString(_ bytes: [UInt8], unusedBits: UInt8 = 0) -> [UInt8] {
         value(tag: 0x03, [unusedBits] + bytes)
     }
@@ -77,17 +79,18 @@ package enum DEREncoder {
 
     package static func ia5String(_ text: String) -> [UInt8] { value(tag: 0x16, Array(text.utf8)) }
 
-    /// `[number] EXPLICIT` or a constructed `[number] IMPLICIT`.
+    /// Encodes `[number] EXPLICIT`, or `[number] IMPLICIT` for a constructed type.
     package static func context(_ number: UInt8, _ content: [UInt8]) -> [UInt8] {
         value(tag: 0xA0 | number, content)
     }
 
-    /// A primitive `[number] IMPLICIT`.
+    /// Encodes `[number] IMPLICIT` for a primitive type.
     package static func primitiveContext(_ number: UInt8, _ content: [UInt8]) -> [UInt8] {
         value(tag: 0x80 | number, content)
     }
 
-    /// From dotted text; parts that are not numbers count as 0.
+    /// Encodes an OBJECT IDENTIFIER from its dotted form, for example `1.2.840.113549.1.7.2`. Parts that are not
+    /// numbers count as 0.
     package static func objectIdentifier(_ dotted: String) -> [UInt8] {
         let parts = dotted.split(separator: ".").map { UInt64($0) ?? 0 }
         guard parts.count >= 2 else { return value(tag: 0x06, []) }
@@ -95,6 +98,7 @@ package enum DEREncoder {
         return value(tag: 0x06, content)
     }
 
+    /// Encodes in groups of 7 bits, most significant first; all but the last have the high bit set.
     private static func base128(_ number: UInt64) -> [UInt8] {
         var digits = [UInt8(number & 0x7F)]
         var rest = number >> 7
@@ -105,6 +109,7 @@ package enum DEREncoder {
         return digits.reversed()
     }
 
+    /// Appends a length in the short form below 128 and in the long form otherwise.
     private static func appendLength(_ count: Int, to bytes: inout [UInt8]) {
         guard count >= 0x80 else { return bytes.append(UInt8(count)) }
         var width = 1

@@ -1,11 +1,12 @@
-/// Why bytes are not JSON.
+/// The error of reading bytes that are not JSON.
 package struct JSONReadingError: Error, Sendable, Hashable {
-    /// The offset of the byte that does not fit.
+    /// Offset of the first byte that is not valid.
     package let offset: Int
 }
 
 extension JSONValue {
-    /// Reads a whole document; nesting beyond 64 levels is refused, numbers that are no 64-bit integer become text.
+    /// Reads a complete document. Nesting beyond 64 levels is an error. Numbers that are not 64-bit integers become
+    /// strings.
     package init(reading bytes: [UInt8]) throws(JSONReadingError) {
         var reader = JSONReader(bytes: bytes)
         self = try reader.value(depth: 0)
@@ -25,6 +26,7 @@ private struct JSONReader {
         while let byte = next, byte == 0x20 || (0x09...0x0A).contains(byte) || byte == 0x0D { position += 1 }
     }
 
+    /// Advances past the text if the input continues with it, and returns whether it does.
     mutating func consume(_ text: StaticString) -> Bool {
         let wanted = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
         guard bytes[position...].starts(with: wanted) else { return false }
@@ -86,6 +88,7 @@ private struct JSONReader {
         return Int64(digits).map(JSONValue.number) ?? .string(digits)
     }
 
+    /// Reads a string from its opening quote on.
     private mutating func text() throws(JSONReadingError) -> String {
         position += 1
         var units: [UInt8] = []
@@ -101,6 +104,7 @@ private struct JSONReader {
         throw failure
     }
 
+    /// Reads an escape sequence after its backslash. A surrogate without its counterpart becomes U+FFFD.
     private mutating func escape() throws(JSONReadingError) -> [UInt8] {
         guard let byte = next else { throw failure }
         position += 1

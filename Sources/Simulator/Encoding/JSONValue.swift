@@ -1,6 +1,7 @@
 /// A JSON document whose members keep the order in which they were written.
 ///
-/// Apple's answers have an order, the files of the state directory too; Foundation's encoder has none.
+/// The order matters in Apple's responses and in the files of the state directory, and Foundation's encoder does not
+/// preserve it.
 package indirect enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -9,7 +10,7 @@ package indirect enum JSONValue: Sendable, Hashable {
     case array([JSONValue])
     case object([Member])
 
-    /// One `"key": value`.
+    /// A member of an object: `"key": value`.
     package struct Member: Sendable, Hashable {
         package let key: String
         package let value: JSONValue
@@ -20,7 +21,8 @@ package indirect enum JSONValue: Sendable, Hashable {
         }
     }
 
-    /// The member of that name; the last one, as Apple's endpoint reads duplicates.
+    /// Returns the value of a member. If the key occurs more than once, returns the last one, as Apple's endpoint
+    /// does.
     package subscript(key: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.last { $0.key == key }?.value
@@ -33,14 +35,14 @@ package indirect enum JSONValue: Sendable, Hashable {
 }
 
 extension JSONValue {
-    /// Without spaces; slashes are not escaped.
+    /// The compact form without spaces. Slashes are not escaped.
     package var bytes: [UInt8] {
         var output: [UInt8] = []
         write(to: &output, indent: nil)
         return output
     }
 
-    /// For people: two spaces a level, a line feed at the end.
+    /// The form for people: indented by two spaces for each level, with a line feed at the end.
     package var prettyBytes: [UInt8] {
         var output: [UInt8] = []
         write(to: &output, indent: 0)
@@ -106,7 +108,7 @@ extension JSONValue {
 }
 
 extension JSONValue {
-    /// An object without the members that are nil.
+    /// Returns an object without the members whose value is `nil`.
     package static func object(_ members: KeyValuePairs<String, JSONValue?>) -> JSONValue {
         .object(members.compactMap { member in member.value.map { Member(member.key, $0) } })
     }

@@ -1,4 +1,7 @@
-/// Sebastiano Vigna's SplitMix64: the same seed gives the same world on every machine.
+/// Sebastiano Vigna's random number generator SplitMix64. The same seed gives the same world on every machine.
+///
+/// It has its own methods for ranges and shuffling, because the results of the standard library may change with its
+/// version.
 package struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -14,7 +17,7 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// From 0 to `bound` - 1; the tiny bias of a remainder does not matter here, that no library version changes it does.
+    /// Returns a number from 0 to `bound` - 1. The small bias of the remainder does not matter here.
     package mutating func number(below bound: Int64) -> Int64 {
         Int64(next() % UInt64(max(bound, 1)))
     }
@@ -27,7 +30,7 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
         (0..<count).map { _ in UInt8(truncatingIfNeeded: next() >> 56) }
     }
 
-    /// Fisher and Yates, spelled out for the same reason.
+    /// Shuffles with the algorithm of Fisher and Yates.
     package mutating func shuffled<Element>(_ elements: [Element]) -> [Element] {
         var result = elements
         for index in stride(from: result.count - 1, to: 0, by: -1) {
@@ -36,7 +39,7 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
         return result
     }
 
-    /// A UUID of version 4, in lower case.
+    /// Returns a UUID of version 4 in lower case.
     package mutating func uuid() -> String {
         var value = bytes(16)
         value[6] = value[6] & 0x0F | 0x40

@@ -1,16 +1,16 @@
 import StoreTypes
 
-/// What an event did: the customer before and after it, and what there is to tell of it.
+/// The result of an event: the customer before and after it, and the notifications about it.
 package struct EventOutcome: Sendable {
-    /// Nil for what the app's owner did through the Server API.
+    /// `nil` if the app's owner made the change through the Server API.
     package let event: WorldEvent?
-    /// Nil for what is about no single customer.
+    /// `nil` if the notifications are not about one customer.
     package let before, after: SimulatedCustomer?
     package let notifications: [SimulatedNotification]
 
-    /// An element of the answer to `POST /events`:
-    /// `{"event", "customer", "environment", "notifications": [{"notificationUUID", "notificationType", "subtype",
-    /// "transactionId", "originalTransactionId", "signedDate"}]}`.
+    /// An element of the response to `POST /events`: `{"event", "customer", "environment", "notifications":
+    /// [{"notificationUUID", "notificationType", "subtype", "transactionId", "originalTransactionId",
+    /// "signedDate"}]}`.
     var document: JSONValue {
         .object([
             "event": (event?.rawValue).map(JSONValue.string), "customer": (after?.id).map(JSONValue.string),
@@ -31,10 +31,10 @@ package struct EventOutcome: Sendable {
     }
 }
 
-/// Why an event that was asked for did not happen.
+/// The error if a requested event cannot happen.
 package enum EventFailure: Error, Sendable, Hashable {
-    /// There is no such customer or transaction.
+    /// There is no such customer or transaction. The response is 404.
     case unknown
-    /// The customer, or the named subscription or transaction, is in no state for it.
+    /// The state of the customer, subscription or transaction does not allow the event. The response is 409.
     case impossible
 }

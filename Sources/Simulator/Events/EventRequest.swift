@@ -1,6 +1,8 @@
 package import StoreTypes
 
-/// One event that is asked for, and whom it is to happen to; whoever is possible where nobody is named.
+/// A request for one event, and for the customer, subscription or transaction it should happen to.
+///
+/// If the request names none, the event happens to any customer whose state allows it.
 package struct EventRequest: Sendable, Hashable {
     package var event: WorldEvent
     package var customerId: String?
@@ -19,7 +21,7 @@ package struct EventRequest: Sendable, Hashable {
         self.environment = environment
     }
 
-    /// Whether that is what is named; a transaction names its subscription too.
+    /// Returns whether the request allows this subject. A transaction id also identifies its subscription.
     func matches(_ subject: EventSubject, of customer: SimulatedCustomer) -> Bool {
         let named = transactionId.flatMap(customer.transaction)
         switch subject {

@@ -1,10 +1,10 @@
 package import StoreTypes
 import Synchronization
 
-/// Changes the customers of a book as time and their own will do.
+/// Lets events happen to the customers of a registry.
 ///
-/// The same world and the same calls in the same order give the same events, ids and UUIDs; dates follow the clock, or
-/// advance by milliseconds for each customer where it stands still. Nothing is signed here.
+/// The same world and the same calls in the same order give the same events, ids and UUIDs. Dates follow the clock;
+/// if the clock is fixed, they advance by milliseconds for each customer. Nothing is signed here.
 package final class EventScheduler: Sendable {
     private struct State {
         var identifiers = EventIdentifiers()
@@ -19,11 +19,12 @@ package final class EventScheduler: Sendable {
         self.book = book
     }
 
-    /// Events to customers that the seed chooses, in that order.
+    /// Lets events happen to random customers. Returns the outcomes in order.
     ///
     /// - Parameters:
-    ///   - seed: another for each call where none is given.
-    ///   - environment: of whom; both where it is nil.
+    ///     - count: number of attempts; a customer without any possible event gives no outcome.
+    ///     - seed: chooses customers and events. If it is `nil`, each call has another one.
+    ///     - environment: environment of the customers, or `nil` for both.
     package func make(
         _ count: Int, seed: UInt64? = nil, in environment: AppStoreEnvironment? = nil
     ) -> [EventOutcome] {
@@ -36,7 +37,7 @@ package final class EventScheduler: Sendable {
         }
     }
 
-    /// One event to whom the wish names, or to anybody whom it is possible for.
+    /// Lets one event happen to the customer that the request names, or to any customer whose state allows it.
     package func make(_ wish: EventRequest, seed: UInt64? = nil) throws(EventFailure) -> EventOutcome {
         var random = generator(seed)
         let candidates = try candidates(wish, &random)
@@ -48,12 +49,13 @@ package final class EventScheduler: Sendable {
         throw .impossible
     }
 
-    /// What the app's owner does through the Server API.
+    /// Applies a change that the app's owner makes through the Server API. Returns `nil` if `tell` reports no
+    /// notification.
     func make(of customer: SimulatedCustomer, _ tell: (inout EventSimulation) -> Void) -> EventOutcome? {
         change(customer, event: nil, random: SplitMix64(seed: 0), tell)
     }
 
-    /// A notification that is about no single customer.
+    /// Returns the summary of an extension for all subscribers, a notification that is not about one customer.
     func make(
         _ summary: SimulatedNotification.ExtensionSummary, in environment: AppStoreEnvironment, at date: Timestamp
     ) -> EventOutcome {
@@ -67,6 +69,7 @@ package final class EventScheduler: Sendable {
             ])
     }
 
+    /// Returns the generator of a call, which depends on the number of calls if no seed is given.
     private func generator(_ seed: UInt64?) -> SplitMix64 {
         let call = state.withLock { state in
             state.calls += 1
@@ -75,7 +78,7 @@ package final class EventScheduler: Sendable {
         return SplitMix64(seed: seed ?? book.world.seed ^ (call << 32))
     }
 
-    /// Whoever is named; else everybody, from a place of the generator's choice on.
+    /// Returns the customer that the request names. Otherwise returns all customers, beginning with a random one.
     private func candidates(
         _ wish: EventRequest, _ random: inout SplitMix64
     ) throws(EventFailure) -> [SimulatedCustomer] {
@@ -96,7 +99,7 @@ package final class EventScheduler: Sendable {
         return Array(everybody[start...] + everybody[..<start])
     }
 
-    /// Any event that is possible, by weight.
+    /// Lets a random possible event happen, chosen by weight.
     private func happen(to customer: SimulatedCustomer, random: SplitMix64) -> EventOutcome? {
         var random = random
         let current = book.current(customer)
@@ -111,13 +114,14 @@ package final class EventScheduler: Sendable {
         return nil
     }
 
+    /// Lets the requested event happen, or returns `nil` if no subject of the customer allows it.
     private func happen(
         _ event: WorldEvent, to customer: SimulatedCustomer, _ wish: EventRequest, random: SplitMix64
     ) -> EventOutcome? {
         var random = random
         let current = book.current(customer)
         let subjects = event.subjects(in: current).filter { wish.matches($0, of: current) }
-        // Of one subscription's transactions the newest is meant.
+        // Among the transactions of one subscription the newest is chosen.
         let isOfOne = wish.transactionId != nil || wish.originalTransactionId != nil
         let subject =
             isOfOne
@@ -126,6 +130,7 @@ package final class EventScheduler: Sendable {
         return change(customer, event: event, random: random) { $0.run(event, on: subject) }
     }
 
+    /// Applies a change to a customer. Nothing is stored if the change reports no notification.
     private func change(
         _ customer: SimulatedCustomer, event: WorldEvent?, random: SplitMix64, _ tell: (inout EventSimulation) -> Void
     ) -> EventOutcome? {

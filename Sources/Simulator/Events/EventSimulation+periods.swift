@@ -1,18 +1,19 @@
 import StoreTypes
 
-/// Periods of subscriptions begin and end.
+/// Events that begin or end periods of subscriptions.
 extension EventSimulation {
-    /// How a period came about.
+    /// The reasons why a period begins.
     enum Beginning {
-        /// The period before it ends later than now where the event came early; the new one ends later still.
+        /// A renewal. If it comes before the previous period ends, the new period is longer by the remaining time.
         case renewal
-        /// Within the grace period the renewal is as if it had been paid in time; after it there is a gap.
+        /// A payment after a billing error. Within the grace period the new period continues the previous one; later
+        /// there is a gap.
         case recovery
-        /// Bought by hand: begins now.
+        /// A purchase by the customer. The period begins now.
         case purchase
     }
 
-    /// Adds a period to a subscription that is active with it; gives its place.
+    /// Adds a period to a subscription, which is active afterwards. Returns the index of the new transaction.
     mutating func begin(
         _ product: SimulatedProduct, of place: Int, by beginning: Beginning, offer: SimulatedOffer? = nil
     ) -> Int? {
@@ -36,6 +37,7 @@ extension EventSimulation {
         return customer.transactions.count - 1
     }
 
+    /// Returns the purchase date and the expiry of a new period.
     private func period(
         of product: SimulatedProduct, after previous: SimulatedTransaction, wasInGrace: Bool, _ beginning: Beginning
     ) -> Range<Timestamp> {
@@ -54,11 +56,12 @@ extension EventSimulation {
         return start..<paidUntil.advanced(byMilliseconds: length)
     }
 
+    /// Returns the price with an offer: 0 for a free trial, half the price for any other offer.
     static func price(of product: SimulatedProduct, _ offer: SimulatedOffer?) -> Int64 {
         offer?.discountType == "FREE_TRIAL" ? 0 : offer == nil ? product.price : product.price / 2
     }
 
-    /// The time of the running period is over, if it is not yet; gives its place.
+    /// Ends the current period now if it has not expired yet. Returns the index of its transaction.
     mutating func end(_ place: Int) -> Int? {
         guard let newest = newest(of: place) else { return nil }
         let row = customer.transactions[newest]
@@ -71,6 +74,7 @@ extension EventSimulation {
         return newest
     }
 
+    /// Renews the subscription with the product and the offer that its renewal state names.
     mutating func renew(_ place: Int) {
         let renewal = customer.renewals[place]
         guard let product = SimulatedProduct.named(renewal.autoRenewProductId),
@@ -79,6 +83,7 @@ extension EventSimulation {
         tell("DID_RENEW", of: new)
     }
 
+    /// Renews the subscription after a billing error.
     mutating func recover(_ place: Int) {
         guard let product = SimulatedProduct.named(customer.renewals[place].autoRenewProductId),
             let new = begin(product, of: place, by: .recovery)
@@ -86,6 +91,8 @@ extension EventSimulation {
         tell("DID_RENEW", "BILLING_RECOVERY", of: new)
     }
 
+    /// Ends the current period without a payment. The subscription is in the grace period, if `withGrace`, or in
+    /// billing retry.
     mutating func fail(_ place: Int, withGrace: Bool) {
         guard let newest = end(place) else { return }
         let end = customer.transactions[newest].expiresDate ?? date
@@ -97,6 +104,7 @@ extension EventSimulation {
         tell("DID_FAIL_TO_RENEW", withGrace ? "GRACE_PERIOD" : nil, of: newest)
     }
 
+    /// Ends the grace period; billing retry continues.
     mutating func endGrace(_ place: Int) {
         guard let newest = newest(of: place) else { return }
         customer.renewals[place].status = .billingRetry
@@ -104,6 +112,7 @@ extension EventSimulation {
         tell("GRACE_PERIOD_EXPIRED", of: newest)
     }
 
+    /// Ends the subscription for good. The customer becomes eligible for win-back offers.
     mutating func expire(_ place: Int, _ subtype: String?, intent: Int64) {
         guard let newest = end(place) else { return }
         customer.renewals[place].status = .expired
@@ -118,7 +127,7 @@ extension EventSimulation {
 }
 
 extension SimulatedRenewal {
-    /// All that spoke of the end is gone.
+    /// Clears everything that described the end of the previous period.
     fileprivate mutating func begin(_ transaction: SimulatedTransaction, _ product: SimulatedProduct) {
         productId = product.productId
         autoRenewProductId = product.productId

@@ -1,6 +1,6 @@
 import StoreTypes
 
-/// Customers choose: whether to go on, with what, and at which price.
+/// Events in which customers change renewal, product or price.
 extension EventSimulation {
     mutating func setAutoRenew(_ place: Int, _ willRenew: Bool) {
         guard let newest = newest(of: place) else { return }
@@ -8,7 +8,8 @@ extension EventSimulation {
         tell("DID_CHANGE_RENEWAL_STATUS", willRenew ? "AUTO_RENEW_ENABLED" : "AUTO_RENEW_DISABLED", of: newest)
     }
 
-    /// A year instead of the running month, at once; the month's own new state is told by the history only.
+    /// Upgrades from a month to a year at once. Only the history shows that the month was upgraded; no notification
+    /// reports it.
     mutating func upgrade(_ place: Int, offer: SimulatedOffer? = nil) {
         guard let previous = newest(of: place) else { return }
         customer.transactions[previous].isUpgraded = true
@@ -19,7 +20,7 @@ extension EventSimulation {
         tell(offer == nil ? "DID_CHANGE_RENEWAL_PREF" : "OFFER_REDEEMED", "UPGRADE", of: new)
     }
 
-    /// A month instead of the next year.
+    /// Sets the renewal of a yearly subscription to the monthly product.
     mutating func downgrade(_ place: Int, offer: SimulatedOffer? = nil) {
         guard let newest = newest(of: place) else { return }
         customer.renewals[place].autoRenewProductId = SimulatedProduct.monthly.productId
@@ -28,6 +29,7 @@ extension EventSimulation {
         tell(offer == nil ? "DID_CHANGE_RENEWAL_PREF" : "OFFER_REDEEMED", "DOWNGRADE", of: newest)
     }
 
+    /// Reverses a downgrade before it took effect.
     mutating func takeBackDowngrade(_ place: Int) {
         guard let newest = newest(of: place) else { return }
         customer.renewals[place].autoRenewProductId = customer.renewals[place].productId
@@ -36,7 +38,7 @@ extension EventSimulation {
         tell("DID_CHANGE_RENEWAL_PREF", of: newest)
     }
 
-    /// The next period of the same plan will be cheaper.
+    /// Redeems an offer, which makes the next period of the same product cheaper.
     mutating func redeemOffer(_ place: Int) {
         guard let newest = newest(of: place) else { return }
         let offer = someOffer()
@@ -52,12 +54,14 @@ extension EventSimulation {
         return offers[Int(random.number(below: Int64(offers.count)))]
     }
 
+    /// Announces a price increase that needs the customer's consent.
     mutating func askForConsent(_ place: Int) {
         guard let newest = newest(of: place) else { return }
         customer.renewals[place].priceIncreaseStatus = 0
         tell("PRICE_INCREASE", "PENDING", of: newest)
     }
 
+    /// Records the customer's consent to a price increase of one dollar.
     mutating func consent(_ place: Int) {
         guard let newest = newest(of: place) else { return }
         customer.renewals[place].priceIncreaseStatus = 1
@@ -65,6 +69,7 @@ extension EventSimulation {
         tell("PRICE_INCREASE", "ACCEPTED", of: newest)
     }
 
+    /// Extends the renewal date by a number of days.
     mutating func extend(_ place: Int, days: Int64) {
         guard let newest = newest(of: place), let expires = customer.transactions[newest].expiresDate else { return }
         let end = expires.advanced(byMilliseconds: days * CustomerBuilder.day)
@@ -75,7 +80,7 @@ extension EventSimulation {
         tell("RENEWAL_EXTENDED", of: newest)
     }
 
-    /// Of an extension for all subscribers that could not be.
+    /// Reports that an extension for all subscribers failed for this subscription.
     mutating func tellExtensionFailure(_ place: Int) {
         guard let newest = newest(of: place) else { return }
         tell("RENEWAL_EXTENSION", "FAILURE", of: newest)

@@ -1,14 +1,15 @@
 import StoreTypes
 
-/// Customers buy.
+/// Events in which customers buy.
 extension EventSimulation {
+    /// Buys a product that does not renew. Half of the consumables are finished at once.
     mutating func buy(_ product: SimulatedProduct) {
         let place = append(product, expires: nil, offer: nil)
         customer.transactions[place].isFinished = product.kind != .consumable || random.number(below: 2) == 0
         tell("ONE_TIME_CHARGE", of: place)
     }
 
-    /// The first subscription in a group, sometimes with an introductory offer.
+    /// Buys the first subscription in a group, sometimes with an introductory offer.
     mutating func subscribe() {
         let groups = customer.freeGroups
         guard !groups.isEmpty else { return }
@@ -30,7 +31,7 @@ extension EventSimulation {
         tell("SUBSCRIBED", "INITIAL_BUY", of: place)
     }
 
-    /// Back after an end, with the same product or another of the group; sometimes with a win-back offer.
+    /// Resubscribes to the same product or to another one of the group, sometimes with a win-back offer.
     mutating func resubscribe(_ place: Int, to product: SimulatedProduct?) {
         let renewal = customer.renewals[place]
         let winsBack = !renewal.eligibleWinBackOfferIds.isEmpty && random.number(below: 3) == 0
@@ -41,6 +42,7 @@ extension EventSimulation {
         tell("SUBSCRIBED", "RESUBSCRIBE", of: new)
     }
 
+    /// Adds a purchase that begins now, and returns its index.
     private mutating func append(_ product: SimulatedProduct, expires: Timestamp?, offer: SimulatedOffer?) -> Int {
         let start = purchaseDate
         let id = identifiers.transaction(customer.environment)

@@ -1,7 +1,8 @@
 import StoreTypes
 
-/// Purchases are taken back, or are not.
+/// Events about refunds and the end of family sharing.
 extension EventSimulation {
+    /// Values of `consumptionRequestReason`.
     private static let reasons = [
         "UNINTENDED_PURCHASE", "FULFILLMENT_ISSUE", "UNSATISFIED_WITH_PURCHASE", "LEGAL", "OTHER",
     ]
@@ -15,8 +16,9 @@ extension EventSimulation {
         tell("REFUND_DECLINED", of: place)
     }
 
-    /// Of a past period, the current one, or something that does not renew. With the current period the subscription
-    /// ends, and Apple turns its renewal off.
+    /// Refunds a past period, the current period, or a product that does not renew.
+    ///
+    /// If the current period is refunded, the subscription is revoked and Apple turns off its renewal.
     mutating func refund(_ place: Int) {
         let isPartial = customer.transactions[place].isAutoRenewable && random.number(below: 4) == 0
         customer.transactions[place].revocation = .init(
@@ -31,7 +33,7 @@ extension EventSimulation {
         tell("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", of: place)
     }
 
-    /// Given back after a dispute; the renewal date stays.
+    /// Reverses a refund after a dispute. The expiry stays as it was.
     mutating func reverseRefund(_ place: Int) {
         customer.transactions[place].revocation = nil
         customer.transactions[place].changeDate = date
@@ -44,7 +46,7 @@ extension EventSimulation {
         tell("REFUND_REVERSED", of: place)
     }
 
-    /// The family no longer shares.
+    /// Ends family sharing for a transaction.
     mutating func revoke(_ place: Int) {
         customer.transactions[place].revocation = .init(date: date, reason: 0, type: "FAMILY_REVOKE")
         customer.transactions[place].changeDate = date
@@ -55,7 +57,8 @@ extension EventSimulation {
         tell("REVOKE", of: place)
     }
 
-    /// The place of the subscription that has this transaction for its newest.
+    /// Returns the index of the subscription whose newest transaction this is, or `nil` if the transaction is an
+    /// older period or not a subscription.
     private func subscription(endingWith place: Int) -> Int? {
         customer.renewals.indices.first { newest(of: $0) == place }
     }

@@ -1,6 +1,7 @@
-/// Which event is which story.
+/// Maps events to the methods that simulate them.
 extension EventSimulation {
-    /// Nothing happens, and nothing is told, where the subject is not what the event is about.
+    /// Lets an event happen to a subject. If the event is not possible for that kind of subject, nothing changes and
+    /// no notification is emitted.
     mutating func run(_ event: WorldEvent, on subject: EventSubject) {
         switch subject {
         case .customer: run(event)

@@ -1,11 +1,11 @@
 import StoreTypes
 
-/// One event in a customer's life while it is told: what it changes, and the notifications of it.
+/// The simulation of one event: the changed customer, and the notifications about the event.
 ///
-/// Each notification shows the records as they stood when it was told; each later one of the same event has a later
-/// date.
+/// Each notification contains the transaction and renewal in their state at that moment. If an event has several
+/// notifications, each has a later date than the one before.
 struct EventSimulation {
-    /// A notification without its number.
+    /// A notification that has no UUID yet.
     struct EmittedNotification {
         let type: String
         let subtype: String?
@@ -19,7 +19,7 @@ struct EventSimulation {
     var identifiers: EventIdentifiers
     var random: SplitMix64
     let options: WorldOptions
-    /// Of the newest change.
+    /// Date of the newest change.
     private(set) var date: Timestamp
     private(set) var emitted: [EmittedNotification] = []
 
@@ -34,7 +34,7 @@ struct EventSimulation {
         self.options = options
     }
 
-    /// Tells the app's server of a transaction as it is now, and of its subscription.
+    /// Emits a notification about a transaction in its current state, and about its subscription.
     mutating func tell(_ type: String, _ subtype: String? = nil, of place: Int, reason: String? = nil) {
         if !emitted.isEmpty { date = customer.tick(date) }
         let transaction = customer.transactions[place]
@@ -46,24 +46,24 @@ struct EventSimulation {
                 type: type, subtype: subtype, reason: reason, date: date, transaction: transaction, renewal: renewal))
     }
 
-    /// The place of a subscription's newest transaction.
+    /// Returns the index of a subscription's newest transaction.
     func newest(of renewal: Int) -> Int? {
         let original = customer.renewals[renewal].originalTransactionId
         return customer.transactions.lastIndex { $0.originalTransactionId == original }
     }
 
-    /// When something bought now begins: a whole second as Apple's, and behind all other purchases.
+    /// Date of a purchase made now: in whole seconds as Apple's, and later than all other purchases.
     var purchaseDate: Timestamp {
         let now = Timestamp(seconds: date.seconds)
         return customer.transactions.last.map { max(now, $0.purchaseDate.advanced(byMilliseconds: 1000)) } ?? now
     }
 }
 
-/// The numbers that events give out; they lie behind all of the world's own.
+/// The source of ids for transactions and line items of events. They are higher than all ids of the generated world.
 struct EventIdentifiers {
     private var number: Int64 = 0
 
-    /// 15 digits in production, in the sandbox 16 that begin with 200000.
+    /// Returns a transaction id: 15 digits in production, 16 digits beginning with 200000 in the sandbox.
     mutating func transaction(_ environment: AppStoreEnvironment) -> String {
         number += 1
         return String((environment == .production ? 860_000_000_000_000 : 2_000_009_500_000_000) + number)

@@ -1,8 +1,9 @@
 import StoreTypes
 
-/// Whom an event can happen to.
+/// The conditions under which events are possible.
 extension WorldEvent {
-    /// Everything of that customer that the event is possible for now; dates do not matter, states do.
+    /// Returns all subjects of the customer for which the event is possible now. Only states matter, not dates: a
+    /// renewal is possible before the period ends.
     func subjects(in customer: SimulatedCustomer) -> [EventSubject] {
         switch self {
         case .buyConsumable, .buyNonRenewing: return [.customer]
@@ -23,7 +24,7 @@ extension WorldEvent {
         }
     }
 
-    /// Only who bought a subscription changes it; the family follows.
+    /// Whether only the purchaser of a subscription can cause the event, not a family member who shares it.
     private var isOwnersOnly: Bool {
         switch self {
         case .upgrade, .downgrade, .downgradeTakenBack, .offerRedeemed, .offerUpgrade, .offerDowngrade, .extend,
@@ -50,7 +51,7 @@ extension WorldEvent {
         let isActive = renewal.status == .active
         let isUnchanged = renewal.autoRenewProductId == renewal.productId
         switch self {
-        // Who has not consented is not charged.
+        // A customer who has not consented to a price increase is not charged.
         case .renew: return isActive && renewal.willRenew && renewal.priceIncreaseStatus != 0
         case .billingFailure, .billingFailureWithGrace, .autoRenewOff: return isActive && renewal.willRenew
         case .billingRecovery: return [.billingRetry, .gracePeriod].contains(renewal.status)
@@ -74,7 +75,7 @@ extension WorldEvent {
 }
 
 extension SimulatedRenewal {
-    /// The group's other product; nil where there is none.
+    /// The other product of the subscription group, or `nil` if the group has no other.
     var otherProduct: SimulatedProduct? {
         guard let own = SimulatedProduct.named(productId) else { return nil }
         return SimulatedApp.first.products.first { $0.group == own.group && $0.productId != productId }
@@ -82,7 +83,7 @@ extension SimulatedRenewal {
 }
 
 extension SimulatedCustomer {
-    /// The groups that the customer never subscribed to.
+    /// The groups in which the customer never had a subscription.
     var freeGroups: [String] {
         let taken = renewals.compactMap { SimulatedProduct.named($0.productId)?.group }
         return [SimulatedProduct.subscriptionGroup, SimulatedProduct.newsGroup].filter { !taken.contains($0) }

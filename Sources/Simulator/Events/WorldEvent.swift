@@ -1,6 +1,6 @@
-/// What can happen to a customer; raw values are the names that `POST /events` takes.
+/// The events that can happen to a customer. Raw values are the names in `POST /events`.
 ///
-/// Each is told by one or more notifications:
+/// Each event is reported by one or more notifications:
 /// https://developer.apple.com/documentation/appstoreservernotifications/notificationtype
 package enum WorldEvent: String, Sendable, Hashable, CaseIterable {
     case initialBuy, resubscribe, resubscribeOther
@@ -15,7 +15,7 @@ package enum WorldEvent: String, Sendable, Hashable, CaseIterable {
     case extend
     case buyConsumable, buyNonConsumable, buyNonRenewing
 
-    /// How often it comes up among those that are possible for a customer.
+    /// Relative frequency among the events that are possible for a customer.
     var weight: Int64 {
         switch self {
         case .renew: 30
@@ -27,7 +27,7 @@ package enum WorldEvent: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// What of a customer an event is about; places are those in the customer's lists.
+/// The subject of an event: a customer, or one subscription or transaction by its index in the customer's lists.
 package enum EventSubject: Sendable, Hashable {
     case customer
     case subscription(Int)

@@ -2,9 +2,10 @@ import StoreTypes
 
 /// The body of `POST /events`.
 ///
-/// `{"count": 100, "seed": 7, "environment": "production" | "sandbox"}` for many, or `{"event": "refund",
-/// "transactionId": "…"}` for one of ``WorldEvent``, with `originalTransactionId`, `customer` or nobody for whom it
-/// happens to. To either: `lost`, `doubled`, `shuffled` (shares from 0 to 1), `concurrency`, `speed`.
+/// For many events: `{"count": 100, "seed": 7, "environment": "production" | "sandbox"}`. For one event of
+/// ``WorldEvent``: `{"event": "refund", "transactionId": "…"}`, with `transactionId`, `originalTransactionId` or
+/// `customer` if it should happen to a certain customer. Both forms may have `lost`, `doubled` and `shuffled` (shares
+/// from 0 to 1), `concurrency` and `speed`.
 struct EventsRequest: Sendable {
     enum Kind: Sendable {
         case some(Int)
@@ -18,7 +19,7 @@ struct EventsRequest: Sendable {
     let environment: AppStoreEnvironment?
     let options: DeliveryOptions
 
-    /// Nil when it is not understood.
+    /// Returns `nil` if a value is not valid. The response is then 400.
     init?(_ document: JSONValue) {
         guard case .object = document, let options = DeliveryOptions(document) else { return nil }
         self.options = options
@@ -43,6 +44,7 @@ struct EventsRequest: Sendable {
 }
 
 extension DeliveryOptions {
+    /// Returns `nil` if a value is out of range.
     fileprivate init?(_ document: JSONValue) {
         self.init()
         for (name, path) in [("lost", \Self.lost), ("doubled", \.doubled), ("shuffled", \.shuffled)] {
@@ -63,6 +65,6 @@ extension DeliveryOptions {
 }
 
 extension JSONValue {
-    /// A number with or without a fraction; this reader keeps the latter as text.
+    /// The value of a number with or without a fraction; ``JSONValue`` stores the latter as a string.
     fileprivate var decimal: Double? { integer.map(Double.init) ?? text.flatMap(Double.init) }
 }

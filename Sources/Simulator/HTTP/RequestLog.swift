@@ -1,19 +1,22 @@
 import Synchronization
 
-/// What the simulated App Store was asked, without receipts and secrets; tests look here for what a proxy sent.
+/// A log of the requests to the simulated App Store, without receipts and secrets. Tests read it to check what a
+/// proxy sent.
 package final class RequestLog: Sendable {
-    /// One request.
+    /// A request.
     package struct Entry: Sendable, Hashable {
         package let method: String
         package let path: String
-        /// `verifyReceipt.production`, `.sandbox` or `.automatic`; of the Server API `history.production` and so on,
-        /// by the names of ``APIEndpoint``.
+        /// `verifyReceipt.production`, `verifyReceipt.sandbox` or `verifyReceipt.automatic`; for the Server API the
+        /// name of an ``APIEndpoint`` and the environment, for example `history.production`.
         package let endpoint: String
         package let contentType: String?
         package let contentLength: Int?
+        /// Size of the body in bytes.
         package let bytes: Int
+        /// Whether the body has a non-empty `password`.
         package let hasPassword: Bool
-        /// The JSON text of `exclude-old-transactions`, if it was sent.
+        /// The JSON text of `exclude-old-transactions`, or `nil` if it was not sent.
         package let excludeOldTransactions: String?
     }
 
@@ -42,15 +45,15 @@ package final class RequestLog: Sendable {
 
     package var total: Int { contents.withLock { $0.total } }
 
-    /// Requests to one endpoint.
+    /// Returns the number of requests to one endpoint.
     package func count(_ endpoint: String) -> Int { contents.withLock { $0.counts[endpoint] ?? 0 } }
 
-    /// The newest hundred, oldest first.
+    /// The newest 100 requests, oldest first.
     package var last: [Entry] { contents.withLock { $0.last } }
 
-    /// `GET /requests`.
+    /// Returns the response to `GET /requests`.
     ///
-    /// - Parameter rateLimited: requests to the Server API that were answered with 429.
+    /// - Parameter rateLimited: number of Server API requests with a 429 response.
     package func document(rateLimited: Int = 0) -> JSONValue {
         let (total, counts, last) = contents.withLock { ($0.total, $0.counts, $0.last) }
         return .object([
@@ -62,7 +65,7 @@ package final class RequestLog: Sendable {
 }
 
 extension RequestLog.Entry {
-    /// From what came over the wire; the body's values stay out.
+    /// Creates an entry from a received request, without the values of its body.
     init(
         method: String, path: String, endpoint: String, contentType: String?, contentLength: Int?, body: [UInt8]
     ) {

@@ -1,19 +1,21 @@
 import StoreTypes
 
-/// `{"kind": "budget", "limit": 5, "seconds": 3600, "endpoint": "history", "environment": "production"}`: a smaller
-/// bucket of the Server API, full at once; `DELETE /faults` brings Apple's back.
+/// A smaller rate limit for the Server API, which replaces Apple's until `DELETE /faults`. The token bucket is full
+/// at first.
+///
+/// Example: `{"kind": "budget", "limit": 5, "seconds": 3600, "endpoint": "history", "environment": "production"}`.
 struct SimulatedBudget: Sendable {
     let budget: RateLimiter.Budget
-    /// Nil for all.
+    /// `nil` for all endpoints.
     let endpoint: APIEndpoint?
-    /// Nil for both.
+    /// `nil` for both environments.
     let environment: AppStoreEnvironment?
 
     private static let members: [String: MemberType] = [
         "kind": .text, "limit": .number, "seconds": .number, "endpoint": .text, "environment": .text,
     ]
 
-    /// Nil for what is no budget.
+    /// Returns `nil` if the document is not a valid budget.
     init?(_ document: JSONValue) {
         guard document["kind"]?.text == "budget", let limit = document["limit"]?.integer, limit >= 0,
             document.hasOnly(Self.members)

@@ -1,35 +1,36 @@
 package import StoreTypes
 import Synchronization
 
-/// Something that goes wrong with the simulated App Store, because a test asked for it.
+/// A fault that a test injects into the simulated App Store.
 package struct SimulatedFault: Sendable, Hashable {
-    /// What happens instead of the answer, or before it.
+    /// The kinds of faults: what happens before the response or instead of it.
     package enum Kind: Sendable, Hashable {
-        /// That HTTP status with an empty body.
+        /// Responds with that HTTP status and an empty body.
         case status(Int)
-        /// 200 with a web page.
+        /// Responds with 200 and a web page.
         case html
-        /// 200 with a body of the caller's choice.
+        /// Responds with 200 and that body.
         case body(String)
-        /// The answer comes late.
+        /// Delays the response.
         case delay
-        /// The connection is torn down without an answer.
+        /// Closes the connection without a response.
         case reset
-        /// The right head, half of the body, then the connection closes.
+        /// Sends the correct head and half of the body, then closes the connection.
         case truncate
-        /// 200 with nothing but that verifyReceipt status.
+        /// Responds with 200 and nothing but that verifyReceipt status.
         case verdict(Int64)
-        /// Of the Server API only.
+        /// A fault that only the Server API has.
         case serverAPI(ServerAPIFault)
     }
 
     /// `verifyReceipt`, the name of an ``APIEndpoint``, or `serverAPI` for all of those.
     package var endpoint: String
-    /// Nil for both.
+    /// `nil` for both environments.
     package var environment: AppStoreEnvironment?
     package var kind: Kind
-    /// How many requests it hits; nil until it is deleted.
+    /// Number of requests that the fault still applies to, or `nil` if it applies until it is deleted.
     package var times: Int?
+    /// Delay before the response in milliseconds, 0 to 600,000.
     package var milliseconds: Int64
 
     package init(
@@ -43,16 +44,17 @@ package struct SimulatedFault: Sendable, Hashable {
         self.milliseconds = milliseconds
     }
 
-    /// From the body of `POST /faults`; nil when it is not understood.
+    /// Reads the body of `POST /faults`. Returns `nil` if it is not valid; the response is then 400.
     ///
-    /// `{"endpoint": "verifyReceipt", "environment": "production" | "sandbox" | null, "kind": "status" | "html" | "body"
-    /// | "delay" | "reset" | "truncate" | "status21002" …, "status": 503, "body": "…", "times": 1, "milliseconds": 500}`;
-    /// for the Server API also `"kind": "error"` with `"errorCode": 4040010` and `"retryAfter": "…"`, and
+    /// `{"endpoint": "verifyReceipt", "environment": "production" | "sandbox" | null, "kind": "status" | "html" |
+    /// "body"
+    /// | "delay" | "reset" | "truncate" | "status21002" …, "status": 503, "body": "…", "times": 1, "milliseconds": 500}`.
+    /// The Server API also has `"kind": "error"` with `"errorCode": 4040010` and `"retryAfter": "…"`, and
     /// `"endlessPages" | "unchangedRevision" | "emptyHistory" | "emptyPage" | "repeatedRows" | "wrongBundle" |
     /// "badSignature"`.
     ///
-    /// A member that the kind does not have, or of another type, is not understood either: a `times` that was overlooked
-    /// would be a fault without end.
+    /// A member that the kind does not have, or whose value has another type, is an error too, because an ignored
+    /// `times` would make the fault permanent.
     package init?(_ document: JSONValue) {
         guard let name = document["kind"]?.text, document.hasOnly(Self.members(ofKind: name)) else { return nil }
         switch name {
@@ -97,6 +99,7 @@ package struct SimulatedFault: Sendable, Hashable {
 }
 
 extension SimulatedFault {
+    /// Returns the members that a fault of this kind may have.
     private static func members(ofKind kind: String) -> [String: MemberType] {
         let all: [String: MemberType] = [
             "kind": .text, "endpoint": .text, "environment": .text, "times": .number, "milliseconds": .number,
@@ -109,13 +112,14 @@ extension SimulatedFault {
     }
 }
 
-/// What a member of a request may be; null stands for an absent one.
+/// The type of a member's value. `null` is allowed for every type and means that the member is absent.
 enum MemberType {
     case text, number
 }
 
 extension JSONValue {
-    /// Whether this is an object with these members at most, each once and of its type.
+    /// Returns whether this is an object that has no members but these, each at most once and with a value of its
+    /// type.
     func hasOnly(_ types: [String: MemberType]) -> Bool {
         guard case .object(let members) = self, Set(members.map(\.key)).count == members.count else { return false }
         return members.allSatisfy { member in
@@ -127,7 +131,7 @@ extension JSONValue {
     }
 }
 
-/// The faults that are wanted now, first come first served.
+/// The list of active faults. If several match a request, the first one applies.
 package final class FaultRegistry: Sendable {
     private let faults = Mutex<[SimulatedFault]>([])
 
@@ -141,9 +145,9 @@ package final class FaultRegistry: Sendable {
         faults.withLock { $0.removeAll() }
     }
 
-    /// The first one that is meant for this request; one hit fewer is left of it.
+    /// Returns the first fault that matches the request, and subtracts the request from its ``SimulatedFault/times``.
     ///
-    /// `group` is another name that the endpoint goes by.
+    /// - Parameter group: another name for the endpoint, for example `serverAPI` for `history`.
     package func consume(endpoint: String, group: String? = nil, environment: AppStoreEnvironment) -> SimulatedFault? {
         faults.withLock { list in
             let place = list.firstIndex {

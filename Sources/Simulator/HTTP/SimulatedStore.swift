@@ -5,18 +5,19 @@ import NIOCore
 package import StoreTypes
 import Synchronization
 
-/// A stand-in App Store: a world of customers, their signed receipts, verifyReceipt and the Server API over HTTP.
+/// A simulated App Store: customers, their signed receipts, verifyReceipt, the Server API and notifications, served
+/// over HTTP.
 package final class SimulatedStore: Sendable {
     package let world: World
     package let pki: TestPKI
     package let clock: SimulatedClock
     package let verifyReceipt: SimulatedVerifyReceipt
     package let serverAPI: SimulatedServerAPI
-    /// What happens to the customers while the store runs.
+    /// Lets events happen to the customers while the store runs.
     package let events: EventScheduler
-    /// What the app's server is told of it.
+    /// Sends the notifications about events to the app's server.
     package let outbox: NotificationOutbox
-    /// Of the app's owner: what a caller of the Server API needs.
+    /// The credentials of the app's owner, which callers of the Server API need.
     package let credentials: SimulatedCredentials
     package let faults = FaultRegistry()
     package let requests = RequestLog()
@@ -24,7 +25,7 @@ package final class SimulatedStore: Sendable {
     private let payloads: NotificationPayload
     private let running = Mutex<Task<Void, Never>?>(nil)
 
-    /// New keys unless some are given.
+    /// Creates a store. Makes new keys unless `pki` is given, which takes about half a second.
     package convenience init(
         seed: UInt64 = 1, customers: Int = 20, clock: SimulatedClock = .real, pki: TestPKI? = nil,
         options: WorldOptions = .init()
@@ -36,7 +37,7 @@ package final class SimulatedStore: Sendable {
             clock: clock, credentials: SimulatedCredentials(key: .p256()), keep: [:])
     }
 
-    /// With the bytes of receipts that were signed before, by their ids.
+    /// Creates a store with the bytes of receipts that were signed before, by their ids.
     init(
         world: World, pki: TestPKI, clock: SimulatedClock, credentials: SimulatedCredentials, keep: [String: [UInt8]],
         onIssue: @escaping @Sendable (IssuedReceipt) -> Void = { _ in }
@@ -65,15 +66,15 @@ package final class SimulatedStore: Sendable {
 
     package var issuer: ReceiptIssuer { verifyReceipt.issuer }
 
-    /// Every receipt of the world, in the order of its customers; those that were not asked for yet are signed now.
+    /// All receipts of the world, in the order of its customers. Those that were not signed yet are signed now.
     package var receipts: [IssuedReceipt] { minted.all }
 
-    /// One customer's, signed when they are first asked for.
+    /// Returns the receipts of one customer. They are signed at the first request.
     package func receipts(of customer: SimulatedCustomer) -> [IssuedReceipt] { minted.receipts(of: customer) }
 }
 
 extension SimulatedStore {
-    /// Lets events happen and tells of them.
+    /// Lets `count` events happen and sends the notifications about them.
     @discardableResult
     package func happen(
         _ count: Int, seed: UInt64? = nil, in environment: AppStoreEnvironment? = nil,
@@ -84,7 +85,7 @@ extension SimulatedStore {
         return outcomes
     }
 
-    /// Lets one event happen and tells of it.
+    /// Lets one event happen and sends the notifications about it.
     @discardableResult
     package func happen(
         _ wish: EventRequest, seed: UInt64? = nil, _ options: DeliveryOptions = .init()
@@ -94,15 +95,15 @@ extension SimulatedStore {
         return outcome
     }
 
-    /// What is posted of a notification, in version 2.
+    /// Returns the body that is posted for a notification in version 2.
     package func body(of notification: SimulatedNotification) throws(CryptographyError) -> [UInt8] {
         JSONValue.object(["signedPayload": .string(try payloads.signed(notification))]).bytes
     }
 
-    /// Every notification since the world began.
+    /// The notifications about all events since the world was generated.
     package var notifications: NotificationLog { outbox.log }
 
-    /// Serves in the background until ``stop()``; gives the bound port.
+    /// Serves in the background until ``stop()``. Returns the bound port.
     package func start(host: String = "127.0.0.1", port: Int = 0) async throws -> Int {
         let (ports, continuation) = AsyncThrowingStream.makeStream(of: Int.self)
         let task = Task {
@@ -120,7 +121,7 @@ extension SimulatedStore {
         throw ConnectionAborted()
     }
 
-    /// Ends what ``start(host:port:)`` began; its connections break.
+    /// Stops serving after ``start(host:port:)``; open connections are closed.
     package func stop() async {
         let task = running.withLock { running -> Task<Void, Never>? in
             defer { running = nil }
@@ -130,9 +131,11 @@ extension SimulatedStore {
         await task?.value
     }
 
-    /// Serves until the task is cancelled, or with `stopsOnSignals` the process is told to stop.
+    /// Serves until the task is canceled or, with `stopsOnSignals`, the process receives a signal to stop.
     ///
-    /// `onReady` gets the bound port; no request is answered before it returns, and its error ends the server.
+    /// - Parameters:
+    ///     - port: 0 for any free port.
+    ///     - onReady: receives the bound port. If it throws, the server stops and throws the error.
     package func run(
         host: String = "127.0.0.1", port: Int = 0, stopsOnSignals: Bool = false,
         onReady: @escaping @Sendable (Int) async throws -> Void
@@ -163,7 +166,7 @@ extension SimulatedStore {
         }
     }
 
-    /// The simulator speaks through its answers; only trouble of the server itself is worth a line.
+    /// Logs critical errors only, because tests observe the simulator through its responses.
     private static var quietLogger: Logger {
         var logger = Logger(label: "receipt-bridge.simulator")
         logger.logLevel = .critical

@@ -3,7 +3,7 @@ import Hummingbird
 import Logging
 import NIOCore
 
-/// A request's context that knows its connection, which faults must be able to break.
+/// The context of a request with its connection, because some faults close the connection.
 struct SimulatorContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel
@@ -13,10 +13,11 @@ struct SimulatorContext: RequestContext {
         channel = source.channel
     }
 
-    /// Ends the connection at once, with a reset where the system allows one.
+    /// Closes the connection immediately, with a TCP reset if the system supports it.
     func abort() async {
         if let options = channel as? any SocketOptionProvider {
-            // C's `struct linger`: on, for no time; its own type stands in a module that NIO does not export.
+            // C's `struct linger`: enabled, with a timeout of 0. The type itself is in a module that NIO does not
+            // export.
             let linger: (Int32, Int32) = (1, 0)
             try? await options.unsafeSetSocketOption(level: .socket, name: .so_linger, value: linger).get()
         }
@@ -24,5 +25,5 @@ struct SimulatorContext: RequestContext {
     }
 }
 
-/// The connection is gone; nobody reads the answer.
+/// The connection was closed, so no response is sent.
 struct ConnectionAborted: Error {}

@@ -3,7 +3,7 @@ import Hummingbird
 import NIOCore
 import StoreTypes
 
-/// Events and notifications: what tests ask of the simulator itself.
+/// The routes for events and notifications, which tests use to control the simulator.
 extension SimulatorRoutes {
     func addEvents(to router: Router<SimulatorContext>) {
         router.post("events") { request, _ in try await happen(request) }
@@ -16,10 +16,10 @@ extension SimulatorRoutes {
         }
     }
 
-    /// `{"events": [...]}`, each as ``EventOutcome/document``.
+    /// Handles `POST /events`. Responds with `{"events": [...]}`, each element as in ``EventOutcome/document``.
     private func happen(_ request: Request) async throws -> Response {
         guard let wish = try await document(of: request).flatMap(EventsRequest.init) else {
-            throw HTTPError(.badRequest, message: "count, or one of: \(Self.eventNames)")
+            throw HTTPError(.badRequest, message: "the body needs count, or event with one of: \(Self.eventNames)")
         }
         let outcomes: [EventOutcome]
         switch wish.kind {
@@ -30,34 +30,36 @@ extension SimulatorRoutes {
             } catch .unknown {
                 throw HTTPError(.notFound, message: "no such customer or transaction")
             } catch .impossible {
-                throw HTTPError(.conflict, message: "\(event.event.rawValue) is not possible as things stand")
+                throw HTTPError(.conflict, message: "\(event.event.rawValue) is not possible in the current state")
             }
         }
         outbox.post(outcomes, wish.options)
         return Self.json(.object(["events": .array(outcomes.map(\.document))]))
     }
 
-    /// `{"url": "http://127.0.0.1:9000/x", "version": 1 | 2, "environment": "production" | "sandbox", "timeout": 30}`.
+    /// Handles `POST /notifications/targets`: `{"url": "http://127.0.0.1:9000/x", "version": 1 | 2, "environment":
+    /// "production" | "sandbox", "timeout": 30}`. The timeout is in seconds, 1 to 600.
     private func setTarget(_ request: Request) async throws -> Response {
         let document = try await document(of: request)
         guard let url = document?["url"]?.text.flatMap(LoopbackURL.init) else {
-            throw HTTPError(.badRequest, message: "url: http:// to this machine only")
+            throw HTTPError(.badRequest, message: "url must be an http:// URL of this machine")
         }
         guard let version = NotificationTarget.Version(rawValue: document?["version"]?.integer ?? 2) else {
-            throw HTTPError(.badRequest, message: "version: 1 or 2")
+            throw HTTPError(.badRequest, message: "version must be 1 or 2")
         }
         let environment: AppStoreEnvironment?
         switch document?["environment"]?.text?.lowercased() {
         case nil: environment = nil
         case "production": environment = .production
         case "sandbox": environment = .sandbox
-        default: throw HTTPError(.badRequest, message: "environment: production or sandbox")
+        default: throw HTTPError(.badRequest, message: "environment must be production or sandbox")
         }
         let seconds = min(max(document?["timeout"]?.integer ?? 30, 1), 600)
         outbox.targets.set(.init(url: url, version: version, timeout: .seconds(seconds)), for: environment)
         return Response(status: .created)
     }
 
+    /// Returns the body as JSON, or `nil` if it is not JSON.
     private func document(of request: Request) async throws -> JSONValue? {
         let body = try await request.body.collect(upTo: 65_536)
         return try? JSONValue(reading: Array(body.readableBytesView))

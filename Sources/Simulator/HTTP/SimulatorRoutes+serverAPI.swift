@@ -3,8 +3,9 @@ import Hummingbird
 import NIOCore
 import StoreTypes
 
-/// The Server API's addresses: everything below `/production/inApps/` and `/sandbox/inApps/`.
+/// The routes of the Server API: all paths below `/production/inApps/` and `/sandbox/inApps/`.
 extension SimulatorRoutes {
+    /// Responds to a request to the Server API, with the first matching fault if there is one.
     func answer(
         to request: Request, in environment: AppStoreEnvironment, _ context: SimulatorContext
     ) async throws -> Response {

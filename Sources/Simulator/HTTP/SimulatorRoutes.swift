@@ -3,7 +3,7 @@ import Hummingbird
 import NIOCore
 import StoreTypes
 
-/// Every address of the simulated App Store.
+/// The HTTP routes of the simulated App Store.
 struct SimulatorRoutes: Sendable {
     let verifyReceipt: SimulatedVerifyReceipt
     let serverAPI: SimulatedServerAPI
@@ -12,7 +12,7 @@ struct SimulatorRoutes: Sendable {
     let events: EventScheduler
     let outbox: NotificationOutbox
 
-    /// More than that Apple's endpoint refuses with 413.
+    /// Maximum size of a request body in bytes. Apple's endpoint responds with 413 above it.
     static let maximumBodySize = 3_145_728
 
     func router() -> Router<SimulatorContext> {
@@ -43,6 +43,7 @@ struct SimulatorRoutes: Sendable {
         return router
     }
 
+    /// Adds the routes of verifyReceipt at one path.
     private func verdicts(
         _ router: Router<SimulatorContext>, _ path: String,
         _ endpoint: @escaping @Sendable (Request) -> SimulatedVerifyReceipt.Endpoint
@@ -50,17 +51,19 @@ struct SimulatorRoutes: Sendable {
         router.post(RouterPath(path)) { request, context in
             try await verdict(on: request, at: endpoint(request), context)
         }
-        // Whatever is not a POST has a status of its own, and an HTTP 200.
+        // Methods other than POST get HTTP 200 with status 21000.
         router.get(RouterPath(path)) { _, _ in Self.json(SimulatedVerifyReceipt.bare(21000)) }
         router.put(RouterPath(path)) { _, _ in Self.json(SimulatedVerifyReceipt.bare(21000)) }
     }
 
+    /// Returns the endpoint of a host name, for example production for `buy.itunes.apple.com`.
     static func endpoint(forHost host: String?) -> SimulatedVerifyReceipt.Endpoint {
         let host = host?.lowercased() ?? ""
         if host.hasPrefix("sandbox.") { return .sandbox }
         return host.hasPrefix("buy.") || host.hasPrefix("production.") ? .production : .automatic
     }
 
+    /// Responds to a verifyReceipt request, with the first matching fault if there is one.
     private func verdict(
         on request: Request, at endpoint: SimulatedVerifyReceipt.Endpoint, _ context: SimulatorContext
     ) async throws -> Response {
@@ -78,6 +81,7 @@ struct SimulatorRoutes: Sendable {
         return try await Self.response(to: fault.kind, context) { try verifyReceipt.answer(body: bytes, at: endpoint) }
     }
 
+    /// Handles `POST /faults`.
     private func addFault(_ request: Request) async throws -> Response {
         let body = try await request.body.collect(upTo: 65_536)
         let document = try? JSONValue(reading: Array(body.readableBytesView))
@@ -86,7 +90,7 @@ struct SimulatorRoutes: Sendable {
         } else if let document, let fault = SimulatedFault(document) {
             faults.add(fault)
         } else {
-            throw HTTPError(.badRequest, message: "not a fault: a member is unknown, of another type, or out of range")
+            throw HTTPError(.badRequest, message: "invalid fault: unknown member, wrong type, or value out of range")
         }
         return Response(status: .created)
     }
@@ -102,6 +106,7 @@ extension SimulatorRoutes {
             status: status, headers: [.contentType: type], body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
+    /// Responds as the fault requires; `answer` gives the response without the fault.
     static func response(
         to fault: SimulatedFault.Kind, _ context: SimulatorContext, answer: () throws -> JSONValue
     ) async throws -> Response {

@@ -1,7 +1,8 @@
 import StoreTypes
 import Synchronization
 
-/// All that Get Notification History can tell: what happened before the world began, then what was made since.
+/// The content of Get Notification History: the notifications of the time before the world was generated, then those
+/// about events since.
 final class NotificationArchive: Sendable {
     private let world: World
     private let log: NotificationLog
@@ -12,12 +13,12 @@ final class NotificationArchive: Sendable {
         self.log = log
     }
 
-    /// Oldest first; what comes later is behind what was there, so that places keep their meaning.
+    /// Returns the entries, oldest first. New entries are appended, so the index of an entry never changes.
     func entries(in environment: AppStoreEnvironment) -> [NotificationLog.Entry] {
         past(environment) + log.all.filter { $0.isListed && $0.notification.environment == environment }
     }
 
-    /// All of it was delivered at once.
+    /// Returns the entries of the time before the world was generated, all delivered at the first attempt.
     private func past(_ environment: AppStoreEnvironment) -> [NotificationLog.Entry] {
         if let known = past.withLock({ $0[environment] }) { return known }
         let entries = world.customers.filter { $0.environment == environment }.flatMap(SimulatedNotification.all)

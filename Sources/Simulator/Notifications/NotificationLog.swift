@@ -1,11 +1,13 @@
 import StoreTypes
 import Synchronization
 
-/// The notifications that were made since the world began, and what became of sending them.
+/// A log of the notifications about events since the world was generated, with the attempts to send them.
 package final class NotificationLog: Sendable {
+    /// A notification and its attempts.
     package struct Entry: Sendable {
         package let notification: SimulatedNotification
-        /// In Get Notification History: Apple records what is meant for a version 2 address, and no tests here.
+        /// Whether Get Notification History lists the notification. Apple lists those for a version 2 address; test
+        /// notifications are never listed here.
         package let isListed: Bool
         package var attempts: [SendAttempt]
 
@@ -20,9 +22,10 @@ package final class NotificationLog: Sendable {
 
     package var all: [Entry] { entries.withLock { $0 } }
 
+    /// Returns an entry by its index, or `nil` if there is no such entry.
     package subscript(number: Int) -> Entry? { entries.withLock { $0.indices.contains(number) ? $0[number] : nil } }
 
-    /// Gives the new entries' numbers.
+    /// Appends entries and returns their indices.
     func append(_ new: [Entry]) -> Range<Int> {
         entries.withLock {
             $0 += new
@@ -30,7 +33,7 @@ package final class NotificationLog: Sendable {
         }
     }
 
-    /// Attempts of one notification have ascending dates, even where the clock stands still.
+    /// Adds an attempt. The dates of the attempts of one notification ascend even if the clock is fixed.
     func add(_ result: SendAttempt.Result, at now: Timestamp, to number: Int) {
         entries.withLock { entries in
             let last = entries[number].attempts.last?.date ?? entries[number].notification.date

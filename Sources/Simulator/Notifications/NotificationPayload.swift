@@ -1,11 +1,11 @@
 import Cryptography
 import StoreTypes
 
-/// Signs the payload of a version 2 notification, and the records in it.
+/// Writes and signs the payloads of version 2 notifications, including the signed transaction and renewal in them.
 struct NotificationPayload: Sendable {
     let issuer: JWSIssuer
 
-    /// A compact JWS: a new signature each time, over the same bytes.
+    /// Returns the payload as compact JWS. The payload is the same each time; the signature differs.
     func signed(
         _ notification: SimulatedNotification, _ tampering: JWSIssuer.Tampering? = nil
     ) throws(CryptographyError) -> String {
@@ -46,7 +46,7 @@ struct NotificationPayload: Sendable {
         return .object(members)
     }
 
-    /// The app's number is not there in the sandbox.
+    /// Returns the members that identify the app. `appAppleId` is absent in the sandbox.
     private static func envelope(_ environment: AppStoreEnvironment, bundleId: String) -> [JSONValue.Member] {
         [.init("environment", .string(environment.rawValue)), .init("bundleId", .string(bundleId))]
             + (environment == .production ? [.init("appAppleId", .number(SimulatedApp.first.appAppleId))] : [])

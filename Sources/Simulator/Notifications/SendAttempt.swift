@@ -1,18 +1,18 @@
 package import StoreTypes
 
-/// One time that a notification was sent, and what came of it.
+/// An attempt to send a notification, with its result.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/sendattemptitem
 package struct SendAttempt: Sendable, Hashable {
-    /// Apple's words, as far as a plain connection can meet them.
+    /// Apple's values of `sendAttemptResult`, as far as they can occur without TLS.
     package enum Result: String, Sendable, Hashable {
         case success = "SUCCESS"
         case timedOut = "TIMED_OUT"
-        /// Nobody listens.
+        /// The connection failed, for example because no server listens at the address.
         case socketIssue = "SOCKET_ISSUE"
-        /// The connection ended before the answer did.
+        /// The connection was closed before the response was complete.
         case prematureClose = "PREMATURE_CLOSE"
-        /// What came was no HTTP.
+        /// The response was not HTTP.
         case invalidResponse = "INVALID_RESPONSE"
         case unsuccessfulStatus = "UNSUCCESSFUL_HTTP_RESPONSE_CODE"
     }

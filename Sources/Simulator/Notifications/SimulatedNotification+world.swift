@@ -1,14 +1,16 @@
 import StoreTypes
 
-/// What the App Store told the app's server before this world began: read off a customer's transactions and renewals.
+/// Notifications that the App Store sent before the world was generated, derived from a customer's transactions and
+/// renewals.
 extension SimulatedNotification {
-    /// In the order in which they were sent.
+    /// Returns the notifications of a customer in the order in which they were sent.
     static func all(of customer: SimulatedCustomer) -> [SimulatedNotification] {
         (customer.transactions.flatMap { purchase($0, of: customer) }
             + customer.renewals.compactMap { end($0, of: customer) })
             .sorted { $0.date < $1.date }
     }
 
+    /// Returns the notifications about one transaction.
     private static func purchase(
         _ transaction: SimulatedTransaction, of customer: SimulatedCustomer
     ) -> [SimulatedNotification] {
@@ -34,6 +36,7 @@ extension SimulatedNotification {
         return events
     }
 
+    /// Returns the notification about a failed renewal or an expiry, or `nil` if the subscription is active or revoked.
     private static func end(
         _ renewal: SimulatedRenewal, of customer: SimulatedCustomer
     ) -> SimulatedNotification? {
@@ -52,7 +55,8 @@ extension SimulatedNotification {
         return .past(type, subtype, of: customer, at: date, newest, renewal)
     }
 
-    /// Which of several that a transaction gave shows in its date.
+    /// Creates a notification. Its UUID is derived from type, transaction and date, because one transaction can have
+    /// several notifications.
     private static func past(
         _ type: String, _ subtype: String?, of customer: SimulatedCustomer, at date: Timestamp,
         _ transaction: SimulatedTransaction, _ renewal: SimulatedRenewal?

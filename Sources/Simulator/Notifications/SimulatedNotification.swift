@@ -1,32 +1,35 @@
 package import StoreTypes
 
-/// One App Store Server Notification: what happened, and the records as that event left them.
+/// An App Store Server Notification: the event, and the transaction and renewal in their state after it.
 ///
-/// Shape and names: https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv2decodedpayload
+/// Format and names:
+/// https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv2decodedpayload
 package struct SimulatedNotification: Sendable, Hashable {
-    /// The same for every attempt, copy and look into the history: receivers find repeats by it.
+    /// The same for every attempt, every duplicate and in the notification history; receivers detect duplicates by
+    /// it.
     package let uuid: String
     package let type: String
-    /// Nil for none; then the payload has no such key.
+    /// `nil` if the payload has no `subtype`.
     package let subtype: String?
     package let environment: AppStoreEnvironment
-    /// Nil where the notification is about no customer.
+    /// `nil` if the notification is not about one customer.
     package let customerId: String?
-    /// Of the event. The payload and both signed records carry it as `signedDate`, however late they are signed.
+    /// Date of the event. It is the `signedDate` of the payload and of both signed records, even if they are signed
+    /// later.
     package let date: Timestamp
     package let transaction: SimulatedTransaction?
-    /// Of auto-renewable subscriptions only.
+    /// Only for auto-renewable subscriptions.
     package let renewal: SimulatedRenewal?
-    /// Of `CONSUMPTION_REQUEST` only.
+    /// Only for `CONSUMPTION_REQUEST`.
     package var consumptionRequestReason: String?
-    /// Of `RENEWAL_EXTENSION` with `SUMMARY` only.
+    /// Only for `RENEWAL_EXTENSION` with `SUMMARY`.
     package var summary: ExtensionSummary?
 
-    /// How an extension for all subscribers went.
+    /// The result of an extension for all subscribers of a product.
     package struct ExtensionSummary: Sendable, Hashable {
         package let requestIdentifier: String
         package let productId: String
-        /// Alpha-3; empty where the request named none.
+        /// Country codes with three letters, for example `USA`; empty if the request named none.
         package let storefronts: [String]
         package let succeeded: Int64
         package let failed: Int64

@@ -1,7 +1,7 @@
 import Cryptography
 
 extension AppReceiptContent {
-    /// The attributes of the app, 0 to 25 without the purchases.
+    /// The attributes of the app (types 0 to 25), without the purchases.
     package var attributes: [ReceiptAttribute] {
         var random = SplitMix64(seed: opaqueSeed)
         let isProduction = appAppleId != 0
@@ -25,15 +25,15 @@ extension AppReceiptContent {
         return list.filter { !omittedTypes.contains($0.type) } + extraAttributes
     }
 
-    /// The signed payload: a SET of all attributes, one of type 17 for each purchase.
+    /// Returns the signed payload: a SET of all attributes, with an attribute of type 17 for each purchase.
     ///
-    /// Apple sorts it canonically; unsorted is what Xcode writes.
+    /// Apple sorts the SET as DER requires; Xcode does not (`sorted: false`).
     package func payload(sorted: Bool = true) -> [UInt8] {
         let purchases = purchases.map { ReceiptAttribute(17, raw: $0.der).der }
         return DEREncoder.set(attributes.map(\.der) + purchases, sorted: sorted)
     }
 
-    /// The purchases in the order in which the sorted payload holds them, which is that of `in_app` in the answer.
+    /// The purchases in the order of the sorted payload, which is also that of `in_app` in the response.
     package var purchasesInBlobOrder: [AppReceiptPurchase] {
         purchases.map { (purchase: $0, der: ReceiptAttribute(17, raw: $0.der).der) }
             .sorted { DEREncoder.precedes($0.der, $1.der) }

@@ -1,30 +1,30 @@
 package import StoreTypes
 
-/// What an App Receipt is to say about the app.
+/// The content of an App Receipt: the app and its purchases.
 package struct AppReceiptContent: Sendable, Hashable {
-    /// `Production`, `ProductionSandbox`, `ProductionVPP` or `ProductionVPPSandbox`.
+    /// Attribute 0: `Production`, `ProductionSandbox`, `ProductionVPP` or `ProductionVPPSandbox`.
     package var receiptType: String
-    /// 0 in sandbox.
+    /// 0 in the sandbox.
     package var appAppleId: Int64
     package var bundleId: String
     package var applicationVersion: String
     package var originalApplicationVersion: String
     package var creationDate: Timestamp
     package var originalPurchaseDate: Timestamp
-    /// 0 in sandbox.
+    /// 0 in the sandbox.
     package var downloadId: Int64
-    /// 0 in sandbox.
+    /// 0 in the sandbox.
     package var versionExternalIdentifier: Int64
-    /// Of volume purchases only.
+    /// Only for volume purchases.
     package var expirationDate: Timestamp?
-    /// 3 iOS, 2 macOS.
+    /// 3 for iOS, 2 for macOS.
     package var platform: Int64
     package var purchases: [AppReceiptPurchase]
-    /// Chooses the opaque attributes 4 to 7, so that the same plan gives the same bytes.
+    /// Seed of the opaque attributes 4 to 7, so that the same plan gives the same bytes.
     package var opaqueSeed: UInt64
-    /// Appended as they are: unknown types, second ones of known types, wrong encodings.
+    /// Attributes to append, for example unknown types, duplicates of known types, or wrong encodings.
     package var extraAttributes: [ReceiptAttribute]
-    /// Types that are left out.
+    /// Types of attributes to omit.
     package var omittedTypes: Set<Int64>
 
     package init(
@@ -38,7 +38,7 @@ package struct AppReceiptContent: Sendable, Hashable {
         applicationVersion = "42"
         originalApplicationVersion = isProduction ? "17" : "1.0"
         self.creationDate = creationDate
-        // 2013-08-01T07:00:00Z is what every sandbox receipt says.
+        // Every sandbox receipt has 2013-08-01T07:00:00Z.
         originalPurchaseDate =
             isProduction ? creationDate.advanced(byMilliseconds: -400 * 86_400_000) : Timestamp(seconds: 1_375_340_400)
         downloadId = isProduction ? 500_900_000_000_000_000 + Int64(opaqueSeed % 1_000_000_000) : 0
@@ -51,7 +51,7 @@ package struct AppReceiptContent: Sendable, Hashable {
     }
 }
 
-/// What one attribute 17 is to say.
+/// The content of an attribute 17: one purchase.
 package struct AppReceiptPurchase: Sendable, Hashable {
     package var quantity: Int64 = 1
     package var productId: String
@@ -59,19 +59,19 @@ package struct AppReceiptPurchase: Sendable, Hashable {
     package var originalTransactionId: String
     package var purchaseDate: Timestamp
     package var originalPurchaseDate: Timestamp
-    /// 0 non-consumable, 1 consumable, 2 non-renewing, 3 auto-renewable.
+    /// 0 non-consumable, 1 consumable, 2 non-renewing subscription, 3 auto-renewable subscription.
     package var productType: Int64
     package var expiresDate: Timestamp?
     package var productAppleId: Int64 = 0
     package var webOrderLineItemId: Int64 = 0
     package var isTrialPeriod = false
-    /// Written for auto-renewables only, as newer receipts do.
+    /// Written only for auto-renewable subscriptions, as in newer receipts.
     package var isInIntroOfferPeriod = false
     package var promotionalOfferId: String?
     package var isFamilyShared = false
-    /// Appended as they are.
+    /// Attributes to append.
     package var extraAttributes: [ReceiptAttribute] = []
-    /// Types that are left out.
+    /// Types of attributes to omit.
     package var omittedTypes: Set<Int64> = []
 
     package init(
@@ -89,17 +89,18 @@ package struct AppReceiptPurchase: Sendable, Hashable {
 }
 
 extension AppReceiptPurchase {
-    /// The attributes 1701 to 1722, the always-empty ones included.
+    /// The attributes 1701 to 1722, including those that are always empty.
     package var attributes: [ReceiptAttribute] {
         (telling + Self.empty).filter { !omittedTypes.contains($0.type) } + extraAttributes
     }
 
-    /// Without a meaning anybody knows: an empty text in every receipt; and the cancellation date, never seen filled.
+    /// Attributes whose meaning is unknown and which are an empty text in every receipt, and the cancellation date
+    /// (1712), which no observed receipt contains.
     private static let empty: [ReceiptAttribute] =
         [.text(1709, ""), .date(1712, nil)] + (1714...1718).map { .text($0, "") }
     private static let alwaysEmpty = empty.map(\.der)
 
-    /// The attributes that say something.
+    /// The attributes with a value.
     private var telling: [ReceiptAttribute] {
         var list: [ReceiptAttribute] = [
             .number(1701, quantity), .text(1702, productId), .text(1703, transactionId), .date(1704, purchaseDate),
@@ -113,7 +114,7 @@ extension AppReceiptPurchase {
         return list
     }
 
-    /// The value of attribute 17.
+    /// The value of attribute 17 in DER.
     package var der: [UInt8] {
         guard omittedTypes.isEmpty, extraAttributes.isEmpty else { return DEREncoder.set(attributes.map(\.der)) }
         return DEREncoder.set(telling.map(\.der) + Self.alwaysEmpty)

@@ -1,34 +1,34 @@
 package import Cryptography
 
-/// Writes App Receipts: PKCS#7 SignedData as the App Store does, and on request as it never would.
+/// Encodes App Receipts: PKCS#7 SignedData as the App Store writes it, or with deviations for tests.
 ///
-/// `ContentInfo ::= SEQUENCE { 1.2.840.113549.1.7.2, [0] EXPLICIT SignedData }`,
-/// `SignedData ::= SEQUENCE { version 1, digestAlgorithms, encapContentInfo, [0] certificates, signerInfos }`; no signed
-/// attributes, so the signature covers the content octets themselves.
+/// `ContentInfo ::= SEQUENCE { 1.2.840.113549.1.7.2, [0] EXPLICIT SignedData }`, `SignedData ::= SEQUENCE { version
+/// 1, digestAlgorithms, encapContentInfo, [0] certificates, signerInfos }`. There are no signed attributes, so the
+/// signature covers the content octets directly.
 package struct AppReceiptEncoder: Sendable {
-    /// Departures from what the App Store writes; the default has none.
+    /// Deviations from what the App Store writes. The defaults have none.
     package struct Options: Sendable {
-        /// SHA-1 in receipts until 2023.
+        /// Digest of the signature. Receipts before June 2023 have SHA-1.
         package var digest: DigestAlgorithm = .sha256
-        /// BER: indefinite lengths, and the content as a constructed OCTET STRING, as Xcode writes.
+        /// Uses BER as Xcode does: indefinite lengths, and the content as a constructed OCTET STRING.
         package var indefiniteLength = false
-        /// With ``indefiniteLength``: content bytes per chunk; nil makes one chunk.
+        /// Content bytes per chunk if ``indefiniteLength`` is set, or `nil` for one chunk.
         package var chunkSize: Int?
-        /// The payload wrapped in a further OCTET STRING, inside the one that PKCS#7 has.
+        /// Wraps the payload in another OCTET STRING inside that of PKCS#7.
         package var innerOctetString = false
-        /// How many equal SignerInfos.
+        /// Number of identical SignerInfos.
         package var signerCount = 1
-        /// What is embedded; nil is the signer's whole chain.
+        /// Embedded certificates, or `nil` for the signer's complete chain.
         package var certificates: [[UInt8]]?
-        /// What the message holds instead of what was signed.
+        /// Content that replaces the signed payload after signing.
         package var swappedPayload: [UInt8]?
-        /// The signature's OCTET STRING is empty.
+        /// Leaves the OCTET STRING of the signature empty.
         package var stripsSignature = false
-        /// False keeps the attributes in the order in which they were given.
+        /// Sorts the attributes as DER requires. If this is false, they keep their order.
         package var sortsAttributes = true
-        /// Names the digest in the signature algorithm, as Xcode does, instead of the key's algorithm alone.
+        /// Names the digest in the signature algorithm, as Xcode does, instead of only the key's algorithm.
         package var namesDigestInSignatureAlgorithm = false
-        /// Names rsaEncryption whatever the key is.
+        /// Names rsaEncryption even if the key is not an RSA key.
         package var claimsRSA = false
 
         package init() {}
@@ -42,12 +42,12 @@ package struct AppReceiptEncoder: Sendable {
         self.options = options
     }
 
-    /// A whole receipt.
+    /// Returns a complete receipt.
     package func encode(_ content: AppReceiptContent) throws(CryptographyError) -> [UInt8] {
         try encode(payload: content.payload(sorted: options.sortsAttributes))
     }
 
-    /// A receipt around any payload.
+    /// Returns a receipt with any payload.
     package func encode(payload: [UInt8]) throws(CryptographyError) -> [UInt8] {
         let signed = options.innerOctetString ? DEREncoder.octetString(payload) : payload
         let signature =
@@ -79,6 +79,7 @@ package struct AppReceiptEncoder: Sendable {
         constructed(0x30, DEREncoder.objectIdentifier(type) + constructed(0xA0, content))
     }
 
+    /// Returns the OCTET STRING with the content, in chunks if the length is indefinite.
     private func contentOctets(_ bytes: [UInt8]) -> [UInt8] {
         guard options.indefiniteLength else { return DEREncoder.octetString(bytes) }
         let size = max(options.chunkSize ?? bytes.count, 1)
@@ -88,7 +89,7 @@ package struct AppReceiptEncoder: Sendable {
         return constructed(0x24, chunks)
     }
 
-    /// A constructed value, of definite or indefinite length.
+    /// Returns a constructed value with a definite or an indefinite length.
     private func constructed(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
         options.indefiniteLength ? [tag, 0x80] + content + [0, 0] : DEREncoder.value(tag: tag, content)
     }

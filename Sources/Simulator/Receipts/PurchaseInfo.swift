@@ -1,9 +1,11 @@
 import StoreTypes
 
-/// The signed lines of a transactionReceipt: hyphenated keys, text values, an order of its own for each receipt.
+/// Writes the signed lines (`purchase-info`) of transactionReceipts: keys with hyphens, text values, and a different
+/// order in each receipt.
 enum PurchaseInfo {
     typealias Entry = TransactionReceiptEncoder.Entry
 
+    /// Returns the lines of a planned receipt. The same plan always gives the same lines in the same order.
     static func entries(_ plan: ReceiptPlan, of customer: SimulatedCustomer) -> [Entry] {
         guard let id = plan.transactionIds.first, let transaction = customer.transaction(id) else { return [] }
         var random = SplitMix64(seed: plan.seed)
@@ -25,7 +27,7 @@ enum PurchaseInfo {
             + dates("original-purchase-date", transaction.originalPurchaseDate)
     }
 
-    /// The app's and the device's identifiers; a device of 2014 had a UDID of 40 digits.
+    /// Returns identifiers of the app and of the device. A device of 2014 had a UDID with 40 digits.
     private static func device(_ plan: ReceiptPlan, _ customer: SimulatedCustomer) -> [Entry] {
         let digits = customer.vendorIdentifier.replacing("-", with: "")
         var entries = [
@@ -43,7 +45,8 @@ enum PurchaseInfo {
         return entries
     }
 
-    /// `expires-date` is in milliseconds here; texts have names of their own.
+    /// Returns the lines about the period. Here `expires-date` is in milliseconds; the formatted dates have other
+    /// keys.
     private static func subscription(_ transaction: SimulatedTransaction, version: UInt8?) -> [Entry] {
         guard let expires = transaction.expiresDate else { return [] }
         var entries = [
@@ -58,6 +61,7 @@ enum PurchaseInfo {
         return entries
     }
 
+    /// Returns the lines that only version 3 has.
     private static func newer(_ transaction: SimulatedTransaction) -> [Entry] {
         [
             Entry("is-trial-period", transaction.isTrialPeriod ? "true" : "false"),
@@ -66,6 +70,7 @@ enum PurchaseInfo {
         ]
     }
 
+    /// Returns the three lines of a date, for example `purchase-date`, `purchase-date-ms` and `purchase-date-pst`.
     private static func dates(_ stem: String, _ instant: Timestamp) -> [Entry] {
         [
             Entry(stem, instant.greenwichText), Entry("\(stem)-ms", String(instant.milliseconds)),

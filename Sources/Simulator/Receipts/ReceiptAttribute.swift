@@ -1,12 +1,13 @@
 package import StoreTypes
 
-/// `ReceiptAttribute ::= SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }`
+/// A receipt attribute: `ReceiptAttribute ::= SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }`.
 ///
-/// The same at both levels: the app's (0 to 25) and a purchase's (1701 to 1722).
+/// The same structure is used at both levels, for attributes of the app (types 0 to 25) and of a purchase (types 1701
+/// to 1722).
 package struct ReceiptAttribute: Sendable, Hashable {
     package var type: Int64
     package var version: Int64
-    /// What the OCTET STRING holds: mostly one DER value, sometimes raw bytes.
+    /// Content of the OCTET STRING: usually a DER value, sometimes raw bytes.
     package var value: [UInt8]
 
     package init(_ type: Int64, version: Int64 = 1, raw value: [UInt8]) {
@@ -23,7 +24,7 @@ package struct ReceiptAttribute: Sendable, Hashable {
         ReceiptAttribute(type, raw: DEREncoder.integer(number))
     }
 
-    /// Seconds only, in UTC; an empty text where there is no date.
+    /// An attribute with a date in UTC in whole seconds, or with an empty text if `instant` is `nil`.
     package static func date(_ type: Int64, _ instant: Timestamp?) -> ReceiptAttribute {
         ReceiptAttribute(type, raw: DEREncoder.ia5String(instant?.rfc3339 ?? ""))
     }

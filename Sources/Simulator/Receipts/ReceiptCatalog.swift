@@ -2,7 +2,8 @@ import Cryptography
 import Dispatch
 import Synchronization
 
-/// The receipts of a world's customers: each is signed when it is first wanted, and known to verifyReceipt from then on.
+/// A catalog of the receipts of all customers. Each receipt is signed at the first request; verifyReceipt recognizes
+/// it from then on.
 final class ReceiptCatalog: Sendable {
     private let world: World
     private let issuer: ReceiptIssuer
@@ -10,9 +11,10 @@ final class ReceiptCatalog: Sendable {
     private let keep: [String: [UInt8]]
     private let complete = Mutex<[IssuedReceipt]?>(nil)
 
-    /// With the bytes of those that were signed before, by their ids; they are known at once.
+    /// Creates a catalog with the bytes of receipts that were signed before, by their ids. Those are registered at
+    /// once.
     ///
-    /// Throws where the keys do not sign; later they do.
+    /// Throws if the keys cannot sign. Later calls rely on this check.
     init(
         world: World, issuer: ReceiptIssuer, registry: ReceiptRegistry, keep: [String: [UInt8]]
     ) throws(CryptographyError) {
@@ -30,6 +32,7 @@ final class ReceiptCatalog: Sendable {
         }
     }
 
+    /// All receipts in the order of the customers.
     var all: [IssuedReceipt] {
         complete.withLock { complete in
             if let complete { return complete }
@@ -39,7 +42,7 @@ final class ReceiptCatalog: Sendable {
         }
     }
 
-    /// On all cores; in the order of the customers.
+    /// Signs on all cores. The result is in the order of the customers.
     private func signAll() -> [IssuedReceipt] {
         let customers = world.customers
         let results = Mutex([[IssuedReceipt]](repeating: [], count: customers.count))
@@ -50,6 +53,7 @@ final class ReceiptCatalog: Sendable {
         return results.withLock { $0.flatMap { $0 } }
     }
 
+    /// Returns the receipts of one customer, signing those that were not signed yet.
     func receipts(of customer: SimulatedCustomer) -> [IssuedReceipt] {
         customer.receipts.compactMap { plan in
             if let known = registry.receipt(id: plan.id) { return known }

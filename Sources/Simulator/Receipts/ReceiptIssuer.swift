@@ -5,7 +5,7 @@ package import StoreTypes
 package struct IssuedReceipt: Sendable {
     package let plan: ReceiptPlan
     package let customer: SimulatedCustomer
-    /// What it lists, in the order of the blob.
+    /// The listed transactions in the order of the receipt's attributes.
     package let transactions: [SimulatedTransaction]
     package let bytes: [UInt8]
 
@@ -18,7 +18,7 @@ package struct IssuedReceipt: Sendable {
     package var originalTransactionIds: [String] { Set(transactions.map(\.originalTransactionId)).sorted() }
 }
 
-/// Makes receipts for the customers of a world, as their devices would have got them.
+/// Issues receipts to the customers of a world, as their devices would have received them.
 package struct ReceiptIssuer: Sendable {
     package let pki: TestPKI
 
@@ -26,13 +26,13 @@ package struct ReceiptIssuer: Sendable {
         self.pki = pki
     }
 
-    /// Signs what `plan` says; SHA-1 before 2023-06-20, when Apple changed to SHA-256.
+    /// Signs a planned receipt, with SHA-1 before 2023-06-20, when Apple changed to SHA-256.
     package func issue(_ plan: ReceiptPlan, for customer: SimulatedCustomer) throws(CryptographyError) -> IssuedReceipt
     {
         try issue(plan, for: customer, bytes: sign(plan, for: customer))
     }
 
-    /// The same for a receipt that was signed before.
+    /// Returns a planned receipt that was signed before, with its bytes.
     package func issue(_ plan: ReceiptPlan, for customer: SimulatedCustomer, bytes: [UInt8]) -> IssuedReceipt {
         let ids =
             plan.version == nil
@@ -51,7 +51,7 @@ package struct ReceiptIssuer: Sendable {
             purchaseInfo: PurchaseInfo.entries(plan, of: customer))
     }
 
-    /// With the signer, pod and environment line that such a receipt has.
+    /// Returns the encoder for such a receipt, with its signer and its lines `pod` and `environment`.
     package func transactionEncoder(
         _ version: UInt8, _ environment: AppStoreEnvironment
     ) -> TransactionReceiptEncoder {
@@ -64,7 +64,7 @@ package struct ReceiptIssuer: Sendable {
 }
 
 extension AppReceiptContent {
-    /// What a planned App Receipt of `customer` says.
+    /// Creates the content of a planned App Receipt.
     package init(_ plan: ReceiptPlan, of customer: SimulatedCustomer) {
         self.init(
             environment: customer.environment, bundleId: SimulatedApp.first.bundleId, creationDate: plan.creationDate,

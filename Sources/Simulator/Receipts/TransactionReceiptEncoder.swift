@@ -1,12 +1,12 @@
 package import Cryptography
 
-/// Writes iOS 6 transactionReceipts: an old-style property list around a signed one.
+/// Encodes iOS 6 transactionReceipts: an old-style property list that contains a signed one.
 ///
-/// `signature` holds version byte ‖ RSA signature ‖ certificate length (4 bytes, big-endian) ‖ leaf certificate; signed
-/// is version byte ‖ purchase-info, with SHA-1 in both versions. `environment`, `pod` and `signing-status` stand outside
-/// the signature.
+/// `signature` holds version byte ‖ RSA signature ‖ certificate length (4 bytes, big-endian) ‖ leaf certificate. The
+/// signature covers version byte ‖ purchase-info, with SHA-1 in both versions. `environment`, `pod` and
+/// `signing-status` are not signed.
 package struct TransactionReceiptEncoder: Sendable {
-    /// One line of a list.
+    /// A line of a property list.
     package struct Entry: Sendable, Hashable {
         package var key: String
         package var value: String
@@ -17,21 +17,21 @@ package struct TransactionReceiptEncoder: Sendable {
         }
     }
 
-    /// How the receipt is written, and where it departs from the genuine layout.
+    /// The form of the receipt, including deviations from the genuine form.
     package struct Options: Sendable {
-        /// 2: RSA-1024 until 2016, 3: RSA-2048 since.
+        /// 2 for RSA-1024, until 2016; 3 for RSA-2048, since then.
         package var version: UInt8 = 3
-        /// The unsigned line; nil, as in production, leaves it out.
+        /// Value of the unsigned line `environment`, or `nil` to omit it, as in production.
         package var environmentLine: String?
-        /// `100` in sandbox, another number in production.
+        /// `100` in the sandbox, another number in production.
         package var pod = "100"
-        /// `{"signature" = "…"; …}` on one line, as clients that write the list anew do.
+        /// Writes `{"signature" = "…"; …}` on one line, as clients do that serialize the list again.
         package var oneLine = false
-        /// Another version byte in the signature's blob than the one that was signed.
+        /// Version byte in `signature` that replaces the signed one.
         package var writtenVersion: UInt8?
-        /// Another certificate length than the true one.
+        /// Certificate length that replaces the correct one.
         package var writtenCertificateLength: UInt32?
-        /// What the list holds instead of the signed purchase-info.
+        /// Purchase-info that replaces the signed one.
         package var swappedPurchaseInfo: [UInt8]?
 
         package init(version: UInt8 = 3, environmentLine: String? = nil, pod: String = "100") {
@@ -50,7 +50,7 @@ package struct TransactionReceiptEncoder: Sendable {
         self.options = options
     }
 
-    /// The bytes of the receipt; clients send them in base64.
+    /// Returns the bytes of the receipt. Clients send them as base64.
     package func encode(purchaseInfo entries: [Entry]) throws(CryptographyError) -> [UInt8] {
         let purchaseInfo = Self.list(entries)
         let signature = try signer.leaf.key.signature(over: [options.version] + purchaseInfo, digest: .sha1)
@@ -68,7 +68,7 @@ package struct TransactionReceiptEncoder: Sendable {
         return Self.list(outer, oneLine: options.oneLine)
     }
 
-    /// `{`, a line for each entry, `}` without a line feed behind it.
+    /// Writes a property list: `{`, a line for each entry, and `}` without a line feed after it.
     package static func list(_ entries: [Entry], oneLine: Bool = false) -> [UInt8] {
         let lines = entries.map { "\"\($0.key)\" = \"\(escaped($0.value))\";" }
         let text = oneLine ? "{\(lines.joined(separator: " "))}" : "{\n" + lines.map { "\t\($0)\n" }.joined() + "}"

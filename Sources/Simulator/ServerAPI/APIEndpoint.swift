@@ -6,7 +6,7 @@ package enum APIEndpoint: String, Sendable, Hashable, CaseIterable {
     case notificationHistory, testNotification, testNotificationStatus
     case consumption, consumptionV1, appAccountToken, finish
 
-    /// Method, and path below `/inApps/`; `{}` is one value of the caller's.
+    /// Method, and path below `/inApps/` with `{}` for each parameter.
     var pattern: (method: String, path: String) {
         switch self {
         case .transactionInfo: ("GET", "v1/transactions/{}")
@@ -30,7 +30,7 @@ package enum APIEndpoint: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Requests per second in production, as Apple publishes them; the sandbox has a tenth.
+    /// Requests per second in production, as Apple publishes them. The sandbox allows a tenth.
     package var rate: Int64 {
         switch self {
         case .extend, .appAccountToken: 20
@@ -40,7 +40,8 @@ package enum APIEndpoint: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The endpoint of a path below `/inApps/`, and the caller's values in it.
+    /// Returns the endpoint of a path below `/inApps/` with the values of its parameters, or `nil` if there is no
+    /// such endpoint.
     static func matching(method: String, path: [String]) -> (endpoint: APIEndpoint, values: [String])? {
         for endpoint in allCases where endpoint.pattern.method == method {
             let wanted = endpoint.pattern.path.split(separator: "/")

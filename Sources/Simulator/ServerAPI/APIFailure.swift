@@ -1,9 +1,10 @@
 import StoreTypes
 
-/// A refusal with a number; the HTTP status stands in its first three digits.
+/// An error of the Server API with Apple's error code. Its first three digits are the HTTP status: 4040010 has status
+/// 404.
 package struct APIFailure: Error, Sendable, Hashable {
     package let code: Int64
-    /// For `Retry-After`, as a UNIX time in milliseconds.
+    /// Value of `Retry-After`: UNIX time in milliseconds.
     package var retryAfter: String?
 
     package init(_ code: Int64, retryAfter: String? = nil) {
@@ -11,6 +12,7 @@ package struct APIFailure: Error, Sendable, Hashable {
         self.retryAfter = retryAfter
     }
 
+    /// The error as a response.
     package var answer: APIAnswer {
         APIAnswer(
             Int(clamping: code / 10_000), headers: retryAfter.map { [("Retry-After", $0)] } ?? [],
@@ -71,7 +73,8 @@ package struct APIFailure: Error, Sendable, Hashable {
 }
 
 extension APIFailure {
-    /// 1 to 20 digits, not all zero; `code` is the endpoint's word for anything else.
+    /// Checks an identifier: 1 to 20 digits, not all of them zero. Throws `code` otherwise, because it depends on the
+    /// endpoint.
     static func checkIdentifier(_ text: String, code: Int64 = 4_000_006) throws(APIFailure) {
         guard TransactionIdentifier(rawValue: text) != nil else { throw APIFailure(code) }
     }

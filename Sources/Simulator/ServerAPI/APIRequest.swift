@@ -1,10 +1,10 @@
 import Foundation
 package import StoreTypes
 
-/// One request to the Server API, whatever brought it.
+/// A request to the Server API, independent of the transport.
 package struct APIRequest: Sendable {
     package var method: String
-    /// Below `/inApps/`, without percent signs.
+    /// Components of the path below `/inApps/`, percent-decoded.
     package var path: [String]
     package var query: [(name: String, value: String)]
     package var authorization: String?
@@ -23,7 +23,7 @@ package struct APIRequest: Sendable {
         self.environment = environment
     }
 
-    /// The path and query of a URL; the path is what stands behind `/inApps/`.
+    /// Creates a request from the path and query of a URL. Returns `nil` if the path does not contain `/inApps/`.
     package init?(
         _ method: String, target: String, authorization: String?, body: [UInt8] = [], environment: AppStoreEnvironment
     ) {
@@ -43,11 +43,13 @@ package struct APIRequest: Sendable {
         return text.removingPercentEncoding ?? String(text)
     }
 
+    /// Returns all values of a query parameter.
     func values(_ name: String) -> [String] { query.filter { $0.name == name }.map(\.value) }
 
+    /// Returns the first value of a query parameter.
     func value(_ name: String) -> String? { query.first { $0.name == name }?.value }
 
-    /// The body as a JSON object; a null is as good as nothing.
+    /// Returns the body as a JSON object, without members whose value is null. Throws 4000000 if it is not an object.
     func document() throws(APIFailure) -> JSONValue {
         guard let value = try? JSONValue(reading: body), case .object(let members) = value else {
             throw APIFailure(4_000_000)
@@ -56,11 +58,11 @@ package struct APIRequest: Sendable {
     }
 }
 
-/// One answer of the Server API.
+/// A response of the Server API.
 package struct APIAnswer: Sendable {
     package var status: Int
     package var headers: [(name: String, value: String)] = []
-    /// Nil for an empty body.
+    /// `nil` for an empty body.
     package var body: JSONValue?
 
     package init(_ status: Int = 200, headers: [(name: String, value: String)] = [], body: JSONValue? = nil) {

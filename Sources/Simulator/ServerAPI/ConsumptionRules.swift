@@ -1,5 +1,7 @@
-/// What Send Consumption Information wants to be told: each field with its values and the error for others.
+/// The validation rules of Send Consumption Information: the allowed values of each field, and the error code for
+/// others.
 struct ConsumptionRules: Sendable {
+    /// A field of the request body.
     struct Field: Sendable {
         let name: String
         let code: Int64
@@ -9,9 +11,10 @@ struct ConsumptionRules: Sendable {
 
     let fields: [Field]
     let kinds: Set<SimulatedProduct.Kind>
-    /// Rules between fields.
+    /// Checks that concern several fields.
     let rest: @Sendable (JSONValue, SimulatedProduct.Kind) throws(APIFailure) -> Void
 
+    /// Throws the error of the first rule that the body violates.
     func check(_ document: JSONValue, _ kind: SimulatedProduct.Kind) throws(APIFailure) {
         for field in fields {
             if let value = document[field.name] {
@@ -24,6 +27,7 @@ struct ConsumptionRules: Sendable {
         try rest(document, kind)
     }
 
+    /// Rules of version 2.
     static let second = ConsumptionRules(
         fields: [
             consent, sample,
@@ -42,12 +46,13 @@ struct ConsumptionRules: Sendable {
         kinds: [.autoRenewable, .consumable, .nonConsumable, .nonRenewing]
     ) { document, kind throws(APIFailure) in
         guard let percentage = document["consumptionPercentage"]?.integer else { return }
-        // Of a subscription Apple knows the share itself.
+        // Apple itself knows the consumed share of a subscription.
         if kind == .autoRenewable { throw APIFailure(4_000_209) }
-        // The number for a share of what was not delivered is not known.
+        // A share of something that was not delivered is an error, but Apple's code for it is not known.
         if percentage != 0, document["deliveryStatus"]?.text != "DELIVERED" { throw APIFailure(4_000_000) }
     }
 
+    /// Rules of version 1.
     static let first = ConsumptionRules(
         fields: [
             consent,
@@ -66,12 +71,14 @@ struct ConsumptionRules: Sendable {
     private static let consent = Field(name: "customerConsented", code: 4_000_035) { $0 == .bool(true) }
     private static let sample = Field(name: "sampleContentProvided", code: 4_000_041) { $0.flag != nil }
 
+    /// A field with one of some texts.
     private static func words(
         _ name: String, _ code: Int64, _ words: Set<String>, isRequired: Bool = true
     ) -> Field {
         Field(name: name, code: code, isRequired: isRequired) { $0.text.map(words.contains) ?? false }
     }
 
+    /// A field with a number in a range.
     private static func numbers(
         _ name: String, _ code: Int64, _ range: ClosedRange<Int64>, isRequired: Bool = true
     ) -> Field {

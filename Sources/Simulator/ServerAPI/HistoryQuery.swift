@@ -1,12 +1,14 @@
 import StoreTypes
 
-/// The query of Get Transaction History: which rows, in which order, from where.
+/// The query of Get Transaction History: filters, order and position.
 ///
-/// All parameters have to be sent again with each page; those that may be repeated mean any of their values.
+/// Callers must repeat all parameters for each page. If a parameter is repeated, any of its values matches.
 struct HistoryQuery: Sendable {
+    /// Rows per page.
     static let pageSize = 20
 
-    /// The last row of the page before: `<lastModified ms>_<transactionId>`; `0` is the beginning.
+    /// The position after the last row of a page: `<lastModified ms>_<transactionId>`, for example
+    /// `1795262400001_730000000000061`. `0` is the beginning.
     struct Revision: Sendable, Hashable {
         let milliseconds: Int64
         let transactionId: Int64
@@ -67,7 +69,7 @@ struct HistoryQuery: Sendable {
         isRevoked = revoked ?? (excluded == true ? false : nil)
     }
 
-    /// The rows of one page, and whether there are more.
+    /// Returns the rows of one page, and whether there are more.
     func page(of rows: [SimulatedTransaction]) -> (rows: [SimulatedTransaction], hasMore: Bool) {
         let ascending = rows.filter(matches).map { (row: $0, place: Revision($0)) }
             .sorted { $0.place.precedes($1.place) }
@@ -88,15 +90,16 @@ struct HistoryQuery: Sendable {
             && (isRevoked ?? (row.revocation != nil)) == (row.revocation != nil)
     }
 
-    /// The query's names of products differ from those of the payloads.
+    /// Product types as the query names them, which differ from those in the payloads.
     private static let kinds: [String: SimulatedProduct.Kind] = [
         "AUTO_RENEWABLE": .autoRenewable, "NON_RENEWABLE": .nonRenewing, "CONSUMABLE": .consumable,
         "NON_CONSUMABLE": .nonConsumable,
     ]
 
-    /// Apple's Python library writes `True`.
+    /// Upper case is accepted too, because Apple's Python library sends `True`.
     private static func flag(_ text: String) -> Bool? { ["true": true, "false": false][text.lowercased()] }
 
+    /// Parses an optional parameter, and throws `code` if its value is not valid.
     private static func optional<Value>(
         _ text: String?, _ code: Int64, _ read: (String) -> Value?
     ) throws(APIFailure) -> Value? {
@@ -105,6 +108,7 @@ struct HistoryQuery: Sendable {
         return value
     }
 
+    /// Parses all values of a parameter, and throws `code` if one of them is not valid.
     private static func all<Value>(
         _ texts: [String], _ code: Int64, _ read: (String) -> Value?
     ) throws(APIFailure) -> [Value] {

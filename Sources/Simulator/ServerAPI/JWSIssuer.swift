@@ -2,14 +2,16 @@ import Cryptography
 import StoreTypes
 import Synchronization
 
-/// Signs what the Server API hands out, when it is asked for; within a second the same row is signed once.
+/// An issuer of the JWS in Server API responses. It signs at the time of a request and caches the JWS of each row for
+/// a second.
 ///
-/// `signedDate` is what receivers order the states of a record by: no state is dated earlier than the change that made
-/// it, nor a former one later. Callers say when they looked, which is before they read the customer.
+/// Receivers order the states of a record by `signedDate`: a state must not be dated before the change that led to
+/// it, and an older state must not be dated later than a newer one. Callers therefore pass the instant at which they
+/// started, before they read the customer.
 final class JWSIssuer: Sendable {
-    /// What was wished to be wrong with signed data.
+    /// The defect to inject into signed data.
     enum Tampering: Sendable, Hashable {
-        /// Another app's, rightly signed.
+        /// Data of another app with a valid signature.
         case wrongBundle
         case badSignature
     }
@@ -22,12 +24,12 @@ final class JWSIssuer: Sendable {
     private struct Key: Hashable {
         let row: Row
         let second: Int64
-        /// The same row may come back after a change and another one.
+        /// Needed because a row can return to an earlier state after a change and its reversal.
         let changedAt: Timestamp?
     }
 
     private let key: SigningKey
-    /// `BASE64URL(header)`, the same for all.
+    /// `BASE64URL(header)`, which is the same for all JWS.
     private let header: String
     private let signed = Mutex<[Key: String]>([:])
 
@@ -38,7 +40,7 @@ final class JWSIssuer: Sendable {
             JSONValue.object(["alg": .string("ES256"), "x5c": .array(chain)]).bytes)
     }
 
-    // Swift 6.3.1 crashes when it optimises what these are inlined into (CopyPropagation: "Found ownership error").
+    // Swift 6.3.1 crashes when it optimizes what these are inlined into (CopyPropagation: "Found ownership error").
     @inline(never)
     func transaction(
         _ transaction: SimulatedTransaction, of customer: SimulatedCustomer, at instant: Timestamp,
@@ -68,6 +70,7 @@ final class JWSIssuer: Sendable {
         }
     }
 
+    /// Signs a payload. Each call gives another signature, because ECDSA signatures contain a random number.
     func sign(_ payload: JSONValue, _ tampering: Tampering? = nil) throws(CryptographyError) -> String {
         let text = "\(header).\(Base64.encodeURLSafe(payload.bytes))"
         var signature = try key.rawES256Signature(over: Array(text.utf8))
@@ -75,10 +78,12 @@ final class JWSIssuer: Sendable {
         return "\(text).\(Base64.encodeURLSafe(signature))"
     }
 
+    /// Returns the bundle id to sign, which is another app's for ``Tampering/wrongBundle``.
     static func bundleId(_ tampering: Tampering?) -> String {
         tampering == .wrongBundle ? "com.example.other" : SimulatedApp.first.bundleId
     }
 
+    /// Returns the `signedDate`, which is not before the customer's last change.
     private static func date(of customer: SimulatedCustomer, at instant: Timestamp) -> Timestamp {
         max(instant, customer.changedAt ?? instant)
     }

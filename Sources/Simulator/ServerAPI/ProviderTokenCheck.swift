@@ -1,7 +1,7 @@
 package import Cryptography
 package import StoreTypes
 
-/// Whether a caller is the app's owner: `Authorization: Bearer` with a JWT of the account's key.
+/// Verifies that a caller is the app's owner: `Authorization: Bearer` with a JWT signed by the account's key.
 package struct ProviderTokenCheck: Sendable {
     private let key: VerifyingKey
     private let keyId: String
@@ -17,7 +17,8 @@ package struct ProviderTokenCheck: Sendable {
         self.clock = clock
     }
 
-    /// True for ES256 by the account's key, with all claims right and a life of at most an hour.
+    /// Returns whether the token is valid: ES256 by the account's key, correct claims, and a lifetime of at most an
+    /// hour.
     package func accepts(_ authorization: String?) -> Bool {
         guard let authorization, authorization.hasPrefix("Bearer ") else { return false }
         let parts = authorization.dropFirst(7).split(separator: ".", omittingEmptySubsequences: false)
@@ -26,7 +27,8 @@ package struct ProviderTokenCheck: Sendable {
             header["typ"] == nil || header["typ"]?.text == "JWT",
             claims["iss"]?.text == issuerId, claims["aud"]?.text == "appstoreconnect-v1",
             claims["bid"]?.text == bundleId,
-            // A fixed clock is the world's; callers may live in it or in real time.
+            // The token may be current according to the simulated clock or to real time, because callers do not know
+            // of a fixed clock.
             [Timestamp.now, clock.now].contains(where: { Self.isCurrent(claims, at: $0.seconds) }),
             let signature = Base64.decodeURLSafe(parts[2]), signature.count == 64
         else { return false }
@@ -37,7 +39,8 @@ package struct ProviderTokenCheck: Sendable {
         return (try? key.verify(encoded.span, over: signed.span, digest: .sha256)) != nil
     }
 
-    /// Apple's Python library sends no `iat`; its tokens live from now.
+    /// Returns whether the token is current at `now`, in seconds. Without `iat`, as from Apple's Python library, the
+    /// lifetime is counted from now.
     private static func isCurrent(_ claims: JSONValue, at now: Int64) -> Bool {
         guard let expiry = claims["exp"]?.integer, expiry > now else { return false }
         guard let issued = claims["iat"] else { return expiry - now <= 3600 }
@@ -50,19 +53,20 @@ package struct ProviderTokenCheck: Sendable {
     }
 }
 
-/// What the owner of the simulated app holds of App Store Connect.
+/// The credentials of the simulated app's owner in App Store Connect.
 package struct SimulatedCredentials: Sendable {
     package let issuerId = SimulatedConfiguration.issuerId
     package let keyId = SimulatedConfiguration.keyId
     package let bundleId = SimulatedApp.first.bundleId
-    /// The In-App Purchase key; ``Cryptography/SigningKey/privateKeyPEM`` is the `.p8` file.
+    /// The In-App Purchase key; its ``Cryptography/SigningKey/privateKeyPEM`` is the content of the `.p8` file.
     package let key: SigningKey
 
     package init(key: SigningKey) {
         self.key = key
     }
 
-    /// A JWT of the account for five minutes; claims of the caller's replace the right ones.
+    /// Returns a JWT that is valid for five minutes. `claims` replaces the default claims, and a `nil` value removes
+    /// one.
     package func token(
         issuedAt now: Timestamp = .now, header: JSONValue? = nil, claims: KeyValuePairs<String, JSONValue?> = [:],
         signedBy other: SigningKey? = nil

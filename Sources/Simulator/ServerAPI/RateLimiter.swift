@@ -1,9 +1,9 @@
 package import StoreTypes
 import Synchronization
 
-/// A bucket for each endpoint and environment; it starts full and fills again evenly within its time.
+/// A rate limiter with a token bucket for each endpoint and environment. Buckets start full and refill evenly.
 package final class RateLimiter: Sendable {
-    /// How much a bucket holds, and how long an empty one takes to be full.
+    /// The size of a bucket, and the seconds in which an empty bucket becomes full.
     package struct Budget: Sendable, Hashable {
         package let capacity: Int64
         package let seconds: Int64
@@ -13,7 +13,7 @@ package final class RateLimiter: Sendable {
             self.seconds = max(seconds, 1)
         }
 
-        /// Apple's: an hour of the endpoint's rate; a tenth of it in the sandbox.
+        /// Apple's rate limit: an hour at the endpoint's rate, and a tenth of that in the sandbox.
         package static func published(_ endpoint: APIEndpoint, _ environment: AppStoreEnvironment) -> Budget {
             Budget(capacity: endpoint.rate * (environment == .production ? 3600 : 360))
         }
@@ -29,7 +29,7 @@ package final class RateLimiter: Sendable {
         var level: Double
         var updated: ContinuousClock.Instant
 
-        /// Takes one; else gives the milliseconds until there is one.
+        /// Takes a token, or returns the milliseconds until the next token is available.
         mutating func consume(at now: ContinuousClock.Instant) -> Int64? {
             let perSecond = Double(budget.capacity) / Double(budget.seconds)
             level = min(Double(budget.capacity), level + perSecond * ((now - updated) / .seconds(1)))
@@ -46,12 +46,12 @@ package final class RateLimiter: Sendable {
     private let buckets = Mutex<[Key: Bucket]>([:])
     private let refusals = Atomic<Int>(0)
 
-    /// Requests that came too early: 429.
+    /// Number of requests that were rejected with 429.
     package var refused: Int { refusals.load(ordering: .relaxed) }
 
     package init() {}
 
-    /// Nil when the request may pass; else when there is room again.
+    /// Takes a token and returns `nil`, or returns the time at which the next token is available.
     package func consume(_ endpoint: APIEndpoint, _ environment: AppStoreEnvironment) -> Timestamp? {
         let now = ContinuousClock.now
         let wait = buckets.withLock { buckets in
@@ -64,7 +64,8 @@ package final class RateLimiter: Sendable {
         return wait.map { Timestamp.now.advanced(byMilliseconds: $0) }
     }
 
-    /// Another budget, full at once; for all endpoints or environments where none is named.
+    /// Sets another budget, with a full bucket, for one endpoint and environment or for all of them if the parameter
+    /// is `nil`.
     package func set(
         _ budget: Budget, for endpoint: APIEndpoint? = nil, in environment: AppStoreEnvironment? = nil
     ) {
@@ -78,6 +79,6 @@ package final class RateLimiter: Sendable {
         }
     }
 
-    /// Apple's budgets again, all full.
+    /// Restores Apple's budgets with full buckets.
     package func reset() { buckets.withLock { $0.removeAll() } }
 }

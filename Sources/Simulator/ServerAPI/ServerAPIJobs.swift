@@ -1,9 +1,9 @@
 import StoreTypes
 import Synchronization
 
-/// What the Server API was told to do and is asked about later.
+/// The jobs that callers of the Server API started and can ask about later.
 final class ServerAPIJobs: Sendable {
-    /// An extension for all subscribers of a product.
+    /// The result of an extension for all subscribers of a product.
     struct MassExtension: Sendable {
         let productId: String
         let completeDate: Timestamp
@@ -24,7 +24,7 @@ final class ServerAPIJobs: Sendable {
 
     private let contents = Mutex(Contents())
 
-    /// 1, 2, 3 …
+    /// Returns 1, 2, 3 and so on.
     func nextNumber() -> Int64 {
         contents.withLock {
             $0.number += 1
@@ -40,7 +40,7 @@ final class ServerAPIJobs: Sendable {
         contents.withLock { $0.extensions[Place(name: identifier, environment: environment)] = job }
     }
 
-    /// The number of a test notification in the log.
+    /// Returns the index of a test notification in the log.
     func testNotification(_ token: String, _ environment: AppStoreEnvironment) -> Int? {
         contents.withLock { $0.notifications[Place(name: token, environment: environment)] }
     }

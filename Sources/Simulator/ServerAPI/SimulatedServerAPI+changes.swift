@@ -1,8 +1,9 @@
 import StoreTypes
 
-/// What an app's owner may change of a transaction, and say about it.
+/// Endpoints with which an app's owner changes transactions or reports about them.
 extension SimulatedServerAPI {
-    /// For the whole subscription, where it is one; in lower case, as it comes back from Apple.
+    /// Handles Set App Account Token. If the transaction is one of a subscription, the token applies to the whole
+    /// subscription. It is stored in lower case, because Apple returns it so.
     func setAppAccountToken(_ call: ServerAPICall) throws -> APIAnswer {
         let (customer, first) = try original(call, malformed: 4_000_006, notOriginal: 4_000_187)
         if first.isFamilyShared { throw APIFailure(4_000_185) }
@@ -23,7 +24,8 @@ extension SimulatedServerAPI {
         return APIAnswer()
     }
 
-    /// A consumable then leaves verifyReceipt and version 1 of the history.
+    /// Handles the endpoint that finishes a transaction. A finished consumable disappears from verifyReceipt and from
+    /// version 1 of the history.
     func finish(_ call: ServerAPICall) throws -> APIAnswer {
         let (customer, transaction) = try transaction(call)
         if !transaction.isFinished {
@@ -37,7 +39,7 @@ extension SimulatedServerAPI {
         return APIAnswer()
     }
 
-    /// 202: taken note of.
+    /// Handles Send Consumption Information, which responds with 202 and an empty body.
     func consumption(_ call: ServerAPICall, _ rules: ConsumptionRules) throws -> APIAnswer {
         let (_, transaction) = try transaction(call)
         try rules.check(call.request.document(), transaction.product.kind)

@@ -1,8 +1,11 @@
 import StoreTypes
 
-/// Later renewal dates, for one subscription or all of a product. Days are days in the sandbox too: this world's
-/// sandbox does not run faster. The app's server is told of each.
+/// Endpoints that extend the renewal date of one subscription or of all subscriptions of a product.
+///
+/// A day is a day in the sandbox too, because time in this world's sandbox is not accelerated. Each extension is
+/// reported by a notification.
 extension SimulatedServerAPI {
+    /// The members that both extension requests have.
     private struct ExtensionRequestBody {
         let days: Int64
         let identifier: String
@@ -21,6 +24,7 @@ extension SimulatedServerAPI {
         }
     }
 
+    /// Handles Extend a Subscription Renewal Date.
     func extend(_ call: ServerAPICall) throws -> APIAnswer {
         let (customer, first) = try original(call, malformed: 4_000_008, notOriginal: 4_040_005)
         let wish = try ExtensionRequestBody(call.request.document())
@@ -36,7 +40,8 @@ extension SimulatedServerAPI {
             ]))
     }
 
-    /// Active, paid, not shared, and at most twice a year.
+    /// Extends a subscription. It must be active, paid and not shared, and have fewer than two extensions in the last
+    /// 365 days.
     private func extend(
         _ renewal: SimulatedRenewal, of customer: SimulatedCustomer, by days: Int64
     ) throws(APIFailure) -> (lineItem: String?, date: Timestamp) {
@@ -51,7 +56,8 @@ extension SimulatedServerAPI {
         return (newest.webOrderLineItemId, expires.advanced(byMilliseconds: days * CustomerBuilder.day))
     }
 
-    /// Gives `story` the place of the subscription.
+    /// Applies a change to a subscription and sends the notifications about it. `story` receives the index of the
+    /// subscription.
     private func tell(
         of renewal: SimulatedRenewal, _ customer: SimulatedCustomer, _ story: (inout EventSimulation, Int) -> Void
     ) {
@@ -63,7 +69,8 @@ extension SimulatedServerAPI {
         if let outcome { outbox.post([outcome]) }
     }
 
-    /// Done at once; Apple takes hours. The same identifier again changes nothing.
+    /// Handles Extend Subscription Renewal Dates for All Active Subscribers. Completes at once, whereas Apple takes
+    /// hours. A repeated `requestIdentifier` changes nothing.
     func massExtend(_ call: ServerAPICall) throws -> APIAnswer {
         let document = try call.request.document()
         let wish = try ExtensionRequestBody(document)
@@ -100,6 +107,7 @@ extension SimulatedServerAPI {
         return APIAnswer(body: .object(["requestIdentifier": .string(wish.identifier)]))
     }
 
+    /// Handles Get Status of Subscription Renewal Date Extensions.
     func massExtendStatus(_ call: ServerAPICall) throws -> APIAnswer {
         let (product, identifier) = (call.values[0], call.values[1])
         guard Self.isUUID(identifier) else { throw APIFailure(4_000_011) }
@@ -114,7 +122,7 @@ extension SimulatedServerAPI {
             ]))
     }
 
-    /// Letters of either case.
+    /// Returns whether the text is a UUID in upper or lower case.
     static func isUUID(_ text: String) -> Bool {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         return parts.map(\.utf8.count) == [8, 4, 4, 4, 12] && parts.joined().allSatisfy { $0.isASCII && $0.isHexDigit }

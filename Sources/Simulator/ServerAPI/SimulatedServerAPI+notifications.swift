@@ -1,8 +1,8 @@
 import StoreTypes
 
-/// Test notifications, and the notifications of the past.
+/// Endpoints for test notifications and the notification history.
 extension SimulatedServerAPI {
-    /// Where no address was ever told to the simulator, the app's server is thought to be there and content.
+    /// Handles Request a Test Notification. If no address was ever set, the notification counts as delivered.
     func testNotification(_ call: ServerAPICall) throws -> APIAnswer {
         let now = call.instant
         var random = SplitMix64(seed: UInt64(bitPattern: now.milliseconds &+ jobs.nextNumber() << 44))
@@ -15,7 +15,7 @@ extension SimulatedServerAPI {
         return APIAnswer(body: .object(["testNotificationToken": .string(token)]))
     }
 
-    /// Not there before the first attempt is over.
+    /// Handles Get Test Notification Status. The notification is not found until its first attempt has ended.
     func testNotificationStatus(_ call: ServerAPICall) throws -> APIAnswer {
         let token = call.values[0]
         guard token.utf8.count <= 256, token.split(separator: "_").count == 2 else { throw APIFailure(4_000_020) }
@@ -30,7 +30,8 @@ extension SimulatedServerAPI {
             ]))
     }
 
-    /// Twenty a page, oldest first; the token is the number of those before.
+    /// Handles Get Notification History: 20 notifications a page, oldest first. The pagination token is the number of
+    /// preceding notifications.
     func notificationHistory(_ call: ServerAPICall) throws -> APIAnswer {
         let document = try call.request.document()
         let period = try period(document, call)
@@ -65,7 +66,8 @@ extension SimulatedServerAPI {
             ]))
     }
 
-    /// Apple keeps 180 days in production, 30 in the sandbox; an end in the future means now.
+    /// Returns the requested period. Apple stores 180 days in production and 30 in the sandbox; an end in the future
+    /// counts as now.
     private func period(_ document: JSONValue, _ call: ServerAPICall) throws(APIFailure) -> Range<Timestamp> {
         guard let start = document["startDate"]?.integer, start >= 0 else { throw APIFailure(4_000_015) }
         guard let end = document["endDate"]?.integer, end >= 0 else { throw APIFailure(4_000_016) }

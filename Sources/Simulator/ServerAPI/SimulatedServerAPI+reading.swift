@@ -1,16 +1,17 @@
 import StoreTypes
 
-/// The endpoints that only tell.
+/// Endpoints that read transactions, subscriptions and orders.
 extension SimulatedServerAPI {
     private typealias Member = JSONValue.Member
 
+    /// Handles Get Transaction Info.
     func transactionInfo(_ call: ServerAPICall) throws -> APIAnswer {
         let (customer, transaction) = try transaction(call)
         let signed = try issuer.transaction(transaction, of: customer, at: call.instant, call.fault?.tampering)
         return APIAnswer(body: .object(["signedTransactionInfo": .string(signed)]))
     }
 
-    /// Version 1 leaves out finished consumables, unless they were refunded.
+    /// Handles Get Transaction History. Version 1 omits finished consumables unless they were refunded.
     func history(_ call: ServerAPICall, listsFinished: Bool) throws -> APIAnswer {
         let customer = try customer(call)
         let query = try HistoryQuery(call.request)
@@ -28,20 +29,21 @@ extension SimulatedServerAPI {
 
     private static func revision(of row: SimulatedTransaction) -> String { HistoryQuery.Revision(row).text }
 
+    /// Signs rows of the history.
     func sign(
         _ rows: some Sequence<SimulatedTransaction>, of customer: SimulatedCustomer, for call: ServerAPICall
     ) throws -> [JSONValue] {
         try rows.map { .string(try issuer.transaction($0, of: customer, at: call.instant, call.fault?.tampering)) }
     }
 
-    /// What one answer shows of a history.
+    /// The content of one page of a history.
     private struct HistoryPage {
         var rows: [SimulatedTransaction]
         var hasMore: Bool
         var revision: String
     }
 
-    /// Does to a page what the fault in force asks for.
+    /// Applies the fault of this request to a page.
     private func spoil(_ page: inout HistoryPage, of rows: [SimulatedTransaction], for call: ServerAPICall) {
         let asked = call.request.value("revision")
         switch call.fault {
@@ -62,7 +64,8 @@ extension SimulatedServerAPI {
         }
     }
 
-    /// One element for each original transaction, below its group.
+    /// Handles Get All Subscription Statuses: one element for each original transaction, grouped by
+    /// subscription group.
     func subscriptionStatuses(_ call: ServerAPICall) throws -> APIAnswer {
         let customer = try customer(call)
         let wanted = try call.request.values("status").map { text throws(APIFailure) in
@@ -96,6 +99,7 @@ extension SimulatedServerAPI {
         return APIAnswer(body: .object(call.envelope + [Member("data", .array(data))]))
     }
 
+    /// Handles Get App Transaction Info.
     func appTransactionInfo(_ call: ServerAPICall) throws -> APIAnswer {
         let customer = try customer(call)
         let isProduction = call.environment == .production
@@ -114,7 +118,7 @@ extension SimulatedServerAPI {
             body: .object(["signedAppTransactionInfo": .string(try issuer.sign(payload, call.fault?.tampering))]))
     }
 
-    /// An unknown order is no error; an order is known in production only.
+    /// Handles Look Up Order ID. An unknown order has status 1, which is not an error. Only production knows orders.
     func orderLookup(_ call: ServerAPICall) throws -> APIAnswer {
         guard call.environment == .production else { throw APIFailure(4_000_000) }
         let order = call.values[0]
@@ -130,7 +134,7 @@ extension SimulatedServerAPI {
 }
 
 extension SimulatedCustomer {
-    /// The last transaction of a subscription.
+    /// Returns the newest transaction of a subscription.
     func newestTransaction(of renewal: SimulatedRenewal) -> SimulatedTransaction? {
         transactions.filter { $0.originalTransactionId == renewal.originalTransactionId }
             .max { $0.purchaseDate < $1.purchaseDate }

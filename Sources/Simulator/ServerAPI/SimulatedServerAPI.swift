@@ -1,7 +1,7 @@
 package import Cryptography
 import StoreTypes
 
-/// Answers the App Store Server API for the customers of a simulated App Store, in both environments.
+/// Serves the App Store Server API for the customers of a simulated App Store in both environments.
 package final class SimulatedServerAPI: Sendable {
     package let credentials: SimulatedCredentials
     package let limiter = RateLimiter()
@@ -32,7 +32,8 @@ package final class SimulatedServerAPI: Sendable {
         check = try ProviderTokenCheck(credentials, clock: clock)
     }
 
-    /// First who asks, then how often, then what.
+    /// Returns the response to a request. The token is checked first, then the path and the rate limit, then the
+    /// parameters.
     package func answer(_ request: APIRequest, fault: ServerAPIFault? = nil) throws(CryptographyError) -> APIAnswer {
         guard check.accepts(request.authorization) else { return APIAnswer(401) }
         guard let (endpoint, values) = APIEndpoint.matching(method: request.method, path: request.path) else {
@@ -80,25 +81,26 @@ package final class SimulatedServerAPI: Sendable {
     }
 }
 
-/// What goes wrong with the Server API in particular.
+/// The faults that only the Server API has.
 package enum ServerAPIFault: Sendable, Hashable {
-    /// That error, with that `Retry-After` if one is given.
+    /// Responds with that error code, and with that `Retry-After` if it is not `nil`.
     case failure(code: Int64, retryAfter: String?)
-    /// A history that never ends: the first rows again and again, each time with another revision.
+    /// Returns a history that never ends: the first rows again and again, each time with another revision.
     case endlessPages
-    /// A history that has more, but not behind the revision it gives.
+    /// Returns `hasMore` with a revision that does not advance.
     case unchangedRevision
-    /// 200 with an empty history.
+    /// Responds with 200 and an empty history.
     case emptyHistory
-    /// A page without rows that has more behind it.
+    /// Returns a page without rows and with `hasMore`.
     case emptyPage
-    /// The page's first row comes once more at its end.
+    /// Repeats the first row of the page at its end.
     case repeatedRows
-    /// Another app's answer.
+    /// Returns the data of another app.
     case wrongBundle
-    /// Signed data whose signature does not hold.
+    /// Returns JWS with invalid signatures.
     case badSignature
 
+    /// The defect that this fault injects into signed data, or `nil` if the data is correct.
     var tampering: JWSIssuer.Tampering? {
         switch self {
         case .wrongBundle: .wrongBundle
@@ -108,30 +110,30 @@ package enum ServerAPIFault: Sendable, Hashable {
     }
 }
 
-/// A request at its endpoint: the values of the path, and what is to go wrong.
+/// A request at its endpoint: the values of the path's parameters, and the fault to inject.
 struct ServerAPICall: Sendable {
     let request: APIRequest
     let values: [String]
     let fault: ServerAPIFault?
-    /// When it was asked: before anything is read that may change meanwhile.
+    /// Time of the request, taken before any data is read that can change concurrently.
     let instant: Timestamp
 
     var environment: AppStoreEnvironment { request.environment }
 
-    /// The members that answers about a customer begin with.
+    /// The first members of responses about a customer.
     var envelope: [JSONValue.Member] {
         let app = SimulatedApp.first
         return [
             .init("environment", .string(environment.rawValue)),
             .init("bundleId", .string(JWSIssuer.bundleId(fault?.tampering))),
         ]
-            // Not there in the sandbox.
+            // Absent in the sandbox.
             + (environment == .production ? [.init("appAppleId", .number(app.appAppleId))] : [])
     }
 }
 
 extension SimulatedServerAPI {
-    /// Whose id the path names; any id of the customer will do.
+    /// Returns the customer that the path names by any of its ids. Throws 4040010 if the id is unknown.
     func customer(_ call: ServerAPICall) throws(APIFailure) -> SimulatedCustomer {
         let id = call.values[0]
         try APIFailure.checkIdentifier(id)
@@ -139,7 +141,7 @@ extension SimulatedServerAPI {
         return finding.customer
     }
 
-    /// The transaction that the path names; the id of the app's download will not do.
+    /// Returns the transaction that the path names. The id of the app's download is an error here (4000048).
     func transaction(
         _ call: ServerAPICall
     ) throws(APIFailure) -> (customer: SimulatedCustomer, transaction: SimulatedTransaction) {
@@ -152,7 +154,8 @@ extension SimulatedServerAPI {
         }
     }
 
-    /// The original transaction that the path names.
+    /// Returns the original transaction that the path names. Throws `notOriginal` if it is the id of another
+    /// transaction.
     func original(
         _ call: ServerAPICall, malformed: Int64, notOriginal: Int64
     ) throws(APIFailure) -> (customer: SimulatedCustomer, transaction: SimulatedTransaction) {

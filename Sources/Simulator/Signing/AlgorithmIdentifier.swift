@@ -1,6 +1,6 @@
 import Cryptography
 
-/// `AlgorithmIdentifier ::= SEQUENCE { algorithm OBJECT IDENTIFIER, parameters ANY OPTIONAL }`
+/// Encodings of `AlgorithmIdentifier ::= SEQUENCE { algorithm OBJECT IDENTIFIER, parameters ANY OPTIONAL }`.
 enum AlgorithmIdentifier {
     static func digest(_ algorithm: DigestAlgorithm) -> [UInt8] {
         let identifier =
@@ -12,7 +12,7 @@ enum AlgorithmIdentifier {
         return DEREncoder.sequence(DEREncoder.objectIdentifier(identifier), DEREncoder.null)
     }
 
-    /// RSA with NULL parameters, ECDSA without any (RFC 5758).
+    /// Encodes a signature algorithm: RSA with NULL as parameters, ECDSA without parameters (RFC 5758).
     static func signature(_ algorithm: DigestAlgorithm, isRSA: Bool) -> [UInt8] {
         let identifier =
             switch (algorithm, isRSA) {
@@ -27,7 +27,7 @@ enum AlgorithmIdentifier {
         return isRSA ? DEREncoder.sequence(oid, DEREncoder.null) : DEREncoder.sequence(oid)
     }
 
-    /// What Apple writes as the signature algorithm of a receipt: the key's alone.
+    /// The signature algorithm in Apple's receipts, which names only the key's algorithm, not the digest.
     static let rsaEncryption = DEREncoder.sequence(
         DEREncoder.objectIdentifier(ObjectIdentifiers.rsaEncryption), DEREncoder.null)
 }

@@ -1,14 +1,14 @@
 package import Cryptography
 
-/// A certificate with its private key: an authority or a signer.
+/// A certificate with its private key, of an authority or of a signer.
 package struct CertificateIdentity: Sendable {
     package let template: CertificateTemplate
     package let issuerName: DistinguishedName
     package let key: SigningKey
-    /// DER.
+    /// The certificate in DER.
     package let certificate: [UInt8]
 
-    /// For a certificate that was issued before and kept.
+    /// Creates the identity of a certificate that was issued in an earlier run and stored.
     package init(
         template: CertificateTemplate, issuerName: DistinguishedName, key: SigningKey, certificate: [UInt8]
     ) {
@@ -18,7 +18,7 @@ package struct CertificateIdentity: Sendable {
         self.certificate = certificate
     }
 
-    /// Signed by its own key.
+    /// Issues a certificate signed by its own key.
     package static func selfSigned(
         _ template: CertificateTemplate, key: SigningKey
     ) throws(CryptographyError) -> CertificateIdentity {
@@ -27,7 +27,8 @@ package struct CertificateIdentity: Sendable {
             template: template, issuerName: template.subject, key: key, certificate: certificate)
     }
 
-    /// Another certificate, signed by this one's key; whether this one may is not asked: forgeries are wanted too.
+    /// Issues a certificate signed by this one's key. It is not checked whether this certificate may issue others,
+    /// because tests need forgeries too.
     package func issue(
         _ template: CertificateTemplate, key subjectKey: SigningKey
     ) throws(CryptographyError) -> CertificateIdentity {
@@ -37,7 +38,7 @@ package struct CertificateIdentity: Sendable {
             template: template, issuerName: self.template.subject, key: subjectKey, certificate: certificate)
     }
 
-    /// Eight bytes that depend on the key alone, positive and never zero.
+    /// Serial number: eight bytes that depend only on the key and the template, positive and never zero.
     package var serialNumber: [UInt8] { Self.serialNumber(of: key, template) }
 
     /// `IssuerAndSerialNumber ::= SEQUENCE { issuer Name, serialNumber INTEGER }`
@@ -78,7 +79,7 @@ package struct CertificateIdentity: Sendable {
         if template.isAuthority, let pathLength = template.pathLength {
             constraints.append(DEREncoder.integer(pathLength))
         }
-        // keyCertSign and cRLSign are bits 5 and 6, digitalSignature is bit 0.
+        // Bits 5 and 6 are keyCertSign and cRLSign, bit 0 is digitalSignature.
         let usage: [UInt8] =
             template.isAuthority
             ? DEREncoder.bitString([0x06], unusedBits: 1) : DEREncoder.bitString([0x80], unusedBits: 7)

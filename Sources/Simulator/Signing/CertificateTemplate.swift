@@ -1,7 +1,7 @@
 package import Cryptography
 package import StoreTypes
 
-/// `Name`: the few attributes that Apple's certificates have, in Apple's newer order.
+/// An X.500 `Name` with the few attributes of Apple's certificates, in the order of Apple's newer ones.
 package struct DistinguishedName: Sendable, Hashable {
     package var commonName: String
     package var organizationalUnit: String?
@@ -13,6 +13,7 @@ package struct DistinguishedName: Sendable, Hashable {
         self.organization = organization
     }
 
+    /// The encoded name. The country is always US.
     package var der: [UInt8] {
         var parts = [attribute("2.5.4.3", DEREncoder.utf8String(commonName))]
         if let organizationalUnit { parts.append(attribute("2.5.4.11", DEREncoder.utf8String(organizationalUnit))) }
@@ -26,7 +27,7 @@ package struct DistinguishedName: Sendable, Hashable {
     }
 }
 
-/// From when to when a certificate is valid; both ends count.
+/// The validity period of a certificate, including both ends.
 package struct Validity: Sendable, Hashable {
     package var from: Timestamp
     package var to: Timestamp
@@ -36,21 +37,22 @@ package struct Validity: Sendable, Hashable {
         self.to = to
     }
 
-    /// 2006-01-01 to 2044-12-31: every receipt of a simulated world lies within.
+    /// 2006-01-01 to 2044-12-31, which covers every receipt of a simulated world.
     package static let wide = Validity(from: Timestamp(seconds: 1_136_073_600), to: Timestamp(seconds: 2_366_841_599))
-    /// 2009-06-15 to 2014-06-14, as the first signer of transactionReceipts: over long ago.
+    /// 2009-06-15 to 2014-06-14, like Apple's first signer of transactionReceipts: expired long ago.
     package static let past = Validity(from: Timestamp(seconds: 1_245_024_000), to: Timestamp(seconds: 1_402_704_000))
 }
 
-/// What a certificate says, key and issuer apart.
+/// The content of a certificate, except key and issuer.
 package struct CertificateTemplate: Sendable, Hashable {
     package var subject: DistinguishedName
     package var validity: Validity
-    /// basicConstraints CA and keyUsage keyCertSign, cRLSign; else digitalSignature alone.
+    /// Whether the certificate is an authority (basicConstraints CA, keyUsage keyCertSign and cRLSign). Otherwise its
+    /// keyUsage is only digitalSignature.
     package var isAuthority: Bool
-    /// 0 for authorities that issue leaves only.
+    /// `pathLenConstraint`: 0 if the authority issues only leaves, `nil` if there is no limit.
     package var pathLength: Int64?
-    /// Extensions whose value is NULL and whose presence alone means something.
+    /// Object identifiers of extensions whose value is NULL; only their presence matters.
     package var markers: [String]
     /// Digest of the issuer's signature on this certificate.
     package var digest: DigestAlgorithm

@@ -1,14 +1,14 @@
-/// The object identifiers that App Store artefacts carry, dotted.
+/// Object identifiers in receipts, certificates and PKCS#7, in dotted form.
 package enum ObjectIdentifiers {
-    /// Marks a leaf that signs App Receipts, v3 transactionReceipts and JWS.
+    /// Marker of a leaf that signs App Receipts, version 3 transactionReceipts and JWS.
     package static let receiptSigner = "1.2.840.113635.100.6.11.1"
-    /// Marks the Worldwide Developer Relations authority.
+    /// Marker of the Worldwide Developer Relations authority.
     package static let developerRelations = "1.2.840.113635.100.6.2.1"
-    /// Marks a leaf that signs v2 transactionReceipts.
+    /// Marker of a leaf that signs version 2 transactionReceipts.
     package static let purchaseSigner = "1.2.840.113635.100.6.5.1"
-    /// Marks the iTunes Store authority.
+    /// Marker of the iTunes Store authority.
     package static let iTunesStore = "1.2.840.113635.100.6.2.2"
-    /// Marks what any developer gets from Apple: an iOS development certificate. No receipt signer.
+    /// Marker of an iOS development certificate, which any developer gets from Apple. It must not sign receipts.
     package static let developerCertificate = "1.2.840.113635.100.6.1.2"
 
     static let data = "1.2.840.113549.1.7.1"

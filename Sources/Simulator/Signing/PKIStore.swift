@@ -1,8 +1,8 @@
 import Cryptography
 
-/// Keys and certificates of an earlier run, by their place in the tree.
+/// The keys and certificates of an earlier run, by their position in the tree of certificates.
 struct PKIStore: Sendable {
-    /// The places; the raw value is a file name.
+    /// The positions in the tree. The raw value is a file name.
     enum Place: String, CaseIterable, Sendable {
         case root, developerRelations, receiptLeaf, iTunesStore, purchaseLeaf, jwsRoot, jwsAuthority, jwsLeaf
     }
@@ -14,7 +14,7 @@ struct PKIStore: Sendable {
 
     var entries: [Place: Entry] = [:]
 
-    /// The kept identity of `place`, or a new one; without an issuer it signs itself.
+    /// Returns the stored identity at `place`, or a new one. Without an issuer, the new one is self-signed.
     func identity(
         _ place: Place, _ template: CertificateTemplate, _ kind: KeyKind, by issuer: CertificateIdentity? = nil
     ) throws(CryptographyError) -> CertificateIdentity {
@@ -29,7 +29,7 @@ struct PKIStore: Sendable {
     }
 }
 
-/// The kinds of key that App Store authorities and signers have.
+/// The types of keys of App Store authorities and signers.
 enum KeyKind: Sendable {
     case rsa(bits: Int), p256, p384
 
@@ -43,7 +43,7 @@ enum KeyKind: Sendable {
 }
 
 extension TestPKI {
-    /// Everything, to be kept.
+    /// All keys and certificates, in the form that a state directory stores.
     var keep: PKIStore {
         let identities: [(PKIStore.Place, CertificateIdentity)] = [
             (.root, root), (.developerRelations, developerRelations), (.receiptLeaf, receiptLeaf),

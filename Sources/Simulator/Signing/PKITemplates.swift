@@ -1,6 +1,6 @@
 import Cryptography
 
-/// The certificates of a ``TestPKI``, before keys.
+/// The templates of all certificates of a ``TestPKI``; the keys are added later.
 struct PKITemplates {
     let root, developerRelations, receiptLeaf, iTunesStore, purchaseLeaf: CertificateTemplate
     let jwsRoot, jwsAuthority, jwsLeaf: CertificateTemplate
@@ -30,7 +30,7 @@ struct PKITemplates {
     }
 }
 
-/// Who is called what.
+/// The subjects of all certificates.
 private struct PKINames {
     let root, developerRelations, receiptLeaf, iTunesStore, purchaseLeaf: DistinguishedName
     let jwsRoot, jwsAuthority, jwsLeaf: DistinguishedName

@@ -1,6 +1,6 @@
 package import Cryptography
 
-/// Who signs: the leaf, and the certificates above it, nearest first, root last.
+/// A signer of receipts or JWS: the leaf, and the certificates above it from its issuer to the root.
 package struct ReceiptSigner: Sendable {
     package var leaf: CertificateIdentity
     package var issuers: [CertificateIdentity]
@@ -10,10 +10,11 @@ package struct ReceiptSigner: Sendable {
         self.issuers = issuers
     }
 
-    /// Leaf first, DER.
+    /// The certificates in DER, leaf first.
     package var certificates: [[UInt8]] { [leaf.certificate] + issuers.map(\.certificate) }
 
-    /// `"x5c"` signed compactly: `BASE64URL(header).BASE64URL(payload).BASE64URL(signature)`; needs a P-256 leaf.
+    /// Signs a compact JWS with an `x5c` header: `BASE64URL(header).BASE64URL(payload).BASE64URL(signature)`. The
+    /// leaf must have a P-256 key.
     package func jws(payload: JSONValue) throws(CryptographyError) -> String {
         let chain = certificates.map { JSONValue.string(Base64.encode($0)) }
         let header = JSONValue.object(["alg": .string("ES256"), "x5c": .array(chain)])

@@ -1,8 +1,10 @@
 package import Cryptography
 
-/// Signers that a verifier must refuse, made from a good tree.
+/// Signers that a verifier must reject, made from the genuine tree.
 extension TestPKI {
-    /// A further receipt signer below the same authority, changed at will; a new key only where one is given.
+    /// Issues another receipt signer below the genuine authority, with any change of its template.
+    ///
+    /// - Parameter key: key of the new signer, or `nil` for the key of the genuine one.
     package func issueReceiptSigner(
         key: SigningKey? = nil, changing change: (inout CertificateTemplate) -> Void = { _ in }
     ) throws(CryptographyError) -> ReceiptSigner {
@@ -12,8 +14,10 @@ extension TestPKI {
         return ReceiptSigner(leaf: leaf, issuers: [developerRelations, root])
     }
 
-    /// The receipt signer below another authority of the same root, changed at will. Its key is not the good one's:
-    /// below that, the signer would be genuine for whoever knows the good authority.
+    /// Issues an authority below the genuine root, with any change of its template, and a receipt signer below it.
+    ///
+    /// The authority has another key than the genuine one. With the genuine key, the leaf would also verify below the
+    /// genuine authority, which a verifier may have as an intermediate.
     package func issueReceiptSignerBelowAuthority(
         changing change: (inout CertificateTemplate) -> Void
     ) throws(CryptographyError) -> ReceiptSigner {
@@ -24,7 +28,8 @@ extension TestPKI {
         return ReceiptSigner(leaf: leaf, issuers: [authority, root])
     }
 
-    /// A certificate as any developer gets one: the right authority and root, but not the receipt marker.
+    /// A development certificate as any developer gets one: genuine authority and root, but without the receipt
+    /// marker.
     package func developerCertificate() throws(CryptographyError) -> ReceiptSigner {
         try issueReceiptSigner {
             $0.subject.commonName = "iPhone Developer: Jane Doe (TEST000000)"
@@ -32,27 +37,27 @@ extension TestPKI {
         }
     }
 
-    /// The right markers on the leaf, but its authority lacks its own.
+    /// A leaf with the right markers whose authority has no marker.
     package func signerBelowUnmarkedAuthority() throws(CryptographyError) -> ReceiptSigner {
         try issueReceiptSignerBelowAuthority { $0.markers = [] }
     }
 
-    /// The leaf's issuer is marked, but no authority by its basicConstraints.
+    /// A leaf whose issuer has the marker but is not an authority according to its basicConstraints.
     package func signerBelowNonAuthority() throws(CryptographyError) -> ReceiptSigner {
         try issueReceiptSignerBelowAuthority { $0.isAuthority = false }
     }
 
-    /// Valid from 2009 to 2014 only.
+    /// A signer that was valid from 2009 to 2014 only.
     package func expiredSigner() throws(CryptographyError) -> ReceiptSigner {
         try issueReceiptSigner { $0.validity = .past }
     }
 
-    /// An EC leaf that would sign App Receipts.
+    /// A signer with an EC key; App Receipts must be signed with RSA.
     package func ecSigner() throws(CryptographyError) -> ReceiptSigner {
         try issueReceiptSigner(key: try .p256())
     }
 
-    /// As StoreKit Testing in Xcode signs: one certificate, its own issuer.
+    /// A signer as StoreKit Testing in Xcode has: one self-signed certificate.
     package static func xcodeSigner(bits: Int = 2048) throws(CryptographyError) -> ReceiptSigner {
         let template = CertificateTemplate(
             subject: DistinguishedName(commonName: "StoreKit", organization: "StoreKit Testing"))
@@ -60,9 +65,9 @@ extension TestPKI {
             leaf: try .selfSigned(template, key: try .rsa(bits: bits)), issuers: [])
     }
 
-    /// A receipt signer with all of Apple's names and a root of its own; only keys give it away.
+    /// A receipt signer with all of Apple's names below a root of its own. Only the keys differ from Apple's.
     ///
-    /// Cheaper than ``foreign(rsaBits:)``: the root's key alone is new.
+    /// Faster than ``foreign(rsaBits:)``, because only the root gets a new key.
     package func foreignReceiptSigner() throws(CryptographyError) -> ReceiptSigner {
         let templates = PKITemplates(Options(names: .apple))
         let root = try CertificateIdentity.selfSigned(templates.root, key: .rsa(bits: options.rsaBits))
@@ -71,7 +76,7 @@ extension TestPKI {
         return ReceiptSigner(leaf: leaf, issuers: [authority, root])
     }
 
-    /// A whole tree with Apple's names and keys of its own.
+    /// A complete tree with Apple's names and new keys.
     package static func foreign(rsaBits: Int = 2048) throws(CryptographyError) -> TestPKI {
         try TestPKI(Options(names: .apple, rsaBits: rsaBits))
     }

@@ -1,26 +1,30 @@
 package import Cryptography
 
-/// The authorities and signers of a simulated App Store, made at run time: no key is ever in the repository.
+/// The certificate authorities and signers of a simulated App Store. They are made at run time, so that no key is
+/// ever in the repository.
 ///
-/// Two trees, as Apple has them: RSA for receipts (root, developer relations with the receipt signer, iTunes Store with
-/// the signer of v2 transactionReceipts) and EC for JWS. The members are variables and ``issueReceiptSigner(_:)`` and
-/// its like make further ones, so that a test can put any wrong certificate at any place.
+/// There are two trees, as at Apple: RSA for receipts (root, developer relations with the receipt signer, iTunes
+/// Store with the signer of version 2 transactionReceipts) and EC for JWS. The members are variables, and methods
+/// like ``issueReceiptSigner(key:changing:)`` issue further certificates, so that a test can put a wrong certificate
+/// at any position.
 package struct TestPKI: Sendable {
-    /// How the certificates call themselves.
+    /// The names in the certificates.
     package enum Names: Sendable {
-        /// Clearly a simulator's.
+        /// Names that are clearly those of a simulator.
         case simulator
-        /// Letter by letter Apple's: for forgeries, which must fail by key, not by name.
+        /// Exactly Apple's names, for forgeries that a verifier must reject by their key, not by their name.
         case apple
     }
 
-    /// What can be chosen for the whole tree.
+    /// Options of the whole tree.
     package struct Options: Sendable {
         package var names: Names
-        /// Signature of every RSA certificate.
+        /// Digest of the signature of every RSA certificate.
         package var certificateDigest: DigestAlgorithm
         package var validity: Validity
+        /// Key size of the RSA authorities and of the receipt signer.
         package var rsaBits: Int
+        /// Key size of the signer of version 2 transactionReceipts.
         package var purchaseSignerBits: Int
 
         package init(
@@ -45,12 +49,12 @@ package struct TestPKI: Sendable {
     package var jwsAuthority: CertificateIdentity
     package var jwsLeaf: CertificateIdentity
 
-    /// New keys throughout: about half a second.
+    /// Makes new keys for all certificates, which takes about half a second.
     package init(_ options: Options = Options()) throws(CryptographyError) {
         try self.init(options, keep: PKIStore())
     }
 
-    /// With the keys and certificates of `keep` where it has them.
+    /// Uses the keys and certificates of `keep`, and makes those that it does not have.
     init(_ options: Options, keep: PKIStore) throws(CryptographyError) {
         self.options = options
         let templates = PKITemplates(options)
@@ -68,19 +72,20 @@ package struct TestPKI: Sendable {
 }
 
 extension TestPKI {
-    /// Signs App Receipts and v3 transactionReceipts.
+    /// Signer of App Receipts and version 3 transactionReceipts.
     package var receiptSigner: ReceiptSigner { ReceiptSigner(leaf: receiptLeaf, issuers: [developerRelations, root]) }
-    /// Signs v2 transactionReceipts.
+    /// Signer of version 2 transactionReceipts.
     package var purchaseSigner: ReceiptSigner { ReceiptSigner(leaf: purchaseLeaf, issuers: [iTunesStore, root]) }
-    /// Signs transactions, renewals and notifications.
+    /// Signer of transactions, renewals and notifications.
     package var jwsSigner: ReceiptSigner { ReceiptSigner(leaf: jwsLeaf, issuers: [jwsAuthority, jwsRoot]) }
 
-    /// What a verifier must pin: file name and DER.
+    /// The roots that a verifier must pin: file name and DER.
     package var roots: [(name: String, certificate: [UInt8])] {
         [("SimulatorRoot.cer", root.certificate), ("SimulatorRootEC.cer", jwsRoot.certificate)]
     }
 
-    /// What a verifier must have at hand for transactionReceipts, which carry only their leaf.
+    /// The intermediates that a verifier must have for transactionReceipts, which contain only their leaf: file name
+    /// and DER.
     package var intermediates: [(name: String, certificate: [UInt8])] {
         [
             ("SimulatorDeveloperRelations.cer", developerRelations.certificate),

@@ -1,8 +1,10 @@
 package import Cryptography
 import StoreTypes
 
-/// Receipts that say what a customer would like them to say; none of them may open anything.
+/// Forged receipts, which claim purchases that were not made and which a verifier must reject, and changed forms of
+/// transactionReceipts that are still authentic.
 extension SimulatedStore {
+    /// Returns forgeries of an App Receipt.
     func forgeries(of receipt: IssuedReceipt) throws -> [HostileReceipt] {
         let content = AppReceiptContent(receipt.plan, of: receipt.customer)
         var swapped = AppReceiptEncoder.Options()
@@ -33,7 +35,7 @@ extension SimulatedStore {
         try AppReceiptEncoder(signer: signer).encode(content)
     }
 
-    /// One bit of a product's name is another.
+    /// Returns the receipt with one changed bit in a product id.
     private func tampered(_ receipt: IssuedReceipt) -> [UInt8] {
         var bytes = receipt.bytes
         let name = Array((receipt.transactions.first?.product.productId ?? SimulatedApp.first.bundleId).utf8)
@@ -41,6 +43,7 @@ extension SimulatedStore {
         return bytes
     }
 
+    /// Returns modified forms and forgeries of a transactionReceipt.
     func transactionReceiptForgeries(of receipt: IssuedReceipt) throws -> [HostileReceipt] {
         let entries = PurchaseInfo.entries(receipt.plan, of: receipt.customer)
         let purchaseInfo = TransactionReceiptEncoder.list(entries)
@@ -65,7 +68,8 @@ extension SimulatedStore {
         ]
     }
 
-    /// The signature still holds: `environment` is not signed. The answer of the environment that the ids tell is 0.
+    /// Returns the receipt with another `environment` line. The signature is still valid, because it does not cover
+    /// that line. In the environment that the ids indicate, the status is 0.
     func editedEnvironment(
         _ mangling: String, of receipt: IssuedReceipt, line: String?
     ) throws -> HostileReceipt {
@@ -76,7 +80,8 @@ extension SimulatedStore {
     }
 }
 
-/// What StoreKit Testing in Xcode writes: BER, few attributes, unsorted, signed by a certificate of its own.
+/// Encodes receipts as StoreKit Testing in Xcode does: BER, few attributes, unsorted, signed by a self-signed
+/// certificate.
 package enum XcodeReceipt {
     package static func encode(_ content: AppReceiptContent) throws(CryptographyError) -> [UInt8] {
         var options = AppReceiptEncoder.Options()

@@ -1,21 +1,21 @@
 package import StoreTypes
 
-/// A receipt that arrives damaged, re-coded or forged, with what must become of it.
+/// A receipt that is damaged, encoded in another way or forged, with the expected results.
 package struct HostileReceipt: Sendable, Hashable {
-    /// Outcome words of a tolerant migration without the Server API.
+    /// The outcomes of a migration with the profile `tolerant` and without the Server API.
     package enum Outcome: String, Sendable, Hashable {
         case decoded, noTransactions, refused
     }
 
-    /// What was done to it.
+    /// Name of the modification, for example `spaceForPlus`.
     package let mangling: String
-    /// As a client would send it.
+    /// The text as a client would send it.
     package let text: String
     package let environment: AppStoreEnvironment
     package let style: String
     package let originalTransactionIds: [String]
     package let expected: Outcome
-    /// What verifyReceipt says, read strictly: 21002, 21003 or 0.
+    /// Expected verifyReceipt status with strict reading: 21002, 21003 or 0.
     package let status: Int64
 
     package var id: String { "h-\(mangling)" }
@@ -43,10 +43,11 @@ package struct HostileReceipt: Sendable, Hashable {
 }
 
 extension SimulatedStore {
-    /// Everything that can be made of this world's receipts; a mangling without a receipt to do it to is left out.
+    /// Returns all modifications of this world's receipts. Those for which the world has no suitable receipt are
+    /// omitted.
     package func hostileReceipts() throws -> [HostileReceipt] {
         let app = receipts.first { $0.plan.version == nil && $0.hasAutoRenewable }
-        // Of running subscriptions: their genuine answer is 0.
+        // Only receipts of active subscriptions, whose genuine response has status 0.
         let running = receipts.filter { $0.plan.version == 3 && $0.customer.expectedStatus == 0 }
         let old = running.first { $0.environment == .production }
         let oldSandbox = running.first { $0.environment == .sandbox }

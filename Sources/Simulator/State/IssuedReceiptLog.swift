@@ -1,7 +1,8 @@
 import StoreTypes
 import Synchronization
 
-/// Receipts that were signed for answers, one a line, so that a restart recognises them.
+/// A log file of the receipts that were signed for responses, one a line. After a restart the simulator recognizes
+/// them again.
 final class IssuedReceiptLog: Sendable {
     private let files: Mutex<PrivateFiles>
     private static let name = "issued.jsonl"
@@ -26,7 +27,7 @@ final class IssuedReceiptLog: Sendable {
         files.withLock { $0.remove(Self.name) }
     }
 
-    /// What was signed for customers of that world.
+    /// Reads the receipts that were signed for customers of that world.
     func receipts(of world: World, issuer: ReceiptIssuer) -> [IssuedReceipt] {
         let customers = Dictionary(world.customers.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         return files.withLock { $0.lines(Self.name) }.compactMap { line in

@@ -1,20 +1,22 @@
 import Foundation
 
-/// Files of one directory: readable by their owner only, written whole or not at all.
+/// Files of a directory that only their owner can read. Each file is replaced atomically.
 struct PrivateFiles: Sendable {
     let directory: String
 
-    /// The directory, made with mode 0700 where it is missing.
+    /// Opens the directory, and creates it with mode 0700 if it does not exist.
     init(_ directory: String) throws {
         self.directory = directory
         try FileManager.default.createDirectory(
             atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     }
 
+    /// Returns a subdirectory, which is created if it does not exist.
     func folder(_ name: String) throws -> PrivateFiles { try PrivateFiles(path(name)) }
 
     func path(_ name: String) -> String { "\(directory)/\(name)" }
 
+    /// Writes a temporary file with mode 0600 and renames it.
     func write(_ name: String, _ bytes: [UInt8]) throws {
         let temporary = path(".\(name).new")
         let isWritten = FileManager.default.createFile(
@@ -29,7 +31,7 @@ struct PrivateFiles: Sendable {
 
     func write(_ name: String, _ text: String) throws { try write(name, Array(text.utf8)) }
 
-    /// A document a line.
+    /// Writes one JSON document per line.
     func write(_ name: String, lines: [JSONValue]) throws {
         var bytes: [UInt8] = []
         for line in lines {
@@ -39,7 +41,7 @@ struct PrivateFiles: Sendable {
         try write(name, bytes)
     }
 
-    /// One line more; what does not fit is lost, the file stays good.
+    /// Appends a line. Errors are ignored: the line may then be missing, but the file stays readable.
     func append(_ name: String, line: JSONValue) {
         guard FileManager.default.fileExists(atPath: path(name)) || (try? write(name, [])) != nil,
             let file = FileHandle(forWritingAtPath: path(name))
@@ -51,6 +53,7 @@ struct PrivateFiles: Sendable {
 
     func read(_ name: String) -> [UInt8]? { FileManager.default.contents(atPath: path(name)).map { [UInt8]($0) } }
 
+    /// Returns the JSON documents of a file, without lines that are not JSON.
     func lines(_ name: String) -> [JSONValue] {
         (read(name) ?? []).split(separator: 0x0A).compactMap { try? JSONValue(reading: Array($0)) }
     }

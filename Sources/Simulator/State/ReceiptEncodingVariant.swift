@@ -1,11 +1,12 @@
-/// What clients, forms and databases do to base64 on its way.
+/// The forms that base64 receipts take when clients, web forms or databases change them.
 package enum ReceiptEncodingVariant {
+    /// Breaks a text into lines.
     package static func lines(_ text: String, width: Int, separator: String) -> String {
         stride(from: 0, to: text.utf8.count, by: width).map { String(text.dropFirst($0).prefix(width)) }
             .joined(separator: separator)
     }
 
-    /// `+`, `/` and `=` as forms write them.
+    /// Escapes `+`, `/` and `=` as web forms do.
     package static func percentEncoded(_ text: String) -> String {
         text.replacing("+", with: "%2B").replacing("/", with: "%2F").replacing("=", with: "%3D")
     }
@@ -15,23 +16,25 @@ package enum ReceiptEncodingVariant {
         return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
-    /// `<30821234 56789abc …>`: what `NSData.description` printed until iOS 12.
+    /// The form `<30821234 56789abc …>`, which `NSData.description` returned until iOS 12.
     package static func dataDescription(_ bytes: [UInt8]) -> String {
         "<\(lines(hexadecimal(bytes), width: 8, separator: " "))>"
     }
 
-    /// `{length = 5432, bytes = 0x30821534 … 6f70}`: what it prints since iOS 13; the bytes between are lost.
+    /// The form `{length = 5432, bytes = 0x30821534 … 6f70}`, which `NSData.description` returns since iOS 13. The
+    /// bytes in the middle are lost.
     package static func shortDataDescription(_ bytes: [UInt8]) -> String {
         let words = (bytes.prefix(16), bytes.suffix(8))
         return "{length = \(bytes.count), bytes = 0x\(lines(hexadecimal(Array(words.0)), width: 8, separator: " "))"
             + " ... \(lines(hexadecimal(Array(words.1)), width: 8, separator: " ")) }"
     }
 
+    /// The PEM form of PKCS#7.
     package static func armoured(_ text: String) -> String {
         "-----BEGIN PKCS7-----\n\(lines(text, width: 64, separator: "\n"))\n-----END PKCS7-----\n"
     }
 
-    /// Unity's purchasing plugin stores the receipt inside a document of its own.
+    /// The JSON document in which Unity's purchasing plugin stores a receipt.
     package static func unityWrapper(_ text: String, transactionId: String) -> String {
         let wrapper = JSONValue.object([
             "Store": .string("AppleAppStore"), "TransactionID": .string(transactionId), "Payload": .string(text),
@@ -41,7 +44,7 @@ package enum ReceiptEncodingVariant {
 }
 
 extension SimulatedStore {
-    /// The same receipt in other clothes: repairable, though the strict endpoint refuses them.
+    /// Returns the receipt in other encodings. The strict endpoint rejects them, but they can be repaired.
     func recodings(of receipt: IssuedReceipt) -> [HostileReceipt] {
         let text = receipt.base64
         let recoded: [(String, String)] = [
@@ -66,7 +69,7 @@ extension SimulatedStore {
         return recoded.map { HostileReceipt($0.0, $0.1, of: receipt, .decoded, 21002) }
     }
 
-    /// Not a receipt, but found where one should be.
+    /// Returns texts that are not receipts but occur where receipts are expected.
     func strangers(insteadOf receipt: IssuedReceipt) throws -> [HostileReceipt] {
         guard let transaction = receipt.transactions.first else { return [] }
         let row = transaction.row(receipt.environment, signedDate: world.epoch)

@@ -1,10 +1,12 @@
 import Foundation
 package import StoreTypes
 
-/// `Receipts/`: a folder for each case, from a fixed seed and a fixed clock; the demo and the tests read them.
+/// The folder `Receipts/` of the repository, with a subfolder for each case. Seed and clock are fixed. The demo and
+/// the tests read it.
 ///
-/// Keys stay out: every run signs with new ones, so all cases and the certificates are written together.
+/// Keys are not stored. Each run signs with new ones, so all cases and the certificates are written together.
 package struct ReceiptsFolder: Sendable {
+    /// A case: its name, its description, the receipt, and the endpoint that it is sent to.
     private struct Case {
         let name: String
         let about: String
@@ -19,13 +21,13 @@ package struct ReceiptsFolder: Sendable {
     private let files: StateDirectory
     private let store: SimulatedStore
 
-    /// With new keys unless some are given.
+    /// Creates the store, with new keys unless `pki` is given.
     package init(_ path: String, pki: TestPKI? = nil) throws {
         files = try StateDirectory(path)
         store = try SimulatedStore(seed: Self.seed, customers: 40, clock: .fixed(Self.clock), pki: pki)
     }
 
-    /// Writes all of it.
+    /// Writes all cases and the certificates.
     package func write() throws {
         try files.writeCertificates(store.pki)
         for entry in try cases() {
@@ -104,7 +106,7 @@ package struct ReceiptsFolder: Sendable {
         ].compactMap { $0 }
     }
 
-    /// These files are for the repository: everybody may read them.
+    /// Makes all files readable for everyone, because they are part of the repository.
     private func open(to directory: String) throws {
         guard let names = FileManager.default.enumerator(atPath: directory) else { return }
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory)

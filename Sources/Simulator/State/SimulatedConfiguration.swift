@@ -1,13 +1,14 @@
-/// `receipt-bridge.yaml`: a proxy's configuration that asks the simulator instead of Apple.
+/// The content of `receipt-bridge.yaml`: the configuration of a proxy that uses the simulator instead of Apple.
 package struct SimulatedConfiguration: Sendable {
-    /// The first app's In-App Purchase key, as App Store Connect would call it.
+    /// Key id of the first app's In-App Purchase key, in the form of App Store Connect.
     package static let keyId = "SIMKEY0001"
     package static let keyFile = "SubscriptionKey_SIMKEY0001.p8"
     package static let issuerId = "5e1f0c64-0000-4000-8000-53494d554c41"
 
     package let text: String
 
-    /// Both environments are on one port: their addresses begin with `/production` and `/sandbox`.
+    /// Creates the configuration. Both environments are on one port, with paths that begin with `/production` and
+    /// `/sandbox`.
     package init(_ pki: TestPKI, host: String, port: Int) {
         let base = Self.baseURL(host: host, port: port)
         let app = SimulatedApp.first
@@ -40,7 +41,7 @@ package struct SimulatedConfiguration: Sendable {
             """
     }
 
-    /// Where a client on the same machine reaches the simulator.
+    /// Returns the URL at which a client on the same machine reaches the simulator.
     package static func baseURL(host: String, port: Int) -> String {
         let name =
             switch host {

@@ -1,11 +1,12 @@
 import Cryptography
 import StoreTypes
 
-/// `--state DIR`: everything that a proxy, a migration or a test needs to work against a simulated App Store.
+/// The directory of `--state DIR`: all files that a proxy, a migration or a test needs for a simulated App Store.
 ///
-/// A second start with the same seed and number of customers, and the same clock if one is given, takes up the first
-/// one's keys, instant and receipts again, so that what was handed out then is recognised now. Anything else begins anew,
-/// with the old keys. `keys/` and `issued.jsonl` are the simulator's own; the other names are fixed.
+/// If a simulator starts again with the same seed and number of customers, and with the same clock if one is given,
+/// it loads the keys, the epoch and the receipts of the previous run, so that it recognizes everything that run has
+/// issued. Otherwise it creates a new world with the previous keys. `keys/` and `issued.jsonl` are internal; all
+/// other names are fixed.
 package struct StateDirectory: Sendable {
     let files: PrivateFiles
 
@@ -13,9 +14,9 @@ package struct StateDirectory: Sendable {
         files = try PrivateFiles(path)
     }
 
-    /// The App Store of this directory; its files are written by ``write(_:host:port:)``.
+    /// Creates the App Store of this directory. Its files are written by ``write(_:host:port:)``.
     ///
-    /// Where the directory has no keys yet, those of `newKeys` are taken, or new ones made.
+    /// - Parameter newKeys: keys to use if the directory has none; `nil` makes new ones.
     package func open(
         seed: UInt64, customers: Int, clock: SimulatedClock, newKeys: TestPKI? = nil,
         options: WorldOptions = .init()
@@ -47,13 +48,13 @@ package struct StateDirectory: Sendable {
         return store
     }
 
-    /// Everything, for a simulator at that address.
+    /// Writes all files for a simulator at that address.
     package func write(_ store: SimulatedStore, host: String, port: Int) throws {
         try write(store)
         try writeConfiguration(store, host: host, port: port)
     }
 
-    /// Everything but where the simulator is.
+    /// Writes all files except the configuration, which needs the simulator's address.
     package func write(_ store: SimulatedStore) throws {
         try writeCertificates(store.pki)
         try writeKeys(store)
@@ -65,12 +66,13 @@ package struct StateDirectory: Sendable {
         try files.write("shared-secret.txt", SimulatedApp.first.sharedSecret + "\n")
     }
 
-    /// A proxy's configuration.
+    /// Writes the configuration of a proxy.
     package func writeConfiguration(_ store: SimulatedStore, host: String, port: Int) throws {
         try files.write(
             "receipt-bridge.yaml", SimulatedConfiguration(store.pki, host: host, port: port).text)
     }
 
+    /// Writes the roots and intermediates, which verifiers need.
     func writeCertificates(_ pki: TestPKI) throws {
         let roots = try files.folder("roots")
         for (name, certificate) in pki.roots { try roots.write(name, certificate) }
@@ -78,7 +80,8 @@ package struct StateDirectory: Sendable {
         for (name, certificate) in pki.intermediates { try intermediates.write(name, certificate) }
     }
 
-    /// The authorities' keys and what makes this world; the app's Server API key is kept once it is there.
+    /// Writes the keys of the authorities, the parameters of this world, and the app's Server API key,
+    /// which stays the same once it exists.
     private func writeKeys(_ store: SimulatedStore) throws {
         let folder = try files.folder("keys")
         for (place, entry) in store.pki.keep.entries {
@@ -95,17 +98,18 @@ package struct StateDirectory: Sendable {
         try files.write(SimulatedConfiguration.keyFile, store.credentials.key.privateKeyPEM)
     }
 
-    /// The app's Server API key of before, if it is one; else a new one.
+    /// Returns the stored Server API key of the app, or a new one if there is no valid one.
     private func keptServerKey() throws -> SigningKey {
         let text = files.read(SimulatedConfiguration.keyFile).map { String(decoding: $0, as: UTF8.self) }
         if let key = text.flatMap({ try? SigningKey(privateKeyPEM: $0) }), !key.isRSA, key.bits == 256 { return key }
         return try .p256()
     }
 
+    /// Returns the stored keys and certificates.
     private func keptKeys() -> PKIStore {
         var keep = PKIStore()
         for place in PKIStore.Place.allCases {
-            // All or nothing: one new authority among old ones would sign nothing that verifies.
+            // All or none: certificates issued by a new authority would not verify below the stored ones.
             guard let pem = files.read("keys/\(place.rawValue).pem"),
                 let certificate = files.read("keys/\(place.rawValue).cer")
             else { return PKIStore() }
@@ -115,6 +119,7 @@ package struct StateDirectory: Sendable {
         return keep
     }
 
+    /// Returns the stored receipts by their ids.
     private func keptReceipts() -> [String: [UInt8]] {
         let pairs = files.lines("receipts.jsonl").compactMap { line -> (String, [UInt8])? in
             guard let id = line["id"]?.text, let bytes = line["receipt"]?.text.flatMap(Base64.decode) else {

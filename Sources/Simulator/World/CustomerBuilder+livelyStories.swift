@@ -1,8 +1,9 @@
 import StoreTypes
 
-/// Customers who restore, come back, hold several subscriptions, or keep transactionReceipts of all that.
+/// Customers who restore purchases, resubscribe, hold several subscriptions, or store transactionReceipts of any of
+/// these.
 extension CustomerBuilder {
-    /// A second device restored old periods under new ids; one of them was refunded later.
+    /// A second device restored two old periods under new transaction ids. One of them was refunded later.
     mutating func restored() {
         let places = subscribe(.monthly, periods: 5, until: runningUntil())
         for place in places[1...2] { customer.transactions[place].restoredId = newTransactionId() }
@@ -12,6 +13,7 @@ extension CustomerBuilder {
         appReceipt()
     }
 
+    /// A transactionReceipt of a restored period: its `transaction-id` is the id of the restore, not of the purchase.
     mutating func oldRestored() {
         let places = subscribe(.monthly, periods: 3, until: runningUntil())
         customer.transactions[places[2]].restoredId = newTransactionId()
@@ -20,7 +22,8 @@ extension CustomerBuilder {
         transactionReceipt(of: places[0])
     }
 
-    /// Three subscriptions in two groups, one of them a family member's; and one of everything else.
+    /// Three subscriptions in two groups, one of them shared by a family member, and one purchase of every other kind
+    /// of product.
     mutating func severalSubscriptions() {
         buy(.unlock, at: ago(days: 210))
         buy(.season, at: ago(days: 100))
@@ -40,7 +43,8 @@ extension CustomerBuilder {
         appReceipt()
     }
 
-    /// Half a year without, then back by a win-back offer: the original transaction stays the same.
+    /// About seven months without a subscription, then a resubscription with a win-back offer. The original
+    /// transaction id stays the same.
     mutating func resubscribed() {
         let first = subscribe(.monthly, periods: 3, until: ago(days: 260), firstOffer: .freeTrial)
         let second = subscribe(
@@ -51,7 +55,7 @@ extension CustomerBuilder {
         appReceipt(upTo: first[2])
     }
 
-    /// The grace period went by, the App Store still tries.
+    /// The grace period of 16 days has ended without a payment; the App Store still retries billing.
     mutating func retryAfterGrace() {
         let places = subscribe(.monthly, periods: 3, until: ago(days: 25))
         let graceEnd = customer.transactions[places[2]].expiresDate?.advanced(byMilliseconds: 16 * Self.day)
@@ -63,6 +67,7 @@ extension CustomerBuilder {
         appReceipt()
     }
 
+    /// A subscription that could not be renewed, known by two transactionReceipts.
     mutating func oldUnpaid(_ status: SimulatedRenewal.Status) {
         let places = subscribe(.monthly, periods: 2, until: ago(days: 4))
         let graceEnd = ago(days: -12)
@@ -75,6 +80,7 @@ extension CustomerBuilder {
         transactionReceipt(of: places[0])
     }
 
+    /// A subscription whose newest period was refunded, known by two transactionReceipts.
     mutating func oldRevoked() {
         let places = subscribe(.monthly, periods: 3, until: runningUntil())
         customer.transactions[places[2]].revocation = .init(
@@ -84,7 +90,10 @@ extension CustomerBuilder {
         transactionReceipt(of: places[1])
     }
 
-    /// Stories that were not told in the order of time; places are void afterwards.
+    /// Sorts the transactions by purchase date, for histories whose purchases were not added in that order.
+    ///
+    /// Indices that ``buy(_:at:renewalOf:expires:offer:)`` and ``subscribe(_:periods:until:firstOffer:continuing:)``
+    /// returned before are invalid afterwards.
     mutating func sortByPurchase() {
         customer.transactions.sort {
             ($0.purchaseDate, $0.transactionId) < ($1.purchaseDate, $1.transactionId)

@@ -1,7 +1,8 @@
 import StoreTypes
 
-/// The rarer ends that subscriptions come to.
+/// The rarer states of subscriptions: unusual offers, plan changes, failed renewals, refunds.
 extension CustomerBuilder {
+    /// Builds the kinds that ``build()`` does not handle itself.
     mutating func buildMore() {
         switch kind {
         case .prepaidIntroduction: running(firstOffer: .prepaid)
@@ -31,6 +32,7 @@ extension CustomerBuilder {
         }
     }
 
+    /// A monthly subscription that is active now, with any first offer and any change of its renewal.
     private mutating func running(
         firstOffer: SimulatedOffer? = nil, changing change: (inout SimulatedRenewal) -> Void = { _ in }
     ) {
@@ -40,7 +42,7 @@ extension CustomerBuilder {
         appReceipt()
     }
 
-    /// Free months of every kind of offer, the introductory one apart; the next one is by a code.
+    /// One free month by each kind of offer except the introductory one; an offer code applies to the next renewal.
     private mutating func freeOffers() {
         let places = subscribe(.monthly, periods: 4, until: runningUntil())
         for (place, offer) in zip(places, [SimulatedOffer.freePromotional, .freeCode, .freeWinBack]) {
@@ -51,6 +53,8 @@ extension CustomerBuilder {
         appReceipt()
     }
 
+    /// One offer code for a non-consumable, which has no period (`ONE_TIME`), and one for the first period of a
+    /// subscription.
     private mutating func codeForNonConsumable() {
         buy(.unlock, at: ago(days: random.number(in: 5...60)), offer: .oneTimeCode)
         let places = subscribe(.monthly, periods: 2, until: runningUntil(), firstOffer: .offerCode)
@@ -59,7 +63,7 @@ extension CustomerBuilder {
         appReceipt()
     }
 
-    /// A year that the customer will not renew as such, but as a month.
+    /// A yearly subscription that will renew as a monthly one.
     private mutating func downgradePending() {
         let places = subscribe(.yearly, periods: 2, until: ago(days: -90))
         renewal(of: places[1], .active, willRenew: true) {
@@ -69,6 +73,8 @@ extension CustomerBuilder {
         appReceipt()
     }
 
+    /// A year, then two months of the cheaper product. The first month is a renewal, because a downgrade takes effect
+    /// at the end of the period.
     private mutating func downgraded() {
         let end = runningUntil()
         let month = SimulatedProduct.monthly.days * Self.day
@@ -80,6 +86,8 @@ extension CustomerBuilder {
         appReceipt(upTo: years[0])
     }
 
+    /// A subscription that expired 75 days ago. `intent` is its `expirationIntent`, for example 2 for a billing
+    /// error.
     private mutating func expired(intent: Int64) {
         let places = subscribe(.monthly, periods: random.number(in: 2...6), until: ago(days: 75))
         renewal(of: places[places.count - 1], .expired, willRenew: false) {
@@ -91,7 +99,7 @@ extension CustomerBuilder {
         appReceipt()
     }
 
-    /// Two fifths of the year given back.
+    /// A refund of two fifths of the year's price: `revocationPercentage` 40000 means 40 %.
     private mutating func proratedRefund() {
         let places = subscribe(.yearly, periods: 1, until: ago(days: -120))
         customer.transactions[places[0]].revocation = .init(
@@ -100,7 +108,7 @@ extension CustomerBuilder {
         appReceipt()
     }
 
-    /// A month of the past was refunded; the running one was not.
+    /// A past month was refunded; the current one was not.
     private mutating func refundedPeriod() {
         let places = subscribe(.monthly, periods: 4, until: runningUntil())
         customer.transactions[places[1]].revocation = .init(
@@ -109,6 +117,7 @@ extension CustomerBuilder {
         appReceipt()
     }
 
+    /// A yearly subscription whose owner ended family sharing.
     private mutating func familyRevoked() {
         let places = subscribe(.yearly, periods: 1, until: ago(days: -200))
         share(places)
@@ -118,7 +127,8 @@ extension CustomerBuilder {
         appReceipt()
     }
 
-    /// Shared by a family member.
+    /// Marks the transactions as shared by a family member. Such rows have neither a web order line item id nor an
+    /// `appAccountToken`.
     mutating func share(_ places: [Int]) {
         for place in places {
             customer.transactions[place].isFamilyShared = true
@@ -127,7 +137,8 @@ extension CustomerBuilder {
         }
     }
 
-    /// Refunded after it was finished, refunded before, and neither.
+    /// Three consumables: one finished and then refunded, one refunded before the app finished it, one neither
+    /// finished nor refunded.
     private mutating func refundedConsumables() {
         let finished = buy(.coins, at: ago(days: 60))
         let open = buy(.coins, at: ago(days: 40))

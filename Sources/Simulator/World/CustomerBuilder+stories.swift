@@ -1,7 +1,8 @@
 import StoreTypes
 
-/// What happens to each kind of customer.
+/// The purchases, renewals and receipts of each kind of customer.
 extension CustomerBuilder {
+    /// Builds the customer. Call it once, because the random generator advances with every draw.
     mutating func build() -> SimulatedCustomer {
         switch kind {
         case .activeSubscription: activeSubscription()
@@ -29,10 +30,11 @@ extension CustomerBuilder {
         return customer
     }
 
-    /// A month that began 3 to 12 days ago.
+    /// The end of a 30-day period that began 3 to 12 days ago.
     mutating func runningUntil() -> Timestamp { ago(days: -random.number(in: 18...27)) }
 
-    /// A non-consumable, then a subscription with a free trial first; a receipt of now and one of two months ago.
+    /// A non-consumable, then a subscription that began with a free trial. The device has two App Receipts, one of
+    /// now and one of the previous period.
     private mutating func activeSubscription() {
         buy(.unlock, at: ago(days: 300))
         let places = subscribe(
@@ -42,7 +44,7 @@ extension CustomerBuilder {
         appReceipt(upTo: places[places.count - 2])
     }
 
-    /// The receipts of the newest and of the first period, as old apps store them.
+    /// Two transactionReceipts, of the newest and of the first period, as old apps store them.
     private mutating func oldSubscription(isActive: Bool) {
         let end = isActive ? runningUntil() : ago(days: random.number(in: 30...400))
         let places = subscribe(.monthly, periods: random.number(in: 3...6), until: end)
@@ -55,7 +57,7 @@ extension CustomerBuilder {
         transactionReceipt(of: places[0])
     }
 
-    /// One that the app has finished (only the history knows it) and one that it has not.
+    /// Two consumables: the app has finished one, which is listed only in the transaction history, and not the other.
     private mutating func consumables() {
         buy(.coins, at: ago(days: 50))
         let open = buy(.coins, at: ago(days: 4))
@@ -64,19 +66,22 @@ extension CustomerBuilder {
         appReceipt()
     }
 
+    /// One purchase of a product that does not renew.
     private mutating func oneTime(_ product: SimulatedProduct, isVolumePurchase: Bool = false) {
         buy(product, at: ago(days: random.number(in: 10...200)))
         appReceipt(isVolumePurchase: isVolumePurchase)
     }
 
-    /// Bought in 2019 or 2020, when receipts were signed with SHA-1 and knew nothing of family sharing.
+    /// A non-consumable of 2019 or 2020. Receipts of that time are signed with SHA-1 and have no ownership type,
+    /// because family sharing came later.
     private mutating func oldNonConsumable() {
         let date = Timestamp(seconds: 1_546_300_800 + random.number(below: 63_000_000))
         buy(.unlock, at: min(date, ago(days: 10)))
         appReceipt()
     }
 
-    /// Before 2016, with real milliseconds and the iTunes Store's signature: a consumable and a non-consumable.
+    /// A consumable and a non-consumable bought between May 2014 and April 2015. Their transactionReceipts have
+    /// version 2, dates with real milliseconds, and the iTunes Store's signature.
     private mutating func oldPurchase() {
         let date = Timestamp(milliseconds: 1_398_902_400_000 + random.number(below: 31_536_000_000))
         let first = min(date, ago(days: 10))
@@ -86,6 +91,7 @@ extension CustomerBuilder {
         transactionReceipt(of: unlock)
     }
 
+    /// A refunded non-consumable next to a subscription that is active but will not renew.
     private mutating func refunded() {
         let unlock = buy(.unlock, at: ago(days: 90))
         customer.transactions[unlock].revocation = .init(
@@ -95,6 +101,7 @@ extension CustomerBuilder {
         appReceipt()
     }
 
+    /// A subscription whose last renewal failed, three days ago.
     private mutating func unpaid(_ status: SimulatedRenewal.Status) {
         let places = subscribe(.monthly, periods: random.number(in: 2...5), until: ago(days: 3))
         let graceEnd = ago(days: -13)
@@ -106,7 +113,7 @@ extension CustomerBuilder {
         appReceipt()
     }
 
-    /// A family member's rows have no web order line item id.
+    /// A subscription shared by a family member, whose rows have no web order line item id.
     private mutating func familyShared() {
         let places = subscribe(.yearly, periods: 2, until: ago(days: -120))
         share(places)
@@ -114,14 +121,14 @@ extension CustomerBuilder {
         appReceipt()
     }
 
-    /// More than verifyReceipt's cap of 100 rows.
+    /// A history that is longer than verifyReceipt's limit of 100 rows.
     private mutating func longHistory() {
         let places = subscribe(.monthly, periods: random.number(in: 110...125), until: runningUntil())
         renewal(of: places[places.count - 1], .active, willRenew: true)
         appReceipt()
     }
 
-    /// From a month to a year within the month: the month's row is marked, not revoked.
+    /// An upgrade from a month to a year within the month. The month's row is marked `isUpgraded`, not revoked.
     private mutating func upgraded() {
         let months = subscribe(.monthly, periods: 3, until: ago(days: -10))
         let last = months[months.count - 1]
@@ -138,6 +145,7 @@ extension CustomerBuilder {
         appReceipt(upTo: last)
     }
 
+    /// A subscription that the customer canceled and that expired 45 days ago.
     private mutating func expired() {
         let places = subscribe(.monthly, periods: random.number(in: 2...6), until: ago(days: 45))
         renewal(of: places[places.count - 1], .expired, willRenew: false) {
@@ -147,6 +155,7 @@ extension CustomerBuilder {
         appReceipt()
     }
 
+    /// A yearly subscription that was refunded.
     private mutating func revoked() {
         let places = subscribe(.yearly, periods: 1, until: ago(days: -200))
         customer.transactions[places[0]].revocation = .init(
@@ -155,7 +164,8 @@ extension CustomerBuilder {
         appReceipt()
     }
 
-    /// Introductory, promotional, code and win-back, in turn; a price increase waits for consent.
+    /// An introductory, a promotional, an offer code and a win-back offer, one after the other; a price increase
+    /// waits for the customer's consent.
     private mutating func offers() {
         let places = subscribe(.monthly, periods: 5, until: runningUntil(), firstOffer: .introductory)
         for (place, offer) in zip(places[1...], [SimulatedOffer.promotional, .offerCode, .winBack]) {
@@ -168,12 +178,14 @@ extension CustomerBuilder {
         appReceipt()
     }
 
+    /// A customer who ordered the app before its release.
     private mutating func preOrdered() {
         customer.preorderDate = ago(days: 420)
         buy(.unlock, at: ago(days: 300))
         appReceipt()
     }
 
+    /// One subscription, known by an App Receipt and by a transactionReceipt.
     private mutating func bothStyles() {
         let places = subscribe(.monthly, periods: 4, until: runningUntil())
         renewal(of: places[places.count - 1], .active, willRenew: true)

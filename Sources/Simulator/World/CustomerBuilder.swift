@@ -1,6 +1,9 @@
 import StoreTypes
 
-/// Writes one customer's story.
+/// Builds one customer: transactions, renewals and the receipts on the customer's devices.
+///
+/// All choices come from ``random``. The order of the draws is part of the world's format: another order gives other
+/// customers for the same seed.
 struct CustomerBuilder {
     let kind: CustomerKind
     let epoch: Timestamp
@@ -11,8 +14,10 @@ struct CustomerBuilder {
     private let appAccountToken: String?
     private var nextTransaction: Int64
     private var nextLineItem: Int64
+    /// Environment of the customer, which decides the range of ids.
     private var environment: AppStoreEnvironment { customer.environment }
 
+    /// Draws the identifiers that the customer keeps: vendor identifier, id range and `appAccountToken`.
     init(
         index: Int64, kind: CustomerKind, environment: AppStoreEnvironment, epoch: Timestamp, seed: UInt64,
         options: WorldOptions
@@ -26,25 +31,31 @@ struct CustomerBuilder {
         customer = SimulatedCustomer(
             id: "c" + String(repeating: "0", count: max(6 - number.count, 0)) + number, environment: environment,
             kind: kind, vendorIdentifier: random.uuid().uppercased(), appTransactionId: appTransactionId)
-        // 10,000 ids for each customer: 15 digits in production, in sandbox 16 that begin with 200000.
+        // A range of 10,000 ids for each customer: 15 digits in production, 16 digits beginning with 200000 in the
+        // sandbox.
         let isProduction = environment == .production
         let block = index % 900_000 * 10_000
         let range: Int64 = random.number(below: 2) == 0 ? 500_000_000_000_000 : 730_000_000_000_000
         nextTransaction = (isProduction ? range : 2_000_000_100_000_000) + block + 1
         nextLineItem = (isProduction ? 510_000_000_000_000 : 2_000_000_200_000_000) + block + 1
         let token = random.uuid()
-        // Not always of the same kinds of customer.
+        // A third of the customers have a token. The second term shifts the choice by one every 36 customers, so that
+        // it does not always fall on the same kinds.
         appAccountToken = (index + index / 36) % 3 == 0 ? token : nil
     }
 
-    /// `days` before the epoch (after it when negative), a few hours off so that not all happens at one time of day.
+    /// Returns the instant `days` before the epoch, or after it if `days` is negative. Up to six hours are subtracted
+    /// at random, because purchases should not all have the same time of day.
     mutating func ago(days: Int64) -> Timestamp {
         epoch.advanced(byMilliseconds: -days * Self.day - random.number(below: 6 * 3600) * 1000)
     }
 
+    /// Milliseconds of a day.
     static let day: Int64 = 86_400_000
 
-    /// Adds a purchase and gives its place in the customer's list.
+    /// Adds a purchase and returns its index in the customer's transactions.
+    ///
+    /// - Parameter original: the first transaction of the subscription, if this is not its first period.
     @discardableResult
     mutating func buy(
         _ product: SimulatedProduct, at date: Timestamp, renewalOf original: SimulatedTransaction? = nil,
@@ -52,7 +63,8 @@ struct CustomerBuilder {
     ) -> Int {
         let id = newTransactionId()
         let isAutoRenewable = product.kind == .autoRenewable
-        // A subscription's original purchase is stamped a second after the first period began.
+        // A subscription's original purchase date is one second after the start of its first period, as in genuine
+        // receipts.
         let ownDate = isAutoRenewable ? date.advanced(byMilliseconds: 1000) : date
         var transaction = SimulatedTransaction(
             product: product, transactionId: id,
@@ -71,14 +83,16 @@ struct CustomerBuilder {
         return customer.transactions.count - 1
     }
 
+    /// Returns the next transaction id. Ids of a customer ascend by 1 to 60.
     mutating func newTransactionId() -> String {
         defer { nextTransaction += random.number(in: 1...60) }
         return String(nextTransaction)
     }
 
-    /// A run of periods without gaps, the last of which ends at `end`; gives the places of its transactions.
+    /// Adds consecutive periods, the last of which ends at `end`. Returns the indices of their transactions.
     ///
-    /// A run that continues an older one keeps its original transaction.
+    /// A run that continues an older one (`older`) keeps that one's original transaction. For example, a
+    /// resubscription after a gap does.
     mutating func subscribe(
         _ product: SimulatedProduct, periods: Int64, until end: Timestamp, firstOffer: SimulatedOffer? = nil,
         continuing older: Int? = nil
@@ -93,14 +107,14 @@ struct CustomerBuilder {
             let original = (older ?? places.first).map { customer.transactions[$0] }
             let place = buy(
                 product, at: start, renewalOf: original, expires: stop, offer: period == 0 ? firstOffer : nil)
-            // The customer came back by hand.
+            // The first period of a run was bought by the customer, not renewed by the App Store.
             if period == 0 { customer.transactions[place].isRenewal = false }
             places.append(place)
         }
         return places
     }
 
-    /// The state of the subscription whose newest transaction stands at `place`.
+    /// Adds the renewal state of the subscription whose newest transaction has the index `place`.
     mutating func renewal(
         of place: Int, _ status: SimulatedRenewal.Status, willRenew: Bool,
         changing change: (inout SimulatedRenewal) -> Void = { _ in }
@@ -117,8 +131,10 @@ struct CustomerBuilder {
         customer.renewals.append(renewal)
     }
 
-    /// An App Receipt made `seconds` after the newest purchase in it; later ones are not in it, finished consumables
-    /// neither.
+    /// Adds an App Receipt created `seconds` after the newest purchase in it.
+    ///
+    /// It lists the transactions up to the index `place`, or all of them if `place` is `nil`. Finished consumables
+    /// are not listed.
     mutating func appReceipt(
         upTo place: Int? = nil, secondsLater seconds: Int64 = 5, isVolumePurchase: Bool = false
     ) {
@@ -129,7 +145,8 @@ struct CustomerBuilder {
             known.filter(\.isInReceipts).map(\.receiptId), isVolumePurchase: isVolumePurchase)
     }
 
-    /// The transactionReceipt that the device got with one transaction; version 3 since May 2016.
+    /// Adds the transactionReceipt that the device received with one transaction. Version 3 since 2016-05-16, version
+    /// 2 before.
     mutating func transactionReceipt(of place: Int) {
         let transaction = customer.transactions[place]
         let isOld = transaction.purchaseDate < Timestamp(seconds: 1_463_356_800)

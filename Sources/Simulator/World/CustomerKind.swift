@@ -1,6 +1,6 @@
 import StoreTypes
 
-/// The stories that customers live through; a world goes through them in the order of ``order``, again and again.
+/// The kinds of customers. A world takes them in the order of ``order(_:)`` and starts over at its end.
 package enum CustomerKind: String, Sendable, Hashable, CaseIterable {
     case activeSubscription
     case oldActiveSubscription
@@ -44,10 +44,11 @@ package enum CustomerKind: String, Sendable, Hashable, CaseIterable {
     case oldGracePeriod
     case oldBillingRetry
     case oldRevoked
-    /// Only in worlds that ask for it.
+    /// Only in worlds with ``WorldOptions/preOrders``.
     case preOrdered
 
-    /// Who comes in which order: both environments and both styles within the first four.
+    /// Returns the kinds and environments in the order of the customers. The first four have both environments and
+    /// both receipt styles.
     static func order(_ options: WorldOptions) -> [(CustomerKind, AppStoreEnvironment)] {
         options.preOrders ? order + [(.preOrdered, .production), (.preOrdered, .sandbox)] : order
     }

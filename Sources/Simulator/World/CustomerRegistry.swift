@@ -1,11 +1,13 @@
 package import StoreTypes
 import Synchronization
 
-/// The customers of a world as they are now: what callers of the Server API change is laid over it.
+/// A registry of the world's customers in their current state: changes by events and by Server API calls are stored
+/// over the generated world.
 ///
-/// Any id finds its customer: of a transaction, as history or receipts call it, of an order, of the app's download.
+/// Any id finds its customer: a transaction id in the form of the history or of the receipts, or an
+/// `appTransactionId`. Order ids are looked up with ``transactionId(order:)``.
 package final class CustomerRegistry: Sendable {
-    /// What an id turned out to be.
+    /// The result of a look-up by id.
     package enum Finding: Sendable, Hashable {
         case transaction(SimulatedCustomer, SimulatedTransaction)
         case appTransaction(SimulatedCustomer)
@@ -17,6 +19,7 @@ package final class CustomerRegistry: Sendable {
         }
     }
 
+    /// Changed customers by their id, and the index, which is built at the first look-up.
     private struct Contents {
         var changed: [String: SimulatedCustomer] = [:]
         var places: [String: Int]?
@@ -31,17 +34,18 @@ package final class CustomerRegistry: Sendable {
         self.clock = clock
     }
 
+    /// Returns the current state of a customer.
     package func current(_ customer: SimulatedCustomer) -> SimulatedCustomer {
         contents.withLock { $0.changed[customer.id] } ?? customer
     }
 
-    /// Everybody in one environment.
+    /// Returns all customers of one environment, in their current state.
     package func customers(in environment: AppStoreEnvironment) -> [SimulatedCustomer] {
         let changed = contents.withLock { $0.changed }
         return world.customers.filter { $0.environment == environment }.map { changed[$0.id] ?? $0 }
     }
 
-    /// Whose id that is, in that environment only.
+    /// Returns the owner of an id, or `nil` if that environment does not know the id.
     package func find(_ id: String, in environment: AppStoreEnvironment) -> Finding? {
         let found = contents.withLock { contents -> SimulatedCustomer? in
             let places = contents.places ?? Self.places(world)
@@ -52,19 +56,20 @@ package final class CustomerRegistry: Sendable {
         return found.transaction(id).map { .transaction(found, $0) } ?? .appTransaction(found)
     }
 
-    /// The id of the transaction that was ordered so.
+    /// Returns the id of the production transaction with that order id, for example `M76RHDBYIBH`, or `nil` if there
+    /// is none.
     package func transactionId(order: String) -> String? {
         guard order.hasPrefix("M"), let number = Int64(order.dropFirst(), radix: 36) else { return nil }
         guard case .transaction(_, let transaction)? = find(String(number), in: .production) else { return nil }
         return transaction.orderId == order ? transaction.transactionId : nil
     }
 
-    /// Changes one customer for good; `edit` is told the instant of the change.
+    /// Changes one customer permanently. `edit` receives the instant of the change.
     package func change(_ customer: SimulatedCustomer, _ edit: (inout SimulatedCustomer, Timestamp) -> Void) {
         attempt(customer) { (customer, now) -> Void? in edit(&customer, now) }
     }
 
-    /// The same for a change that may turn out to be impossible: then `edit` gives nil and nothing has changed.
+    /// Changes one customer if the change is possible. If `edit` returns `nil`, nothing has changed.
     @discardableResult
     package func attempt<Result>(
         _ customer: SimulatedCustomer, _ edit: (inout SimulatedCustomer, Timestamp) -> Result?
@@ -84,6 +89,7 @@ package final class CustomerRegistry: Sendable {
         }
     }
 
+    /// Returns the index of each id's customer in the world.
     private static func places(_ world: World) -> [String: Int] {
         var places: [String: Int] = [:]
         for (place, customer) in world.customers.enumerated() {

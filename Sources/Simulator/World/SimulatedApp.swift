@@ -1,27 +1,27 @@
-/// An app of the simulated App Store and what it sells.
+/// An app of the simulated App Store with its products.
 package struct SimulatedApp: Sendable, Hashable {
     package let bundleId: String
     package let appAppleId: Int64
     package let sharedSecret: String
     package let products: [SimulatedProduct]
 
-    /// The one app every world has; its names are fixed because checks outside this project use them.
+    /// The only app of every world. Its identifiers are fixed, because checks outside this project use them.
     package static let first = SimulatedApp(
         bundleId: "com.example.app", appAppleId: 1_234_567_890,
         sharedSecret: "5afb5f7a1f0e4d1c9a2b3c4d5e6f7081",
         products: [.monthly, .yearly, .coins, .unlock, .season, .newsMonthly])
 }
 
-/// Something an app sells.
+/// A product of the app.
 package struct SimulatedProduct: Sendable, Hashable {
-    /// The kinds of product; raw values are those of `type` in JWS payloads.
+    /// The kinds of product. Raw values are those of `type` in JWS payloads.
     package enum Kind: String, Sendable, Hashable {
         case autoRenewable = "Auto-Renewable Subscription"
         case nonConsumable = "Non-Consumable"
         case consumable = "Consumable"
         case nonRenewing = "Non-Renewing Subscription"
 
-        /// Attribute 1707.
+        /// Value of the receipt attribute 1707 (product type).
         package var number: Int64 {
             switch self {
             case .nonConsumable: 0
@@ -34,13 +34,13 @@ package struct SimulatedProduct: Sendable, Hashable {
 
     package let productId: String
     package let kind: Kind
-    /// The product's own Apple ID.
+    /// The product's Apple ID.
     package let itemId: Int64
-    /// In thousandths of a dollar.
+    /// Price in thousandths of a US dollar: 4990 is $4.99.
     package let price: Int64
-    /// Length of a period; 0 where there is none.
+    /// Length of a period in days, or 0 if the product has no periods.
     package let days: Int64
-    /// The group of a subscription.
+    /// Identifier of the subscription group, or `nil` if the product is not auto-renewable.
     package var group: String?
 
     package static let monthly = SimulatedProduct(
@@ -60,11 +60,12 @@ package struct SimulatedProduct: Sendable, Hashable {
         productId: "com.example.app.news.monthly", kind: .autoRenewable, itemId: 1_600_000_006, price: 1990, days: 30,
         group: newsGroup)
 
-    /// The group of the monthly and the yearly subscription.
+    /// Group of the monthly and the yearly subscription.
     package static let subscriptionGroup = "20500001"
+    /// Group of the news subscription, which has no other product.
     package static let newsGroup = "20500002"
 
-    /// The product of that id among those of the first app.
+    /// Returns the first app's product with that id, or `nil` if there is none.
     package static func named(_ productId: String) -> SimulatedProduct? {
         SimulatedApp.first.products.first { $0.productId == productId }
     }

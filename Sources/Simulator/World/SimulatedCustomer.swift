@@ -1,49 +1,52 @@
 package import StoreTypes
 
-/// One customer of the app, in one environment.
+/// A customer of the app in one environment.
 package struct SimulatedCustomer: Sendable, Hashable {
     package let id: String
     package let environment: AppStoreEnvironment
     package let kind: CustomerKind
-    /// Ascending by purchase.
+    /// Transactions in ascending order of purchase.
     package var transactions: [SimulatedTransaction] = []
     package var renewals: [SimulatedRenewal] = []
     package var receipts: [ReceiptPlan] = []
-    /// Of the device; transactionReceipts carry it.
+    /// `identifierForVendor` of the device; transactionReceipts contain it.
     package var vendorIdentifier: String
-    /// The customer's download of the app; any purchase carries it.
+    /// Id of the customer's download of the app; every purchase contains it.
     package let appTransactionId: String
-    /// Where the app was ordered before it was out.
+    /// Date of the order, if the app was ordered before its release.
     package var preorderDate: Timestamp?
-    /// When something last changed since the world began; whatever is signed of the customer later is dated no earlier.
+    /// Instant of the last change since the world was generated. Data signed for this customer later has no earlier
+    /// `signedDate`.
     package var changedAt: Timestamp?
 
-    /// What verifyReceipt answers, in the customer's own environment and with the right password, to each of the
-    /// customer's receipts: 0, or 21006 where a transactionReceipt's subscription is over.
+    /// The verifyReceipt status for each receipt of this customer, in the customer's environment and with the right
+    /// password: 0, or 21006 if the subscription of a transactionReceipt has expired.
     package var expectedStatus: Int64 {
         let isOld = receipts.contains { $0.version != nil }
         return isOld && !renewals.isEmpty && !renewals.contains(where: \.isEntitled) ? 21006 : 0
     }
 
-    /// The auto-renewable products that the customer may use now, sorted.
+    /// Ids of the auto-renewable products that the customer may use now, sorted.
     package var activeProductIds: [String] {
         Set(renewals.filter(\.isEntitled).map(\.productId)).sorted()
     }
 
-    /// By its own id, or the one that a restore gave it.
+    /// Returns the transaction with that id, which may also be the id from a restore.
     package func transaction(_ id: String) -> SimulatedTransaction? {
         transactions.first { $0.transactionId == id || $0.restoredId == id }
     }
 
-    /// The instant of a change now: later than any other change, and than anything signed before it.
+    /// Returns the instant of a new change: later than every earlier change and than everything signed before it.
     mutating func tick(_ now: Timestamp) -> Timestamp {
         let instant = max(now, changedAt ?? now).advanced(byMilliseconds: 1)
         changedAt = instant
         return instant
     }
 
-    /// When the app was first downloaded: a day before the first purchase; in the sandbox always 2013-08-01. What is bought
-    /// after the first receipt was made does not change what that says.
+    /// Date of the first download: a day before the first purchase, or in the sandbox always 2013-08-01.
+    ///
+    /// Purchases after the creation of the first receipt do not change the date, because that receipt already
+    /// contains it.
     package var originalPurchaseDate: Timestamp {
         if environment != .production { return Timestamp(seconds: 1_375_340_400) }
         let device = receipts.first?.creationDate ?? Timestamp(seconds: 1_600_000_000)
@@ -53,25 +56,27 @@ package struct SimulatedCustomer: Sendable, Hashable {
         return Timestamp(seconds: device.seconds - 400 * 86_400)
     }
 
-    /// The version that was downloaded then; in the sandbox always 1.0.
+    /// The version of the app at the first download; in the sandbox always 1.0.
     package var originalApplicationVersion: String { environment == .production ? "17" : "1.0" }
 }
 
-/// A receipt that a customer's device holds: when it was made and what it lists.
+/// The plan of a receipt on a customer's device: its creation date and the transactions it lists.
 package struct ReceiptPlan: Sendable, Hashable {
     package let id: String
-    /// Nil for an App Receipt, 2 or 3 for a transactionReceipt.
+    /// `nil` for an App Receipt, 2 or 3 for a transactionReceipt.
     package let version: UInt8?
     package let creationDate: Timestamp
-    /// What it lists; one for a transactionReceipt.
+    /// Ids of the listed transactions; exactly one for a transactionReceipt.
     package let transactionIds: [String]
-    /// Chooses opaque values and the order of purchase-info.
+    /// Seed of the opaque attribute values and of the order of the lines in purchase-info.
     package let seed: UInt64
-    /// Bought by volume purchase.
+    /// The app was bought with a volume purchase.
     package var isVolumePurchase = false
 
-    /// Receipts tell purchases from family sharing since about 2021; older ones have neither attribute nor key.
+    /// Receipts say since about 2021 whether a purchase is shared by the family; older ones have neither the
+    /// attribute 1722 nor the key `in_app_ownership_type`.
     package var tellsOwnership: Bool { creationDate >= Timestamp(seconds: 1_609_459_200) }
 
+    /// Value of `style` in the files of a state directory.
     package var style: String { version == nil ? "appReceipt" : "transactionReceipt" }
 }

@@ -1,8 +1,8 @@
 package import StoreTypes
 
-/// What will become of a subscription: the fields of `JWSRenewalInfoDecodedPayload`, and its status.
+/// The renewal state of a subscription: the fields of `JWSRenewalInfoDecodedPayload` and the subscription's status.
 package struct SimulatedRenewal: Sendable, Hashable {
-    /// `status` of Get All Subscription Statuses.
+    /// The status of a subscription, with the values of `status` in Get All Subscription Statuses.
     package enum Status: Int64, Sendable, Hashable {
         case active = 1
         case expired
@@ -16,26 +16,28 @@ package struct SimulatedRenewal: Sendable, Hashable {
     package var autoRenewProductId: String
     package var status: Status
     package var willRenew: Bool
-    /// 1 voluntary, 2 billing error, 3 no consent, 4 product gone, 5 other.
+    /// Why the subscription expired: 1 voluntary, 2 billing error, 3 no consent to a price increase, 4 product not
+    /// for sale, 5 other.
     package var expirationIntent: Int64?
     package var isInBillingRetryPeriod: Bool?
     package var gracePeriodExpiresDate: Timestamp?
-    /// 0 not answered, 1 consented or notified.
+    /// Consent to a price increase: 0 not answered, 1 consented or only notified.
     package var priceIncreaseStatus: Int64?
     package var offer: SimulatedOffer?
-    /// When the developer put the renewal off.
+    /// Dates on which the developer extended the renewal date.
     package var extensionDates: [Timestamp] = []
     package var eligibleWinBackOfferIds: [String] = []
     package var recentSubscriptionStartDate: Timestamp
     package var renewalDate: Timestamp
+    /// Price of the next renewal in thousandths of a US dollar.
     package var renewalPrice: Int64
     package var appAccountToken: String?
     package var appTransactionId: String
 
-    /// The customer may use the product now.
+    /// Whether the customer may use the product now.
     package var isEntitled: Bool { status == .active || status == .gracePeriod }
 
-    /// The payload of the renewal's JWS.
+    /// Returns the payload of the renewal's JWS.
     package func row(_ environment: AppStoreEnvironment, signedDate: Timestamp) -> JSONValue {
         .object([
             "originalTransactionId": .string(originalTransactionId),

@@ -1,6 +1,6 @@
 package import StoreTypes
 
-/// One purchase as the App Store knows it now: the fields of `JWSTransactionDecodedPayload`.
+/// A purchase in its current state: the fields of `JWSTransactionDecodedPayload`.
 package struct SimulatedTransaction: Sendable, Hashable {
     package let product: SimulatedProduct
     package let transactionId: String
@@ -16,56 +16,60 @@ package struct SimulatedTransaction: Sendable, Hashable {
     package var isUpgraded = false
     package var offer: SimulatedOffer?
     package var isRenewal = false
+    /// Price in thousandths of a US dollar.
     package var price: Int64
     package var appTransactionId: String
-    /// The app has finished it; a finished consumable leaves receipts and answers, not the history.
+    /// The app has finished the transaction. A finished consumable disappears from receipts and from verifyReceipt
+    /// responses, not from the history.
     package var isFinished = true
-    /// When another product of the group took its place.
+    /// Date on which the customer upgraded to another product of the group.
     package var upgradedDate: Timestamp?
-    /// The verifyReceipt face then tells the upgrade as a cancellation too, as some answers of 2020 did.
+    /// verifyReceipt also reports the upgrade as a cancellation, as some responses of 2020 did.
     package var tellsUpgradeAsCancellation = false
-    /// The id under which a restore delivered it: receipts and verifyReceipt say this one, the Server API the first.
+    /// The transaction id of a restore. Receipts and verifyReceipt show this id; the Server API shows
+    /// ``transactionId``.
     package var restoredId: String?
-    /// The last change since the world began.
+    /// Instant of the last change since the world was generated, or `nil` if there was none.
     package var changeDate: Timestamp?
 
-    /// A refund, or the end of family sharing.
+    /// A refund or the end of family sharing.
     package struct Revocation: Sendable, Hashable {
         package let date: Timestamp
-        /// 0 other, 1 an issue in the app.
+        /// 0 other, 1 an issue with the app.
         package let reason: Int64
         /// `REFUND_FULL`, `REFUND_PRORATED` or `FAMILY_REVOKE`.
         package let type: String
-        /// What part was given back, in thousandths of a percent; only of `REFUND_PRORATED`.
+        /// The refunded share in thousandths of a percent, only for `REFUND_PRORATED`. For example, 40000 is 40 %.
         package var percentage: Int64?
     }
 
+    /// Whether this is a period of an auto-renewable subscription.
     package var isAutoRenewable: Bool { product.kind == .autoRenewable }
 
-    /// False for what receipts and `latest_receipt_info` no longer list.
+    /// Whether receipts and `latest_receipt_info` list the transaction.
     package var isInReceipts: Bool { product.kind != .consumable || !isFinished }
 
-    /// How receipts and verifyReceipt call it.
+    /// The transaction id in receipts and verifyReceipt responses.
     package var receiptId: String { restoredId ?? transactionId }
 
-    /// The order of the history.
+    /// The date that orders the transaction history.
     package var lastModified: Timestamp {
-        // A renewal may be told before it begins: what counts then is when it was told.
+        // A renewal can be reported before it begins; its place in the history is then that of the report.
         changeDate ?? [revocation?.date, upgradedDate].compactMap { $0 }.reduce(purchaseDate, max)
     }
 
-    /// What the customer's mail calls the order: `M` and the id in base 36.
+    /// The order id from the customer's invoice: `M` and the transaction id in base 36.
     package var orderId: String { "M" + String(Int64(transactionId) ?? 0, radix: 36, uppercase: true) }
 }
 
-/// What made a period cheaper.
+/// An offer that made a period cheaper.
 package struct SimulatedOffer: Sendable, Hashable {
     /// 1 introductory, 2 promotional, 3 offer code, 4 win-back.
     package let type: Int64
     package var identifier: String?
     /// `FREE_TRIAL`, `PAY_AS_YOU_GO`, `PAY_UP_FRONT` or `ONE_TIME`.
     package let discountType: String
-    /// ISO 8601.
+    /// Length of the offer in ISO 8601, for example `P1W` for a week.
     package var period: String?
 
     package static let freeTrial = SimulatedOffer(type: 1, discountType: "FREE_TRIAL", period: "P1W")
@@ -83,21 +87,21 @@ package struct SimulatedOffer: Sendable, Hashable {
         type: 3, identifier: "free_code", discountType: "FREE_TRIAL", period: "P1M")
     package static let freeWinBack = SimulatedOffer(
         type: 4, identifier: "come_back_free", discountType: "FREE_TRIAL", period: "P1M")
-    /// A code for something that is no subscription: no period.
+    /// An offer code for a product that does not renew, so it has no period.
     package static let oneTimeCode = SimulatedOffer(type: 3, identifier: "unlock_code", discountType: "ONE_TIME")
 }
 
 extension SimulatedTransaction {
-    /// `is_trial_period`: a free trial, whichever offer gave it.
+    /// Value of `is_trial_period`: a free trial by any type of offer.
     package var isTrialPeriod: Bool { offer?.discountType == "FREE_TRIAL" }
-    /// `is_in_intro_offer_period`: a paid introductory offer; never together with a trial.
+    /// Value of `is_in_intro_offer_period`: a paid introductory offer, never together with a trial.
     package var isInIntroOfferPeriod: Bool { offer?.type == 1 && !isTrialPeriod }
-    /// `promotional_offer_id`.
+    /// Value of `promotional_offer_id`.
     package var promotionalOfferId: String? { offer?.type == 2 ? offer?.identifier : nil }
-    /// `offer_code_ref_name`.
+    /// Value of `offer_code_ref_name`.
     package var offerCodeRefName: String? { offer?.type == 3 ? offer?.identifier : nil }
 
-    /// The payload of the transaction's JWS.
+    /// Returns the payload of the transaction's JWS.
     package func row(
         _ environment: AppStoreEnvironment, signedDate: Timestamp, bundleId: String = SimulatedApp.first.bundleId
     ) -> JSONValue {

@@ -1,10 +1,10 @@
 package import StoreTypes
 
-/// What a world has only when it is asked for.
+/// Options of a world that are off by default.
 package struct WorldOptions: Sendable, Hashable {
-    /// Customers who ordered the app before it was out.
+    /// Includes customers who ordered the app before its release.
     package var preOrders = false
-    /// verifyReceipt tells upgrades as cancellations too.
+    /// verifyReceipt also reports upgrades as cancellations.
     package var upgradesAreCancelled = false
 
     package init(preOrders: Bool = false, upgradesAreCancelled: Bool = false) {
@@ -12,15 +12,16 @@ package struct WorldOptions: Sendable, Hashable {
         self.upgradesAreCancelled = upgradesAreCancelled
     }
 
+    /// The options as `keys/world.json` stores them.
     var document: JSONValue {
         .object(["preOrders": .bool(preOrders), "upgradesAreCancelled": .bool(upgradesAreCancelled)])
     }
 }
 
-/// Everybody who ever bought something in the simulated app: the same seed, number and clock give the same world.
+/// All customers of the simulated app. The same seed, number of customers and clock give the same world.
 package struct World: Sendable {
     package let seed: UInt64
-    /// The instant around which all dates lie.
+    /// The instant around which all dates lie, in whole seconds.
     package let epoch: Timestamp
     package let options: WorldOptions
     package let customers: [SimulatedCustomer]
@@ -40,7 +41,7 @@ package struct World: Sendable {
         }
     }
 
-    /// `world.json`.
+    /// The content of `world.json`.
     package var document: JSONValue {
         .object([
             "seed": .number(Int64(bitPattern: seed)),

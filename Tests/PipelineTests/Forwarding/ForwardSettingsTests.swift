@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Transport
 
-@Suite("The configuration of forwarding")
+@Suite("Forwarding configuration")
 struct ForwardSettingsTests {
     private static let key = "serverAPI: {issuerId: i, keyId: k, privateKey: {env: KEY}}"
 
@@ -28,7 +28,7 @@ struct ForwardSettingsTests {
         }
     }
 
-    @Test("names targets, their forms and secrets")
+    @Test("The key `forward` configures targets with their form and secrets")
     func targets() throws {
         let app = try #require(
             settings(
@@ -46,11 +46,11 @@ struct ForwardSettingsTests {
     }
 
     @Test(
-        "is refused by name",
+        "A mistake in a target is reported with its key",
         arguments: [
             ("[{as: raw}]", "apps[0].forward[0].url: missing"),
             ("[{url: \"https://a.example\"}]", "apps[0].forward[0].as: expected raw, camel or v1"),
-            ("[{url: \"https://a.example\", as: xml}]", "apps[0].forward[0].as: xml is none of raw, camel, v1"),
+            ("[{url: \"https://a.example\", as: xml}]", "apps[0].forward[0].as: xml is not one of raw, camel, v1"),
             ("[{url: \"http://a.example\", as: raw}]", "apps[0].forward[0].url: plain http"),
             ("[{url: \"ftp://a.example\", as: raw}]", "apps[0].forward[0].url: "),
             ("[{url: \"https://u:p@a.example\", as: raw}]", "apps[0].forward[0].url: "),
@@ -65,17 +65,17 @@ struct ForwardSettingsTests {
             ("[x]", "apps[0].forward[0]: expected keys and values"),
             (
                 "[{url: \"https://a.example\", as: raw, password: {env: PASSWORD}}]",
-                "apps[0].forward[0].password: is for v1"
+                "apps[0].forward[0].password: needs as: v1"
             ),
             (
                 "[{url: \"https://a.example\", as: camel, v1Profile: current}]",
-                "apps[0].forward[0].v1Profile: is for v1"
+                "apps[0].forward[0].v1Profile: needs as: v1"
             ),
             ("[{url: \"https://a.example\", as: v1}]", "apps[0].forward: v1 needs a password"),
             ("{url: \"https://a.example\", as: raw}", "apps[0].forward: expected a list"),
             (
                 "[{url: \"https://a.example\", as: raw}, {url: \"https://a.example\", as: raw}]",
-                "apps[0].forward[1]: the same url and form twice"
+                "apps[0].forward[1]: duplicate target: same url and form"
             ),
         ])
     func refused(forward: String, expected: String) throws {
@@ -83,7 +83,7 @@ struct ForwardSettingsTests {
         #expect(finding.hasPrefix("bridge.yaml: \(expected)"), "\(finding)")
     }
 
-    @Test("needs a store, and for version 1 a key to look customers up by")
+    @Test("Forwarding needs a store, and version 1 also the Server API and a password")
     func needs() throws {
         let raw = "[{url: \"https://a.example\", as: raw}]"
         #expect(try finding(raw, before: "store: none").hasSuffix("apps[0].forward: needs a store"))
@@ -91,6 +91,6 @@ struct ForwardSettingsTests {
         #expect(try finding(first, app: "sharedSecret: {env: SECRET}").contains("v1 needs serverAPI"))
         #expect(try finding(first, before: "sharedSecret: {env: SECRET}").isEmpty)
         let many = (0..<9).map { "{url: \"https://a.example/\($0)\", as: raw}" }.joined(separator: ", ")
-        #expect(try finding("[\(many)]").hasSuffix("apps[0].forward: at most 8 targets"))
+        #expect(try finding("[\(many)]").hasSuffix("apps[0].forward: has more than 8 targets"))
     }
 }

@@ -11,18 +11,18 @@ import TestSupport
 import Testing
 import Transport
 
-@Suite("Forwarding")
+@Suite("Forwarder")
 struct ForwarderTests {
     private static let period = "700000000000101"
 
-    @Test("hands on the very bytes that the App Store posted, in every form once, and signs them")
+    @Test("A raw target gets the original bytes, every target gets each notification once, and the signature is valid")
     func forms() async throws {
         let secret = Redacted("a secret")
         let bridge = try ForwardingTestProxy([
             ForwardingTestProxy.target(.raw, "raw") { $0.secret = secret }, ForwardingTestProxy.target(.camel, "camel"),
         ])
         let plain = try bridge.bridge.appStore.notification("DID_RENEW", of: Self.period)
-        // The same in other words: blanks, and a key that nobody knows.
+        // The same notification with other JSON: white space, and an unknown key.
         let text = try #require(
             JSONValue(reading: bridge.bridge.appStore.notification("REFUND", of: Self.period))["signedPayload"]?.text)
         let unusual = Array("{ \"new\": 1,\n\"signedPayload\": \"\(text)\" }".utf8)
@@ -51,7 +51,7 @@ struct ForwarderTests {
         #expect(try await bridge.states() == [.delivered: 4])
     }
 
-    @Test("HMAC-SHA256 is that of RFC 4231")
+    @Test("HMAC-SHA256 matches the test vectors of RFC 4231")
     func authentication() {
         #expect(
             HMAC.hex(Array("what do ya want for nothing?".utf8), key: Array("Jefe".utf8))
@@ -60,7 +60,8 @@ struct ForwarderTests {
             HMAC.hex([], key: []) == "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad")
     }
 
-    @Test("What nobody has a word for yet, and what is about no customer, goes on too; nothing of version 1 does")
+    @Test(
+        "Notifications of unknown types and without a customer are forwarded; received version 1 notifications are not")
     func others() async throws {
         let bridge = try ForwardingTestProxy([
             ForwardingTestProxy.target(.camel), ForwardingTestProxy.target(.v1, "v1"),
@@ -90,7 +91,7 @@ struct ForwarderTests {
         }
         let events = bridge.targets.to(ForwardingTestProxy.url()).compactMap(\.json)
         #expect(events.count == 3 && bridge.targets.all.count == 3)
-        // What did not hold inside is not there.
+        // The nested transaction is of another app, so it is left out.
         let unknown = try #require(events.first { $0["notificationType"]?.text == "SOMETHING_NEW" })
         #expect(unknown["transaction"] == nil && unknown["renewalInfo"] != nil)
         let extended = try #require(events.first { $0["subtype"]?.text == "SUMMARY" })
@@ -100,17 +101,17 @@ struct ForwarderTests {
         #expect(try await bridge.states() == [.delivered: 3, .skipped: 3])
     }
 
-    @Test("survives a process that ends between storing and sending")
+    @Test("Deliveries are sent by the next process if one ends between storing and sending")
     func restart() async throws {
         let targets = [try ForwardingTestProxy.target(.raw)]
         let first = try ForwardingTestProxy(targets)
         let body = try first.bridge.appStore.notification("DID_RENEW", of: Self.period)
         try await first.bridge.receive(body)
-        // Nothing was sent, and nothing was closed properly.
+        // The first proxy sent nothing and was not shut down.
         let second = try ForwardingTestProxy(targets, appStore: first.bridge.appStore, folder: first.bridge.folder)
         try await second.forwarding { #expect(await second.settled()) }
         #expect(first.targets.all.isEmpty && second.targets.all.map(\.body) == [body])
-        // What was under way when the end came is sent again.
+        // A delivery that is in flight at shutdown is sent again.
         second.targets.answer { _ in
             try? await Task.sleep(for: .seconds(60))
             return 0
@@ -127,7 +128,7 @@ struct ForwarderTests {
         #expect(second.targets.all.last?.headers["Receipt-Bridge-Attempt"] == "1")
     }
 
-    @Test("to a slow target holds up no other, and no more than a few are with it")
+    @Test("A slow target does not delay others, and has at most four concurrent deliveries")
     func slow() async throws {
         let bridge = try ForwardingTestProxy([
             ForwardingTestProxy.target(.raw, "slow"), ForwardingTestProxy.target(.raw, "quick"),
@@ -149,7 +150,7 @@ struct ForwarderTests {
         #expect(bridge.targets.all.count == 24)
     }
 
-    @Test("keeps the order about one purchase, and lets others pass")
+    @Test("Notifications about one purchase are delivered in order")
     func order() async throws {
         let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.camel)])
         for _ in 0..<6 {
@@ -170,7 +171,7 @@ struct ForwarderTests {
     }
 
     @Test(
-        "that fails is tried again later and later, given up after three days, and sent when people want it",
+        "A failing delivery is retried with increasing pauses, given up after three days, and sent again by a replay",
         arguments: [(500, "http.500"), (302, "http.302"), (404, "http.404"), (0, "transport.timedOut")])
     func failing(status: Int, code: String) async throws {
         let bridge = try ForwardingTestProxy([
@@ -191,7 +192,7 @@ struct ForwarderTests {
                 #expect(delivery.lastFailure == code)
                 guard let next = delivery.nextAttempt else { break }
                 pauses.append((next.milliseconds - bridge.bridge.now.milliseconds) / 1_000)
-                // A moment before nothing happens.
+                // One millisecond before the time of the next attempt, nothing is sent.
                 bridge.bridge.now = next.advanced(byMilliseconds: -1)
                 try await Task.sleep(for: .milliseconds(60))
                 #expect(bridge.targets.to(ForwardingTestProxy.url()).count == attempt)
@@ -203,13 +204,13 @@ struct ForwarderTests {
             bridge.bridge.now = bridge.bridge.now.advanced(byMilliseconds: 90 * 86_400_000)
             try await Task.sleep(for: .milliseconds(60))
             #expect(bridge.targets.to(ForwardingTestProxy.url()).count == 12)
-            // People repaired it.
+            // The target works again.
             bridge.targets.answer { _ in 200 }
             #expect(try await store.replay(.allDead, to: "https://nobody.example/", at: bridge.bridge.now).isEmpty)
             #expect(try await store.replay(.allDead, at: bridge.bridge.now).map(\.uuid) == ["u"])
             #expect(await bridge.settled())
             #expect(try await bridge.states() == [.delivered: 2])
-            // What was delivered is sent again when it is asked for by name.
+            // A delivered notification is sent again if a replay names it.
             let again = try await store.replay(
                 .notification(uuid: "u"), to: ForwardingTestProxy.url("b"), at: bridge.bridge.now)
             #expect(again.map(\.targetKey.url) == [ForwardingTestProxy.url("b")])
@@ -221,7 +222,7 @@ struct ForwarderTests {
         #expect(attempts == (1...12).map(String.init) + ["1"])
     }
 
-    @Test("of a notification that is damaged in the store is given up in the end, and holds up no other")
+    @Test("A delivery whose notification is damaged in the store is given up and blocks no other")
     func damaged() async throws {
         let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.raw)])
         for uuid in ["damaged", "whole"] {
@@ -239,7 +240,7 @@ struct ForwarderTests {
         #expect(dead.map(\.uuid) == ["damaged"] && dead.map(\.lastFailure) == ["store.damaged"])
     }
 
-    @Test("of what could not be stored does not happen, and happens once when it comes again")
+    @Test("A notification that could not be stored is not forwarded, and is forwarded once when it is received again")
     func diskFull() async throws {
         let targets = [try ForwardingTestProxy.target(.raw)]
         let bridge = try ForwardingTestProxy(targets, maximumPages: 66)

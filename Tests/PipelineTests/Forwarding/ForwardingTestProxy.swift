@@ -10,7 +10,7 @@ import Synchronization
 import TestSupport
 import Transport
 
-/// Targets that take what is posted, or not, as a test wants it.
+/// A transport for all targets. It records each request and responds as the test demands.
 final class PostedBodies: HTTPTransport {
     struct Post: Sendable {
         let url: String
@@ -27,7 +27,7 @@ final class PostedBodies: HTTPTransport {
 
     func to(_ url: String) -> [Post] { all.filter { $0.url == url } }
 
-    /// 0 for no answer at all.
+    /// Sets the response. It returns an HTTP status, or 0 for a timeout.
     func answer(_ reply: @escaping @Sendable (Post) async -> Int) { self.reply.withLock { $0 = reply } }
 
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
@@ -42,7 +42,7 @@ final class PostedBodies: HTTPTransport {
     func shutDown(grace: Duration) async {}
 }
 
-/// A bridge that forwards, in front of a ``ScriptedAppStore``.
+/// A proxy that forwards, with a ``ScriptedAppStore`` as its upstream.
 final class ForwardingTestProxy: Sendable {
     let bridge: StoringTestProxy
     let targets = PostedBodies()
@@ -73,7 +73,7 @@ final class ForwardingTestProxy: Sendable {
 
     static func url(_ path: String = "a") -> String { "https://consumer.example/\(path)" }
 
-    /// While a forwarder runs.
+    /// Runs a forwarder during `work`.
     func forwarding<Value>(
         schedule: DeliverySchedule = DeliverySchedule(), _ work: () async throws -> Value
     ) async throws -> Value {
@@ -98,12 +98,12 @@ final class ForwardingTestProxy: Sendable {
         return try result.get()
     }
 
-    /// Every delivery, by state.
+    /// The number of deliveries in each state.
     func states() async throws -> [DeliveryState: Int] {
         try await bridge.store.deliveries().reduce(into: [:]) { $0[$1.state, default: 0] += 1 }
     }
 
-    /// Waits until nothing waits.
+    /// Waits until no delivery is waiting.
     func settled() async -> Bool {
         let store = bridge.store
         return await eventually { (try? await store.deliveries(in: .waiting).isEmpty) ?? false }

@@ -8,19 +8,19 @@ import TestSupport
 import Testing
 import Transport
 
-@Suite("Forwarding as version 1")
+@Suite("Forwarding with `as: v1`")
 struct NotificationV1ForwardingTests {
     typealias World = ScriptedAppStore.World
 
-    /// A notification of version 2, what went before, and what comes out.
+    /// A version 2 notification, the notifications before it, and the types of the expected version 1 bodies.
     struct Case: Sendable, CustomTestStringConvertible {
         let type: String
         var subtype: String?
         var id: String? = "700000000000101"
         var profile = NotificationV1Profile.current
-        /// As notifications before this one, each with what it says of the renewal.
+        /// Notifications before this one, each with its `autoRenewStatus`.
         var before: [(type: String, subtype: String?, renews: Int64)] = []
-        /// Of what is told already, in version 1.
+        /// The version 1 types that the notifications before this one gave.
         var told: [String] = []
         var renews: Int64 = 1
         var change: @Sendable (inout World) -> Void = { _ in }
@@ -133,7 +133,7 @@ struct NotificationV1ForwardingTests {
             ("MIGRATION", nil), ("MIGRATE", nil), ("PRICE_CHANGE", nil),
         ].map { Case(type: $0.0, subtype: $0.1, sends: []) }
 
-    @Test("has a case here for every documented type and subtype")
+    @Test("Every documented type and subtype has a test case")
     func documented() {
         let covered = Set(Self.cases.map { "\($0.type) \($0.subtype ?? "-")" })
         for (type, subtypes) in NotificationTable.documented {
@@ -141,7 +141,7 @@ struct NotificationV1ForwardingTests {
         }
     }
 
-    @Test("says what version 1 has a word for, in its order, or nothing", arguments: cases)
+    @Test("A version 2 notification gives the expected version 1 bodies, in order", arguments: cases)
     func mapped(one: Case) async throws {
         let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1) { $0.profile = one.profile }])
         let appStore = bridge.bridge.appStore
@@ -168,7 +168,7 @@ struct NotificationV1ForwardingTests {
         }
     }
 
-    /// What holds of every body.
+    /// Checks the values that every body has.
     private static func check(_ body: JSONValue, about one: Case) throws {
         #expect(body["password"]?.text == SimulatedApp.first.sharedSecret)
         #expect(body["environment"]?.text == "PROD" && body["bid"]?.text == ScriptedAppStore.bundleId)
@@ -190,21 +190,21 @@ struct NotificationV1ForwardingTests {
         let rows = try #require(unified["latest_receipt_info"]?.elements)
         let ids = rows.compactMap { $0["transaction_id"]?.text }
         #expect(ids.contains(one.id ?? ""))
-        // The features, and the consumable that it is about, behind everything that expires.
+        // Rows without an expiry, for example those of consumables, come last.
         let ends = rows.map { $0["expires_date_ms"]?.text.flatMap { Int64($0) } ?? .min }
         #expect(ends == ends.sorted(by: >))
         #expect(unified["pending_renewal_info"]?.elements?.count == 1)
         #expect(["0", "1"].contains(unified["pending_renewal_info"]?.elements?[0]["auto_renew_status"]?.text ?? ""))
     }
 
-    @Test("A refund and the switch beside it give one message of the renewal, whichever comes first")
+    @Test("A refund and a disabled renewal give one status change, whichever is received first")
     func eitherOrder() async throws {
         for refundFirst in [true, false] {
             let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1)])
             let appStore = bridge.bridge.appStore
             try await bridge.bridge.receive(try appStore.notification("DID_RENEW", of: "700000000000101"))
             appStore.tell { world in world.change { $0.renews = 0 } }
-            // Signed in this order, and brought in either.
+            // Signed in this order, and received in both orders.
             let off = try appStore.notification(Self.status, "AUTO_RENEW_DISABLED", of: "700000000000101")
             let refund = try appStore.notification("REFUND", of: "700000000000101")
             for body in refundFirst ? [refund, off] : [off, refund] { try await bridge.bridge.receive(body) }
@@ -215,7 +215,7 @@ struct NotificationV1ForwardingTests {
         }
     }
 
-    @Test("A renewal, key by key")
+    @Test("A renewal has the expected keys and values")
     func renewal() async throws {
         let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1) { $0.password = SharedSecret("theirs") }])
         let appStore = bridge.bridge.appStore
@@ -254,7 +254,7 @@ struct NotificationV1ForwardingTests {
         #expect(pending["auto_renew_product_id"]?.text == Self.month)
     }
 
-    @Test("A refund of a consumable shows it with its refund")
+    @Test("A refund of a consumable has the consumable's row with its cancellation")
     func consumableRefund() async throws {
         let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1)])
         let appStore = bridge.bridge.appStore
@@ -276,7 +276,7 @@ struct NotificationV1ForwardingTests {
         #expect(body["auto_renew_status"] == nil)
     }
 
-    @Test("The App Store is asked once about a customer, and not at all where version 1 has no word")
+    @Test("The Server API is called once for a customer, and not at all if version 1 has no body")
     func lookUps() async throws {
         let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1)])
         let appStore = bridge.bridge.appStore
@@ -298,7 +298,7 @@ struct NotificationV1ForwardingTests {
         #expect(bridge.targets.all.count == 2)
     }
 
-    @Test("A list that is not whole is not sent: the look-up is tried again, and then it is")
+    @Test("An incomplete history is not sent; the lookup is retried and then the body is sent")
     func failingLookUp() async throws {
         let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1), ForwardingTestProxy.target(.raw, "raw")])
         let appStore = bridge.bridge.appStore
@@ -320,7 +320,7 @@ struct NotificationV1ForwardingTests {
         #expect(bridge.targets.to(ForwardingTestProxy.url()).count == 1)
     }
 
-    @Test("Where the second of several bodies fails, the first is not sent again")
+    @Test("If the second of several bodies fails, the first is not sent again")
     func parts() async throws {
         let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1)])
         let appStore = bridge.bridge.appStore

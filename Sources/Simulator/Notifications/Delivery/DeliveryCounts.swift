@@ -1,20 +1,21 @@
-/// How many notifications are where; `made` is the sum of delivered, failed, lost and those of waiting that are no copies.
+/// The number of notifications in each state. `made` is the sum of delivered, failed, lost and waiting, not counting
+/// duplicates.
 package struct DeliveryCounts: Sendable, Hashable {
-    /// Bodies for an address, the lost ones too; second copies not.
+    /// Bodies for an address, including lost ones, without duplicates.
     package var made = 0
     package var delivered = 0
-    /// Given up.
+    /// No attempt succeeded, and there will be no retry.
     package var failed = 0
-    /// Never sent, on request.
+    /// Never sent, because the caller of `POST /events` asked for lost notifications.
     package var lost = 0
-    /// Not sent yet, on their way, or to be tried again; second copies too.
+    /// Not sent yet, in flight, or waiting for a retry, including duplicates.
     package var waiting = 0
-    /// Second copies, on request.
+    /// Duplicates, which the caller of `POST /events` asked for.
     package var copies = 0
-    /// Requests that were made.
+    /// Requests sent.
     package var attempts = 0
 
-    /// `GET /notifications/deliveries`.
+    /// The response to `GET /notifications/deliveries`.
     var document: JSONValue {
         .object([
             "made": .number(Int64(made)), "delivered": .number(Int64(delivered)), "failed": .number(Int64(failed)),

@@ -1,24 +1,26 @@
 import Cryptography
 import Synchronization
 
-/// Sends letters while the store runs: several at a time, again after failures, and keeps count.
+/// Sends queued notifications while the store runs, several concurrently, retries after failures, and counts the
+/// results.
 final class DeliveryLoop: Sendable {
     private struct State {
         var queue = DeliveryQueue()
         var counts = DeliveryCounts()
         var concurrency = 8
-        /// Tasks, each of which carries one letter at a time, or looks for one.
+        /// Number of running worker tasks. Each of them sends one notification at a time.
         var workers = 0
-        /// Letters that are taken and not yet done with.
+        /// Notifications that were taken from the queue and whose attempt has not ended.
         var inHand = 0
-        /// When the queue is looked at again without being asked.
+        /// When the loop checks the queue again without a signal.
         var alarm: ContinuousClock.Instant?
+        /// Signals the loop that the queue has changed, or `nil` if the loop does not run.
         var bell: AsyncStream<Void>.Continuation?
     }
 
     private let log: NotificationLog
     private let clock: SimulatedClock
-    /// Made anew for each attempt; nil where it cannot be made.
+    /// Makes the body for each attempt, or returns `nil` if that is not possible.
     private let body: @Sendable (QueuedNotification) -> [UInt8]?
     private let state = Mutex(State())
 
@@ -36,7 +38,9 @@ final class DeliveryLoop: Sendable {
         }
     }
 
-    /// Sends the letters in this order, as far as several at a time keep one.
+    /// Queues notifications. They are sent in this order, as far as concurrent sending keeps an order.
+    ///
+    /// - Parameter lost: number of notifications that are only counted, not sent.
     func add(_ letters: [QueuedNotification], lost: Int = 0, concurrency: Int? = nil) {
         state.withLock { state in
             let copies = letters.count(where: \.isCopy)
@@ -49,7 +53,7 @@ final class DeliveryLoop: Sendable {
         }
     }
 
-    /// Until the task is cancelled; what is waiting then waits for the next run.
+    /// Runs until the task is canceled. Queued notifications stay queued for the next run.
     func run() async {
         let (bells, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         state.withLock { $0.bell = bell }
@@ -72,7 +76,7 @@ final class DeliveryLoop: Sendable {
         }
     }
 
-    /// How many more workers there is work for.
+    /// Returns the number of additional workers needed, and counts them as running.
     private func hire() -> Int {
         state.withLock { state in
             let free = max(state.concurrency - state.workers, 0)
@@ -82,7 +86,7 @@ final class DeliveryLoop: Sendable {
         }
     }
 
-    /// When to ring next, unless that is arranged already.
+    /// Returns the instant of a new timer, or `nil` if an earlier one is already set.
     private func newAlarm() -> ContinuousClock.Instant? {
         state.withLock { state in
             guard let due = state.queue.due, state.alarm.map({ due < $0 }) ?? true else { return nil }
@@ -92,7 +96,7 @@ final class DeliveryLoop: Sendable {
     }
 }
 
-/// One worker.
+/// The worker tasks.
 extension DeliveryLoop {
     private func work() async {
         var postman = NotificationSender()
@@ -106,7 +110,8 @@ extension DeliveryLoop {
         postman.close()
     }
 
-    /// Nil when there is nothing left to do: the worker goes.
+    /// Returns the next due notification, or `nil` if there is none or if there are too many workers. The worker then
+    /// ends.
     private func dequeue() -> QueuedNotification? {
         state.withLock { state in
             guard !Task.isCancelled, state.workers <= state.concurrency, let letter = state.queue.dequeue(at: .now)
@@ -119,7 +124,8 @@ extension DeliveryLoop {
         }
     }
 
-    /// Copies are sent once and leave no trace in the history.
+    /// Records the result of an attempt and schedules a retry. Duplicates are sent once and are not in the
+    /// notification history.
     private func finish(_ letter: QueuedNotification, _ outcome: NotificationSender.Outcome?) {
         var letter = letter
         letter.attempts += 1

@@ -1,41 +1,43 @@
 import StoreTypes
 
-/// A notification on its way to one address.
+/// A notification in the queue for one address.
 struct QueuedNotification: Sendable {
-    /// In the log.
+    /// Index in the notification log.
     let number: Int
-    /// Of a version 1 body; nil for version 2.
+    /// Type of the version 1 body, or `nil` for version 2.
     let type: NotificationV1Type?
     let target: NotificationTarget
     let environment: AppStoreEnvironment
+    /// Factor by which the pauses before retries are shorter than Apple's.
     let speed: Double
-    /// The second of two.
+    /// Whether this is the second of two copies.
     let isCopy: Bool
     var attempts = 0
 }
 
-/// What is to be sent, and when: first those that are due longest.
+/// A queue of notifications. Retries that are due come first, those that have been due longest before others.
 struct DeliveryQueue {
     private typealias Waiting = (due: ContinuousClock.Instant, letter: QueuedNotification)
 
-    /// Due at once, in the order of sending; those before `next` are gone.
+    /// Notifications without a due date, in the order of sending; those before index `next` were sent.
     private var ready: [QueuedNotification] = []
     private var next = 0
-    /// Latest first.
+    /// Retries, latest due date first.
     private var later: [Waiting] = []
 
     var count: Int { ready.count - next + later.count }
 
-    /// When something is due next; nil for nothing.
+    /// When the next retry is due, or `nil` if there is no retry.
     var due: ContinuousClock.Instant? { later.last?.due }
 
-    /// How many may be sent now, as far as `limit` is concerned.
+    /// Returns how many notifications can be sent now, but at most `limit`.
     func dueCount(at now: ContinuousClock.Instant, limit: Int) -> Int {
         min(limit, ready.count - next + later.suffix(limit).count { $0.due <= now })
     }
 
     mutating func add(_ letters: [QueuedNotification]) { ready += letters }
 
+    /// Inserts a retry by binary search.
     mutating func add(_ letter: QueuedNotification, due: ContinuousClock.Instant) {
         var (low, high) = (0, later.count)
         while low < high {
@@ -45,6 +47,7 @@ struct DeliveryQueue {
         later.insert((due, letter), at: low)
     }
 
+    /// Removes and returns the next notification that is due.
     mutating func dequeue(at now: ContinuousClock.Instant) -> QueuedNotification? {
         if let last = later.last, last.due <= now {
             later.removeLast()

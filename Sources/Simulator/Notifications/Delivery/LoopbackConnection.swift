@@ -2,9 +2,9 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// One connection to a receiver of notifications, for one request after another.
+/// A connection to a receiver of notifications, which sends one request at a time.
 ///
-/// Not the project's own HTTP client: the simulator must not share the code that it is a test of.
+/// It does not use the project's own HTTP client, because the simulator must not share code with what it tests.
 struct LoopbackConnection: Sendable {
     private let channel: any Channel
     let url: LoopbackURL
@@ -21,7 +21,8 @@ struct LoopbackConnection: Sendable {
         return LoopbackConnection(channel: try await bootstrap.connect(host: url.host, port: url.port).get(), url: url)
     }
 
-    /// Posts JSON; gives the status, and whether the connection may be used again.
+    /// Posts JSON. Returns the status, and whether the connection can be reused. Throws ``LoopbackError/timedOut``
+    /// after `timeout`.
     func post(_ body: [UInt8], to url: LoopbackURL, timeout: Duration) async throws -> LoopbackReply {
         let answer = channel.eventLoop.makePromise(of: LoopbackReply.self)
         let timer = channel.eventLoop.scheduleTask(in: .init(timeout)) { answer.fail(LoopbackError.timedOut) }
@@ -38,22 +39,25 @@ struct LoopbackConnection: Sendable {
     func close() { channel.close(promise: nil) }
 }
 
+/// The response to a request, as far as the sender needs it.
 struct LoopbackReply: Sendable, Hashable {
     let status: Int
     let keepsAlive: Bool
 }
 
+/// A request with the promise of its response.
 struct LoopbackRequest: Sendable {
     let url: LoopbackURL
     let body: ByteBuffer
     let answer: EventLoopPromise<LoopbackReply>
 }
 
+/// Errors of a request whose connection was established.
 enum LoopbackError: Error {
     case timedOut, closed
 }
 
-/// Writes a request and waits for the end of its answer.
+/// Writes requests and completes their promises with the responses.
 private final class LoopbackExchange: ChannelDuplexHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias InboundOut = Never
@@ -79,7 +83,7 @@ private final class LoopbackExchange: ChannelDuplexHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
-        // 1xx are no answers yet.
+        // A 1xx response is not final.
         case .head(let head) where head.status.code >= 200:
             reply = LoopbackReply(status: Int(head.status.code), keepsAlive: head.isKeepAlive)
         case .end:

@@ -1,18 +1,19 @@
-/// `http://127.0.0.1:8080/path?query`: an address on this machine.
+/// An HTTP URL of this machine, for example `http://127.0.0.1:8080/path?query`.
 ///
-/// A simulator's notifications look like Apple's and are signed by nobody; they must never reach another machine.
+/// Notifications of a simulator look like Apple's but are not signed by Apple, so they must never reach another
+/// machine.
 package struct LoopbackURL: Sendable, Hashable {
     package let text: String
-    /// Without brackets: `127.0.0.1`, another address of 127.0.0.0/8, `localhost` or `::1`.
+    /// Host without brackets: `127.0.0.1` or another address of 127.0.0.0/8, `localhost` or `::1`.
     let host: String
     let port: Int
     /// Path and query.
     let path: String
 
-    /// As it stands in a request's head.
+    /// Value of the `Host` header.
     var authority: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 
-    /// Nil for anything but clear-text HTTP to the loopback interface.
+    /// Returns `nil` if the text is not a URL of unencrypted HTTP to the loopback interface.
     package init?(_ text: String) {
         guard text.hasPrefix("http://"), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
         let rest = text.dropFirst(7)
@@ -35,7 +36,7 @@ package struct LoopbackURL: Sendable, Hashable {
         return port(authority[colon...]).map { (authority[..<colon].lowercased(), $0) }
     }
 
-    /// 80 where there is none.
+    /// Returns the port after the colon, 80 if there is none, or `nil` if it is not valid.
     private static func port(_ text: Substring) -> Int? {
         if text.isEmpty { return 80 }
         guard text.hasPrefix(":"), let port = UInt16(text.dropFirst()), port > 0 else { return nil }

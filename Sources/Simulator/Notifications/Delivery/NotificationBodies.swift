@@ -1,10 +1,10 @@
-/// What a letter says, made when it is sent.
+/// Makes the bodies of notifications when they are sent.
 struct NotificationBodies: Sendable {
     let log: NotificationLog
     let payloads: NotificationPayload
     let firstVersion: NotificationV1Body
 
-    /// `{"signedPayload": …}`, or the body of version 1; nil where there is none.
+    /// Returns `{"signedPayload": …}`, or the body of version 1. Returns `nil` if version 1 has no such notification.
     func body(of letter: QueuedNotification) -> [UInt8]? {
         guard let notification = log[letter.number]?.notification else { return nil }
         if let type = letter.type {

@@ -1,7 +1,7 @@
 import StoreTypes
 import Synchronization
 
-/// Where notifications go once they are made: into the log, and to the address that the environment has.
+/// An outbox for notifications: it stores them in the log and queues them for the address of their environment.
 package final class NotificationOutbox: Sendable {
     package let targets = TargetRegistry()
     let log: NotificationLog
@@ -13,15 +13,17 @@ package final class NotificationOutbox: Sendable {
         self.courier = courier
     }
 
-    /// How much faster than Apple's pauses where a call does not say.
+    /// Sets the factor by which pauses before retries are shorter than Apple's, for calls that do not set it
+    /// themselves.
     package func setSpeed(_ speed: Double) { self.speed.withLock { $0 = speed } }
 
     package var counts: DeliveryCounts { courier.counts }
 
-    /// All that some events gave, in their order.
+    /// Stores and queues the notifications about events, in order.
     ///
-    /// Apple's history knows what was meant for a version 2 address. Where no address was ever named, all of it counts
-    /// as delivered; where one was, and not for this environment, nothing is sent and nothing recorded.
+    /// Apple's notification history lists what was sent to a version 2 address. If no address was ever set, all
+    /// notifications count as delivered. If an address was set, but not for this environment, nothing is sent and
+    /// nothing is listed.
     func post(_ outcomes: [EventOutcome], _ options: DeliveryOptions = .init()) {
         var entries: [NotificationLog.Entry] = []
         var drafts: [(entry: Int, type: NotificationV1Type?, target: NotificationTarget)] = []
@@ -49,9 +51,9 @@ package final class NotificationOutbox: Sendable {
         courier.add(letters, lost: chaos.lost.count, concurrency: options.concurrency)
     }
 
-    /// Gives the test's number in the log; nil where there is nowhere to send it.
+    /// Queues a test notification. Returns its index in the log, or `nil` if the environment has no address.
     ///
-    /// A test has version 2 even at an address that wants version 1:
+    /// A test notification has version 2, even if the address is for version 1:
     /// https://developer.apple.com/documentation/appstoreserverapi/request-a-test-notification
     func postTest(_ notification: SimulatedNotification) -> Int? {
         switch targets.find(notification.environment) {

@@ -1,17 +1,18 @@
 import NIOCore
 import NIOHTTP1
 
-/// Carries bodies one after another, over one connection as long as it lasts.
+/// Sends bodies one after another over one connection, which it opens again if it was closed.
 struct NotificationSender {
     private var connection: LoopbackConnection?
 
-    /// What became of one attempt.
+    /// The outcome of one attempt.
     struct Outcome: Sendable, Hashable {
         let result: SendAttempt.Result
-        /// False where Apple would not try again: a status that is neither a success nor an error.
+        /// Whether Apple would retry. It does not if the status is neither a success nor an error.
         let isWorthRetrying: Bool
     }
 
+    /// Sends a body and waits for the response.
     mutating func deliver(_ body: [UInt8], to target: NotificationTarget) async -> Outcome {
         if let connection, connection.url.authority != target.url.authority { close() }
         do {
@@ -32,12 +33,14 @@ struct NotificationSender {
         }
     }
 
-    /// Before the last copy goes out of use, or the connection stays.
+    /// Closes the connection. Call it before the sender goes out of scope, because it is a structure and cannot close
+    /// by itself.
     mutating func close() {
         connection?.close()
         connection = nil
     }
 
+    /// Success and retries by HTTP status:
     /// https://developer.apple.com/documentation/appstoreservernotifications/responding-to-app-store-server-notifications
     private static func outcome(of status: Int) -> Outcome {
         switch status {

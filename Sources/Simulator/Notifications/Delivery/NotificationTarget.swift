@@ -1,10 +1,12 @@
 package import StoreTypes
 import Synchronization
 
-/// Where the app's server wants to be told, and in which version; App Store Connect keeps one for each environment.
+/// The address of the app's server and the version of its notifications. App Store Connect stores one for each
+/// environment.
 ///
 /// https://developer.apple.com/documentation/appstoreservernotifications/enabling-app-store-server-notifications
 package struct NotificationTarget: Sendable, Hashable {
+    /// The version of App Store Server Notifications.
     package enum Version: Int64, Sendable, Hashable {
         case first = 1
         case second
@@ -12,7 +14,7 @@ package struct NotificationTarget: Sendable, Hashable {
 
     package let url: LoopbackURL
     package let version: Version
-    /// How long an answer may take before it counts as none.
+    /// Maximum time to wait for a response.
     package let timeout: Duration
 
     package init(url: LoopbackURL, version: Version = .second, timeout: Duration = .seconds(30)) {
@@ -22,12 +24,13 @@ package struct NotificationTarget: Sendable, Hashable {
     }
 }
 
-/// The targets of both environments.
+/// A registry of the targets of both environments.
 package final class TargetRegistry: Sendable {
-    /// What is known of an environment's target.
+    /// The result of looking up the target of an environment.
     enum Finding: Sendable, Hashable {
-        /// Nobody ever named one, for either environment.
+        /// No target was ever set, for either environment.
         case neverAsked
+        /// Targets were set, but this environment has none now.
         case none
         case target(NotificationTarget)
     }
@@ -41,7 +44,7 @@ package final class TargetRegistry: Sendable {
 
     package init() {}
 
-    /// For both environments where none is named.
+    /// Sets the target of an environment, or of both if `environment` is `nil`.
     package func set(_ target: NotificationTarget, for environment: AppStoreEnvironment? = nil) {
         contents.withLock {
             $0.wasAsked = true
@@ -51,6 +54,7 @@ package final class TargetRegistry: Sendable {
         }
     }
 
+    /// Removes all targets. ``find(_:)`` then returns `none`, not `neverAsked`.
     package func removeAll() {
         contents.withLock { $0.targets = [:] }
     }
@@ -62,7 +66,7 @@ package final class TargetRegistry: Sendable {
         }
     }
 
-    /// `GET /notifications/targets`.
+    /// The response to `GET /notifications/targets`.
     var document: JSONValue {
         let targets = contents.withLock { $0.targets }
         return .array(

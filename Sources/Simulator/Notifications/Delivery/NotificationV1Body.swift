@@ -1,19 +1,21 @@
 import Cryptography
 import StoreTypes
 
-/// Bodies of version 1: no signature, the shared secret in clear, and verifyReceipt's rows.
+/// Writes the bodies of version 1 notifications, which have no signature, the shared secret in clear text, and rows
+/// as in verifyReceipt responses.
 ///
 /// https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv1
 ///
-/// The outer members are the event's; `unified_receipt` is of the moment of sending, as developers observed that its
-/// `latest_receipt` differs between duplicates (https://developer.apple.com/forums/thread/716641).
+/// The outer members describe the event. `unified_receipt` describes the moment of sending, because developers
+/// observed that its `latest_receipt` differs between duplicates (https://developer.apple.com/forums/thread/716641).
 struct NotificationV1Body: Sendable {
     private typealias Member = JSONValue.Member
 
     let book: CustomerRegistry
     let verifyReceipt: SimulatedVerifyReceipt
 
-    /// Nil for what is about no customer; version 1 does not know that.
+    /// Returns the body, or `nil` if the notification is not about a customer, because version 1 has no such
+    /// notifications.
     func document(
         _ notification: SimulatedNotification, as type: NotificationV1Type
     ) throws(CryptographyError) -> JSONValue? {
@@ -24,7 +26,7 @@ struct NotificationV1Body: Sendable {
         var members = [
             Member("notification_type", .string(type.rawValue)),
             Member("password", .string(SimulatedApp.first.sharedSecret)),
-            // Not the word of all other places.
+            // Only version 1 notifications call production `PROD`.
             Member("environment", .string(isProduction ? "PROD" : "Sandbox")),
             Member("bid", .string(SimulatedApp.first.bundleId)),
             Member("bvrs", .string("42")),
@@ -42,6 +44,7 @@ struct NotificationV1Body: Sendable {
         return .object(members)
     }
 
+    /// Returns the members about the renewal.
     private static func members(of renewal: SimulatedRenewal, isProduction: Bool) -> [Member] {
         var members = [Member("auto_renew_product_id", .string(renewal.autoRenewProductId))]
         if isProduction, let product = SimulatedProduct.named(renewal.autoRenewProductId) {
@@ -67,7 +70,7 @@ struct NotificationV1Body: Sendable {
         ])
     }
 
-    /// The newest hundred, those that expire last first, those that do not expire behind them.
+    /// Returns the newest 100 rows, latest expiry first. Rows without an expiry come last.
     private static func rows(
         of customer: SimulatedCustomer, about transaction: SimulatedTransaction
     ) -> [SimulatedTransaction] {

@@ -1,4 +1,4 @@
-/// The types of version 1:
+/// The types of version 1 notifications:
 /// https://developer.apple.com/documentation/appstoreservernotifications/notification_type
 enum NotificationV1Type: String, Sendable, Hashable {
     case initialBuy = "INITIAL_BUY"
@@ -14,8 +14,11 @@ enum NotificationV1Type: String, Sendable, Hashable {
     case revoked = "REVOKE"
     case consumptionRequest = "CONSUMPTION_REQUEST"
 
-    /// What an event gives in version 1, in the order of sending, with the place of the version 2 notification that each
-    /// stands for. Many events give nothing: a plain expiry, the end of a grace period, one-time purchases.
+    /// Returns the version 1 notifications about an event in the order of sending, each with the index of its version
+    /// 2 counterpart.
+    ///
+    /// Many events have no version 1 notification, for example a voluntary expiry, the end of a grace period, or a
+    /// one-time purchase.
     static func all(of outcome: EventOutcome) -> [(place: Int, type: NotificationV1Type)] {
         outcome.notifications.enumerated().flatMap { place, notification in
             types(of: notification, outcome).map { (place, $0) }
@@ -38,7 +41,7 @@ enum NotificationV1Type: String, Sendable, Hashable {
         case ("EXPIRED", "VOLUNTARY"): []
         case ("EXPIRED", _): turnsOff(notification, outcome) ? [.changedStatus] : []
         case ("PRICE_INCREASE", "PENDING"): [.priceIncreaseConsent]
-        // The end of the renewal is told by the notification after it.
+        // `REFUND` does not say that the renewal ends; the notification after it does.
         case ("REFUND", _): notification.transaction?.isAutoRenewable == true ? [.cancelled] : [.refunded]
         case ("REVOKE", _): [.revoked]
         case ("CONSUMPTION_REQUEST", _):
@@ -47,6 +50,7 @@ enum NotificationV1Type: String, Sendable, Hashable {
         }
     }
 
+    /// Returns whether the customer resubscribed to the same product as before.
     private static func isSameProduct(_ notification: SimulatedNotification, _ outcome: EventOutcome) -> Bool {
         let previous = outcome.before?.transactions.last {
             $0.originalTransactionId == notification.transaction?.originalTransactionId
@@ -54,6 +58,7 @@ enum NotificationV1Type: String, Sendable, Hashable {
         return previous?.product == notification.transaction?.product
     }
 
+    /// Returns whether the event turned off the renewal.
     private static func turnsOff(_ notification: SimulatedNotification, _ outcome: EventOutcome) -> Bool {
         let previous = outcome.before?.renewals.first {
             $0.originalTransactionId == notification.renewal?.originalTransactionId

@@ -1,11 +1,12 @@
 package import StoreTypes
 
-/// When Apple tries again after a failure.
+/// Apple's schedule of retries after a failed attempt.
 ///
-/// Version 2: 1, 12, 24, 48 and 72 hours after the attempt before; version 1: 6, 24 and 48; in the sandbox never.
+/// Version 2: 1, 12, 24, 48 and 72 hours after the previous attempt. Version 1: 6, 24 and 48 hours. In the sandbox
+/// there are no retries.
 /// https://developer.apple.com/documentation/appstoreservernotifications/responding-to-app-store-server-notifications
 package struct RetrySchedule: Sendable, Hashable {
-    /// Between an attempt and the next one.
+    /// Pauses between an attempt and the next one.
     package let pauses: [Duration]
 
     package init(_ version: NotificationTarget.Version, _ environment: AppStoreEnvironment) {
@@ -18,9 +19,9 @@ package struct RetrySchedule: Sendable, Hashable {
         pauses = hours.map { .seconds($0 * 3600) }
     }
 
-    /// How long to wait after that many attempts, the newest of which failed; nil for no more.
+    /// Returns the pause after `attempts` failed attempts, or `nil` if there is no further retry.
     ///
-    /// - Parameter speed: 3600 makes an hour a second.
+    /// - Parameter speed: factor by which the pause is shorter than Apple's. For example, 3600 turns an hour into a second.
     package func pause(after attempts: Int, speed: Double) -> Duration? {
         guard pauses.indices.contains(attempts - 1) else { return nil }
         return pauses[attempts - 1] / max(speed, 0.001)

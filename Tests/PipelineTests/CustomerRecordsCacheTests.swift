@@ -5,14 +5,14 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("The Server API's word on a customer")
-struct KeptRecordsTests {
+@Suite("Cached records of the Server API")
+struct CustomerRecordsCacheTests {
     private func body(_ receipt: IssuedReceipt, _ further: KeyValuePairs<String, JSONValue?> = [:]) -> [UInt8] {
         Array(Question.body(receipt.base64, password: nil, further))
     }
 
-    @Test("is good for a minute, and every answer has its own request date")
-    func kept() async throws {
+    @Test("Records are cached for one minute, and every response has its own request date")
+    func cached() async throws {
         try await ServerAPIWorld.asking { store, port, transport in
             let clock = MovableClock()
             let pipeline = try ServerAPIWorld.pipeline(
@@ -39,12 +39,12 @@ struct KeptRecordsTests {
             #expect(store.requests.total == 4)
             clock.now = SharedSimulator.noon
             _ = await pipeline.answer(body: body(receipt), route: .auto)
-            #expect(store.requests.total == 6, "a clock that went back makes nothing last longer")
+            #expect(store.requests.total == 6, "a clock that was set back must not extend the lifetime")
         }
     }
 
-    @Test("is asked for every time where the app wants it, and after a failure")
-    func notKept() async throws {
+    @Test("The Server API is called every time with cacheSeconds: 0, and again after a failure")
+    func notCached() async throws {
         try await ServerAPIWorld.asking { store, port, transport in
             let customer = try #require(store.world.customers.first { $0.kind == .activeSubscription })
             let receipt = try #require(store.receipts(of: customer).first)
@@ -63,7 +63,7 @@ struct KeptRecordsTests {
         }
     }
 
-    @Test("is good for no longer than the app wants it now, whatever held when it came")
+    @Test("A shorter cacheSeconds after a reload applies to records that are already cached")
     func shorter() async throws {
         try await ServerAPIWorld.asking { store, port, transport in
             let customer = try #require(store.world.customers.first { $0.kind == .activeSubscription })
@@ -90,7 +90,7 @@ struct KeptRecordsTests {
         }
     }
 
-    @Test("is not another customer's, and a receipt with a newer purchase asks anew")
+    @Test("Records are not returned for another customer's receipt, nor for one with a newer purchase")
     func keys() async throws {
         try await ServerAPIWorld.asking { store, port, transport in
             let pipeline = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: [.api])
@@ -103,7 +103,7 @@ struct KeptRecordsTests {
         }
     }
 
-    @Test("that it knows nothing lets the receipt answer, or is 21010, as the app is configured")
+    @Test("A transaction unknown to the Server API is answered by the receipt or with 21010, as configured")
     func unknown() async throws {
         try await ServerAPIWorld.asking { store, port, transport in
             let customer = try #require(store.world.customers.first { $0.kind == .activeSubscription })
@@ -126,7 +126,7 @@ struct KeptRecordsTests {
         }
     }
 
-    @Test("that the account is gone denies nothing that the next source answers, and is 21010 if none does")
+    @Test("A missing account is 21010 only if no later source has a response")
     func accountGone() async throws {
         try await ServerAPIWorld.asking { store, port, transport async throws in
             func ask(_ kind: CustomerKind, _ sources: [AnswerSource]) async throws -> String {
@@ -135,7 +135,7 @@ struct KeptRecordsTests {
                 let receipt = try #require(store.receipts(of: customer).first)
                 let pipeline = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: sources)
                 let reply = await pipeline.answer(body: body(receipt), route: .auto)
-                // The denial as a whole; all else is long.
+                // The whole body of a denial, because every other body is too long to compare.
                 let text = String(decoding: reply.answer.body, as: UTF8.self)
                 return "\(text.utf8.count < 100 ? text : "\(reply.answer.status)") \(reply.source)"
             }
@@ -147,7 +147,7 @@ struct KeptRecordsTests {
                 #expect(try await ask(kind, [.api, .receipt]) == "0 receipt")
                 #expect(try await ask(kind, [.api, .apple, .receipt]) == "0 apple")
             }
-            // The receipt may be stale: that is no verdict.
+            // The receipt may be stale, so it has no response of its own.
             #expect(try await ask(.expiredSubscription, [.api, .receipt]) == denied)
             store.faults.add(SimulatedFault(.status(503), endpoint: "verifyReceipt"))
             #expect(try await ask(.activeSubscription, [.api, .apple]) == denied)
@@ -156,7 +156,7 @@ struct KeptRecordsTests {
         }
     }
 
-    @Test("that it knows nothing does not let an old receipt say that a subscription is over")
+    @Test("A transaction unknown to the Server API does not let an old receipt report an expired subscription")
     func unknownAndStale() async throws {
         try await ServerAPIWorld.asking { store, port, transport in
             let customer = try #require(store.world.customers.first { $0.kind == .expiredSubscription })

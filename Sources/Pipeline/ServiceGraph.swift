@@ -8,34 +8,37 @@ package import Rendering
 package import StoreTypes
 package import Transport
 
-/// The walks of old and of new clients over the same parts.
+/// The services of one configuration, wired to shared parts.
 package struct ServiceGraph: Sendable {
-    /// Of old clients: verifyReceipt.
+    /// Serves old clients: verifyReceipt.
     package let verifyReceipt: VerifyReceiptService
-    /// Of new clients: the customer's one view. Shares clients, budgets and trust with the other.
+    /// Serves new clients: the JSON view of one customer. Shares API clients, rate limits and trusted certificates with
+    /// ``verifyReceipt``.
     package let customerView: CustomerViewService
-    /// Of the App Store: what it tells by itself. Shares trust with the others, and what they keep.
+    /// Receives the App Store's notifications. Shares trusted certificates and stored records with the other services.
     package let notifications: NotificationReceiver
-    /// What is known around notifications that are forwarded; nil where nothing is remembered.
+    /// Provides the stored history behind forwarded notifications; `nil` if there is no store.
     package let forwarding: ForwardingContext?
-    /// What all of them count.
+    /// The metrics of all services.
     package let counts: ProxyMetrics
-    /// The counts of the configured apps.
+    /// The metrics of each configured app.
     package let countedApps: AppMetricsRegistry
     private let serverAPI: ServerAPISource?
 
-    /// What is left of Apple's hourly limits, of endpoints that were asked.
+    /// The remaining calls of Apple's hourly rate limits, for endpoints that were called.
     package var budgets: [AppBudget] { serverAPI?.appBudgets ?? [] }
 
-    /// The only place where parts are wired.
+    /// Wires all parts. There is no other place that does.
     ///
     /// - Parameters:
-    ///   - transport: nil where nobody may be asked.
-    ///   - store: nil where nothing is remembered over a restart.
-    ///   - previous: what answered before, by another configuration; whatever it has learnt, counted and paid for goes on.
+    ///   - transport: `nil` if there are no network connections.
+    ///   - store: `nil` if nothing is stored across restarts.
+    ///   - previous: the services of the previous configuration. After a reload their caches, metrics and used rate
+    ///     limits stay in use.
     ///   - now: the clock.
-    ///   - sleep: passes the time between two questions to Apple.
-    /// - Throws: `ConfigurationError` where the settings name what cannot be used.
+    ///   - sleep: waits between two calls to Apple.
+    /// - Throws: ``ConfigurationError`` if the settings name something unusable, for example a certificate that cannot
+    ///   be parsed.
     package init(
         settings: ProxyConfiguration, transport: (any HTTPTransport)?, store: Store? = nil,
         previous: ServiceGraph? = nil,
@@ -49,7 +52,7 @@ package struct ServiceGraph: Sendable {
             trust: try TrustStore(settings: settings), profile: settings.usesTolerantProfile ? .tolerant : .apple)
         let apps = AppRegistry(settings: settings)
         let verifier = SignedPayloadVerifier(trust: decoder.trust)
-        // What is new in the store makes old what was read from it.
+        // A write to the store invalidates what was read from it before.
         let changes = previous?.notifications.changes ?? CacheInvalidationLog()
         let observations =
             previous?.verifyReceipt.observations
@@ -87,7 +90,7 @@ package struct ServiceGraph: Sendable {
         }
     }
 
-    /// What was known before the start, and is learnt from now on.
+    /// Creates the observations, loads stored ones as soon as the store is open, and writes new ones to it.
     private static func observations(
         of store: Store?, _ changes: CacheInvalidationLog, _ counts: ProxyMetrics, logger: Logger,
         now: @escaping @Sendable () -> Timestamp
@@ -101,7 +104,8 @@ package struct ServiceGraph: Sendable {
             do throws(StorageError) {
                 if let store { try observations.load(from: store) }
             } catch {
-                logger.error("what was learnt before cannot be read from the store", metadata: ["reason": "\(error)"])
+                logger.error(
+                    "cannot load revocations and receipt identifiers from the store", metadata: ["reason": "\(error)"])
             }
         }
         return observations
@@ -109,15 +113,17 @@ package struct ServiceGraph: Sendable {
 }
 
 extension ServiceGraph {
-    /// Returns once what was learnt behind the last answers is in the store, which may be closed then.
-    package func finishKeeping() async {
+    /// Returns when every queued write is in the store. After that the store may be closed.
+    package func finishWriting() async {
         await verifyReceipt.observations.writer?.finish()
     }
 
-    /// Empties what is in memory of customers, whoever they are; what the store holds is read from it again. Waits for the
-    /// disk.
+    /// Clears the caches of all customers after an erasure, and loads the observations again from the store. Blocks on
+    /// disk I/O.
+    ///
+    /// - Throws: ``StorageError`` if the store cannot be read. The other caches are empty then.
     package func invalidateErasedCustomers(in store: Store) throws(StorageError) {
-        verifyReceipt.memory?.removeAll()
+        verifyReceipt.responseCache?.removeAll()
         verifyReceipt.stored?.removeAll()
         verifyReceipt.serverAPI?.removeAll()
         verifyReceipt.lastGood?.removeAll()
@@ -127,7 +133,7 @@ extension ServiceGraph {
 }
 
 extension VerifyReceiptService {
-    /// The walk of old clients alone.
+    /// Creates the service without a store and without the other services.
     package init(
         settings: ProxyConfiguration, transport: (any HTTPTransport)?, tables: FieldTables, logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now },
@@ -140,7 +146,7 @@ extension VerifyReceiptService {
 }
 
 extension ResponseArchive {
-    /// Nil where no app wants them.
+    /// `nil` if no app needs an archive: its retention is 0 days, or no app names the source `apple`.
     fileprivate convenience init?(
         _ settings: ProxyConfiguration, store: Store, _ observations: UpstreamObservations, _ logger: Logger
     ) {
@@ -154,7 +160,7 @@ extension ResponseArchive {
 }
 
 extension TrustStore {
-    /// Apple's anchors, and what the settings add.
+    /// Apple's anchors, and the roots and intermediates of the settings.
     package convenience init(settings: ProxyConfiguration) throws {
         func certificates(_ encodings: [[UInt8]], key: String) throws -> [Certificate] {
             try encodings.map { encoding in
@@ -173,7 +179,9 @@ extension TrustStore {
 }
 
 extension VerifyReceiptSource {
-    /// Apple's endpoints, or those of a stand-in.
+    /// The source for the endpoints of the settings: Apple's, or those of a simulator.
+    ///
+    /// - Throws: ``ConfigurationError`` if an endpoint is not a usable URL.
     init(
         settings: ProxyConfiguration, transport: any HTTPTransport, counts: ProxyMetrics = ProxyMetrics(),
         sleep: @escaping @Sendable (Duration) async -> Void
@@ -192,7 +200,7 @@ extension VerifyReceiptSource {
 }
 
 extension Timestamp {
-    /// This machine's clock.
+    /// The time of this machine's clock, in whole milliseconds.
     package static var now: Timestamp {
         Timestamp(milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)))
     }

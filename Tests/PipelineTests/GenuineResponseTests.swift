@@ -7,14 +7,16 @@ import StoreTypes
 import TestSupport
 import Testing
 
-/// Every answer of Apple's that is at hand, against ours from the receipt alone: these differences, and no others.
-/// `docs/COMPATIBILITY.md` gives the reason of each.
-@Suite("Apple's own answers", .enabled(if: Corpus.folder != nil, "no corpus of genuine receipts beside the checkout"))
-struct GenuineAnswerTests {
+/// Compares every genuine response of Apple's in the corpus with our response from the receipt alone. Exactly the
+/// listed differences are allowed; `docs/COMPATIBILITY.md` gives the reason for each.
+@Suite(
+    "Genuine responses of Apple's",
+    .enabled(if: Corpus.folder != nil, "no corpus of genuine receipts next to the checkout"))
+struct GenuineResponseTests {
     struct Pair: Sendable, CustomTestStringConvertible {
         let answer: String
         let receipt: String
-        /// Nil: Apple's `request_date_ms`.
+        /// The time of our response; `nil` for Apple's `request_date_ms`.
         let now: Timestamp?
         let differences: [String]
 
@@ -26,48 +28,48 @@ struct GenuineAnswerTests {
             answer: "PAIR-sandbox-demo-7iap-20150813-sha1-e5ef15",
             receipt: "app-receipts/sandbox-demo-7iap-20150813-sha1-e5ef15", now: nil,
             differences: [
-                "latest_receipt: another value",
+                "latest_receipt: different value",
                 "latest_receipt_info[]: 28 only Apple's",
             ]),
         Pair(
             answer: "PAIR-sandbox-fashion-42iap-20201108-sha1-b5549e",
             receipt: "app-receipts/sandbox-fashion-42iap-20201108-sha1-b5549e", now: nil,
             differences: [
-                "environment: another value",
-                "latest_receipt: another value",
+                "environment: different value",
+                "latest_receipt: different value",
                 "latest_receipt_info[]: 1 only Apple's",
                 "latest_receipt_info[]: 42 only ours",
                 "pending_renewal_info: only Apple's (1)",
-                "receipt.bundle_id: another value",
-                "receipt.in_app[].product_id: another value",
-                "the answer: another order of keys",
+                "receipt.bundle_id: different value",
+                "receipt.in_app[].product_id: different value",
+                "response: different order of keys",
             ]),
         Pair(
             answer: "PAIR-sandbox-v2-demo-sub-20151117-48b378",
             receipt: "transaction-receipts/sandbox-v2-demo-sub-20151117-48b378",
             now: Timestamp(seconds: 1_447_900_000),
             differences: [
-                "latest_receipt: another value",
-                "latest_receipt_info.transaction_id: another value",
-                "latest_receipt_info.unique_vendor_identifier: another value",
-                "latest_receipt_info: another order of keys",
-                "receipt: another order of keys",
-                "the answer: another order of keys",
+                "latest_receipt: different value",
+                "latest_receipt_info.transaction_id: different value",
+                "latest_receipt_info.unique_vendor_identifier: different value",
+                "latest_receipt_info: different order of keys",
+                "receipt: different order of keys",
+                "response: different order of keys",
             ]),
         Pair(
             answer: "PAIR-expired21006-sandbox-v2-demo-sub-20151117-48b378",
             receipt: "transaction-receipts/sandbox-v2-demo-sub-20151117-48b378",
             now: Timestamp(seconds: 1_700_000_000),
             differences: [
-                "latest_expired_receipt_info.transaction_id: another value",
-                "latest_expired_receipt_info.unique_vendor_identifier: another value",
-                "latest_expired_receipt_info: another order of keys",
-                "receipt: another order of keys",
-                "the answer: another order of keys",
+                "latest_expired_receipt_info.transaction_id: different value",
+                "latest_expired_receipt_info.unique_vendor_identifier: different value",
+                "latest_expired_receipt_info: different order of keys",
+                "receipt: different order of keys",
+                "response: different order of keys",
             ]),
     ]
 
-    @Test("differ from the receipt's own in what is listed", arguments: pairs)
+    @Test("Apple's response differs from the receipt's own only as listed", arguments: pairs)
     func differences(pair: Pair) async throws {
         let folder = try #require(Corpus.folder)
         let apple = try JSONValue(
@@ -80,19 +82,19 @@ struct GenuineAnswerTests {
             now: { now })
         let request = JSONValue.object(["receipt-data": .string(text.trimmingCharacters(in: .whitespacesAndNewlines))])
         let reply = await pipeline.answer(body: request.bytes, route: .auto, sources: [.receipt])
-        var found = AnswerDifferences()
-        found.compare(apple, try JSONValue(reading: reply.answer.body), at: "")
-        #expect(found.lines.sorted() == pair.differences.sorted())
+        var actual = AnswerDifferences()
+        actual.compare(apple, try JSONValue(reading: reply.answer.body), at: "")
+        #expect(actual.lines.sorted() == pair.differences.sorted())
     }
 
-    @Test("are all looked at")
+    @Test("Every pair of the corpus is compared")
     func complete() {
         let names = Corpus.files(in: "responses").map { $0.deletingPathExtension().lastPathComponent }
         #expect(names.filter { $0.hasPrefix("PAIR") }.sorted() == Self.pairs.map(\.answer).sorted())
     }
 }
 
-/// What two answers differ in, a line a place; rows of purchases are matched by their transaction id.
+/// The differences of two responses, one line for each path. Rows of purchases are matched by their transaction id.
 private struct AnswerDifferences {
     private(set) var lines: Set<String> = []
 
@@ -102,7 +104,7 @@ private struct AnswerDifferences {
         case (nil, _?): lines.insert("\(path): only ours")
         case (.object(let apple)?, .object(let ours)?): compare(members: apple, ours, at: path)
         case (.array(let apple)?, .array(let ours)?): compare(rows: apple, ours, at: path)
-        default: if apple != ours { lines.insert("\(path): another value") }
+        default: if apple != ours { lines.insert("\(path): different value") }
         }
     }
 
@@ -115,7 +117,7 @@ private struct AnswerDifferences {
         }
         let shared = apple.map(\.key).filter { right[$0] != nil }
         if shared != ours.map(\.key).filter({ left[$0] != nil }) {
-            lines.insert("\(path.isEmpty ? "the answer" : path): another order of keys")
+            lines.insert("\(path.isEmpty ? "response" : path): different order of keys")
         }
     }
 
@@ -125,7 +127,7 @@ private struct AnswerDifferences {
         for row in apple where id(row).map(shared.contains) == true {
             compare(row, ours.first { id($0) == id(row) }, at: "\(path)[]")
         }
-        if shared != ours.compactMap(id).filter(shared.contains) { lines.insert("\(path)[]: another order of rows") }
+        if shared != ours.compactMap(id).filter(shared.contains) { lines.insert("\(path)[]: different order of rows") }
         if apple.count > shared.count { lines.insert("\(path)[]: \(apple.count - shared.count) only Apple's") }
         if ours.count > shared.count { lines.insert("\(path)[]: \(ours.count - shared.count) only ours") }
     }
