@@ -19,7 +19,7 @@ package struct VerifyReceiptStatusReader: Sendable {
         let bytes = body.span
         var result = VerifyReceiptStatusReader()
         var scanner = JSONScanner()
-        try scanner.takeDocument(bytes) { member in
+        try scanner.scanDocument(bytes) { member in
             if member.name.matches("status", in: bytes) {
                 result.status = integer(member.value, bytes)
             } else if member.name.matches("is_retryable", in: bytes) || member.name.matches("is-retryable", in: bytes) {

@@ -140,7 +140,7 @@ extension VerifyReceiptRequest {
         var members: [JSONScanner.Member] = []
         var count = 0
         do throws(JSONStructureError) {
-            try scanner.takeDocument(bytes) { member in
+            try scanner.scanDocument(bytes) { member in
                 count += 1
                 if count <= maximumKeys { members.append(member) }
             }

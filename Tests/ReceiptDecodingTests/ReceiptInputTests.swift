@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite("Text of a receipt")
-struct IntakeTests {
+struct ReceiptInputTests {
     /// An App Receipt and a transactionReceipt whose base64 ends in `==`.
     struct Samples: Sendable {
         let app: [UInt8]
@@ -35,8 +35,8 @@ struct IntakeTests {
     static func setLowBits(_ text: String) -> String {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
         var characters = Array(text)
-        let place = characters.count - 3
-        if let index = alphabet.firstIndex(of: characters[place]) { characters[place] = alphabet[index | 0x0F] }
+        let last = characters.count - 3
+        if let index = alphabet.firstIndex(of: characters[last]) { characters[last] = alphabet[index | 0x0F] }
         return String(characters)
     }
 

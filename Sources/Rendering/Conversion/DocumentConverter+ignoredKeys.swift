@@ -3,7 +3,7 @@ extension DocumentConverter {
     /// `receipt.key` or `latest_receipt_info.key`. Each key is listed once, in ascending order.
     ///
     /// For display: long keys are truncated, and characters that do not occur in Apple's keys are replaced by `?`.
-    package func keysPassedOver(in answer: [UInt8]) throws(ConversionError) -> [String] {
+    package func ignoredKeys(in answer: [UInt8]) throws(ConversionError) -> [String] {
         let answer = try wireObject(answer)
         let receipt = try answer.object("receipt")
         let isFlat = receipt?.isFlat == true
@@ -11,24 +11,24 @@ extension DocumentConverter {
         let ofReceipt = isFlat ? flat.union(Self.keys(of: tables.transactionReceipt)) : Self.keys(of: tables.appReceipt)
         var found = Self.unknown([answer], Self.keys(of: tables.answer), "")
         for row in tables.answer.rows {
-            let place = "\(row.wire)."
+            let prefix = "\(row.wire)."
             switch row.field {
             case .receipt:
                 guard let receipt else { continue }
-                found.formUnion(Self.unknown([receipt], ofReceipt, place))
+                found.formUnion(Self.unknown([receipt], ofReceipt, prefix))
                 for list in tables.appReceipt.rows where list.field == .purchases && !isFlat {
                     let rows = try receipt.objects(list.wire) ?? []
-                    found.formUnion(Self.unknown(rows, Self.keys(of: tables.inApp), "\(place)\(list.wire)."))
+                    found.formUnion(Self.unknown(rows, Self.keys(of: tables.inApp), "\(prefix)\(list.wire)."))
                 }
             case .latestReceiptInfo where isFlat, .latestExpiredReceiptInfo where isFlat:
                 guard let object = try answer.object(row.wire) else { continue }
-                found.formUnion(Self.unknown([object], flat, place))
+                found.formUnion(Self.unknown([object], flat, prefix))
             case .latestReceiptInfo:
                 let rows = try answer.objects(row.wire) ?? []
-                found.formUnion(Self.unknown(rows, Self.keys(of: tables.transaction), place))
+                found.formUnion(Self.unknown(rows, Self.keys(of: tables.transaction), prefix))
             case .pendingRenewalInfo where !isFlat:
                 let rows = try answer.objects(row.wire) ?? []
-                found.formUnion(Self.unknown(rows, Self.keys(of: tables.renewal), place))
+                found.formUnion(Self.unknown(rows, Self.keys(of: tables.renewal), prefix))
             default:
                 continue
             }
@@ -37,8 +37,8 @@ extension DocumentConverter {
     }
 
     /// Returns the keys of a camelCase document that ``snakeCase(_:)`` ignores because verifyReceipt has no
-    /// equivalent, for example `receipt.key` or `transactions.key`. The format is that of ``keysPassedOver(in:)``.
-    package func keysPassedOver(inCamelCase document: [UInt8]) throws(ConversionError) -> [String] {
+    /// equivalent, for example `receipt.key` or `transactions.key`. The format is that of ``ignoredKeys(in:)``.
+    package func ignoredKeys(inCamelCase document: [UInt8]) throws(ConversionError) -> [String] {
         let document = try camelDocument(document)
         let isHistory = try document.isHistory()
         let receipt = try document.receipt()
@@ -52,11 +52,12 @@ extension DocumentConverter {
         let ofPurchases = isHistory ? Self.names(of: tables.transaction) : Self.names(of: tables.inApp)
         if !isFlat {
             found.formUnion(
-                try unknownRows(document, DocumentKey.transactions, ofPurchases.union(Self.saidOtherwise)))
+                try unknownRows(document, DocumentKey.transactions, ofPurchases.union(Self.expressedOtherwise)))
         }
         let ofLatest = isFlat ? Self.names(of: tables.flatTransaction) : Self.names(of: tables.transaction)
-        found.formUnion(try unknownRows(document, DocumentKey.latestTransactions, ofLatest.union(Self.saidOtherwise)))
-        var ofRenewals = Self.names(of: tables.renewal).union(Self.saidOtherwise)
+        found.formUnion(
+            try unknownRows(document, DocumentKey.latestTransactions, ofLatest.union(Self.expressedOtherwise)))
+        var ofRenewals = Self.names(of: tables.renewal).union(Self.expressedOtherwise)
         if isFlat {
             ofRenewals = Self.names(of: tables.answer).union(["originalTransactionId", "productId", "environment"])
         }
@@ -65,7 +66,7 @@ extension DocumentConverter {
     }
 
     /// Properties that a response expresses in another place or by other keys.
-    private static let saidOtherwise: Set<String> = [
+    private static let expressedOtherwise: Set<String> = [
         "bundleId", "environment", "type", "offerType", "offerIdentifier", "offerDiscountType",
     ]
 
@@ -93,13 +94,13 @@ extension DocumentConverter {
         return keys
     }
 
-    private static func unknown(_ objects: [VerifyReceiptObject], _ known: Set<String>, _ place: String) -> Set<String>
+    private static func unknown(_ objects: [VerifyReceiptObject], _ known: Set<String>, _ prefix: String) -> Set<String>
     {
-        unknown(objects.map(\.members), known, place)
+        unknown(objects.map(\.members), known, prefix)
     }
 
     private static func unknown(
-        _ objects: [[String: JSONTree]], _ known: Set<String>, _ place: String
+        _ objects: [[String: JSONTree]], _ known: Set<String>, _ prefix: String
     ) -> Set<String> {
         var unknown: Set<String> = []
         for object in objects {
@@ -109,7 +110,7 @@ extension DocumentConverter {
                     let isPlain = character.isASCII && (character.isLetter || character.isNumber)
                     return isPlain || character == "_" || character == "-" ? character : "?"
                 }
-                unknown.insert(place + String(plain))
+                unknown.insert(prefix + String(plain))
             }
         }
         return unknown
