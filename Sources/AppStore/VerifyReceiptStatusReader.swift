@@ -29,6 +29,7 @@ package struct VerifyReceiptStatusReader: Sendable {
         return result
     }
 
+    /// Returns an unsigned integer of up to nine digits, which always fits into an `Int`.
     private static func integer(_ value: JSONScanner.Value, _ bytes: Span<UInt8>) -> Int? {
         guard case .scalar = value, let text = shortText(value, bytes), (1...9).contains(text.utf8.count),
             text.utf8.allSatisfy({ (0x30...0x39).contains($0) })

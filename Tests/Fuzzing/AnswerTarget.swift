@@ -13,7 +13,7 @@ enum AnswerTarget {
         _ = try? VerifyReceiptStatusReader.scan(bytes)
         if let object = try? JSONObject(bytes) {
             _ = try? HistoryPage(object)
-            _ = try? StatusesAnswer(object)
+            _ = try? StatusResponse(object)
             _ = try? ExtensionResult(object)
             _ = try? MassExtensionStatus(object)
             _ = try? NotificationPage(object)

@@ -81,7 +81,7 @@ enum CertificateTarget {
         }
         if let certificate = try? Certificate(der: bytes.span) {
             require(certificate.der == bytes, "a certificate has only one encoding")
-            _ = certificate.carries(SignerRole.storeReceipt.leafMarker)
+            _ = certificate.hasExtension(SignerRole.storeReceipt.leafMarker)
             _ = try? certificate.publicKey()
         }
         let signer = PresentedSigner(leaf: bytes.indices, authorities: [bytes.indices])

@@ -295,7 +295,7 @@ struct RepairTests {
     func numbers() throws {
         let text = Array((#"{"a":["# + String(repeating: "1,", count: 1_500_000) + "1]}").utf8)
         let decoder = try Decoders.tolerant
-        Memory.forget()
+        Memory.resetPeak()
         let before = Memory.peak
         let refusal = decoder.refusal(ofText: text)
         #expect(refusal?.code == .notAReceipt && refusal?.reason == "JSON that contains no receipt")
