@@ -34,7 +34,7 @@ struct NotificationReceiverTests {
         #expect(counts.stored == 2 && counts.repeated == 2 && counts.refused.isEmpty)
     }
 
-    // MARK: - What is refused
+    // MARK: - Rejected notifications
 
     @Test(
         "A malformed body is rejected",
@@ -108,7 +108,7 @@ struct NotificationReceiverTests {
         }
     }
 
-    // MARK: - What is taken
+    // MARK: - Stored notifications
 
     @Test("Notifications without a purchase are stored, for example tests and summaries")
     func others() async throws {
@@ -239,7 +239,7 @@ struct NotificationReceiverTests {
         #expect(await bridge.learn(receipt))
     }
 
-    // MARK: - The disk
+    // MARK: - Storage failures
 
     @Test("No notification is acknowledged while the disk is full, and each is stored when it is received again")
     func full() async throws {
@@ -284,7 +284,7 @@ struct NotificationReceiverTests {
         #expect(try await bridge.notifications() == 1)
     }
 
-    // MARK: - Apple's own
+    // MARK: - Notifications from Apple
 
     private static let genuine = Corpus.files(in: "jws").filter { $0.lastPathComponent.hasPrefix("apple-notification") }
 
