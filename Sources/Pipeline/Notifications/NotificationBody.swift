@@ -106,7 +106,7 @@ struct NotificationBodyV1 {
         var passwords: [Range<Int>] = []
         var scanner = JSONScanner()
         // Does not throw: the caller has already parsed the body as an object.
-        try? scanner.takeDocument(span) { member in
+        try? scanner.scanDocument(span) { member in
             if member.name.matches("password", in: span) { passwords.append(member.value.whole) }
         }
         var text: [UInt8] = []
