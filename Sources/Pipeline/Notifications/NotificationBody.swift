@@ -45,7 +45,7 @@ struct NotificationBodyV1 {
     /// `notification_type`, for example `DID_RENEW`; at most 128 bytes.
     let type: String
     let password: SharedSecret?
-    /// `bid`. It is not signed; the app that it names must know the password.
+    /// `bid`. It is not signed, so the password must be one of that app's secrets.
     let bundleId: String?
     /// The environment according to the body (`PROD` or `Sandbox`). It is not signed, so it is only a hint.
     let environment: AppStoreEnvironment
