@@ -16,7 +16,7 @@ struct ListenerChecks {
     private func checkup(_ key: String, _ address: ProxyConfiguration.Address, isNeeded: Bool) -> CheckResult {
         switch PortProbe.bind(address) {
         case .free: return CheckResult(key, .pass, "\(address) is free")
-        case .taken:
+        case .inUse:
             return CheckResult(
                 key, .warn, "\(address) is already in use",
                 advice: isNeeded

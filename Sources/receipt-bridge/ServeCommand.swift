@@ -160,7 +160,7 @@ struct ServeCommand: AsyncParsableCommand {
 
 extension CurlTransport {
     /// - Throws: `ConfigurationError`, `TransportError`.
-    convenience init(settings: ProxyConfiguration, connections: Int = FileDescriptorBudget.mostUpstream) throws {
+    convenience init(settings: ProxyConfiguration, connections: Int = FileDescriptorBudget.maximumUpstream) throws {
         try self.init(
             CurlConfiguration(
                 version: ReceiptBridge.version, proxy: settings.upstreamProxy.map { .url($0) } ?? .environment,

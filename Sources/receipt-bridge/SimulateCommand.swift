@@ -83,7 +83,7 @@ struct SimulateCommand: AsyncParsableCommand {
         let clock = try simulatedClock()
         switch PortProbe.bind(ProxyConfiguration.Address(host: host, port: port)) {
         case .free: break
-        case .taken: throw ValidationError("--listen: \(listen) is already in use")
+        case .inUse: throw ValidationError("--listen: \(listen) is already in use")
         case .unusable(let reason): throw ValidationError("--listen: \(listen) cannot be used: \(reason)")
         }
         let directory = try state.map { path in

@@ -24,14 +24,14 @@ struct BufferedBodiesTests {
         var closed: [String] { closedOnes.all }
 
         func add(_ name: String, at seconds: Int64 = 0) -> BufferedBodies.ID {
-            bodies.add(BufferedBody(begun: .seconds(seconds)) { [closedOnes] in closedOnes.note(name) })
+            bodies.add(BufferedBody(startedAt: .seconds(seconds)) { [closedOnes] in closedOnes.note(name) })
         }
 
         /// Returns whether the bytes were accepted.
         func take(_ count: Int, _ id: BufferedBodies.ID, at seconds: Int64) -> Bool {
-            let (isTaken, closed) = bodies.reserve(count * kilobyte, for: id, within: limits, at: .seconds(seconds))
+            let (isReserved, closed) = bodies.reserve(count * kilobyte, for: id, within: limits, at: .seconds(seconds))
             for body in closed { body.close() }
-            return isTaken
+            return isReserved
         }
 
         func complete(_ id: BufferedBodies.ID) -> Bool { bodies.complete(id) }

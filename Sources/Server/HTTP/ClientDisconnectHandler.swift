@@ -15,16 +15,16 @@ final class ClientDisconnectHandler: ChannelInboundHandler {
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        disconnectMonitor.arrived(context.channel)
+        disconnectMonitor.connected(context.channel)
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .inputClosed = event as? ChannelEvent { disconnectMonitor.left(context.channel) }
+        if case .inputClosed = event as? ChannelEvent { disconnectMonitor.disconnected(context.channel) }
         context.fireUserInboundEventTriggered(event)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        disconnectMonitor.left(context.channel)
+        disconnectMonitor.disconnected(context.channel)
         context.fireChannelInactive()
     }
 

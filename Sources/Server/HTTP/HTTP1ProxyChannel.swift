@@ -15,7 +15,7 @@ struct HTTP1ProxyChannel: ServerChildChannel {
     let base: HTTP1Channel
     let disconnectMonitor: ClientDisconnectMonitor
     let maximumBodyBytes: Int
-    let gate: ConnectionLimitHandler
+    let connectionLimit: ConnectionLimitHandler
     let timeouts: ConnectionTimeouts
 
     func setup(
@@ -25,16 +25,17 @@ struct HTTP1ProxyChannel: ServerChildChannel {
             try? channel.syncOptions?.setOption(.socketOption(.so_sndbuf), value: Self.sendBufferBytes)
             let pipeline = channel.pipeline.syncOperations
             let decoder = try pipeline.context(handlerType: ByteToMessageHandler<HTTPRequestDecoder>.self).handler
-            let inbound = InboundBackpressureHandler()
-            let clock = RequestTimeoutHandler(limits: gate.live.now.settings.limits)
-            let queue = RequestPipeliningHandler(gate: inbound, clock: clock)
-            try pipeline.addHandler(ConnectionTimeoutHandler(limits: timeouts, queue: queue), position: .first)
+            let backpressure = InboundBackpressureHandler()
+            let timeoutHandler = RequestTimeoutHandler(limits: connectionLimit.live.now.settings.limits)
+            let pipelining = RequestPipeliningHandler(backpressure: backpressure, timeoutHandler: timeoutHandler)
+            try pipeline.addHandler(
+                ConnectionTimeoutHandler(limits: timeouts, pipelining: pipelining), position: .first)
             try pipeline.addHandlers(
-                [ClientDisconnectHandler(disconnectMonitor: disconnectMonitor), inbound, clock],
+                [ClientDisconnectHandler(disconnectMonitor: disconnectMonitor), backpressure, timeoutHandler],
                 position: .before(decoder))
             try pipeline.addHandlers(
-                [queue, HTTP1SemanticsHandler(maximumBodyBytes: maximumBodyBytes)], position: .after(decoder))
-            if !gate.allows(channel) { channel.close(mode: .all, promise: nil) }
+                [pipelining, HTTP1SemanticsHandler(maximumBodyBytes: maximumBodyBytes)], position: .after(decoder))
+            if !connectionLimit.allows(channel) { channel.close(mode: .all, promise: nil) }
             return value
         }
     }

@@ -19,7 +19,7 @@ struct ProxyTLSChannel: ServerChildChannel {
         channel: any Channel, logger: Logger
     ) -> EventLoopFuture<NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>> {
         channel.eventLoop.makeCompletedFuture {
-            let limit = base.gate.live.now.settings.limits.headSeconds
+            let limit = base.connectionLimit.live.now.settings.limits.headSeconds
             try channel.pipeline.syncOperations.addHandlers([
                 NIOSSLServerHandler(context: certificate().context),
                 HandshakeTimeoutHandler(limit: .seconds(limit), counts: handshakes),

@@ -22,7 +22,7 @@ final class ClientRateLimiter: Sendable {
     private static let version1PerMinute: Int64 = 1_200
     private let version1Rates = RequestRateLimiter()
     /// Time of the last log line about each limit.
-    private let lastLines = Mutex<[ClientLimit: Duration]>([:])
+    private let lastLogged = Mutex<[ClientLimit: Duration]>([:])
     private let start = ContinuousClock.now
     private let logger: Logger
 
@@ -76,12 +76,12 @@ final class ClientRateLimiter: Sendable {
     /// Counts the rejection and logs it, at most once a minute for each limit.
     private func recordRejection(_ limit: ClientLimit, _ message: Logger.Message, at now: Duration) {
         rejections.add(limit.rawValue)
-        let isSaid = lastLines.withLock { lastLines in
-            if let last = lastLines[limit], now - last < .seconds(60) { return true }
-            lastLines[limit] = now
+        let isLogged = lastLogged.withLock { lastLogged in
+            if let last = lastLogged[limit], now - last < .seconds(60) { return true }
+            lastLogged[limit] = now
             return false
         }
-        guard !isSaid else { return }
+        guard !isLogged else { return }
         logger.warning(message, metadata: ["count": "\(rejections.count(limit.rawValue))"])
     }
 }

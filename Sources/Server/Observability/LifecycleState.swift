@@ -22,13 +22,13 @@ package final class LifecycleState: Sendable {
     var phase: Phase { Phase(rawValue: value.load(ordering: .acquiring)) ?? .draining }
 
     /// Sets the phase to ready, when all listeners accept connections. Has no effect if shutdown has begun before.
-    func listens() {
+    func setReady() {
         _ = value.compareExchange(
             expected: Phase.starting.rawValue, desired: Phase.ready.rawValue, ordering: .acquiringAndReleasing)
     }
 
     /// Sets the phase to draining.
-    func drains() { value.store(Phase.draining.rawValue, ordering: .releasing) }
+    func setDraining() { value.store(Phase.draining.rawValue, ordering: .releasing) }
 }
 
 /// Delays a graceful shutdown. It first sets the phase to draining, so that `/readyz` fails, and lets the other
@@ -42,7 +42,7 @@ struct DrainService: Service {
 
     func run() async throws {
         try? await gracefulShutdown()
-        state.drains()
+        state.setDraining()
         let time = time()
         if time > .zero { try? await Task.sleep(for: time) }
         onEnd()

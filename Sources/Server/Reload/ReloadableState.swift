@@ -22,18 +22,18 @@ package final class ReloadableState: Sendable {
         }
     }
 
-    private let parts: Mutex<Snapshot>
+    private let snapshot: Mutex<Snapshot>
 
     init(settings: ProxyConfiguration, pipelines: ServiceGraph) {
-        parts = Mutex(Snapshot(settings: settings, pipelines: pipelines))
+        snapshot = Mutex(Snapshot(settings: settings, pipelines: pipelines))
     }
 
     /// The current snapshot.
-    package var now: Snapshot { parts.withLock { $0 } }
+    package var now: Snapshot { snapshot.withLock { $0 } }
 
     /// Replaces the current snapshot.
     func exchange(settings: ProxyConfiguration, pipelines: ServiceGraph) {
         let new = Snapshot(settings: settings, pipelines: pipelines)
-        parts.withLock { $0 = new }
+        snapshot.withLock { $0 = new }
     }
 }

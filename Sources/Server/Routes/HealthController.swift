@@ -10,14 +10,16 @@ import Ledger
 /// same. On the operations listener authorized callers get the warnings of `/readyz` as JSON, too.
 struct HealthController: Sendable {
     let view: ServerHealth
-    let gate: BearerTokenMiddleware
+    let authorization: BearerTokenMiddleware
 
     func addRoutes(to router: Router<ProxyRequestContext>) {
         router.get("/healthz") { _, _ in "ok\n" }
         router.get("/readyz") { request, context in
             let phase = view.state.phase
             let status: HTTPResponse.Status = phase == .ready ? .ok : .serviceUnavailable
-            guard gate.listener == .operations, gate.allows(request, from: context.channel.remoteAddress) else {
+            guard authorization.listener == .operations,
+                authorization.allows(request, from: context.channel.remoteAddress)
+            else {
                 return Response(
                     status: status, headers: [.contentType: "text/plain; charset=utf-8"],
                     body: ResponseBody(byteBuffer: ByteBuffer(string: phase == .ready ? "ok\n" : "not ready\n")))

@@ -6,11 +6,11 @@ import Telemetry
 /// Serves `GET /metrics` in the Prometheus text format.
 struct MetricsController: Sendable {
     let metrics: MetricsExporter
-    let gate: BearerTokenMiddleware
+    let authorization: BearerTokenMiddleware
 
     func addRoutes(to router: Router<ProxyRequestContext>) {
         router.get("/metrics") { request, context in
-            guard gate.allows(request, from: context.channel.remoteAddress) else {
+            guard authorization.allows(request, from: context.channel.remoteAddress) else {
                 return ProblemDetails.notFound.response
             }
             return Response(

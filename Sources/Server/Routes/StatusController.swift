@@ -6,11 +6,11 @@ import Reports
 /// Serves `GET /`, the status page.
 struct StatusController: Sendable {
     let view: ServerHealth
-    let gate: BearerTokenMiddleware
+    let authorization: BearerTokenMiddleware
 
     func addRoutes(to router: Router<ProxyRequestContext>) {
         router.get("/") { request, context in
-            guard gate.allows(request, from: context.channel.remoteAddress) else {
+            guard authorization.allows(request, from: context.channel.remoteAddress) else {
                 return ProblemDetails.notFound.response
             }
             var headers: HTTPFields = [.contentType: "text/html; charset=utf-8", .cacheControl: "no-store"]

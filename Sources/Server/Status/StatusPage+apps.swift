@@ -6,31 +6,31 @@ import Reports
 extension StatusPage {
     func apps(_ html: inout HTMLWriter) {
         section("apps", "Apps", &html) { html in
-            guard !figures.apps.isEmpty else {
+            guard !snapshot.apps.isEmpty else {
                 return html.element("p", text: "No app is configured, and no request has arrived yet.")
             }
-            if figures.apps.count > HTMLWriter.maximumOpen {
+            if snapshot.apps.count > HTMLWriter.maximumOpen {
                 summary(&html)
             } else {
-                for app in figures.apps { article(app, &html) }
+                for app in snapshot.apps { article(app, &html) }
             }
         }
     }
 
     /// Writes totals, the apps that need attention and collapsed lists of the others.
     private func summary(_ html: inout HTMLWriter) {
-        let apps = figures.apps.filter { !$0.isOthers }
+        let apps = snapshot.apps.filter { !$0.isOthers }
         let concerned = apps.filter { !$0.concerns.isEmpty }
         let quiet = apps.filter(\.concerns.isEmpty)
         let (used, idle) = (quiet.filter(\.wasUsed), quiet.filter { !$0.wasUsed })
-        let numbers = [apps, concerned, used, idle].map { Int64($0.count).grouped }
+        let counts = [apps, concerned, used, idle].map { Int64($0.count).grouped }
         html.element(
             "p",
             text: """
-                \(numbers[0]) apps: \(numbers[1]) in need of attention, \(numbers[2]) in order, \(numbers[3]) without a \
+                \(counts[0]) apps: \(counts[1]) in need of attention, \(counts[2]) in order, \(counts[3]) without a \
                 receipt yet.
                 """)
-        if figures.verdicts > 0 { answers(figures.traffic, named: "Responses of all apps", &html) }
+        if snapshot.verdicts > 0 { answers(snapshot.traffic, named: "Responses of all apps", &html) }
         html.element("div", ["class": "folds"]) { html in
             for app in concerned.prefix(HTMLWriter.maximumOpen) { article(app, &html) }
             html.fold(Array(concerned.dropFirst(HTMLWriter.maximumOpen)), "more in need of attention") { apps, html in
@@ -44,7 +44,7 @@ extension StatusPage {
                     for app in apps { html.element("li") { $0.foreign(app.name, isPath: true) } }
                 }
             }
-            for app in figures.apps where app.isOthers { folded(app, &html) }
+            for app in snapshot.apps where app.isOthers { folded(app, &html) }
         }
     }
 }

@@ -27,8 +27,8 @@ extension StatusSnapshot.Traffic {
 }
 
 extension [StatusSnapshot.Traffic] {
-    func count(_ isMeant: (StatusSnapshot.Traffic) -> Bool) -> Int64 {
-        reduce(0) { $0 + (isMeant($1) ? $1.count : 0) }
+    func count(_ isIncluded: (StatusSnapshot.Traffic) -> Bool) -> Int64 {
+        reduce(0) { $0 + (isIncluded($1) ? $1.count : 0) }
     }
 
     /// Sorted by count, the most frequent first.

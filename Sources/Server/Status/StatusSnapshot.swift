@@ -13,7 +13,7 @@ struct StatusSnapshot: Sendable {
     let version: String
     let phase: LifecycleState.Phase
     let uptime: Duration
-    let madeAt: Timestamp
+    let createdAt: Timestamp
     let warnings: [ServerHealth.Warning]
     let apps: [App]
     let latencies: [(source: String, histogram: Histogram)]
@@ -63,7 +63,7 @@ extension StatusSnapshot {
         version = view.version
         phase = view.state.phase
         uptime = .now - view.state.startedAt
-        madeAt = .now
+        createdAt = .now
         let warnings = view.warnings(backlog)
         self.warnings = warnings
         apps = counts.labelled.compactMap { name, counts in
