@@ -7,19 +7,19 @@ struct KeyChecks {
     let settings: ProxyConfiguration
     let now: Timestamp
 
-    private var results: [(bundleId: BundleIdentifier, checkup: CheckResult)] {
+    private var results: [(bundleId: BundleIdentifier, result: CheckResult)] {
         settings.apps.compactMap { app in
             guard let bundleId = app.bundleId, let account = app.serverAPI else { return nil }
-            return (bundleId, checkup(account))
+            return (bundleId, result(account))
         }
     }
 
-    var all: [CheckResult] { results.map(\.checkup) }
+    var all: [CheckResult] { results.map(\.result) }
 
     /// Apps whose private keys can sign.
-    var usable: Set<BundleIdentifier> { Set(results.filter { $0.checkup.verdict == .pass }.map(\.bundleId)) }
+    var usable: Set<BundleIdentifier> { Set(results.filter { $0.result.verdict == .pass }.map(\.bundleId)) }
 
-    private func checkup(_ account: ServerAPIAccount) -> CheckResult {
+    private func result(_ account: ServerAPIAccount) -> CheckResult {
         let name = "key \(account.bundleId)"
         do throws(ServerAPIError) {
             _ = try ProviderTokens(account: account).token(now: now)

@@ -7,13 +7,13 @@ struct ListenerChecks {
 
     func all() -> [CheckResult] {
         [
-            checkup("listen", settings.listen, isNeeded: true),
-            checkup(
+            check("listen", settings.listen, isNeeded: true),
+            check(
                 "operations.listen", settings.operationsListen, isNeeded: settings.operationsListenIsExplicit),
         ]
     }
 
-    private func checkup(_ key: String, _ address: ProxyConfiguration.Address, isNeeded: Bool) -> CheckResult {
+    private func check(_ key: String, _ address: ProxyConfiguration.Address, isNeeded: Bool) -> CheckResult {
         switch PortProbe.bind(address) {
         case .free: return CheckResult(key, .pass, "\(address) is free")
         case .inUse:

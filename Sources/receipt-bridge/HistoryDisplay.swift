@@ -5,14 +5,14 @@ import StoreTypes
 /// Progress and summary of `notifications history`, on standard error.
 final class HistoryDisplay {
     private(set) var counts = NotificationCatchUp.Counts()
-    private let span: Range<Timestamp>
+    private let interval: Range<Timestamp>
     private let line = ProgressLine()
     private var last = ContinuousClock.now
     private var instant: Timestamp
 
-    init(span: Range<Timestamp>) {
-        self.span = span
-        instant = span.lowerBound
+    init(interval: Range<Timestamp>) {
+        self.interval = interval
+        instant = interval.lowerBound
     }
 
     func show(_ counts: NotificationCatchUp.Counts) {
@@ -39,7 +39,7 @@ final class HistoryDisplay {
     func end(isReplay: Bool) {
         line.clear()
         var text =
-            "\(counts.records) notifications from \(span.lowerBound.instantText) to \(span.upperBound.instantText)"
+            "\(counts.records) notifications from \(interval.lowerBound.instantText) to \(interval.upperBound.instantText)"
         if isReplay { text += ": \(counts.new) new, \(counts.known) already stored" }
         if counts.refused > 0 { text += ", \(counts.refused) rejected" }
         if counts.notVerified > 0 { text += ", \(counts.notVerified) not verified" }

@@ -4,19 +4,19 @@ import Reports
 
 /// The summary at the end of a migration, and the estimate of `--plan`.
 enum MigrationTable {
-    static func text(_ ending: Migration.RunResult) -> String {
+    static func text(_ result: Migration.RunResult) -> String {
         var lines: [(String, String)] = []
         func add(_ name: String, _ value: Int64) { lines.append((name, value.grouped)) }
-        for outcome in Outcome.allCases where ending.counts.count(of: outcome) > 0 {
-            add(outcome.rawValue, ending.counts.count(of: outcome))
+        for outcome in Outcome.allCases where result.counts.count(of: outcome) > 0 {
+            add(outcome.rawValue, result.counts.count(of: outcome))
         }
-        add("rows", ending.counts.rows)
-        if ending.counts.renamedIds > 0 { add("ids made unique", ending.counts.renamedIds) }
-        if let customers = ending.customers {
+        add("rows", result.counts.rows)
+        if result.counts.renamedIds > 0 { add("ids made unique", result.counts.renamedIds) }
+        if let customers = result.customers {
             add("customers", customers.all)
-            add("calls", ending.history.calls)
+            add("calls", result.history.calls)
         }
-        for (reason, count) in ending.counts.reasons.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
+        for (reason, count) in result.counts.reasons.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
             add("  \(reason)", count)
         }
         let width = lines.map(\.0.count).max() ?? 0
@@ -28,12 +28,12 @@ enum MigrationTable {
 
     /// Returns the estimated cost of a run. Each customer needs one call for the history and one for the statuses.
     /// Long histories need more, and fewer are needed if a history shows that two customers are the same.
-    static func plan(_ ending: Migration.RunResult, callsPerHour: Double) -> String {
-        let customers = ending.customers?.waiting ?? 0
+    static func plan(_ result: Migration.RunResult, callsPerHour: Double) -> String {
+        let customers = result.customers?.waiting ?? 0
         // The first hour's calls can be made at once, because the token bucket starts full.
         let hours = max(0, Double(customers) - callsPerHour) / callsPerHour
         return """
-            rows       \(ending.counts.rows.grouped)
+            rows       \(result.counts.rows.grouped)
             customers  \(customers.grouped)
             calls      about \((customers * 2).grouped)
             hours      \(String(Int(hours))).\(Int(hours * 10) % 10) by the hourly limits, plus the time of the calls themselves

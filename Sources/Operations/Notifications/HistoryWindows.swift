@@ -18,7 +18,7 @@ package struct HistoryWindows: Sendable {
     private static let minimum: Int64 = 60_000
 
     /// Halves of a longer window, the earliest last.
-    private var cut: [Window] = []
+    private var halves: [Window] = []
     private var rest: Window
     private let length: Int64
 
@@ -29,11 +29,11 @@ package struct HistoryWindows: Sendable {
     }
 
     /// Whether the next window starts where a full-length window starts, so that no half of a window is pending.
-    package var isAtBorder: Bool { cut.isEmpty }
+    package var isAtBoundary: Bool { halves.isEmpty }
 
     /// Returns the next window; `nil` at the end.
     package mutating func next() -> Window? {
-        if let window = cut.popLast() { return window }
+        if let window = halves.popLast() { return window }
         guard rest.start < rest.end else { return nil }
         let end = min(rest.start.advanced(byMilliseconds: length), rest.end)
         defer { rest = Window(start: end, end: rest.end) }
@@ -46,7 +46,7 @@ package struct HistoryWindows: Sendable {
         let length = window.end.milliseconds - window.start.milliseconds
         guard length >= 2 * Self.minimum else { return false }
         let middle = window.start.advanced(byMilliseconds: length / 2)
-        cut += [Window(start: middle, end: window.end), Window(start: window.start, end: middle)]
+        halves += [Window(start: middle, end: window.end), Window(start: window.start, end: middle)]
         return true
     }
 }

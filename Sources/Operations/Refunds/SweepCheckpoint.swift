@@ -8,7 +8,7 @@ package struct SweepCheckpoint {
     private let ledger: MigrationStore
 
     /// - Throws: `StorageError` with code `locked` if another process is sweeping.
-    package init(besideStore path: String) throws(StorageError) {
+    package init(nextTo path: String) throws(StorageError) {
         do throws(StorageError) {
             ledger = try MigrationStore(path: path + ".sweep")
         } catch {
@@ -19,8 +19,8 @@ package struct SweepCheckpoint {
 
     /// Returns when the sweep with this name began: the start of an earlier run that did not finish, otherwise now.
     package func begin(_ name: String, at now: Timestamp) throws(StorageError) -> Timestamp {
-        if let kept = try ledger.state(name), let number = Int64(String(decoding: kept, as: UTF8.self)) {
-            return Timestamp(milliseconds: number)
+        if let stored = try ledger.state(name), let milliseconds = Int64(String(decoding: stored, as: UTF8.self)) {
+            return Timestamp(milliseconds: milliseconds)
         }
         try save(String(now.milliseconds), name)
         return now
