@@ -24,7 +24,7 @@ enum ClientHello {
         return [22, 3, 1] + list(two: message)
     }
 
-    private static func pair(_ number: UInt16) -> [UInt8] { [UInt8(number >> 8), UInt8(number & 0xFF)] }
+    private static func pair(_ value: UInt16) -> [UInt8] { [UInt8(value >> 8), UInt8(value & 0xFF)] }
 
     /// Prefixes the list with its length in two bytes.
     private static func list(two bytes: [UInt8]) -> [UInt8] { pair(UInt16(bytes.count)) + bytes }
