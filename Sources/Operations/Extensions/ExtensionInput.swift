@@ -1,5 +1,4 @@
 package import AppStore
-import Foundation
 
 /// The length and reason of a renewal date extension, within the limits that Apple allows.
 ///
@@ -19,51 +18,5 @@ package struct ExtensionInput: Sendable, Hashable {
         }
         self.days = days
         self.reason = reason
-    }
-}
-
-/// The identifier of an extension request: 1 to 128 printable ASCII characters. An extension for all subscribers
-/// requires a UUID.
-package struct RequestIdentifier: Sendable, Hashable {
-    package let text: String
-
-    /// Creates a random UUID in lower case.
-    package init() { text = UUID().uuidString.lowercased() }
-
-    /// - Throws: ``InvalidOperation`` if the text is empty, too long or contains other characters.
-    package init(_ text: String) throws(InvalidOperation) {
-        guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw InvalidOperation("--request-id: 1 to 128 printable characters without spaces")
-        }
-        self.text = text
-    }
-
-    /// - Throws: ``InvalidOperation`` if the text is not a UUID.
-    package init(uuid text: String) throws(InvalidOperation) {
-        guard UUID(uuidString: text) != nil else {
-            throw InvalidOperation("--request-id: must be a UUID, not \(text)")
-        }
-        self.text = text
-    }
-}
-
-/// App Store storefronts by their three-letter country codes (ISO 3166-1 alpha-3). An empty list means all
-/// storefronts.
-package struct Storefronts: Sendable, Hashable {
-    package let codes: [String]
-
-    /// - Parameter text: A comma-separated list, for example `USA,DEU`; `nil` for all storefronts.
-    package init(_ text: String?) throws(InvalidOperation) {
-        guard let text else {
-            codes = []
-            return
-        }
-        let codes = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-        for code in codes where code.utf8.count != 3 || !code.utf8.allSatisfy({ (0x41...0x5A).contains($0) }) {
-            throw InvalidOperation(
-                "--storefronts: \(code.isEmpty ? "an empty name" : code) is not a country code of three capital letters",
-                hint: "for example USA,DEU; without --storefronts all countries are included")
-        }
-        self.codes = codes
     }
 }

@@ -2,6 +2,7 @@ import AppStore
 import Foundation
 package import Ledger
 package import Pipeline
+import Rendering
 package import StoreTypes
 import StoredRows
 
@@ -166,6 +167,22 @@ package struct RefundSweep: Sendable {
             }
             let size = try output.makeDurable()
             try await store.markReported(refunds, in: size.flatMap { size in path.map { ($0, size) } })
+        }
+    }
+}
+
+/// A line of the output of `refunds sweep`:
+///
+///     { "bundleId", "environment", "transaction": {…}, "signedTransaction": "eyJ…" }
+///
+/// The transaction is written as it was signed, including its `revocationDate`.
+enum RefundLine {
+    static func line(_ refund: UnreportedRefund) -> [UInt8] {
+        JSONWriter.object {
+            $0.member("bundleId", refund.scope.bundleId.rawValue)
+            $0.member("environment", refund.scope.environment.rawValue)
+            $0.member("transaction", json: Signed<TransactionPayload>(storedText: refund.text)?.payload.claims ?? [])
+            $0.member("signedTransaction", refund.text)
         }
     }
 }

@@ -1,8 +1,10 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import NIOCore
 import Ledger
+import NIOCore
+import Reports
+import Telemetry
 
 /// Serves `/healthz` (liveness: the process responds) and `/readyz` (readiness: load balancers may send requests).
 ///
@@ -49,6 +51,61 @@ struct HealthController: Sendable {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
             return (try? encoder.encode(self)).map { [UInt8]($0) } ?? []
+        }
+    }
+}
+
+/// Serves `GET /`, the status page.
+struct StatusController: Sendable {
+    let view: ServerHealth
+    let authorization: BearerTokenMiddleware
+
+    func addRoutes(to router: Router<ProxyRequestContext>) {
+        router.get("/") { request, context in
+            guard authorization.allows(request, from: context.channel.remoteAddress) else {
+                return ProblemDetails.notFound.response
+            }
+            var headers: HTTPFields = [.contentType: "text/html; charset=utf-8", .cacheControl: "no-store"]
+            headers[.contentSecurityPolicy] = ContentPolicy.header(StatusPage.policy)
+            headers[.xContentTypeOptions] = "nosniff"
+            let page = StatusPage(await StatusSnapshot(view))
+            return Response(
+                status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: page.bytes)))
+        }
+    }
+}
+
+/// Serves `GET /metrics` in the Prometheus text format.
+struct MetricsController: Sendable {
+    let metrics: MetricsExporter
+    let authorization: BearerTokenMiddleware
+
+    func addRoutes(to router: Router<ProxyRequestContext>) {
+        router.get("/metrics") { request, context in
+            guard authorization.allows(request, from: context.channel.remoteAddress) else {
+                return ProblemDetails.notFound.response
+            }
+            return Response(
+                status: .ok,
+                headers: [
+                    .contentType: MetricsText.contentType, .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
+                ],
+                body: ResponseBody(byteBuffer: ByteBuffer(bytes: await metrics.text())))
+        }
+    }
+}
+
+/// Serves `GET /openapi.json` without authorization: an OpenAPI 3.1 document of all routes of both listeners. The
+/// source is `docs/openapi.json`.
+struct OpenAPIController: Sendable {
+    /// Shared by all responses.
+    private static let document = ByteBuffer(bytes: PackageResources.openapi_json)
+
+    func addRoutes(to router: Router<ProxyRequestContext>) {
+        router.get("/openapi.json") { _, _ in
+            Response(
+                status: .ok, headers: [.contentType: "application/json", .xContentTypeOptions: "nosniff"],
+                body: ResponseBody(byteBuffer: Self.document))
         }
     }
 }

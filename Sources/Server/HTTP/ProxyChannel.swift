@@ -1,9 +1,12 @@
 import HummingbirdCore
+import ListenerTLS
 import Logging
 import NIOCore
 import NIOHTTP1
 import NIOHTTPTypes
+import NIOSSL
 import Pipeline
+import Telemetry
 
 /// Hummingbird's HTTP/1 channel with additional handlers before and after its decoder: one request at a time,
 /// timeouts, backpressure and ``HTTP1SemanticsHandler``.
@@ -37,6 +40,33 @@ struct HTTP1ProxyChannel: ServerChildChannel {
                 [pipelining, HTTP1SemanticsHandler(maximumBodyBytes: maximumBodyBytes)], position: .after(decoder))
             if !connectionLimit.allows(channel) { channel.close(mode: .all, promise: nil) }
             return value
+        }
+    }
+
+    func handle(value: NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>, logger: Logger) async {
+        await base.handle(value: value, logger: logger)
+    }
+}
+
+/// TLS below an ``HTTP1ProxyChannel``.
+struct ProxyTLSChannel: ServerChildChannel {
+    let base: HTTP1ProxyChannel
+    /// Returns the certificate that new connections present.
+    let certificate: @Sendable () -> ListenerCertificate
+    /// Counts of handshakes, by ``HandshakeOutcome``.
+    let handshakes: CounterTable
+
+    func setup(
+        channel: any Channel, logger: Logger
+    ) -> EventLoopFuture<NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>> {
+        channel.eventLoop.makeCompletedFuture {
+            let limit = base.connectionLimit.live.now.settings.limits.headSeconds
+            try channel.pipeline.syncOperations.addHandlers([
+                NIOSSLServerHandler(context: certificate().context),
+                HandshakeTimeoutHandler(limit: .seconds(limit), counts: handshakes),
+            ])
+        }.flatMap {
+            base.setup(channel: channel, logger: logger)
         }
     }
 
