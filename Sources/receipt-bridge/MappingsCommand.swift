@@ -85,10 +85,10 @@ struct MappingsCommand: ParsableCommand {
                 switch to {
                 case .camel:
                     Terminal.line(try converter.camelCase(input))
-                    reportIgnored(try converter.keysPassedOver(in: input))
+                    reportIgnored(try converter.ignoredKeys(in: input))
                 case .snake:
                     Terminal.line(try converter.snakeCase(input))
-                    reportIgnored(try converter.keysPassedOver(inCamelCase: input))
+                    reportIgnored(try converter.ignoredKeys(inCamelCase: input))
                 }
             } catch {
                 Terminal.say("\(file): \(error)")

@@ -62,7 +62,7 @@ struct HostileConnectionTests {
             let connection = try proxy.connect()
             try? await connection.send("POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
             try? await connection.send(text)
-            connection.leaveOffSending()
+            connection.closeSending()
             var answers: [RawConnection.Answer] = []
             do {
                 while let answer = try await connection.answer() { answers.append(answer) }

@@ -149,7 +149,7 @@ struct ListenerTLSTests {
             ] {
                 let connection = try proxy.connect()
                 try? await connection.send(bytes)
-                connection.leaveOffSending()
+                connection.closeSending()
                 let rest = (try? await connection.remainder()) ?? []
                 #expect(!String(decoding: rest, as: UTF8.self).contains("HTTP/1.1"), "\(bytes.prefix(20))")
             }

@@ -145,7 +145,7 @@ struct PipeliningTests {
         try await Proxy.serving { proxy in
             let connection = try proxy.connect()
             try await connection.send(repeated(Self.health, 500) + Self.missing)
-            connection.leaveOffSending()
+            connection.closeSending()
             for _ in 0..<500 { #expect(try await connection.answer()?.text == "ok\n") }
             #expect(try await connection.answer()?.status == 404)
             #expect(try await connection.isAtEnd())

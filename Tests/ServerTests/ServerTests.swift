@@ -388,7 +388,7 @@ struct ServerTests {
             let connection = try proxy.connect()
             try await connection.send(post("/verifyReceipt", try proxy.question()))
             #expect(await eventually { proxy.store.requests.total == 1 })
-            connection.leaveOffSending()
+            connection.closeSending()
             let answer = try #require(try await connection.answer())
             #expect(answer.text == #"{"status":21005,"is_retryable":true}"#)
             #expect(answer.header("Receipt-Bridge-Source") == "apple")
@@ -404,7 +404,7 @@ struct ServerTests {
             let connection = try proxy.connect()
             try await connection.send(post("/verifyReceipt", try proxy.question()))
             #expect(await eventually { proxy.store.requests.count("verifyReceipt.production") == 1 })
-            connection.leaveOffSending()
+            connection.closeSending()
             let answer = try #require(try await connection.answer())
             #expect(answer.text == #"{"status":21005,"is_retryable":true}"#)
         }
