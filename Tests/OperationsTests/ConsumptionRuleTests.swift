@@ -68,7 +68,7 @@ struct ConsumptionRuleTests {
 
     @Test("The deadline is twelve hours after Apple's request")
     func deadline() throws {
-        let deadline = ConsumptionDeadline(asked: Timestamp(seconds: 1_795_262_400))
+        let deadline = ConsumptionDeadline(requestedAt: Timestamp(seconds: 1_795_262_400))
         try deadline.check(at: Timestamp(seconds: 1_795_262_400 + 43_200))
         #expect(
             throws: InvalidOperation(
