@@ -58,9 +58,9 @@ package struct ComparedAnswer: Sendable, Hashable {
     }
 
     /// Throws ``ComparisonError/Code/tooManyRows`` if there are more than ``maximumRows`` rows.
-    static func check(rows: Int, at place: String) throws(ComparisonError) {
+    static func check(rows: Int, at path: String) throws(ComparisonError) {
         guard rows <= maximumRows else {
-            throw ComparisonError(code: .tooManyRows, place: place, reason: "more than \(maximumRows) rows")
+            throw ComparisonError(code: .tooManyRows, place: path, reason: "more than \(maximumRows) rows")
         }
     }
 }

@@ -45,7 +45,7 @@ package struct Comparison {
     /// Assigns a rule to a finding and stores the difference, unless an override ignores the rule.
     mutating func report(_ finding: Finding) {
         let rule =
-            ComparisonRules.all.first { $0.names(finding, facts) } ?? ComparisonRules.unexplained
+            ComparisonRules.all.first { $0.matches(finding, facts) } ?? ComparisonRules.unexplained
         let verdict: ComparisonRule.Class
         switch context.overrides[rule.name] {
         case .ignore?: return
@@ -87,20 +87,20 @@ extension ComparedAnswer {
 extension Finding {
     /// Path of the difference without row ids. For example, `latestTransactions[].expiresDate`.
     fileprivate var path: String {
-        let place =
+        let section =
             switch part {
             case .answer: ""
             case .receipt: "receipt"
             case .snapshot, .latest, .renewals, .subscriptions: part.rawValue
             }
         switch subject {
-        case .order: return place
-        case .row, .repetition: return "\(place)[]"
+        case .order: return section
+        case .row, .repetition: return "\(section)[]"
         case .field(let name):
             switch part {
             case .answer: return name
-            case .receipt: return "\(place).\(name)"
-            default: return "\(place)[].\(name)"
+            case .receipt: return "\(section).\(name)"
+            default: return "\(section)[].\(name)"
             }
         }
     }

@@ -5,18 +5,18 @@ struct UniqueRows {
     private(set) var repeated: [ComparedRow] = []
 
     init(_ all: [ComparedRow]) {
-        var places: [String: Int] = [:]
+        var indices: [String: Int] = [:]
         rows.reserveCapacity(all.count)
         for row in all {
             guard let id = row.identifier(.transactionId) else {
                 rows.append(row)
                 continue
             }
-            if let place = places[id] {
-                rows[place] = row
+            if let index = indices[id] {
+                rows[index] = row
                 repeated.append(row)
             } else {
-                places[id] = rows.count
+                indices[id] = rows.count
                 rows.append(row)
             }
         }

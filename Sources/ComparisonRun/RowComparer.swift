@@ -80,7 +80,7 @@ package struct RowComparer: Sendable {
                 return Outcome(scope: scope, result: .failure(Self.failure(status)))
             }
             let recorded = try RecordedRecords(
-                history: pair.history, statuses: pair.statuses, voucher: .init(verifier: verifier, now: now()))
+                history: pair.history, statuses: pair.statuses, verifier: .init(verifier: verifier, now: now()))
             var right = ComparedAnswer(recorded)
             right.historyVersion = pair.historyVersion
             scope = ComparisonReport.Scope(left, right)

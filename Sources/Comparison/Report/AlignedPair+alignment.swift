@@ -39,13 +39,13 @@ extension AlignedRows {
                 fields: [AlignedPair.Field(difference, named: difference.path == part.rawValue ? "order" : "")])
         }
         let urgencies = rows.map { marks.urgency(of: $0.identifier, in: part) }
-        var kept = Array(rows.indices)
+        var included = Array(rows.indices)
         if rows.count > maximumRows {
             // The sort is stable: of rows with equal urgency, the first ones are included.
-            kept = Array(kept.sorted { urgencies[$0] > urgencies[$1] }.prefix(maximumRows)).sorted()
+            included = Array(included.sorted { urgencies[$0] > urgencies[$1] }.prefix(maximumRows)).sorted()
         }
-        shown += kept.map { rows[$0].row(marks, in: part) }
-        return AlignedPair.Section(name: part.rawValue, rows: shown, omitted: rows.count - kept.count)
+        shown += included.map { rows[$0].row(marks, in: part) }
+        return AlignedPair.Section(name: part.rawValue, rows: shown, omitted: rows.count - included.count)
     }
 }
 
@@ -73,8 +73,8 @@ extension AlignedRows.Pair {
         }
         let omitted = max(fields.count - AlignedPair.maximumFields, 0)
         if omitted > 0 {
-            let kept = fields.indices.sorted { fields[$0].urgency > fields[$1].urgency }
-            fields = kept.prefix(AlignedPair.maximumFields).sorted().map { fields[$0] }
+            let included = fields.indices.sorted { fields[$0].urgency > fields[$1].urgency }
+            fields = included.prefix(AlignedPair.maximumFields).sorted().map { fields[$0] }
         }
         return AlignedPair.Row(
             identifier: ComparedValue.text(identifier ?? "").truncated.words, fields: fields, omitted: omitted,

@@ -27,8 +27,8 @@ package struct PairSamples: Sendable, Codable {
         verifyReceipt: ComparedAnswer, serverAPI: ComparedAnswer, differences: [Difference], receipt: String, limit: Int
     ) {
         guard pairs.count < limit else { return }
-        let sights = Set(differences.map { FieldSample(verdict: $0.verdict, rule: $0.rule, path: $0.path) })
-        let new = sights.subtracting(seen)
+        let kinds = Set(differences.map { FieldSample(verdict: $0.verdict, rule: $0.rule, path: $0.path) })
+        let new = kinds.subtracting(seen)
         let isUnexpected = new.contains { $0.verdict == .unexpected }
         guard isUnexpected || (!new.isEmpty && pairs.count < limit / 2) else { return }
         seen.formUnion(new)
