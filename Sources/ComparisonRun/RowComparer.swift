@@ -54,7 +54,7 @@ package struct RowComparer: Sendable {
     var calls: Int64 { live?.calls ?? 0 }
 
     /// Reason why no further receipt can be compared; `nil` if there is none.
-    var refusal: String? { live?.refusal }
+    var rejection: String? { live?.rejection }
 
     /// Compares one row.
     ///

@@ -58,15 +58,15 @@ package struct HTMLWriter {
                 switch piece {
                 case .plain(let plain) where isPath: html.path(plain)
                 case .plain(let plain): html.escaped(plain)
-                case .number(let number): html.element("span", ["class": "unseen"]) { $0.escaped(number) }
+                case .codePoint(let codePoint): html.element("span", ["class": "unseen"]) { $0.escaped(codePoint) }
                 }
             }
         }
     }
 
     private mutating func path(_ text: String) {
-        for (place, part) in text.split(separator: ".", omittingEmptySubsequences: false).enumerated() {
-            if place > 0 {
+        for (index, part) in text.split(separator: ".", omittingEmptySubsequences: false).enumerated() {
+            if index > 0 {
                 raw(".")
                 empty("wbr", [:])
             }
