@@ -44,7 +44,7 @@ package struct ComparisonRun {
 
     let options: ComparisonRunOptions
     let comparer: RowComparer
-    let watch: ComparisonMonitor
+    let monitor: ComparisonMonitor
     private let write: @Sendable ([UInt8]) -> Void
     private let startTime = ContinuousClock.now
     /// Progress file; `nil` if there is no destination, because then nothing is stored.
@@ -61,9 +61,9 @@ package struct ComparisonRun {
         var limits = SourceLimits()
         limits.row = 2 * ComparedAnswer.maximumSize
         for path in [options.destination, options.progressPath].compactMap({ $0 }) {
-            limits.leftOut += Files.companions(of: path)
+            limits.excludedPaths += Files.companions(of: path)
         }
-        limits.leftOut += options.reports + options.reports.map { Files.draft(of: $0) }
+        limits.excludedPaths += options.reports + options.reports.map { Files.draft(of: $0) }
         return limits
     }
 
@@ -74,12 +74,12 @@ package struct ComparisonRun {
     ///
     /// - Parameter write: Receives differences as JSON lines if there is no destination.
     package init(
-        _ options: ComparisonRunOptions, comparer: RowComparer, watch: ComparisonMonitor,
+        _ options: ComparisonRunOptions, comparer: RowComparer, monitor: ComparisonMonitor,
         write: @escaping @Sendable ([UInt8]) -> Void
     ) throws(RunError) {
         self.options = options
         self.comparer = comparer
-        self.watch = watch
+        self.monitor = monitor
         self.write = write
         var rows = options.sourceOptions
         rows.wholeLineKeys = RecordedPair.keys
@@ -156,14 +156,14 @@ package struct ComparisonRun {
     /// Returns the reason to stop; `nil` if the run can continue.
     func stopReason() -> Stop? {
         if let reason = comparer.rejection { return .refused(reason) }
-        if watch.isStopped { return .asked }
+        if monitor.isStopped { return .asked }
         if let limit = options.rowLimit, rowsRead >= limit { return .rowLimit }
         if let limit = options.timeLimit, startTime.duration(to: .now) >= limit { return .timeLimit }
         return nil
     }
 
     func show(_ findings: ComparisonProgress.Findings) {
-        watch.show(
+        monitor.show(
             .init(
                 rows: findings.rows, compared: findings.tally.compared,
                 unexpected: findings.tally.compared - findings.tally.equal, failed: findings.tally.failed,

@@ -61,7 +61,7 @@ extension HTMLReport {
             facts.append(("This run", "had nothing to do: an earlier run had finished"))
         } else {
             let rate = report.rowsPerSecond.map { ", \($0.grouped) per second including lookups and writing" } ?? ""
-            facts.append(("This run", "read \(ending.taken.grouped) rows in \(ending.duration.words)\(rate)"))
+            facts.append(("This run", "read \(ending.rowsRead.grouped) rows in \(ending.duration.words)\(rate)"))
         }
         if report.withAPI { facts.append(("API calls", "\(ending.history.calls.grouped) in all runs")) }
         if report.counts.renamedIds > 0 {
@@ -79,15 +79,15 @@ extension Timestamp {
 extension MigrationOptions {
     /// The options in words, one phrase each.
     var words: [String] {
-        var words = [lasting.withAPI ? "with lookups in the App Store Server API" : "offline: no lookups"]
-        if lasting.allowUnverified { words.append("receipts that are not authentic are accepted and marked") }
+        var words = [persisted.withAPI ? "with lookups in the App Store Server API" : "offline: no lookups"]
+        if persisted.allowUnverified { words.append("receipts that are not authentic are accepted and marked") }
         if isPlan { words.append("planned only") }
         if isRefresh { words.append("known customers are looked up again") }
         if isFresh { words.append("started over") }
-        if let column = lasting.source.receiptColumn { words.append("receipts in “\(column)”") }
-        if let column = lasting.source.idColumn { words.append("ids in “\(column)”") }
-        if let table = lasting.source.table { words.append("table “\(table)”") }
-        if let column = lasting.source.accountTokenColumn {
+        if let column = persisted.source.receiptColumn { words.append("receipts in “\(column)”") }
+        if let column = persisted.source.idColumn { words.append("ids in “\(column)”") }
+        if let table = persisted.source.table { words.append("table “\(table)”") }
+        if let column = persisted.source.accountTokenColumn {
             words.append("account tokens in “\(column)”, \(accountTokens == .set ? "set" : "not set: a dry run")")
         }
         if let rowLimit { words.append("at most \(rowLimit.grouped) rows a run") }

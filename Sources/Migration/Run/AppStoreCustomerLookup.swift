@@ -10,10 +10,10 @@ import Synchronization
 package final class AppStoreCustomerLookup: CustomerLookupService {
     private let lookups: BatchServerAPIClient
     private let renderer: CustomerViewRenderer
-    private let refusals = Atomic<Int>(0)
+    private let rejections = Atomic<Int>(0)
     /// Number of consecutive rejections after which the key is considered invalid. Fewer are tolerated, because Apple
     /// occasionally rejects a valid key.
-    private static let refusalsInARow = 12
+    private static let rejectionLimit = 12
 
     /// Creates a lookup service.
     package init(lookups: BatchServerAPIClient, renderer: CustomerViewRenderer) {
@@ -39,7 +39,7 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
                 since: customer.known.flatMap { known in
                     Self.texts(known.signedTransactions).map { ($0, known.revision) }
                 })
-            refusals.store(0, ordering: .relaxed)
+            rejections.store(0, ordering: .relaxed)
             return .found(.known(columns(records)))
         } catch {
             return answer(to: error)
@@ -49,13 +49,13 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
     private func answer(to error: ServerAPIError) -> CustomerAnswer {
         if error.code == .cancelled { return .cancelled }
         if error.code == .unauthorized || error.code == .privateKey {
-            let count = refusals.add(1, ordering: .relaxed).newValue
-            guard count < Self.refusalsInARow else {
+            let count = rejections.add(1, ordering: .relaxed).newValue
+            guard count < Self.rejectionLimit else {
                 return .giveUp(reason: "the App Store repeatedly rejected the key: \(error.reason)")
             }
             return .failing(.refusedByAppStore, reason: error.code.rawValue)
         } else if error.code != .refused || !error.isTemporary {
-            refusals.store(0, ordering: .relaxed)
+            rejections.store(0, ordering: .relaxed)
         }
         if error.isUnknownTransaction || error.errorNumber == .accountNotFound {
             return .found(.notFound(reason: error.errorNumber.map { "\($0)" } ?? error.code.rawValue))

@@ -21,7 +21,7 @@ extension Migration {
             progress.isFinished = stop == nil
             try progress.save(in: ledger)
         }
-        watch.show { $0.phase = .done }
+        monitor.show { $0.phase = .done }
         return ending(stop: stop)
     }
 }

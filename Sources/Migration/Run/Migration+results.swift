@@ -4,7 +4,7 @@ import StoredRows
 extension Migration {
     /// Writes the complete result from the progress file, then replaces the previous result atomically.
     func writeResult() throws(RunError) -> (MigrationCounts, SinkPosition) {
-        watch.show { $0.phase = .writing }
+        monitor.show { $0.phase = .writing }
         return try running {
             let draft = Files.draft(of: options.destination)
             try Files.remove(draft)

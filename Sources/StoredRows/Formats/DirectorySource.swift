@@ -21,7 +21,7 @@ struct DirectorySource: RowSource {
     /// Limits on files. A file that exceeds one is an unreadable row.
     private let limits: SourceLimits
     /// Relative paths of files that are excluded.
-    private let leftOut: Set<[UInt8]>
+    private let excludedPaths: Set<[UInt8]>
     /// Open directories, from the outermost to the one being read.
     private var levels: [Level] = []
     private var lastPath: [UInt8]
@@ -39,7 +39,7 @@ struct DirectorySource: RowSource {
         self.path = path
         self.limits = limits
         identity = try Self.identity(of: path)
-        leftOut = Self.paths(limits.leftOut, in: path)
+        excludedPaths = Self.paths(limits.excludedPaths, in: path)
         lastPath = []
         nextRowNumber = position?.nextRowNumber ?? 1
         guard let position else {
@@ -108,7 +108,7 @@ struct DirectorySource: RowSource {
                 levels[index].next += 1
                 let entry = level.page.entries[level.next]
                 let path = level.path.isEmpty ? entry.name : level.path + [UInt8(ascii: "/")] + entry.name
-                guard leftOut.isEmpty || !leftOut.contains(path) else { continue }
+                guard excludedPaths.isEmpty || !excludedPaths.contains(path) else { continue }
                 guard let value = entry.kind == .directory ? enter(path) : value(at: path, entry.kind) else { continue }
                 return row(value, at: path)
             } else if level.page.isLast {
