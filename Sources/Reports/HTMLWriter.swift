@@ -52,7 +52,7 @@ package struct HTMLWriter {
     ///   - text: Untrusted text.
     ///   - limit: Maximum number of characters to show.
     ///   - isPath: Allows a line break after each dot.
-    package mutating func foreign(_ text: String, limit: Int = 120, isPath: Bool = false) {
+    package mutating func untrusted(_ text: String, limit: Int = 120, isPath: Bool = false) {
         element("bdi") { html in
             for piece in PrintableText.pieces(of: text, limit: limit) {
                 switch piece {

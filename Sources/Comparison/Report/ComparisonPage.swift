@@ -23,7 +23,7 @@ package struct ComparisonPage {
         var html = HTMLWriter()
         html.element("html", ["lang": "en"]) { html in
             html.head(
-                title: "Comparison of \(ComparedValue.text(report.title).truncated.words)", policy: Self.policy,
+                title: "Comparison of \(ComparedValue.text(report.title).truncated.displayText)", policy: Self.policy,
                 style: ComparisonStyle.sheet)
             html.element("body") { html in
                 html.element("a", ["class": "skip", "href": "#differences"], text: "To the differences")

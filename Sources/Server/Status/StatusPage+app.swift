@@ -64,10 +64,10 @@ extension StatusPage {
 
     private func readiness(_ readiness: Readiness, _ html: inout HTMLWriter) {
         html.element("p", ["class": "verdict \(readiness.verdict.rawValue)"]) { html in
-            html.element("strong", text: "\(readiness.verdict.words). ")
-            html.foreign(readiness.app.scope.environment)
+            html.element("strong", text: "\(readiness.verdict.displayText). ")
+            html.untrusted(readiness.app.scope.environment)
             html.text(": ")
-            html.foreign(readiness.statement, limit: 2_000)
+            html.untrusted(readiness.statement, limit: 2_000)
             html.text(" ")
             html.element("a", ["href": "/comparisons"], text: "All comparisons")
         }
@@ -76,7 +76,7 @@ extension StatusPage {
 
 extension HTMLWriter {
     fileprivate mutating func name(of app: StatusSnapshot.App) {
-        if app.isOthers { text("All other apps") } else { foreign(app.name, isPath: true) }
+        if app.isOthers { text("All other apps") } else { untrusted(app.name, isPath: true) }
     }
 }
 

@@ -41,7 +41,7 @@ extension StatusPage {
             }
             html.fold(idle, "without a receipt yet") { apps, html in
                 html.element("ul", ["class": "names"]) { html in
-                    for app in apps { html.element("li") { $0.foreign(app.name, isPath: true) } }
+                    for app in apps { html.element("li") { $0.untrusted(app.name, isPath: true) } }
                 }
             }
             for app in figures.apps where app.isOthers { folded(app, &html) }

@@ -48,7 +48,7 @@ extension StatusPage {
         html.table(named: "Hosts", columns: ["Host", "State"] + numbers, numbers: Set(numbers)) { html in
             for host in figures.hosts {
                 html.row { html in
-                    html.cell(isHeader: true, "Host") { $0.foreign(host.host) }
+                    html.cell(isHeader: true, "Host") { $0.untrusted(host.host) }
                     html.cell("State", text: host.state == .closed ? "available" : "failing, circuit breaker open")
                     html.cell("Circuit opened", number: host.opened.grouped)
                     html.cell("Not sent", number: (host.refused + host.rejectedRetries).grouped)
@@ -89,7 +89,7 @@ extension StatusPage {
 
     private func calls(_ bundleId: BundleIdentifier, _ level: ServerAPIBudget.Level, _ html: inout HTMLWriter) {
         html.row { html in
-            html.cell(isHeader: true, "App") { $0.foreign(bundleId.rawValue, isPath: true) }
+            html.cell(isHeader: true, "App") { $0.untrusted(bundleId.rawValue, isPath: true) }
             html.cell("Endpoint", text: level.endpoint.name)
             html.cell("Environment", text: level.environment.rawValue)
             html.cell("Left", number: level.left.grouped)
@@ -116,7 +116,7 @@ extension StatusPage {
         section("process", "Process", &html) { html in
             html.facts(
                 "This process and its store",
-                [("Version", figures.version), ("Up for", figures.uptime.words)]
+                [("Version", figures.version), ("Up for", figures.uptime.displayText)]
                     + figures.facts.map { ($0.name, $0.value) })
         }
     }

@@ -50,7 +50,7 @@ struct StatusPage {
     private func header(_ html: inout HTMLWriter) {
         html.element(
             "p", ["class": "product"],
-            text: "Receipt Bridge \(figures.version) · status · \(figures.madeAt.words)")
+            text: "Receipt Bridge \(figures.version) · status · \(figures.madeAt.displayText)")
         html.element("h1", text: figures.phase.words)
         html.element("p", ["class": "standing \(figures.phase == .ready ? "done" : "open")"], text: sentence)
         html.element("dl", ["class": "tiles"]) { html in
@@ -72,7 +72,7 @@ struct StatusPage {
             case 1: "There is one warning."
             default: "There are \(figures.warnings.count) warnings."
             }
-        return "Up for \(figures.uptime.words). \(answered) since then. \(warnings)"
+        return "Up for \(figures.uptime.displayText). \(answered) since then. \(warnings)"
     }
 
     /// The headline figures.
@@ -117,7 +117,7 @@ struct StatusPage {
     private func warning(_ warning: ServerHealth.Warning, _ html: inout HTMLWriter) {
         html.element("li") { html in
             html.element("span", ["class": "mark", "aria-hidden": "true"], text: "▲ ")
-            html.foreign(warning.detail, limit: 500)
+            html.untrusted(warning.detail, limit: 500)
             html.element("code", text: warning.code)
         }
     }
