@@ -1,5 +1,6 @@
 import JSONReading
 import Rendering
+package import StoreTypes
 
 extension ComparedAnswer {
     /// Parses a verifyReceipt response: to an App Receipt, to an iOS 6 receipt, or one with only a status.
@@ -140,5 +141,13 @@ extension ResponseReader {
             rows.append(row(child, keys))
         }
         return rows
+    }
+}
+
+extension VerifyReceiptStatus {
+    /// `true` if the status is a result for the receipt, and not a temporary failure, a wrong shared secret or a
+    /// malformed request.
+    package var canBeCompared: Bool {
+        [.valid, .subscriptionExpired, .notAuthentic, .accountNotFound].contains(self)
     }
 }

@@ -92,15 +92,3 @@ extension AlignedPair.Field {
 
     fileprivate var urgency: Int { verdict == ComparisonRule.Class.unexpected.rawValue ? 2 : rule == nil ? 0 : 1 }
 }
-
-extension ComparedValue {
-    /// Display text: cut to a readable length, dates in UTC.
-    package var displayText: String {
-        switch truncated {
-        case .text(let text): text
-        case .number(let number): String(number)
-        case .flag(let flag): flag ? "true" : "false"
-        case .instant(let instant): instant.displayText
-        }
-    }
-}

@@ -1,6 +1,18 @@
 import Foundation
 package import StoreTypes
 
+extension ComparedValue {
+    /// Display text: cut to a readable length, dates in UTC.
+    package var displayText: String {
+        switch truncated {
+        case .text(let text): text
+        case .number(let number): String(number)
+        case .flag(let flag): flag ? "true" : "false"
+        case .instant(let instant): instant.displayText
+        }
+    }
+}
+
 extension Timestamp {
     /// For example, `2026-11-21 13:25:00 UTC`. Includes milliseconds if they are not 0.
     package var displayText: String {
