@@ -3,14 +3,14 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Rules of comparison")
+@Suite("Comparison rules")
 struct RuleTests {
-    @Test("The same purchases told by both sides give nothing")
+    @Test("The same purchases on both sides have no differences")
     func nothing() throws {
         #expect(try ComparisonFixture().differences() == [])
     }
 
-    @Test("Every rule finds what is planted for it, and nothing else is found")
+    @Test("Every rule matches the difference planted for it, and there are no others")
     func planted() throws {
         var matrix: [String: [String: Int]] = [:]
         for plant in PlantedDifference.all {
@@ -32,7 +32,7 @@ struct RuleTests {
         #expect(Set(PlantedDifference.all.map(\.rule)) == Set(ComparisonRules.all.map(\.name)))
     }
 
-    @Test("An app's word goes before the table")
+    @Test("An app's overrides have precedence over the table")
     func overrides() throws {
         var scene = ComparisonFixture()
         scene.latest.reverse()
@@ -46,7 +46,7 @@ struct RuleTests {
         #expect(try missing.differences().map(\.verdict) == [.expected])
     }
 
-    @Test("A difference is the six members of its JSON")
+    @Test("A difference is JSON with six keys")
     func json() throws {
         var scene = ComparisonFixture()
         scene.latest[1]["product_id"] = "\"<b>"
@@ -61,7 +61,7 @@ struct RuleTests {
         #expect(try scene.differences().allSatisfy { $0.json.count < 400 })
     }
 
-    @Test("A million equal differences take the memory of three; a million paths that of a thousand")
+    @Test("A million equal differences need the memory of three; a million paths that of a thousand")
     func tally() throws {
         var scene = ComparisonFixture()
         scene.status = 2
@@ -81,7 +81,7 @@ struct RuleTests {
         #expect(tally.compared == 10_003 && tally.equal == 0)
     }
 
-    @Test("One changed value of one row never goes unseen")
+    @Test("A single changed value in a single row is always reported")
     func property() throws {
         var generator = SeededGenerator("property")
         for _ in 0..<600 {
@@ -101,5 +101,31 @@ struct RuleTests {
             if isSnapshot { scene.snapshot[0][key] = changed } else { scene.latest[index][key] = changed }
             #expect(try !scene.differences().isEmpty, "\(key): \(value) became \(changed ?? "nothing")")
         }
+    }
+}
+
+@Suite("Listing of comparison rules")
+struct RuleListingTests {
+    @Test("docs/COMPARISON.md contains the current rules; RECORD_GOLDENS=1 updates it and fails once")
+    func listing() throws {
+        let file = Repository.folder.appending(path: "docs/COMPARISON.md")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        let begin = try #require(text.range(of: "<!-- rules: begin -->\n"))
+        let end = try #require(text.range(of: "<!-- rules: end -->"))
+        let section = "\n" + RuleListing.markdown(ComparisonRules.all) + "\n"
+        if ProcessInfo.processInfo.environment["RECORD_GOLDENS"] == "1" {
+            let recorded = text[..<begin.upperBound] + section + text[end.lowerBound...]
+            try Data(recorded.utf8).write(to: file)
+            Issue.record("recorded: run the tests again without RECORD_GOLDENS")
+        } else {
+            #expect(
+                text[begin.upperBound..<end.lowerBound] == section,
+                "stale: run `RECORD_GOLDENS=1 swift test --filter RuleListingTests`")
+        }
+    }
+
+    @Test("An override of an unknown rule is detected")
+    func unknownOverrides() {
+        #expect(ComparisonRules.unknown(in: ["order": .ignore, "ordre": .ignore]) == ["ordre"])
     }
 }

@@ -8,14 +8,14 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("A migration that asks the Server API")
+@Suite("Migration with lookups in the Server API")
 struct MigrationCustomerTests {
-    /// Customers who are known by the ids in their histories.
+    /// A lookup service whose customers are identified by the ids in their histories.
     final class Book: CustomerLookupService {
         private struct State {
             var asked: [[String]] = []
             var answered: [[String]] = []
-            /// So many questions more are answered; nil for all.
+            /// Number of lookups that still get a response; `nil` for no limit.
             var patience: Int?
             var failing: Set<String> = []
             var refuses = false
@@ -26,7 +26,7 @@ struct MigrationCustomerTests {
         private let histories: [[String]]
         private let state = Mutex(State())
 
-        /// - Parameter histories: all ids of a customer; who is in none is not known.
+        /// - Parameter histories: All ids of each customer. Other customers are unknown.
         init(_ histories: [[String]]) { self.histories = histories }
 
         var asked: [[String]] { state.withLock { $0.asked } }
@@ -42,7 +42,7 @@ struct MigrationCustomerTests {
         func lookUp(_ customer: MigrationCustomer) async -> CustomerAnswer {
             let (fails, refuses) = state.withLock { state in
                 state.asked.append(customer.identifiers)
-                if let known = customer.known { state.revisions.append(known.revision) }
+                if let known = customer.previousLookup { state.revisions.append(known.revision) }
                 let refuses = state.refuses || state.patience == 0
                 state.patience = state.patience.map { max($0 - 1, 0) }
                 if !refuses { state.answered.append(customer.identifiers) }
@@ -73,26 +73,26 @@ struct MigrationCustomerTests {
         var callsPerHour: Double { 100 }
     }
 
-    private func api(_ options: inout MigrationOptions) { options.lasting.withAPI = true }
+    private func api(_ options: inout MigrationOptions) { options.persisted.withAPI = true }
 
-    /// The ids of all customers of the world.
+    /// The ids of all customers of the simulated store.
     private func histories() throws -> [[String]] {
         try SharedSimulator.world.world.customers.map { $0.transactions.map(\.originalTransactionId) }.filter {
             !$0.isEmpty
         }
     }
 
-    @Test("asks once about each customer, whatever the number of receipts, and writes what it was told in all rows")
+    @Test("Each customer is looked up once for any number of receipts, and the data is written to all rows")
     func once() async throws {
         let world = try MigrationWorld()
-        // A line that nobody signed says another environment: such a customer is looked for in both.
+        // An unsigned line states another environment, so such a customer is looked up in both.
         let rows = world.rows.filter { !$0.id.contains("environmentLine") }
         try world.write(rows)
         let book = Book(try histories())
-        let ending = try await world.run(directory: book, api)
+        let ending = try await world.run(lookups: book, api)
         #expect(ending.stop == nil && ending.customers?.known == ending.customers?.all)
         let customers = Set(book.asked.flatMap { $0 })
-        #expect(book.asked.flatMap { $0 }.count == customers.count, "somebody was asked about twice")
+        #expect(book.asked.flatMap { $0 }.count == customers.count, "a customer was looked up twice")
         let results = try world.results()
         #expect(results.map { $0["id"]?.text } == rows.map(\.id))
         for (row, result) in zip(rows, results) {
@@ -103,85 +103,85 @@ struct MigrationCustomerTests {
             #expect(result["revision"] == (row.expected == "decoded" ? .string("r1") : .null))
         }
         let asked = book.asked.count
-        let again = try await world.run(directory: book, api)
+        let again = try await world.run(lookups: book, api)
         #expect(again.wasFinished && book.asked.count == asked)
     }
 
-    @Test("tries again who failed for a while, and nobody else; the row is there meanwhile")
+    @Test("Only customers with a temporary failure are retried; their rows are in the result meanwhile")
     func failures() async throws {
         let world = try MigrationWorld()
         let receipt = try SharedSimulator.receipt(.activeSubscription)
         let book = Book(try histories())
         book.fail(Set(receipt.originalTransactionIds))
-        let first = try await world.run(directory: book, api)
+        let first = try await world.run(lookups: book, api)
         #expect(first.stop == nil && first.counts.hasFailures && first.customers?.failed == 1)
         func row() throws -> JSONValue? { try world.results().first { $0["id"]?.text == receipt.id } }
         #expect(try row()?["outcome"]?.text == "failed")
         #expect(try row()?["reason"]?.text == "deadline")
         book.fail([])
         let asked = book.asked.count
-        let second = try await world.run(directory: book, api)
+        let second = try await world.run(lookups: book, api)
         #expect(second.stop == nil && second.customers?.failed == 0)
         #expect(book.asked.count == asked + 1)
         #expect(try row()?["outcome"]?.text == "migrated")
         #expect(try world.results().count == world.rows.count)
     }
 
-    @Test("asks again about those who are known when it is told to, with the revision that it kept")
+    @Test("A refresh looks up known customers with the stored revision")
     func refresh() async throws {
         let world = try MigrationWorld()
         let book = Book(try histories())
-        _ = try await world.run(directory: book, api)
+        _ = try await world.run(lookups: book, api)
         let (asked, result) = (book.asked.count, try world.result)
         #expect(book.revisions.isEmpty)
-        let ending = try await world.run(directory: book) {
+        let ending = try await world.run(lookups: book) {
             api(&$0)
             $0.isRefresh = true
         }
         #expect(ending.stop == nil && !ending.wasFinished)
         #expect(book.revisions.count == book.asked.count - asked && Set(book.revisions) == ["r1"])
         #expect(try world.result == result)
-        #expect(try await world.run(directory: book, api).wasFinished)
+        #expect(try await world.run(lookups: book, api).wasFinished)
     }
 
-    @Test("says notFound of customers whom nobody knows")
+    @Test("Unknown customers have the outcome notFound")
     func notFound() async throws {
         let world = try MigrationWorld()
-        let ending = try await world.run(directory: Book([]), api)
+        let ending = try await world.run(lookups: Book([]), api)
         #expect(ending.counts.count(of: .migrated) == 0 && ending.counts.count(of: .notFound) > 0)
         #expect(try world.results().allSatisfy { $0["outcome"]?.text != "notFound" || $0["reason"]?.text == "4040010" })
-        #expect(try await world.run(directory: Book([]), api).wasFinished)
+        #expect(try await world.run(lookups: Book([]), api).wasFinished)
     }
 
-    @Test("ends where the key is refused, with every row in the result, and goes on when it is not any more")
+    @Test("A rejected key stops the run with every row in the result, and the run resumes when it is accepted")
     func refusedKey() async throws {
         let world = try MigrationWorld()
         let book = Book(try histories())
         book.refuse(true)
-        let ending = try await world.run(directory: book, api)
+        let ending = try await world.run(lookups: book, api)
         #expect(ending.stop == .refusedByAppStore)
         #expect(try world.results().count == world.rows.count)
         #expect(try world.results().contains { $0["reason"]?.text == "notAskedYet" })
         book.refuse(false)
-        let second = try await world.run(directory: book, api)
+        let second = try await world.run(lookups: book, api)
         #expect(second.stop == nil && second.counts.count(of: .failed) == 0)
     }
 
-    @Test("plans without asking anybody or writing a result, and then goes on from there")
+    @Test("A plan makes no lookups and writes no result, and the next run resumes from it")
     func plan() async throws {
         let world = try MigrationWorld()
         let book = Book(try histories())
-        let plan = try await world.run(directory: book) {
+        let plan = try await world.run(lookups: book) {
             api(&$0)
             $0.isPlan = true
         }
         #expect(plan.stop == .planned && book.asked.isEmpty)
         #expect(!FileManager.default.fileExists(atPath: world.destination.path))
-        let ending = try await world.run(directory: book, api)
+        let ending = try await world.run(lookups: book, api)
         #expect(ending.stop == nil && Int64(book.asked.count) <= plan.customers?.waiting ?? 0)
     }
 
-    @Test("looks nobody up for a receipt that is not authentic, unless it is told to, and marks it then")
+    @Test("A receipt that is not authentic is looked up only with --allow-unverified, and is marked")
     func unverified() async throws {
         let tampered = try #require(SharedSimulator.hostile.first { $0.mangling == "tamperedByte" })
         let receipt = try SharedSimulator.receipt(.activeSubscription)
@@ -189,14 +189,14 @@ struct MigrationCustomerTests {
         let strict = try MigrationWorld()
         try strict.write([row])
         let book = Book([receipt.originalTransactionIds + tampered.originalTransactionIds])
-        _ = try await strict.run(directory: book, api)
+        _ = try await strict.run(lookups: book, api)
         #expect(book.asked.isEmpty)
         #expect(try strict.results().first?["outcome"]?.text == "refused")
         let lenient = try MigrationWorld()
         try lenient.write([row])
-        _ = try await lenient.run(directory: book) {
+        _ = try await lenient.run(lookups: book) {
             api(&$0)
-            $0.lasting.allowUnverified = true
+            $0.persisted.allowUnverified = true
         }
         let result = try #require(try lenient.results().first)
         #expect(result["outcome"]?.text == "migrated" && result["verified"] == .bool(false))
@@ -204,7 +204,7 @@ struct MigrationCustomerTests {
     }
 
     @Test(
-        "gives authentic rows what they would have without a forged one that claims their ids, and their accounts too")
+        "A forged row that claims ids of others changes neither the data nor the account tokens of authentic rows")
     func forged() async throws {
         let tampered = try #require(SharedSimulator.hostile.first { $0.mangling == "tamperedByte" })
         let first = try SharedSimulator.receipt(.activeSubscription, tampered.environment)
@@ -225,10 +225,10 @@ struct MigrationCustomerTests {
             }
             try Data(bytes).write(to: world.source)
             let book = Book([first.originalTransactionIds, second.originalTransactionIds])
-            _ = try await world.run(directory: book) {
+            _ = try await world.run(lookups: book) {
                 api(&$0)
-                $0.lasting.allowUnverified = true
-                $0.lasting.source.accountTokenColumn = "user"
+                $0.persisted.allowUnverified = true
+                $0.persisted.source.accountTokenColumn = "user"
                 $0.accountTokens = .set
             }
             return (try world.results(), book.tokens.sorted())
@@ -244,13 +244,13 @@ struct MigrationCustomerTests {
         }
     }
 
-    @Test("is stopped by its limit of rows and goes on behind it")
+    @Test("A run stops at its row limit, and the next run resumes after it")
     func limit() async throws {
         let world = try MigrationWorld()
         let book = Book(try histories())
         var runs = 0
         while try await world.run(
-            directory: book,
+            lookups: book,
             {
                 api(&$0); $0.rowLimit = 20
             }
@@ -259,7 +259,7 @@ struct MigrationCustomerTests {
         #expect(try world.results().map { $0["id"]?.text } == world.rows.map(\.id))
     }
 
-    @Test("ties account tokens to purchases when it is told to, and says what it would do before")
+    @Test("Account tokens are set only with --set-account-tokens; without it the run reports what it would set")
     func accountTokens() async throws {
         let world = try MigrationWorld()
         let first = try SharedSimulator.receipt(.activeSubscription)
@@ -276,26 +276,26 @@ struct MigrationCustomerTests {
         let book = Book(try histories())
         @discardableResult
         func run(_ tokens: MigrationOptions.AccountTokens) async throws -> Migration.RunResult {
-            try await world.run(directory: book) {
+            try await world.run(lookups: book) {
                 api(&$0)
-                $0.lasting.source.accountTokenColumn = "user"
+                $0.persisted.source.accountTokenColumn = "user"
                 $0.accountTokens = tokens
             }
         }
-        #expect(try await run(.dryRun).untiedCustomers == 0)
+        #expect(try await run(.dryRun).customersWithoutToken == 0)
         #expect(book.tokens.isEmpty)
         let count = Set(first.originalTransactionIds).count
         #expect(world.said.contains { $0.contains("\(count) purchases of 1 customers would be set") }, "\(world.said)")
         #expect(world.said.contains { $0.contains("1 customers have rows with different account tokens") })
         book.fail(Set(first.originalTransactionIds))
-        #expect(try await run(.set).untiedCustomers == 2)
+        #expect(try await run(.set).customersWithoutToken == 2)
         #expect(book.tokens.isEmpty)
         #expect(
             world.said.contains(
                 "account tokens: not set for 1 customers: not an original transaction id (4000187)"),
             "\(world.said)")
         book.fail([])
-        for _ in 0..<2 { #expect(try await run(.set).untiedCustomers == 1) }
+        for _ in 0..<2 { #expect(try await run(.set).customersWithoutToken == 1) }
         #expect(book.tokens.sorted() == Set(first.originalTransactionIds).map { "\($0) \(token)" }.sorted())
     }
 }

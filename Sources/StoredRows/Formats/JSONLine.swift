@@ -29,9 +29,9 @@ struct JSONLine: Sendable {
         var isWhole = false
         var scanner = JSONScanner()
         do throws(JSONStructureError) {
-            try scanner.takeDocument(line) { member in
-                if let place = receiptKeys.firstIndex(where: { member.name.matches($0, in: line) }) {
-                    receipts[place] = member.value
+            try scanner.scanDocument(line) { member in
+                if let index = receiptKeys.firstIndex(where: { member.name.matches($0, in: line) }) {
+                    receipts[index] = member.value
                 } else if member.name.matches(idKey, in: line) {
                     id = member.value
                 } else if let accountTokenKey, member.name.matches(accountTokenKey, in: line) {
