@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Apple's App Store Server Library as a client of the stand-in App Store.
+"""Runs Apple's App Store Server Library as a client of the simulated App Store.
 
     server_api.py --simulator http://127.0.0.1:8090 --state STATE
 
-Nothing of the library is changed but the host that it asks and the root that it trusts. Prints a line per check; exits
-with 1 when one fails. The state directory is the one that `receipt-bridge simulate --state STATE --customers 200` wrote:
-in the default world of 20, three checks fail for want of a customer to look at (a second product, a grace period or
-a revoked subscription, a prorated refund).
+The library is unchanged except for the host and the trusted root. Prints one line per check. The exit code is 1 if a check fails.
+The state directory is written by `receipt-bridge simulate --state STATE --customers 200`. With the default of 20 customers three
+checks fail, because no customer has the required data (a second product, a grace period or a revoked subscription, a prorated
+refund).
 """
 
 import argparse
@@ -61,7 +61,7 @@ def expect(condition, message):
 
 
 def refused(call, code, status=None):
-    """The call fails with that error code."""
+    """Checks that the call fails with the given error code."""
     try:
         call()
     except APIException as error:
@@ -101,7 +101,7 @@ class World:
         return SignedDataVerifier(roots, False, ENVIRONMENTS[name], BUNDLE_ID, APP_APPLE_ID)
 
     def having(self, environment, condition):
-        """The customers with a transaction for which the condition holds, each with the first one."""
+        """Yields each customer that has a transaction with the given condition, with the first such transaction."""
         for customer in self.customers:
             if customer["environment"] != environment:
                 continue
@@ -111,7 +111,7 @@ class World:
                     break
 
     def history(self, environment, identifier, version=GetTransactionHistoryVersion.V2, **query):
-        """All pages, verified and decoded; and how many there were."""
+        """Returns the rows of all pages, verified and decoded, and the number of pages."""
         request, rows, pages, revision = TransactionHistoryRequest(**query), [], 0, None
         while True:
             page = self.clients[environment].get_transaction_history(identifier, revision, request, version)
@@ -140,7 +140,7 @@ def digits36(number):
 
 @check
 def receipts_give_ids_that_are_known(world):
-    """ReceiptUtility finds an id in every receipt with purchases, and the Server API knows it."""
+    """ReceiptUtility finds an id in every receipt with purchases, and the Server API returns its history."""
     utility, found = ReceiptUtility(), 0
     for line in world.receipts[:60]:
         if line["style"] == "appReceipt":
@@ -160,7 +160,7 @@ def receipts_give_ids_that_are_known(world):
 
 @check
 def transaction_info(world):
-    """Signed as Apple signs, with the values of world.json."""
+    """The signature verifies as Apple's does, and the values are those of world.json."""
     for environment, verifier in world.verifiers.items():
         for customer, transaction in list(world.having(environment, lambda row: True))[:10]:
             signed = world.clients[environment].get_transaction_info(transaction["transactionId"])
@@ -179,7 +179,7 @@ def transaction_info(world):
 
 @check
 def foreign_roots_are_refused(world):
-    """The RSA root is not the JWS' root."""
+    """A JWS does not verify with the RSA root."""
     _, transaction = next(world.having("Production", lambda row: True))
     signed = world.clients["Production"].get_transaction_info(transaction["transactionId"]).signedTransactionInfo
     try:
@@ -191,7 +191,7 @@ def foreign_roots_are_refused(world):
 
 @check
 def whole_histories(world):
-    """Every customer's history is world.json's, page by page, whichever id asks."""
+    """The history of every customer, page by page, equals world.json, for each id of the customer."""
     longest = 0
     for customer in world.customers:
         expected = {row["transactionId"] for row in customer["transactions"]}
@@ -206,7 +206,7 @@ def whole_histories(world):
 
 @check
 def history_filters(world):
-    """Each parameter of the query, in both versions."""
+    """Tests each query parameter, and version 1 of the history."""
     customer, _ = next(world.having("Production", lambda row: row["productId"].endswith("news.monthly")))
     identifier = customer["transactions"][0]["transactionId"]
     ask = lambda **query: world.history("Production", identifier, **query)[0]
@@ -236,7 +236,7 @@ def history_filters(world):
 
 @check
 def subscription_statuses(world):
-    """Each subscription once, with world.json's state; the filter takes several values."""
+    """Each subscription is returned once, with its state in world.json; the filter accepts several values."""
     seen = set()
     for customer in world.customers:
         if not customer["transactions"]:
@@ -291,7 +291,7 @@ def refunds(world):
                         if row.get("revocationType", "FAMILY_REVOKE") != "FAMILY_REVOKE"}
             expect({row.transactionId for row in rows} == expected, customer["id"])
             again = world.clients[environment].get_refund_history(identifier, answer.revision)
-            expect(again.signedTransactions == [] and not again.hasMore, "refunds behind the last revision")
+            expect(again.signedTransactions == [] and not again.hasMore, "refunds after the last revision")
             kinds |= {row.revocationType.value for row in rows}
         expect(kinds == {"REFUND_FULL", "REFUND_PRORATED"}, f"only {kinds}")
 
@@ -343,7 +343,7 @@ def notification_history(world):
     _, transaction = next(world.having("Production", lambda row: "revocationDate" in row))
     one = NotificationHistoryRequest(
         startDate=request.startDate, endDate=now, transactionId=transaction["transactionId"])
-    expect(client.get_notification_history(None, one).notificationHistory, "none of one customer")
+    expect(client.get_notification_history(None, one).notificationHistory, "no notification of one customer")
     both = NotificationHistoryRequest(
         startDate=request.startDate, endDate=now, transactionId="1", notificationType=NotificationTypeV2.REFUND)
     refused(lambda: client.get_notification_history(None, both), 4000019)
@@ -352,7 +352,7 @@ def notification_history(world):
     refused(lambda: client.get_notification_history("x", request), 4000014)
 
 
-# --- Changes: these come last ------------------------------------------------------------------------------------
+# --- Changes; they must run last ---------------------------------------------------------------------------------
 
 
 def extension(days=7):
@@ -360,7 +360,7 @@ def extension(days=7):
 
 
 def renewing(world, environment, status):
-    """Original transactions of subscriptions in that state."""
+    """Yields the original transaction id and the transaction of each subscription in the given state."""
     for customer in world.customers:
         if customer["environment"] != environment or not customer["renewals"]:
             continue
@@ -463,7 +463,7 @@ def finishing(world):
 
 @check
 def strangers(world):
-    """Another key, key id, issuer or app: 401 without a JSON body."""
+    """Another key, key id, issuer or app gets 401 without a JSON body."""
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import ec
 
