@@ -104,11 +104,11 @@ def main():
                 row = json.loads(line)
                 body = json.dumps({"receipt-data": row["receipt"], "password": secret}).encode()
                 for _ in range(1 if arguments.only_notifications else 3):
-                    headers, answer = post(stored[1] + "/verifyReceipt", body)
+                    headers, response = post(stored[1] + "/verifyReceipt", body)
                     time.sleep(0.02)
                 if arguments.only_notifications:
                     continue
-                rows = len(answer.get("latest_receipt_info", []))
+                rows = len(response.get("latest_receipt_info", []))
                 if not arguments.only_notifications and headers["Receipt-Bridge-Source"] == "stored" and row["style"] == "appReceipt":
                     name = "100 transactions" if rows == 100 else "few transactions" if 3 <= rows <= 8 else None
                     # The smallest receipt of each kind; the cost of the receipt itself is in a row of its own.
@@ -134,10 +134,10 @@ def main():
             lua = script(folder, "/bare", bodies, "bare")
             measure = wrk(bare, lua, 4, 64)
             row(f"bare, notifications ({sum(map(len, bodies)) // len(bodies):,} bytes)", measure, measure)
-            tell = script(folder, "/v1/notifications", bodies, "tell")
+            notify = script(folder, "/v1/notifications", bodies, "notifications")
             file = os.path.join(folder, "bench.sqlite")
             _, before = stored_bytes(file)
-            figures = wrk(stored, tell, 2, 64)
+            figures = wrk(stored, notify, 2, 64)
             row("notifications stored", figures, measure)
             count, after = stored_bytes(file)
             print(f"  {(after - before) / count:,.0f} bytes in the store for each")

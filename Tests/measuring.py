@@ -38,8 +38,8 @@ def stop(process):
 
 def post(url, body):
     request = urllib.request.Request(url, data=body if isinstance(body, bytes) else json.dumps(body).encode())
-    with urllib.request.urlopen(request) as answer:
-        return answer.headers, json.loads(answer.read() or b"null")
+    with urllib.request.urlopen(request) as response:
+        return response.headers, json.loads(response.read() or b"null")
 
 
 def script(folder, path, bodies, name):

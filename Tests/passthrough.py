@@ -20,7 +20,7 @@ import urllib.parse
 from measuring import free_port, script, start, stop, wrk
 
 # About the longest text that nginx accepts in its configuration; Apple's responses are longer.
-ANSWER = json.dumps({"status": 0, "environment": "Production", "receipt": {"in_app": []}, "latest_receipt": "M" * 3_000})
+RESPONSE = json.dumps({"status": 0, "environment": "Production", "receipt": {"in_app": []}, "latest_receipt": "M" * 3_000})
 
 
 def nginx(folder, name, server):
@@ -57,8 +57,8 @@ def ask(port, method, path, body=None):
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
     try:
         connection.request(method, path, body)
-        answer = connection.getresponse()
-        return answer.status, answer.read()
+        response = connection.getresponse()
+        return response.status, response.read()
     finally:
         connection.close()
 
@@ -104,10 +104,10 @@ def first_answer(tool, config, body):
     try:
         while True:
             try:
-                status, answer = ask(port, "POST", "/verifyReceipt", body)
+                status, response = ask(port, "POST", "/verifyReceipt", body)
                 elapsed = (time.perf_counter() - begin) * 1000
-                if status != 200 or json.loads(answer)["status"] != 0:
-                    sys.exit(f"unexpected first response {status}: {answer[:200]}")
+                if status != 200 or json.loads(response)["status"] != 0:
+                    sys.exit(f"unexpected first response {status}: {response[:200]}")
                 return elapsed
             except ConnectionRefusedError:
                 time.sleep(0.001)
@@ -135,7 +135,7 @@ def main():
             rows = [json.loads(line) for line in open(os.path.join(folder, "receipts.jsonl"))]
             body = json.dumps({"receipt-data": rows[0]["receipt"]}).encode()
             apple = nginx(folder, "apple", f"""server {{ listen 127.0.0.1:PORT backlog=1024;
-                location / {{ default_type application/json; return 200 '{ANSWER}'; }} }}""")
+                location / {{ default_type application/json; return 200 '{RESPONSE}'; }} }}""")
             running.append(apple[0])
             apple_port = urllib.parse.urlsplit(apple[1]).port
             passing = nginx(folder, "passing", f"""upstream apple {{ server 127.0.0.1:{apple_port};

@@ -45,8 +45,8 @@ def measure(tool, folder, config, lua, seconds):
         cpu = cpu_seconds(server.pid) - before
         report = None
         if "shadow:" in open(config).read():
-            with urllib.request.urlopen("http://127.0.0.1:8081/comparisons?format=json") as answer:
-                report = json.load(answer)
+            with urllib.request.urlopen("http://127.0.0.1:8081/comparisons?format=json") as response:
+                report = json.load(response)
         return rate, cpu / requests * 1e6, report
     finally:
         stop(server)

@@ -68,7 +68,7 @@ class Tally:
             for name in names:
                 self.counts[name] += 1
 
-    def blame(self, text):
+    def record_failure(self, text):
         with self.lock:
             self.counts["wrong"] += 1
             if len(self.faults) < 20:
@@ -91,59 +91,59 @@ class Client(threading.Thread):
             roll = self.dice.random()
             try:
                 if roll < 0.90:
-                    self.ask(self.dice.choice(self.genuine), True)
+                    self.post_receipt(self.dice.choice(self.genuine), True)
                 elif roll < 0.94:
-                    self.ask(self.dice.choice(self.forged), False)
+                    self.post_receipt(self.dice.choice(self.forged), False)
                 elif roll < 0.97:
-                    self.say_noise()
+                    self.post_invalid_body()
                 else:
-                    self.leave()
+                    self.disconnect()
             except (OSError, http.client.HTTPException) as error:
                 self.connection = None
                 if not self.ending.is_set():
-                    self.tally.blame(f"{self.order}: a connection failed: {type(error).__name__} {error}")
+                    self.tally.record_failure(f"{self.order}: a connection failed: {type(error).__name__} {error}")
             time.sleep(self.dice.random() * 0.02)
 
-    def ask(self, row, is_genuine):
+    def post_receipt(self, row, is_genuine):
         if self.connection is None:
             self.connection = http.client.HTTPConnection(self.host, self.port, timeout=30)
         begin = time.monotonic()
         self.connection.request("POST", "/verifyReceipt", json.dumps({"receipt-data": row["receipt"]}))
-        answer = self.connection.getresponse()
-        body = answer.read()
+        response = self.connection.getresponse()
+        body = response.read()
         elapsed = time.monotonic() - begin
-        if answer.getheader("Connection", "").lower() == "close":
+        if response.getheader("Connection", "").lower() == "close":
             self.connection = None
-        source = answer.getheader("Receipt-Bridge-Source")
+        source = response.getheader("Receipt-Bridge-Source")
         with self.tally.lock:
             self.tally.slowest = max(self.tally.slowest, elapsed)
         if elapsed > DEADLINE:
-            self.tally.blame(f"{self.order}: {elapsed:.1f} s for a response from {source}")
-        if answer.status != 200:
-            return self.tally.blame(f"{self.order}: HTTP {answer.status}: {body[:200]}")
+            self.tally.record_failure(f"{self.order}: {elapsed:.1f} s for a response from {source}")
+        if response.status != 200:
+            return self.tally.record_failure(f"{self.order}: HTTP {response.status}: {body[:200]}")
         status = json.loads(body)["status"]
         self.tally.count(("genuine" if is_genuine else "forged", self.order, source, status))
         if is_genuine and status in DENIALS:
-            self.tally.blame(f"{self.order}: {row['id']} is genuine, but got {status} from {source}")
+            self.tally.record_failure(f"{self.order}: {row['id']} is genuine, but got {status} from {source}")
         # A refused receipt must be refused by every source, including the simulated verifyReceipt.
         if not is_genuine and status in (0, 21006) and row["expected"] == "refused":
-            self.tally.blame(f"{self.order}: {row['id']} ({row['mangling']}) is forged, but got {status} from {source}")
+            self.tally.record_failure(f"{self.order}: {row['id']} ({row['mangling']}) is forged, but got {status} from {source}")
 
-    def say_noise(self):
+    def post_invalid_body(self):
         connection = http.client.HTTPConnection(self.host, self.port, timeout=30)
-        noise = self.dice.choice([
+        invalid = self.dice.choice([
             b"", b"{", b"[]", b"{\"receipt-data\": 1}", b"\xff" * 100, b"{" * 10_000,
             json.dumps({"receipt-data": base64.b64encode(self.dice.randbytes(3_000)).decode()}).encode(),
         ])
-        connection.request("POST", self.dice.choice(["/verifyReceipt", "/sandbox/verifyReceipt", "/v1/receipts"]), noise)
-        answer = connection.getresponse()
-        answer.read()
-        self.tally.count(("noise", answer.status))
-        if answer.status >= 500:
-            self.tally.blame(f"{self.order}: HTTP {answer.status} for the invalid body {noise[:40]}")
+        connection.request("POST", self.dice.choice(["/verifyReceipt", "/sandbox/verifyReceipt", "/v1/receipts"]), invalid)
+        response = connection.getresponse()
+        response.read()
+        self.tally.count(("invalid", response.status))
+        if response.status >= 500:
+            self.tally.record_failure(f"{self.order}: HTTP {response.status} for the invalid body {invalid[:40]}")
         connection.close()
 
-    def leave(self):
+    def disconnect(self):
         """Disconnects before the response, or in the middle of the request."""
         body = json.dumps({"receipt-data": self.dice.choice(self.genuine)["receipt"]}).encode()
         request = b"POST /verifyReceipt HTTP/1.1\r\nHost: old.example.com\r\nContent-Length: %d\r\n\r\n" % len(body) + body
@@ -235,7 +235,7 @@ def main():
                     code = "still running after 20 s"
                     process.kill()
                 if code != 0:
-                    tally.blame(f"{name}: ended with exit code {code}")
+                    tally.record_failure(f"{name}: ended with exit code {code}")
                 running.remove(process)
             for client in clients:
                 client.join(35)
@@ -247,11 +247,11 @@ def main():
         early = max(sample[name][0] for sample in samples[quarter:2 * quarter] or samples)
         late = max(sample[name][0] for sample in samples[-quarter:])
         if late > early * 1.15 + 8:
-            tally.blame(f"{name}: memory grew from {early:.0f} to {late:.0f} MB")
+            tally.record_failure(f"{name}: memory grew from {early:.0f} to {late:.0f} MB")
         early = max(sample[name][1] for sample in samples[quarter:2 * quarter] or samples)
         late = max(sample[name][1] for sample in samples[-quarter:])
         if late > early + 20:
-            tally.blame(f"{name}: file descriptors grew from {early} to {late}")
+            tally.record_failure(f"{name}: file descriptors grew from {early} to {late}")
         print(f"{name}: memory {early and max(s[name][0] for s in samples[quarter:2 * quarter] or samples):.0f} MB in the second "
               f"quarter, {max(s[name][0] for s in samples[-quarter:]):.0f} MB in the last; {late} file descriptors")
     print(f"{'receipt':<9}{'server':<9}{'source':<9}{'status':>7}{'responses':>11}")
@@ -259,7 +259,7 @@ def main():
         print(f"{key[0]:<9}{key[1]:<9}{key[2] or '-':<9}{key[3]:>7}{count:>11,}")
     print(f"slowest response {tally.slowest:.1f} s; {tally.counts['left']:,} clients disconnected early; invalid bodies: "
           + ", ".join(f"{key[1]} {count:,}" for key, count in tally.counts.items()
-                      if isinstance(key, tuple) and key[0] == "noise"))
+                      if isinstance(key, tuple) and key[0] == "invalid"))
     for fault in tally.faults:
         print(f"WRONG: {fault}")
     sys.exit(1 if tally.counts["wrong"] else 0)

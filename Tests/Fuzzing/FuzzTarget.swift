@@ -1,7 +1,7 @@
 import Cryptography
 import Foundation
 
-/// A fuzz target: the code that runs for each input. Nothing that it calls may trap, hang or use unlimited
+/// T30: A fuzz target: the code that runs for each input. Nothing that it calls may trap, hang or use unlimited
 /// memory; further conditions are checked by ``require(_:_:)``.
 struct FuzzTarget: Sendable {
     let name: String

@@ -103,8 +103,8 @@ class Browser:
              f"--user-data-dir={self.folder}", "about:blank"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         port = self.port()
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/list") as answer:
-            pages = [page for page in json.load(answer) if page["type"] == "page"]
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/list") as response:
+            pages = [page for page in json.load(response) if page["type"] == "page"]
         self.socket = Socket(pages[0]["webSocketDebuggerUrl"])
         self.last = 0
         self.events = []

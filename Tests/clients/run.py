@@ -66,11 +66,11 @@ def inapppy(world):
         validator = Validator(sandbox=False, auto_retry_wrong_env_request=True)
         return validator.validate(receipt, secret, **options)
 
-    answer = validate(world.receipt("Production"))
-    expect(answer["status"] == 0 and answer["environment"] == "Production", answer.get("status"))
-    expect(answer["receipt"]["bundle_id"] == "com.example.app", answer["receipt"])
-    answer = validate(world.receipt("Sandbox"), exclude_old_transactions=True)
-    expect(answer["status"] == 0 and answer["environment"] == "Sandbox", answer.get("status"))
+    response = validate(world.receipt("Production"))
+    expect(response["status"] == 0 and response["environment"] == "Production", response.get("status"))
+    expect(response["receipt"]["bundle_id"] == "com.example.app", response["receipt"])
+    response = validate(world.receipt("Sandbox"), exclude_old_transactions=True)
+    expect(response["status"] == 0 and response["environment"] == "Sandbox", response.get("status"))
     expect(validate(world.receipt("Production", "transactionReceipt"))["status"] == 0, "transactionReceipt")
     for receipt, secret, status in [
         (world.receipt("Production"), "wrong", 21004),

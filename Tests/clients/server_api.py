@@ -243,8 +243,8 @@ def subscription_statuses(world):
             continue
         client, verifier = world.clients[customer["environment"]], world.verifiers[customer["environment"]]
         identifier = customer["transactions"][0]["transactionId"]
-        answer = client.get_all_subscription_statuses(identifier)
-        items = [item for group in answer.data for item in group.lastTransactions]
+        response = client.get_all_subscription_statuses(identifier)
+        items = [item for group in response.data for item in group.lastTransactions]
         expect(sorted(item.originalTransactionId for item in items)
                == sorted(row["originalTransactionId"] for row in customer["renewals"]), customer["id"])
         active = set()
@@ -271,8 +271,8 @@ def subscription_statuses(world):
 def app_transactions(world):
     for environment, verifier in world.verifiers.items():
         for _, transaction in list(world.having(environment, lambda row: True))[:5]:
-            answer = world.clients[environment].get_app_transaction_info(transaction["transactionId"])
-            app = verifier.verify_and_decode_app_transaction(answer.signedAppTransactionInfo)
+            response = world.clients[environment].get_app_transaction_info(transaction["transactionId"])
+            app = verifier.verify_and_decode_app_transaction(response.signedAppTransactionInfo)
             expect(app.appTransactionId == transaction["appTransactionId"], "appTransactionId")
             expect(app.originalPurchaseDate < transaction["purchaseDate"], "originalPurchaseDate")
 
@@ -283,14 +283,14 @@ def refunds(world):
         kinds = set()
         for customer, _ in world.having(environment, lambda row: "revocationDate" in row):
             identifier = customer["transactions"][-1]["transactionId"]
-            answer = world.clients[environment].get_refund_history(identifier, None)
-            rows = [verifier.verify_and_decode_signed_transaction(row) for row in answer.signedTransactions]
+            response = world.clients[environment].get_refund_history(identifier, None)
+            rows = [verifier.verify_and_decode_signed_transaction(row) for row in response.signedTransactions]
             dates = [row.revocationDate for row in rows]
             expect(dates == sorted(dates) and None not in dates, "order")
             expected = {row["transactionId"] for row in customer["transactions"]
                         if row.get("revocationType", "FAMILY_REVOKE") != "FAMILY_REVOKE"}
             expect({row.transactionId for row in rows} == expected, customer["id"])
-            again = world.clients[environment].get_refund_history(identifier, answer.revision)
+            again = world.clients[environment].get_refund_history(identifier, response.revision)
             expect(again.signedTransactions == [] and not again.hasMore, "refunds after the last revision")
             kinds |= {row.revocationType.value for row in rows}
         expect(kinds == {"REFUND_FULL", "REFUND_PRORATED"}, f"only {kinds}")
@@ -300,8 +300,8 @@ def refunds(world):
 def orders(world):
     _, transaction = next(world.having("Production", lambda row: True))
     order = "M" + digits36(int(transaction["transactionId"]))
-    answer = world.clients["Production"].look_up_order_id(order)
-    expect(answer.status == OrderLookupStatus.VALID and len(answer.signedTransactions) == 1, "a known order")
+    response = world.clients["Production"].look_up_order_id(order)
+    expect(response.status == OrderLookupStatus.VALID and len(response.signedTransactions) == 1, "a known order")
     unknown = world.clients["Production"].look_up_order_id("MUNKNOWN1")
     expect(unknown.status == OrderLookupStatus.INVALID and not unknown.signedTransactions, "an unknown order")
     refused(lambda: world.clients["Sandbox"].look_up_order_id(order), 4000000)
@@ -314,10 +314,10 @@ def orders(world):
 def test_notifications(world):
     for environment, verifier in world.verifiers.items():
         token = world.clients[environment].request_test_notification().testNotificationToken
-        answer = world.clients[environment].get_test_notification_status(token)
-        payload = verifier.verify_and_decode_notification(answer.signedPayload)
+        response = world.clients[environment].get_test_notification_status(token)
+        payload = verifier.verify_and_decode_notification(response.signedPayload)
         expect(payload.notificationType == NotificationTypeV2.TEST, "the type")
-        expect(answer.sendAttempts[0].sendAttemptResult.value == "SUCCESS", "the attempt")
+        expect(response.sendAttempts[0].sendAttemptResult.value == "SUCCESS", "the attempt")
     refused(lambda: world.clients["Production"].get_test_notification_status("a_1"), 4040008)
 
 
@@ -365,8 +365,8 @@ def renewing(world, environment, status):
         if customer["environment"] != environment or not customer["renewals"]:
             continue
         identifier = customer["renewals"][0]["originalTransactionId"]
-        answer = world.clients[environment].get_all_subscription_statuses(identifier, [status])
-        for item in (item for group in answer.data for item in group.lastTransactions):
+        response = world.clients[environment].get_all_subscription_statuses(identifier, [status])
+        for item in (item for group in response.data for item in group.lastTransactions):
             row = world.verifiers[environment].verify_and_decode_signed_transaction(item.signedTransactionInfo)
             yield item.originalTransactionId, row
 
@@ -377,8 +377,8 @@ def extensions(world):
     identifier, row = next(
         (one, row) for one, row in renewing(world, "Sandbox", Status.ACTIVE)
         if row.price > 0 and row.inAppOwnershipType == InAppOwnershipType.PURCHASED)
-    answer = client.extend_subscription_renewal_date(identifier, extension(7))
-    expect(answer.success and answer.effectiveDate == row.expiresDate + 7 * 86400000, "the date")
+    response = client.extend_subscription_renewal_date(identifier, extension(7))
+    expect(response.success and response.effectiveDate == row.expiresDate + 7 * 86400000, "the date")
     client.extend_subscription_renewal_date(identifier, extension(1))
     refused(lambda: client.extend_subscription_renewal_date(identifier, extension(1)), 4030005)
     refused(lambda: client.extend_subscription_renewal_date(identifier, extension(91)), 4000009)
@@ -397,8 +397,8 @@ def mass_extensions(world):
     product = "com.example.app.yearly"
     request = MassExtendRenewalDateRequest(3, ExtendReasonCode.OTHER, name, ["USA"], product)
     for _ in range(2):
-        answer = client.extend_renewal_date_for_all_active_subscribers(request)
-        expect(answer.requestIdentifier == name, "the identifier")
+        response = client.extend_renewal_date_for_all_active_subscribers(request)
+        expect(response.requestIdentifier == name, "the identifier")
     status = client.get_status_of_subscription_renewal_date_extensions(name, product)
     expect(status.complete and status.succeededCount > 0 and status.completeDate, "the status")
     refused(lambda: client.get_status_of_subscription_renewal_date_extensions(str(uuid.uuid4()), product), 4040009)
