@@ -160,7 +160,7 @@ struct ServerAPIDocumentTests {
     ]
 
     @Test("The keys that no table contains can be listed", arguments: unheard)
-    func passedOver(json: String, keys: [String]) throws {
+    func ignoredKeys(json: String, keys: [String]) throws {
         #expect(try converter.ignoredKeys(in: Array(json.utf8)) == keys)
     }
 
@@ -283,7 +283,7 @@ struct SnakeDocumentTests {
     }
 
     @Test("The keys that verifyReceipt does not have can be listed")
-    func passedOver() throws {
+    func ignoredKeys() throws {
         func keys(_ json: String) throws -> [String] { try converter.ignoredKeys(inCamelCase: Array(json.utf8)) }
         #expect(
             try keys(
