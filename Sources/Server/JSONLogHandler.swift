@@ -33,6 +33,8 @@ package struct JSONLogHandler: LogHandler {
         set { metadata[key] = newValue }
     }
 
+    /// Writes the event. Metadata of the event overrides metadata of the provider, and this overrides metadata of the
+    /// logger.
     package func log(event: LogEvent) {
         var members: [String: String] = [:]
         let surroundings = metadata.merging(metadataProvider?.get() ?? [:], uniquingKeysWith: { $1 })

@@ -38,6 +38,7 @@ final class HTTP1SemanticsHandler: ChannelDuplexHandler {
         let closesAfterResponse: Bool
     }
 
+    /// Longest body in bytes that a client with `Expect: 100-continue` may announce.
     private let maximumBodyBytes: Int
     private var pendingResponse: PendingResponse?
     /// The response being written has `Connection: close`.
@@ -65,6 +66,7 @@ final class HTTP1SemanticsHandler: ChannelDuplexHandler {
         context.fireChannelRead(data)
     }
 
+    /// Writes `HTTP/1.1 100 Continue`, after which the client sends the body.
     private func sendContinue(context: ChannelHandlerContext) {
         context.writeAndFlush(
             wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)

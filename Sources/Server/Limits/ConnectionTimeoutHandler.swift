@@ -74,6 +74,8 @@ final class ConnectionTimeoutHandler: ChannelDuplexHandler {
         context.write(data, promise: promise)
     }
 
+    /// Compares the counts with those of the previous check and closes the connection if it has timed out. Bytes that
+    /// the socket has not accepted mean that the client does not read, so only the write timeout applies then.
     private func examine(_ context: ChannelHandlerContext) {
         guard let pending = try? context.channel.syncOptions?.getOption(.bufferedWritableBytes) else { return }
         let now = NIODeadline.now()
