@@ -43,6 +43,7 @@ final class MigrationDisplay: Sendable {
         Terminal.say(sentence)
     }
 
+    /// Prints a table.
     func table(_ text: String) {
         line.clear()
         Terminal.note(text)
@@ -51,6 +52,8 @@ final class MigrationDisplay: Sendable {
 
 /// The summary at the end of a migration, and the estimate of `--plan`.
 enum MigrationTable {
+    /// Returns the summary: outcomes, rows, customers and calls, then the reasons of failures, the most frequent
+    /// first.
     static func text(_ result: Migration.RunResult) -> String {
         var lines: [(String, String)] = []
         func add(_ name: String, _ value: Int64) { lines.append((name, value.grouped)) }
