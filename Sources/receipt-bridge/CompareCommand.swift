@@ -93,7 +93,8 @@ struct CompareCommand: AsyncParsableCommand {
         }
         let comparer = RowComparer(
             reader: ReceiptReader(trust: trust), verifier: SignedPayloadVerifier(trust: trust),
-            answers: BatchResponseRenderer(settings: settings, trust: trust), live: live, overrides: overrides(settings)
+            renderer: BatchResponseRenderer(settings: settings, trust: trust), live: live,
+            overrides: overrides(settings)
         )
         let result: Result<Void, any Error>
         do { result = .success(try await run(comparer, asking: live)) } catch { result = .failure(error) }
@@ -133,7 +134,7 @@ struct CompareCommand: AsyncParsableCommand {
         do {
             let progress = { @Sendable () -> ProgressText? in watch.snapshot.progress(wait: live?.rateLimitWait) }
             result = try await ProgressLine().showing(progress) {
-                let run = try ComparisonRun(options(asks: live != nil), comparer: comparer, watch: watch) {
+                let run = try ComparisonRun(options(asks: live != nil), comparer: comparer, monitor: watch) {
                     Terminal.result($0)
                 }
                 return try await run.run()

@@ -131,10 +131,10 @@ struct MigrateCommand: AsyncParsableCommand {
         var options = MigrationOptions(
             source: source, destination: destination,
             workers: rows.workers ?? ProcessInfo.processInfo.activeProcessorCount)
-        options.lasting.source = rows.sourceOptions(accountTokenColumn: accountTokenColumn)
-        options.lasting.withAPI = withAPI
-        options.lasting.allowUnverified = allowUnverified
-        options.lasting.trust = settings.trustDigest
+        options.persisted.source = rows.sourceOptions(accountTokenColumn: accountTokenColumn)
+        options.persisted.withAPI = withAPI
+        options.persisted.allowUnverified = allowUnverified
+        options.persisted.trust = settings.trustDigest
         options.isFresh = rows.fresh
         options.isPlan = plan
         options.isRefresh = refresh
@@ -157,9 +157,9 @@ struct MigrateCommand: AsyncParsableCommand {
         do throws(RunError) {
             let migration = try Migration(
                 options(settings, withAPI: directory != nil), reader: ReceiptReader(trust: trust),
-                directory: directory,
-                watch: watch,
-                say: { display.say($0) })
+                lookups: directory,
+                monitor: watch,
+                notify: { display.say($0) })
             runResult = try await Self.showingProgress(display, watch) { () async throws(RunError) in
                 try await migration.run()
             }
@@ -176,7 +176,7 @@ struct MigrateCommand: AsyncParsableCommand {
         }
         display.table(MigrationTable.text(runResult))
         switch runResult.stop {
-        case nil: if runResult.hasFailures || runResult.untiedCustomers > 0 { throw ExitCode.someNotVerified }
+        case nil: if runResult.hasFailures || runResult.customersWithoutToken > 0 { throw ExitCode.someNotVerified }
         case let stop?:
             Terminal.say("stopped: \(stop.sentence); run the same command again to resume")
             throw ExitCode.limit

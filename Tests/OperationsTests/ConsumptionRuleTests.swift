@@ -17,8 +17,8 @@ struct ConsumptionRuleTests {
     static let cases: [Case] = [
         Case(), Case(percentage: 0), Case(percentage: 100_000), Case(percentage: 67_932, preference: "DECLINE"),
         Case(percentage: 100_001, refusal: "0 to 100000"), Case(percentage: -1, refusal: "0 to 100000"),
-        Case(delivery: nil, refusal: "--delivery-status"), Case(delivery: "delivered", refusal: "none of DELIVERED"),
-        Case(preference: "GRANT", refusal: "none of DECLINE"),
+        Case(delivery: nil, refusal: "--delivery-status"), Case(delivery: "delivered", refusal: "not one of DELIVERED"),
+        Case(preference: "GRANT", refusal: "not one of DECLINE"),
         Case(delivery: "UNDELIVERED_OTHER", percentage: 1, refusal: "must be 0"),
         Case(delivery: "UNDELIVERED_OTHER", percentage: 0),
         Case(type: .autoRenewable),

@@ -45,7 +45,7 @@ extension StatusPage {
             }
             html.fold(idle, "without a receipt yet") { apps, html in
                 html.element("ul", ["class": "names"]) { html in
-                    for app in apps { html.element("li") { $0.foreign(app.name, isPath: true) } }
+                    for app in apps { html.element("li") { $0.untrusted(app.name, isPath: true) } }
                 }
             }
             for app in snapshot.apps where app.isOthers { folded(app, &html) }
@@ -116,10 +116,10 @@ extension StatusPage {
     /// Writes whether the app may switch to the other source, according to background comparison.
     private func readiness(_ readiness: Readiness, _ html: inout HTMLWriter) {
         html.element("p", ["class": "verdict \(readiness.verdict.rawValue)"]) { html in
-            html.element("strong", text: "\(readiness.verdict.words). ")
-            html.foreign(readiness.app.scope.environment)
+            html.element("strong", text: "\(readiness.verdict.displayText). ")
+            html.untrusted(readiness.app.scope.environment)
             html.text(": ")
-            html.foreign(readiness.statement, limit: 2_000)
+            html.untrusted(readiness.statement, limit: 2_000)
             html.text(" ")
             html.element("a", ["href": "/comparisons"], text: "All comparisons")
         }
@@ -129,7 +129,7 @@ extension StatusPage {
 extension HTMLWriter {
     /// Writes the bundle id. `other` stands for all apps that are not configured.
     fileprivate mutating func name(of app: StatusSnapshot.App) {
-        if app.isOthers { text("All other apps") } else { foreign(app.name, isPath: true) }
+        if app.isOthers { text("All other apps") } else { untrusted(app.name, isPath: true) }
     }
 }
 

@@ -52,7 +52,7 @@ extension StatusPage {
             html in
             for host in snapshot.hosts {
                 html.row { html in
-                    html.cell(isHeader: true, "Host") { $0.foreign(host.host) }
+                    html.cell(isHeader: true, "Host") { $0.untrusted(host.host) }
                     html.cell("State", text: host.state == .closed ? "available" : "failing, circuit breaker open")
                     html.cell("Circuit opened", number: host.opened.grouped)
                     html.cell("Not sent", number: (host.refused + host.rejectedRetries).grouped)
@@ -96,7 +96,7 @@ extension StatusPage {
     /// A row of the calls to one endpoint.
     private func calls(_ bundleId: BundleIdentifier, _ level: ServerAPIBudget.Level, _ html: inout HTMLWriter) {
         html.row { html in
-            html.cell(isHeader: true, "App") { $0.foreign(bundleId.rawValue, isPath: true) }
+            html.cell(isHeader: true, "App") { $0.untrusted(bundleId.rawValue, isPath: true) }
             html.cell("Endpoint", text: level.endpoint.name)
             html.cell("Environment", text: level.environment.rawValue)
             html.cell("Left", number: level.left.grouped)
@@ -127,7 +127,7 @@ extension StatusPage {
         section("process", "Process", &html) { html in
             html.facts(
                 "This process and its store",
-                [("Version", snapshot.version), ("Up for", snapshot.uptime.words)]
+                [("Version", snapshot.version), ("Up for", snapshot.uptime.displayText)]
                     + snapshot.facts.map { ($0.name, $0.value) })
         }
     }

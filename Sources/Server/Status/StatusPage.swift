@@ -51,7 +51,7 @@ struct StatusPage {
     private func header(_ html: inout HTMLWriter) {
         html.element(
             "p", ["class": "product"],
-            text: "Receipt Bridge \(snapshot.version) · status · \(snapshot.createdAt.words)")
+            text: "Receipt Bridge \(snapshot.version) · status · \(snapshot.createdAt.displayText)")
         html.element("h1", text: snapshot.phase.words)
         html.element("p", ["class": "standing \(snapshot.phase == .ready ? "done" : "open")"], text: sentence)
         html.element("dl", ["class": "tiles"]) { html in
@@ -73,7 +73,7 @@ struct StatusPage {
             case 1: "There is one warning."
             default: "There are \(snapshot.warnings.count) warnings."
             }
-        return "Up for \(snapshot.uptime.words). \(answered) since then. \(warnings)"
+        return "Up for \(snapshot.uptime.displayText). \(answered) since then. \(warnings)"
     }
 
     /// The headline figures.
@@ -120,7 +120,7 @@ struct StatusPage {
     private func warning(_ warning: ServerHealth.Warning, _ html: inout HTMLWriter) {
         html.element("li") { html in
             html.element("span", ["class": "mark", "aria-hidden": "true"], text: "▲ ")
-            html.foreign(warning.detail, limit: 500)
+            html.untrusted(warning.detail, limit: 500)
             html.element("code", text: warning.code)
         }
     }

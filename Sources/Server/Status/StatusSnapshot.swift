@@ -101,7 +101,7 @@ extension StatusSnapshot {
         }
         if let process = ProcessFigures() {
             add("Memory", "\((process.residentBytes >> 20).grouped) MiB")
-            add("CPU time", Duration.seconds(process.cpuSeconds).words)
+            add("CPU time", Duration.seconds(process.cpuSeconds).displayText)
             let limit = process.maximumFiles.map { " of \($0.grouped)" } ?? ""
             add("Open files", process.openFiles.grouped + limit)
             add("Threads", process.threads.grouped)
