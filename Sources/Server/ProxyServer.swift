@@ -227,6 +227,7 @@ package struct ProxyServer: Service {
             let channel = HTTP1ProxyChannel(
                 base: HTTP1Channel(
                     responder: responder,
+                    // Limits in bytes of one header field and of all header fields, and the number of fields.
                     configuration: .init(
                         httpDecoderConfiguration: .init(
                             maxHeaderFieldSize: 16_384, maxHeaderListSize: 65_536, maxHeaderFieldCount: 200))),

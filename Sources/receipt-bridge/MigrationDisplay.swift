@@ -25,6 +25,7 @@ final class MigrationDisplay: Sendable {
             } catch {
                 break
             }
+            // The rate is measured since a point in time that moves forward every two seconds.
             let snapshot = watch.snapshot
             let now = ContinuousClock.now
             let before = lastRows ?? (snapshot.earlierRows, begin)

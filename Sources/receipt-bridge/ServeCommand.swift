@@ -51,6 +51,7 @@ struct ServeCommand: AsyncParsableCommand {
         let store: Store?
         let reload: ConfigurationReload<UnixSignalsSequence>
         do {
+            // Without SHA-1 and RSA-1024 the server would reject genuine old receipts, so it does not start.
             try SelfTest.run()
             let settings = try read()
             let descriptors = try FileDescriptorBudget(of: settings, logger: logger)

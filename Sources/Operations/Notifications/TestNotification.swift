@@ -65,6 +65,7 @@ package struct TestNotification: Sendable {
         }
         let attempts = record?.sendAttempts ?? []
         let last = attempts.max { ($0.attemptDate?.milliseconds ?? 0) < ($1.attemptDate?.milliseconds ?? 0) }
+        // https://developer.apple.com/documentation/appstoreserverapi/sendattemptresult
         let isDelivered = last?.sendAttemptResult == "SUCCESS"
         let uuid = try record?.signedPayload.flatMap { text throws(SignedPayloadError) in
             try client.verified(notification: text, in: environment).notification.payload.notificationUUID

@@ -8,6 +8,7 @@ extension String {
         guard first != "/", let host, !host.isEmpty, let scheme = firstRange(of: "://") else { return false }
         let authority = self[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         let port = self[..<scheme.lowerBound].lowercased() == "https" ? ":443" : ":80"
+        // Without user information and default port, in lower case: `user@A.example:80` and `a.example` are equal.
         func plain(_ host: Substring) -> String {
             let name = (host.lastIndex(of: "@").map { host[host.index(after: $0)...] } ?? host).lowercased()
             return name.hasSuffix(port) ? String(name.dropLast(port.count)) : name

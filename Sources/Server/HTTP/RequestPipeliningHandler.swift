@@ -44,6 +44,7 @@ final class RequestPipeliningHandler: ChannelDuplexHandler {
             waiting.append(.part(data))
         }
         guard !waiting.isEmpty || !acceptsMore(context) else { return }
+        // Bytes that wait here do not count as the client's delay.
         timeoutHandler.isPaused = true
         backpressure.close()
     }

@@ -81,6 +81,7 @@ final class ConnectionTimeoutHandler: ChannelDuplexHandler {
         let now = NIODeadline.now()
         let counts = Counts(received: received, sent: written &- pending, pending: pending)
         if counts.received != last.received || counts.sent != last.sent { lastActivity = now }
+        // The write timeout starts when bytes are left over for the first time.
         if pending == 0 || last.pending == 0 || counts.sent != last.sent { lastSent = now }
         last = counts
         if pending > 0 {

@@ -47,6 +47,7 @@ final class RequestRateLimiter: Sendable {
                 state.current = [:]
                 state.startedAt = now
             }
+            // The limit may have changed since the last request, so the size of the bucket is not stored in it.
             let full = perMinute * Self.request
             var bucket = state.current[client] ?? state.previous[client] ?? Bucket(level: full, time: now)
             let elapsed = min(max(now - bucket.time, .zero), Self.minute)

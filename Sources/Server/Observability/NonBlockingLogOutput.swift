@@ -57,6 +57,7 @@ package final class NonBlockingLogOutput: Sendable {
 
     /// - Returns: Whether the whole line was written.
     private func writeLine(_ line: [UInt8], _ state: inout State) -> Bool {
+        // A line feed ends a line that was written only in part, so that this line can be parsed.
         var rest = (state.hasPartialLine ? [0x0A] + line : line)[...]
         while !rest.isEmpty {
             guard hasRoom(&state) else { return false }
