@@ -3,7 +3,7 @@ package import Logging
 
 /// Writes one JSON object per line to standard error: `time`, `level`, `message` and the metadata. Example:
 ///
-///     {"appleStatus":"21005","level":"warning","message":"…","time":"2025-06-01T12:00:00Z"}
+///     {"host":"https://buy.itunes.apple.com","level":"error","message":"…","state":"open","time":"2026-11-21T12:00:00Z"}
 ///
 /// Receipts and secrets are values of types that print as `***`, so metadata cannot contain them. Other values may
 /// hold any text of a request, so control characters and invisible characters are written as JSON escapes.
