@@ -15,6 +15,7 @@ struct JSONLinesSource: RowSource {
     private var searched = 0
     /// Position of a line that is too long for the window.
     private var longLine: SourcePosition?
+    /// An error that the next call throws, after the rows before it have been returned.
     private var failure: SourceError?
     private var isFinished = false
 
@@ -121,6 +122,7 @@ struct JSONLinesSource: RowSource {
         return row
     }
 
+    /// Removes bytes at the start of the window and adds them to the digest.
     private mutating func drop(_ count: Int) {
         if var digest {
             self.digest = nil
@@ -138,6 +140,7 @@ struct JSONLinesSource: RowSource {
         return SourcePosition(place: text, nextRowNumber: nextRowNumber)
     }
 
+    /// Continues at a position of an earlier run, after checking that the source is unchanged before it.
     private mutating func resume(at position: SourcePosition) throws(SourceError) {
         let parts = position.place.split(separator: " ")
         guard let offset = parts.first.flatMap({ Int64($0) }), offset >= 0, parts.count == (digest == nil ? 1 : 2)
