@@ -30,7 +30,7 @@ struct RecordedPair {
             object.has("verifyReceipt") || object.has("history") || object.has("statuses")
         else { return nil }
         verifyReceipt = Self.side("verifyReceipt", of: object)
-        history = object.spellings("history") ?? Self.side("history", of: object).map { [$0] }
+        history = object.rawElements("history") ?? Self.side("history", of: object).map { [$0] }
         statuses = Self.side("statuses", of: object)
         receipt = ((try? object.text("receipt")) ?? (try? object.text("receipt-data"))).map { Array($0.utf8) }
         historyVersion = (try? object.integer("historyVersion")) == 1 ? 1 : 2
@@ -40,6 +40,6 @@ struct RecordedPair {
     /// Returns a response as JSON text, whether it was recorded as an object or as a string.
     private static func side(_ name: StaticString, of object: JSONObject) -> [UInt8]? {
         if let text = try? object.text(name) { return Array(text.utf8) }
-        return object.spelling(name)
+        return object.rawJSON(name)
     }
 }

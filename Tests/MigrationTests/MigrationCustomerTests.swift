@@ -42,7 +42,7 @@ struct MigrationCustomerTests {
         func lookUp(_ customer: MigrationCustomer) async -> CustomerAnswer {
             let (fails, rejectsKey) = state.withLock { state in
                 state.requested.append(customer.identifiers)
-                if let known = customer.known { state.revisions.append(known.revision) }
+                if let known = customer.previousLookup { state.revisions.append(known.revision) }
                 let rejectsKey = state.rejectsKey || state.remainingResponses == 0
                 state.remainingResponses = state.remainingResponses.map { max($0 - 1, 0) }
                 if !rejectsKey { state.responded.append(customer.identifiers) }

@@ -277,7 +277,7 @@ struct ReportTests {
         }
         try world.ledger.commit()
         let file = world.folder.appending(path: "many.json")
-        Memory.forget()
+        Memory.resetPeak()
         let before = Memory.peak
         let duration = try ContinuousClock().measure {
             try world.report(ReportWorld.counts).write(to: file.path, refusals: world.ledger)
