@@ -29,9 +29,9 @@ struct CSVScanner: Sendable {
     /// `true` if a quote is open.
     var isQuoted: Bool { state == .quoted }
 
-    /// State of the parser. `behindQuote` is after a quote that closes the field or is the first of two.
+    /// State of the parser. `afterQuote` is after a quote that closes the field or is the first of two.
     private enum State {
-        case atFieldStart, plain, quoted, behindQuote, broken
+        case atFieldStart, plain, quoted, afterQuote, broken
     }
 
     private let separator: UInt8
@@ -106,8 +106,8 @@ struct CSVScanner: Sendable {
                     position = count
                     return false
                 }
-                (position, state) = (end + 1, .behindQuote)
-            case .behindQuote:
+                (position, state) = (end + 1, .afterQuote)
+            case .afterQuote:
                 let (byte, end) = (record[position], position - 1)
                 if byte == Self.quote {
                     (hasQuotes, state) = (true, .quoted)
@@ -143,7 +143,7 @@ struct CSVScanner: Sendable {
             start = position
             finishField(at: position)
         case .plain: finishField(at: endsInReturn ? position - 1 : position)
-        case .behindQuote: finishField(at: position - 1)
+        case .afterQuote: finishField(at: position - 1)
         case .quoted, .broken:
             isInQuotes = state == .quoted
             isBroken = true

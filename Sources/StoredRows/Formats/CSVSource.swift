@@ -35,7 +35,7 @@ struct CSVSource: RowSource {
         guard let offset = Int64(position.place), offset >= window.offset else {
             throw SourceError(.changed, at: window.name, "the saved position is of a different kind of source")
         }
-        try window.skip(behindLineBreak: offset - window.offset)
+        try window.skip(throughLineBreak: offset - window.offset)
     }
 
     func comparison(with earlier: SourceIdentity) throws(SourceError) -> SourceComparison {

@@ -148,7 +148,7 @@ struct JSONLinesSource: RowSource {
             throw SourceError(.changed, at: window.name, "the saved position is of a different kind of source")
         }
         guard digest == nil else { return try verifyPrefix(offset, position) }
-        try window.skip(behindLineBreak: offset)
+        try window.skip(throughLineBreak: offset)
     }
 
     /// Reads up to the position of the previous run and checks that the bytes are the same.
@@ -166,7 +166,7 @@ struct JSONLinesSource: RowSource {
 
 extension ByteWindow {
     /// Skips bytes at the start of the stream, the last of which must be a line break.
-    mutating func skip(behindLineBreak count: Int64) throws(SourceError) {
+    mutating func skip(throughLineBreak count: Int64) throws(SourceError) {
         guard count > 0 else { return }
         try skip(count - 1)
         while self.count == 0, !isAtEnd { try extend() }
