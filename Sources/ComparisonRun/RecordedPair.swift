@@ -29,7 +29,7 @@ struct RecordedPair {
             object.has("verifyReceipt") || object.has("history") || object.has("statuses")
         else { return nil }
         verifyReceipt = Self.side("verifyReceipt", of: object)
-        history = object.spellings("history") ?? Self.side("history", of: object).map { [$0] }
+        history = object.rawElements("history") ?? Self.side("history", of: object).map { [$0] }
         statuses = Self.side("statuses", of: object)
         receipt = ((try? object.text("receipt")) ?? (try? object.text("receipt-data"))).map { Array($0.utf8) }
         historyVersion = (try? object.integer("historyVersion")) == 1 ? 1 : 2
@@ -38,6 +38,6 @@ struct RecordedPair {
 
     private static func side(_ name: StaticString, of object: JSONObject) -> [UInt8]? {
         if let text = try? object.text(name) { return Array(text.utf8) }
-        return object.spelling(name)
+        return object.rawJSON(name)
     }
 }

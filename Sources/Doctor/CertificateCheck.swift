@@ -41,7 +41,7 @@ struct CertificateCheck {
         if certificate.lacksIssuer {
             return CheckResult(
                 Self.name, .warn, "\(summary): without the certificate of its issuer",
-                advice: "name the file with the whole chain (certbot: fullchain.pem), or clients may refuse it")
+                advice: "name the file with the whole chain (certbot: fullchain.pem), or clients may reject it")
         }
         return CheckResult(Self.name, .pass, summary)
     }

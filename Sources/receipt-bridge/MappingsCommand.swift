@@ -85,10 +85,10 @@ struct MappingsCommand: ParsableCommand {
                 switch to {
                 case .camel:
                     Terminal.line(try converter.camelCase(input))
-                    sayPassedOver(try converter.keysPassedOver(in: input))
+                    sayPassedOver(try converter.ignoredKeys(in: input))
                 case .snake:
                     Terminal.line(try converter.snakeCase(input))
-                    sayPassedOver(try converter.keysPassedOver(inCamelCase: input))
+                    sayPassedOver(try converter.ignoredKeys(inCamelCase: input))
                 }
             } catch {
                 Terminal.say("\(file): \(error)")

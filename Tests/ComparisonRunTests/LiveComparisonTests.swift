@@ -11,15 +11,15 @@ import TestSupport
 import Testing
 import Transport
 
-@Suite("Receipts that both interfaces are asked about")
+@Suite("Comparison of receipts with live data of both endpoints")
 struct LiveComparisonTests {
-    /// Both of Apple's interfaces, as one recorded pair tells them.
+    /// Both of Apple's endpoints, with the responses of one recorded pair.
     private final class Apple: HTTPTransport {
-        /// What verifyReceipt answers.
+        /// The verifyReceipt response.
         private let answer: [UInt8]
         private let history: [UInt8]
         private let statuses: [UInt8]
-        /// The status of the App Store Server API's answers; 401 refuses the key.
+        /// HTTP status of App Store Server API responses; 401 rejects the key.
         private let status: Int
         private let asked = Mutex<[String]>([])
 
@@ -33,7 +33,7 @@ struct LiveComparisonTests {
             self.status = status
         }
 
-        /// Paths, in order.
+        /// Paths of the requests, in order.
         var questions: [String] { asked.withLock { $0 } }
 
         func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
@@ -58,7 +58,7 @@ struct LiveComparisonTests {
         var sentences: [String] { [Readiness](ending.report).map(\.sentence) }
     }
 
-    /// - Parameter rows: how often the receipt stands in the source.
+    /// - Parameter rows: Number of source rows with the receipt.
     private func compare(_ pair: Recordings.Pair, rows: Int = 1, asking apple: Apple) async throws -> Outcome {
         let recordings = try await Recordings.world
         let folder = try TemporaryFolder()
@@ -100,7 +100,7 @@ struct LiveComparisonTests {
         throw SharedSimulator.Missing(what: "a recorded pair")
     }
 
-    @Test("A row of one receipt many times is one customer: too early to tell")
+    @Test("Many rows with the same receipt are one customer, so it is too early to tell")
     func repeated() async throws {
         let pair = try await pair()
         let outcome = try await compare(pair, rows: 320, asking: try Apple(pair))
@@ -114,7 +114,7 @@ struct LiveComparisonTests {
     }
 
     @Test(
-        "An unfinished consumable, which the records have and our answer has not, is a difference that a client would see"
+        "An unfinished consumable that is in the records but not in our response is a difference that clients see"
     )
     func consumable() async throws {
         func consumables(_ history: [[String: Any]]) -> [[String: Any]] {
@@ -139,7 +139,7 @@ struct LiveComparisonTests {
         #expect(outcome.sentences.first?.contains("0 of 1 receipt (0 %) would get the same answer") == true)
     }
 
-    @Test("What only the answer says, and no record, is compared")
+    @Test("Data that only the rendered response has, and no record, is compared")
     func onlyInAnswer() async throws {
         let pair = try await pair()
         var answer = pair.verifyReceipt
@@ -151,7 +151,7 @@ struct LiveComparisonTests {
         #expect(outcome.unexpected.first?.hasPrefix("unexplained receipt.") == true, "\(outcome.unexpected)")
     }
 
-    @Test("A shared secret that Apple refuses ends the run at once, and says what to mend")
+    @Test("A shared secret that Apple rejects stops the run at once, with a message about what to fix")
     func wrongSecret() async throws {
         let pair = try await pair()
         let apple = try Apple(pair, verifyReceipt: ["status": 21_004])
@@ -164,7 +164,7 @@ struct LiveComparisonTests {
         #expect(apple.questions.count <= 4, "\(apple.questions)")
     }
 
-    @Test("A key that Apple refuses ends the run at once, and says what to mend")
+    @Test("A key that Apple rejects stops the run at once, with a message about what to fix")
     func wrongKey() async throws {
         let pair = try await pair()
         let apple = try Apple(pair, status: 401)

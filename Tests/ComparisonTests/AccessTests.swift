@@ -1,10 +1,10 @@
 import Comparison
 import Testing
 
-/// Formerly the period that ends last was judged, even where it had been refunded or upgraded.
-@Suite("Access by periods and by statuses")
+/// Regression tests: the period that ends last must not be used if it was refunded or upgraded.
+@Suite("Entitlement by periods and by statuses")
 struct AccessTests {
-    @Test("A refunded year does not end the month that was bought after it")
+    @Test("A refunded year does not end the access of a month that was bought after it")
     func refundedYear() throws {
         var scene = Self.withRefundedYear
         #expect(try scene.differences() == [])
@@ -21,7 +21,7 @@ struct AccessTests {
         #expect(difference.verifyReceipt == .text("active") && difference.serverAPI == .number(Int64(status)))
     }
 
-    @Test("An upgraded year gives no access once what came after it is over", arguments: [2, 3])
+    @Test("An upgraded year gives no access after the period it was upgraded to has expired", arguments: [2, 3])
     func upgradedYear(status: Int) throws {
         var scene = Self.withUpgradedYear
         scene.end("101", at: ComparisonFixture.now - ComparisonFixture.day)
@@ -29,7 +29,7 @@ struct AccessTests {
         #expect(try scene.differences() == [])
     }
 
-    @Test("An upgraded year does not hide that what came after it is over")
+    @Test("An upgraded year does not hide that the period it was upgraded to has expired")
     func hiddenByUpgrade() throws {
         var scene = Self.withUpgradedYear
         scene.end("101", at: ComparisonFixture.now - ComparisonFixture.day)
@@ -37,7 +37,7 @@ struct AccessTests {
         #expect(try scene.differences().first?.verifyReceipt == .text("over"))
     }
 
-    @Test("Where what a period was upgraded to is not told, its subscription is not called over")
+    @Test("A subscription is not considered expired if the period it was upgraded to is not listed")
     func openUpgrade() throws {
         var scene = Self.withUpgradedYear
         scene.remove("100")
@@ -48,7 +48,7 @@ struct AccessTests {
         #expect(try scene.differences() == [])
     }
 
-    @Test("A subscription whose only running period was refunded is over")
+    @Test("A subscription whose only running period was refunded has expired")
     func refunded() throws {
         var scene = ComparisonFixture()
         scene.refund("101", daysAgo: 5)
@@ -59,7 +59,7 @@ struct AccessTests {
         }
     }
 
-    @Test("A grace period extends the last bought period, also after a refunded year")
+    @Test("A grace period extends the most recent purchase, even after a refunded year")
     func grace() throws {
         var scene = Self.withRefundedYear
         scene.end("101", at: ComparisonFixture.now - ComparisonFixture.day)
@@ -75,7 +75,7 @@ struct AccessTests {
         }
     }
 
-    @Test("A grace period extends nothing where the last bought period was refunded")
+    @Test("A grace period extends nothing if the most recent purchase was refunded")
     func graceAfterRefund() throws {
         var scene = ComparisonFixture()
         scene.end("101", at: ComparisonFixture.now - ComparisonFixture.day)
@@ -88,7 +88,7 @@ struct AccessTests {
         #expect(try said(scene) == ["unexpected entitlement subscriptions[100].status"])
     }
 
-    @Test("Subscriptions of one group are judged each by its own periods")
+    @Test("Each subscription of a group is evaluated by its own periods")
     func twoOfOneGroup() throws {
         var scene = ComparisonFixture()
         scene.refund("101", daysAgo: 5)
@@ -106,7 +106,7 @@ struct AccessTests {
             try judged(1, 5) == ["entitlement subscriptions[100].status", "entitlement subscriptions[500].status"])
     }
 
-    @Test("Of the periods that end about now, a refunded year's end years later does not count")
+    @Test("The expiration date of a refunded year does not affect the rule for recently expired periods")
     func recentExpiry() throws {
         var scene = Self.withRefundedYear
         scene.end("101", at: ComparisonFixture.now + 60_000)
@@ -130,7 +130,7 @@ struct AccessTests {
         return scene
     }
 
-    /// Two months that were bought after a year, which would run for 300 days more.
+    /// Two months that were bought after a year that ends 300 days later.
     private static var withYear: ComparisonFixture {
         var scene = ComparisonFixture()
         scene.add(ComparisonFixture.period("99", start: ComparisonFixture.now - 65 * ComparisonFixture.day))
@@ -141,7 +141,7 @@ struct AccessTests {
 }
 
 extension ComparisonFixture {
-    /// What both sides say of a transaction.
+    /// Changes a transaction on both sides.
     fileprivate mutating func mark(_ id: String, wire: Object, row: Object) {
         for index in latest.indices where latest[index]["transaction_id"] as? String == id {
             latest[index].merge(wire) { $1 }

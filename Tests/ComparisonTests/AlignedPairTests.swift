@@ -3,9 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Both documents side by side")
+@Suite("Documents side by side")
 struct AlignedPairTests {
-    @Test("Exactly the planted difference is marked, by its rule and class", arguments: PlantedDifference.all.indices)
+    @Test("Only the planted difference is marked, with its rule and class", arguments: PlantedDifference.all.indices)
     func planted(index: Int) throws {
         let plant = PlantedDifference.all[index]
         var scene = ComparisonFixture()
@@ -27,10 +27,11 @@ struct AlignedPairTests {
         #expect(marks == Set(differences.map(Self.mark)), "\(plant.rule)")
     }
 
-    /// A row that stands elsewhere, and a receipt of the same length.
+    /// Rules whose differences are not visible in values: a row in another position, and a receipt of the same
+    /// length.
     private static let areAlike: Set<String> = ["order", "latestReceiptEcho"]
 
-    /// Where a difference must be marked.
+    /// The position at which a difference must be marked.
     private static func mark(_ difference: Difference) -> String {
         let lists = ["transactions", "latestTransactions", "renewals", "subscriptions"]
         guard let list = lists.first(where: { difference.path.hasPrefix($0) }) else {
@@ -42,7 +43,7 @@ struct AlignedPairTests {
         return "\(list) \(difference.identifier ?? "") \(field) \(difference.rule)"
     }
 
-    @Test("Every field of both sides is there, the receipt only by its length")
+    @Test("Every field of both sides is included; of the receipt only its length")
     func fields() throws {
         var scene = ComparisonFixture()
         scene.top["latest_receipt"] = String(repeating: "QUJD", count: 50)
@@ -63,7 +64,7 @@ struct AlignedPairTests {
         #expect(!String(describing: pair).contains("QUJD"))
     }
 
-    @Test("5,000 rows are bounded, and those that differ are kept")
+    @Test("5,000 rows are truncated, and rows with differences remain")
     func many() throws {
         var scene = ComparisonFixture()
         for index in 0..<4_990 {
@@ -85,7 +86,7 @@ struct AlignedPairTests {
         #expect(try scene.pair(maximumRows: 0).sections.allSatisfy { $0.rows.allSatisfy { $0.identifier.isEmpty } })
     }
 
-    @Test("Long texts and names are cut")
+    @Test("Long texts and names are truncated")
     func long() throws {
         var scene = ComparisonFixture()
         let long = String(repeating: "x", count: 1_000_000)

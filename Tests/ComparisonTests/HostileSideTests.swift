@@ -6,7 +6,7 @@ import Testing
 @Suite("Comparison input that is not a verifyReceipt response")
 struct HostileSideTests {
     @Test(
-        "What is no verifyReceipt answer is refused by name",
+        "A document that is not a verifyReceipt response is rejected with the reason",
         arguments: [
             ("", ComparisonError.Code.empty), (" \n", .empty), ("<!DOCTYPE html><html></html>", .html),
             ("null", .malformed), ("[]", .malformed), ("{", .malformed), ("{\"status\":0}x", .malformed),
@@ -21,7 +21,7 @@ struct HostileSideTests {
     }
 
     @Test(
-        "What is no history is refused by name",
+        "A document that is not a history is rejected with the reason",
         arguments: [
             ("", ComparisonError.Code.empty), ("<html>", .html), ("7", .malformed), ("{}", .notAnAnswer),
             ("{\"signedTransactions\":[\"eyJ.e.s\"]}", .signedRow), ("{\"signedTransactions\":7}", .badValue),
@@ -34,13 +34,13 @@ struct HostileSideTests {
         #expect(error?.code == code)
     }
 
-    @Test("A missing side is refused")
+    @Test("A missing side is rejected")
     func missing() {
         #expect(throws: ComparisonError.self) { try ComparedAnswer(verifyReceipt: nil) }
         #expect(throws: ComparisonError.self) { try ComparedAnswer(RecordedRecords(history: nil, statuses: nil)) }
     }
 
-    @Test("5,000 rows are compared, 5,001 refused")
+    @Test("5,000 rows are compared; 5,001 are rejected")
     func manyRows() throws {
         var scene = ComparisonFixture()
         let rows = (0..<4_997).map {
@@ -57,7 +57,7 @@ struct HostileSideTests {
         #expect(throws: ComparisonError.self) { try scene.serverAPI() }
     }
 
-    @Test("Damaged answers and histories end in an error or in differences")
+    @Test("Damaged responses and histories cause an error or differences")
     func damaged() throws {
         var generator = SeededGenerator("damaged")
         let scene = ComparisonFixture()
@@ -88,7 +88,7 @@ struct HostileSideTests {
         }
     }
 
-    @Test("100 rows: how long it takes")
+    @Test("Comparison of 100 rows: duration")
     func speed() throws {
         var scene = ComparisonFixture()
         for index in 0..<97 {

@@ -1,7 +1,7 @@
 import Comparison
 import Foundation
 
-/// A difference put where one rule must find it, and no other.
+/// A planted difference that exactly one rule must match.
 struct PlantedDifference: Sendable {
     let rule: String
     let verdict: ComparisonRule.Class

@@ -2,7 +2,7 @@ import Comparison
 import StoreTypes
 import TestSupport
 
-/// A report over three apps, made of planted differences: one may switch, one may not, of one too little is known.
+/// A report of planted differences in three apps: one can switch, one cannot, and for one it is too early to tell.
 enum ReportSample {
     static let safe = ComparisonReport.Scope(bundleId: "com.example.reader", environment: "Production")
     static let unsafe = ComparisonReport.Scope(bundleId: "com.example.app", environment: "Production")
@@ -27,7 +27,7 @@ enum ReportSample {
         return report
     }
 
-    /// - Parameter customers: nil for one customer a receipt.
+    /// - Parameter customers: `nil` for one customer for each receipt.
     static func app(
         _ scope: ComparisonReport.Scope, compared: Int64, equal: Int64, customers: Int64? = nil,
         failures: [String: Int64] = [:]
@@ -38,7 +38,7 @@ enum ReportSample {
         return app
     }
 
-    /// A customer with a rule's planted difference.
+    /// A customer with the planted difference of a rule.
     static func scene(of rule: String) -> ComparisonFixture {
         var scene = ComparisonFixture()
         PlantedDifference.all.first { $0.rule == rule }?.change(&scene)

@@ -3,9 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Listed rules")
+@Suite("Listing of comparison rules")
 struct RuleListingTests {
-    @Test("docs/COMPARISON.md holds the rules as they are; RECORD_GOLDENS=1 writes them there and fails once")
+    @Test("docs/COMPARISON.md contains the current rules; RECORD_GOLDENS=1 updates it and fails once")
     func listing() throws {
         let file = Repository.folder.appending(path: "docs/COMPARISON.md")
         let text = try String(contentsOf: file, encoding: .utf8)
@@ -23,7 +23,7 @@ struct RuleListingTests {
         }
     }
 
-    @Test("An override that names no rule is found")
+    @Test("An override of an unknown rule is detected")
     func unknownOverrides() {
         #expect(ComparisonRules.unknown(in: ["order": .ignore, "ordre": .ignore]) == ["ordre"])
     }

@@ -3,14 +3,14 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Rules of comparison")
+@Suite("Comparison rules")
 struct RuleTests {
-    @Test("The same purchases told by both sides give nothing")
+    @Test("The same purchases on both sides have no differences")
     func nothing() throws {
         #expect(try ComparisonFixture().differences() == [])
     }
 
-    @Test("Every rule finds what is planted for it, and nothing else is found")
+    @Test("Every rule matches the difference planted for it, and there are no others")
     func planted() throws {
         var matrix: [String: [String: Int]] = [:]
         for plant in PlantedDifference.all {
@@ -32,7 +32,7 @@ struct RuleTests {
         #expect(Set(PlantedDifference.all.map(\.rule)) == Set(ComparisonRules.all.map(\.name)))
     }
 
-    @Test("An app's word goes before the table")
+    @Test("An app's overrides have precedence over the table")
     func overrides() throws {
         var scene = ComparisonFixture()
         scene.latest.reverse()
@@ -46,7 +46,7 @@ struct RuleTests {
         #expect(try missing.differences().map(\.verdict) == [.expected])
     }
 
-    @Test("A difference is the six members of its JSON")
+    @Test("A difference is JSON with six keys")
     func json() throws {
         var scene = ComparisonFixture()
         scene.latest[1]["product_id"] = "\"<b>"
@@ -61,7 +61,7 @@ struct RuleTests {
         #expect(try scene.differences().allSatisfy { $0.json.count < 400 })
     }
 
-    @Test("A million equal differences take the memory of three; a million paths that of a thousand")
+    @Test("A million equal differences need the memory of three; a million paths that of a thousand")
     func tally() throws {
         var scene = ComparisonFixture()
         scene.status = 2
@@ -81,7 +81,7 @@ struct RuleTests {
         #expect(tally.compared == 10_003 && tally.equal == 0)
     }
 
-    @Test("One changed value of one row never goes unseen")
+    @Test("A single changed value in a single row is always reported")
     func property() throws {
         var generator = SeededGenerator("property")
         for _ in 0..<600 {

@@ -1,3 +1,6 @@
+import Cryptography
+import Foundation
+
 /// T30: A fuzz target: the code that runs for each input. Nothing that it calls may trap, hang or use unlimited
 /// memory; further conditions are checked by ``require(_:_:)``.
 struct FuzzTarget: Sendable {
@@ -25,4 +28,34 @@ struct FuzzTarget: Sendable {
 /// Terminates the process if a condition is false, so that libFuzzer keeps the input.
 func require(_ holds: Bool, _ promise: @autoclosure () -> String) {
     if !holds { fatalError("violated condition: \(promise())") }
+}
+
+/// Two unrelated trust stores: the roots of the seeds, and Apple's roots.
+enum FuzzTrust {
+    static let corpus = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Corpus")
+
+    static let seeds = made {
+        try TrustStore(
+            anchors: TrustAnchors(
+                roots: certificates("trust/roots"), intermediates: certificates("trust/intermediates")))
+    }
+    static let apple = made { try TrustStore(anchors: .apple()) }
+
+    /// Returns the contents of all seeds of a target.
+    static func contents(of folder: String) -> [[UInt8]] {
+        made {
+            try FileManager.default.contentsOfDirectory(
+                at: corpus.appending(path: folder), includingPropertiesForKeys: nil
+            ).map { [UInt8](try Data(contentsOf: $0)) }
+        }
+    }
+
+    private static func certificates(_ folder: String) throws -> [Certificate] {
+        try contents(of: folder).map { try Certificate(der: $0.span) }
+    }
+
+    /// Returns the result of `make` or terminates the process, because the fuzz targets cannot run without it.
+    static func made<Value>(_ make: () throws -> Value) -> Value {
+        do { return try make() } catch { fatalError("\(error)") }
+    }
 }

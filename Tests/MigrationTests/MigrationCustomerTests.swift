@@ -8,14 +8,14 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("A migration that asks the Server API")
+@Suite("Migration with lookups in the Server API")
 struct MigrationCustomerTests {
-    /// Customers who are known by the ids in their histories.
+    /// A lookup service whose customers are identified by the ids in their histories.
     final class Book: CustomerLookupService {
         private struct State {
             var asked: [[String]] = []
             var answered: [[String]] = []
-            /// So many questions more are answered; nil for all.
+            /// Number of lookups that still get a response; `nil` for no limit.
             var patience: Int?
             var failing: Set<String> = []
             var refuses = false
@@ -26,7 +26,7 @@ struct MigrationCustomerTests {
         private let histories: [[String]]
         private let state = Mutex(State())
 
-        /// - Parameter histories: all ids of a customer; who is in none is not known.
+        /// - Parameter histories: All ids of each customer. Other customers are unknown.
         init(_ histories: [[String]]) { self.histories = histories }
 
         var asked: [[String]] { state.withLock { $0.asked } }
@@ -42,7 +42,7 @@ struct MigrationCustomerTests {
         func lookUp(_ customer: MigrationCustomer) async -> CustomerAnswer {
             let (fails, refuses) = state.withLock { state in
                 state.asked.append(customer.identifiers)
-                if let known = customer.known { state.revisions.append(known.revision) }
+                if let known = customer.previousLookup { state.revisions.append(known.revision) }
                 let refuses = state.refuses || state.patience == 0
                 state.patience = state.patience.map { max($0 - 1, 0) }
                 if !refuses { state.answered.append(customer.identifiers) }
@@ -75,24 +75,24 @@ struct MigrationCustomerTests {
 
     private func api(_ options: inout MigrationOptions) { options.lasting.withAPI = true }
 
-    /// The ids of all customers of the world.
+    /// The ids of all customers of the simulated store.
     private func histories() throws -> [[String]] {
         try SharedSimulator.world.world.customers.map { $0.transactions.map(\.originalTransactionId) }.filter {
             !$0.isEmpty
         }
     }
 
-    @Test("asks once about each customer, whatever the number of receipts, and writes what it was told in all rows")
+    @Test("Each customer is looked up once for any number of receipts, and the data is written to all rows")
     func once() async throws {
         let world = try MigrationWorld()
-        // A line that nobody signed says another environment: such a customer is looked for in both.
+        // An unsigned line states another environment, so such a customer is looked up in both.
         let rows = world.rows.filter { !$0.id.contains("environmentLine") }
         try world.write(rows)
         let book = Book(try histories())
         let ending = try await world.run(directory: book, api)
         #expect(ending.stop == nil && ending.customers?.known == ending.customers?.all)
         let customers = Set(book.asked.flatMap { $0 })
-        #expect(book.asked.flatMap { $0 }.count == customers.count, "somebody was asked about twice")
+        #expect(book.asked.flatMap { $0 }.count == customers.count, "a customer was looked up twice")
         let results = try world.results()
         #expect(results.map { $0["id"]?.text } == rows.map(\.id))
         for (row, result) in zip(rows, results) {
@@ -107,7 +107,7 @@ struct MigrationCustomerTests {
         #expect(again.wasFinished && book.asked.count == asked)
     }
 
-    @Test("tries again who failed for a while, and nobody else; the row is there meanwhile")
+    @Test("Only customers with a temporary failure are retried; their rows are in the result meanwhile")
     func failures() async throws {
         let world = try MigrationWorld()
         let receipt = try SharedSimulator.receipt(.activeSubscription)
@@ -127,7 +127,7 @@ struct MigrationCustomerTests {
         #expect(try world.results().count == world.rows.count)
     }
 
-    @Test("asks again about those who are known when it is told to, with the revision that it kept")
+    @Test("A refresh looks up known customers with the stored revision")
     func refresh() async throws {
         let world = try MigrationWorld()
         let book = Book(try histories())
@@ -144,7 +144,7 @@ struct MigrationCustomerTests {
         #expect(try await world.run(directory: book, api).wasFinished)
     }
 
-    @Test("says notFound of customers whom nobody knows")
+    @Test("Unknown customers have the outcome notFound")
     func notFound() async throws {
         let world = try MigrationWorld()
         let ending = try await world.run(directory: Book([]), api)
@@ -153,7 +153,7 @@ struct MigrationCustomerTests {
         #expect(try await world.run(directory: Book([]), api).wasFinished)
     }
 
-    @Test("ends where the key is refused, with every row in the result, and goes on when it is not any more")
+    @Test("A rejected key stops the run with every row in the result, and the run resumes when it is accepted")
     func refusedKey() async throws {
         let world = try MigrationWorld()
         let book = Book(try histories())
@@ -167,7 +167,7 @@ struct MigrationCustomerTests {
         #expect(second.stop == nil && second.counts.count(of: .failed) == 0)
     }
 
-    @Test("plans without asking anybody or writing a result, and then goes on from there")
+    @Test("A plan makes no lookups and writes no result, and the next run resumes from it")
     func plan() async throws {
         let world = try MigrationWorld()
         let book = Book(try histories())
@@ -181,7 +181,7 @@ struct MigrationCustomerTests {
         #expect(ending.stop == nil && Int64(book.asked.count) <= plan.customers?.waiting ?? 0)
     }
 
-    @Test("looks nobody up for a receipt that is not authentic, unless it is told to, and marks it then")
+    @Test("A receipt that is not authentic is looked up only with --allow-unverified, and is marked")
     func unverified() async throws {
         let tampered = try #require(SharedSimulator.hostile.first { $0.mangling == "tamperedByte" })
         let receipt = try SharedSimulator.receipt(.activeSubscription)
@@ -204,7 +204,7 @@ struct MigrationCustomerTests {
     }
 
     @Test(
-        "gives authentic rows what they would have without a forged one that claims their ids, and their accounts too")
+        "A forged row that claims ids of others changes neither the data nor the account tokens of authentic rows")
     func forged() async throws {
         let tampered = try #require(SharedSimulator.hostile.first { $0.mangling == "tamperedByte" })
         let first = try SharedSimulator.receipt(.activeSubscription, tampered.environment)
@@ -244,7 +244,7 @@ struct MigrationCustomerTests {
         }
     }
 
-    @Test("is stopped by its limit of rows and goes on behind it")
+    @Test("A run stops at its row limit, and the next run resumes after it")
     func limit() async throws {
         let world = try MigrationWorld()
         let book = Book(try histories())
@@ -259,7 +259,7 @@ struct MigrationCustomerTests {
         #expect(try world.results().map { $0["id"]?.text } == world.rows.map(\.id))
     }
 
-    @Test("ties account tokens to purchases when it is told to, and says what it would do before")
+    @Test("Account tokens are set only with --set-account-tokens; without it the run reports what it would set")
     func accountTokens() async throws {
         let world = try MigrationWorld()
         let first = try SharedSimulator.receipt(.activeSubscription)

@@ -6,11 +6,11 @@ import StoredRows
 import TestSupport
 import Testing
 
-@Suite("A migration that asks again")
+@Suite("Migration with --refresh")
 struct MigrationRefreshTests {
     private typealias Book = MigrationCustomerTests.Book
 
-    /// The ids of all customers of the world.
+    /// The ids of all customers of the simulated store.
     private func histories() throws -> [[String]] {
         try SharedSimulator.world.world.customers.map { $0.transactions.map(\.originalTransactionId) }.filter {
             !$0.isEmpty
@@ -24,16 +24,16 @@ struct MigrationRefreshTests {
         options.isRefresh = true
     }
 
-    /// Rows of customers who are known, and of one who is not.
+    /// Rows of known customers and of an unknown one.
     private func stage() throws -> (world: MigrationWorld, book: Book) {
         let world = try MigrationWorld()
-        // A line that nobody signed says another environment: such a customer is asked about in both.
+        // An unsigned line states another environment, so such a customer is looked up in both.
         try world.write(world.rows.filter { !$0.id.contains("environmentLine") })
         let unknown = try SharedSimulator.receipt(.nonConsumable).originalTransactionIds
         return (world, Book(try histories().filter { Set($0).isDisjoint(with: unknown) }))
     }
 
-    @Test("and is stopped before anybody answers has all that was told before in its result")
+    @Test("A refresh that is stopped before the first response keeps all existing data in the result")
     func stopped() async throws {
         let (world, book) = try stage()
         let first = try await world.run(directory: book, api)
@@ -47,7 +47,7 @@ struct MigrationRefreshTests {
         #expect(try world.result == result)
     }
 
-    @Test("and is told nothing for a while keeps what it was told before, says so, and tries again")
+    @Test("A refresh whose lookups fail temporarily keeps the existing data, says so, and retries")
     func failing() async throws {
         let (world, book) = try stage()
         let receipt = try SharedSimulator.receipt(.activeSubscription)
@@ -69,7 +69,7 @@ struct MigrationRefreshTests {
         #expect(try world.result == result)
     }
 
-    @Test("and is stopped goes on where it stopped, asks nobody twice, and begins anew after its end")
+    @Test("A stopped refresh resumes without repeating lookups, and starts over after it has finished")
     func goingOn() async throws {
         let (world, book) = try stage()
         let first = try await world.run(directory: book, api)
@@ -90,11 +90,11 @@ struct MigrationRefreshTests {
             }
             let answered = book.answered[before...].flatMap { $0 }
             #expect(book.answered.count - before == customers && runs > 1)
-            #expect(Set(answered).count == answered.count, "somebody was asked about twice")
+            #expect(Set(answered).count == answered.count, "a customer was looked up twice")
         }
     }
 
-    @Test("takes in files that were added to a folder behind the last one, and no others")
+    @Test("A refresh reads only files that were added to a directory after the last one")
     func addedFiles() async throws {
         let world = try MigrationWorld()
         let folder = try TemporaryFolder()

@@ -123,7 +123,7 @@ struct OutageDrillTests {
         let folder = try TemporaryFolder()
         let bridge = try TestProxy(order, appStore, port: port, curl: curl, path: folder.path("bridge.sqlite"))
         // Before the outage, notifications are received.
-        try await tell(appStore.happen(40, seed: 3), of: appStore, to: bridge)
+        try await tell(appStore.simulate(40, seed: 3), of: appStore, to: bridge)
         let receipts = appStore.receipts
         var seen: [String: [UInt8]] = [:]
         for receipt in receipts {
@@ -138,7 +138,7 @@ struct OutageDrillTests {
         // Some purchases are refunded. Then the App Store refuses all connections.
         var refunds: [EventOutcome] = []
         for customer in appStore.world.customers where refunds.count < 12 {
-            if let outcome = try? appStore.happen(EventRequest(.refund, customerId: customer.id)) {
+            if let outcome = try? appStore.simulate(EventRequest(.refund, customerId: customer.id)) {
                 refunds.append(outcome)
             }
         }

@@ -270,8 +270,8 @@ struct AppReceiptAttributeTests {
     // T13
     @Test("All of 5,000 purchases are read")
     func fiveThousand() throws {
-        let purchases = (0..<5_000).map { number in
-            Attribute(17, raw: DEREncoder.set([Attribute.text(1703, "\(number)").der])).der
+        let purchases = (0..<5_000).map { id in
+            Attribute(17, raw: DEREncoder.set([Attribute.text(1703, "\(id)").der])).der
         }
         let receipt = try appReceipt(
             MintedReceipts.app(

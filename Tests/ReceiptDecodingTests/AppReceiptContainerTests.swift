@@ -281,7 +281,7 @@ struct AppReceiptContainerTests {
         let whole = try MintedReceipts.app()
         let content = MintedReceipts.content().payload()
         let plain = DEREncoder.octetString(content)
-        let place = try #require(whole.firstRange(of: plain))
+        let range = try #require(whole.firstRange(of: plain))
         var nested = plain
         for _ in 0..<levels { nested = [0x24, 0x80] + nested + [0, 0] }
         // All surrounding lengths are indefinite, so none of them has to be adjusted.
@@ -289,7 +289,7 @@ struct AppReceiptContainerTests {
         let constructed = [0x24, 0x80] + plain + [0, 0]
         let inner = try #require(bytes.firstRange(of: constructed))
         bytes.replaceSubrange(inner, with: nested)
-        #expect(place.lowerBound > 0)
+        #expect(range.lowerBound > 0)
         #expect(try refusal(bytes) == (levels <= 4 ? nil : .malformed))
     }
 }

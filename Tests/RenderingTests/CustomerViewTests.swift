@@ -134,8 +134,8 @@ struct CustomerViewTests {
     ]
 
     @Test("The view from a receipt names the product types that Apple's API has", arguments: types)
-    func receiptTypes(number: Int64, name: String?) throws {
-        let row = try rows(.app(appReceipt(purchases: [lifetime(type: .init(rawValue: number))])))
+    func receiptTypes(rawValue: Int64, name: String?) throws {
+        let row = try rows(.app(appReceipt(purchases: [lifetime(type: .init(rawValue: rawValue))])))
         if let name { #expect(row.contains(#""type":"\#(name)""#)) } else { #expect(!row.contains("type")) }
     }
 

@@ -161,7 +161,7 @@ struct ServerAPIDocumentTests {
 
     @Test("The keys that no table contains can be listed", arguments: unheard)
     func passedOver(json: String, keys: [String]) throws {
-        #expect(try converter.keysPassedOver(in: Array(json.utf8)) == keys)
+        #expect(try converter.ignoredKeys(in: Array(json.utf8)) == keys)
     }
 
     static let faults: [(String, ConversionError.Code, String)] = [
@@ -284,7 +284,7 @@ struct SnakeDocumentTests {
 
     @Test("The keys that verifyReceipt does not have can be listed")
     func passedOver() throws {
-        func keys(_ json: String) throws -> [String] { try converter.keysPassedOver(inCamelCase: Array(json.utf8)) }
+        func keys(_ json: String) throws -> [String] { try converter.ignoredKeys(inCamelCase: Array(json.utf8)) }
         #expect(
             try keys(
                 """

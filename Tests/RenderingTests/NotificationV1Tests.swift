@@ -9,9 +9,9 @@ struct NotificationV1Tests {
     private static let day: Int64 = 86_400_000
     private static let start = Timestamp(seconds: 1_700_000_000)
 
-    private func period(_ number: Int64, at day: Int64, for days: Int64 = 30) -> TransactionPayload {
+    private func period(_ id: Int64, at day: Int64, for days: Int64 = 30) -> TransactionPayload {
         var row = TransactionPayload()
-        (row.transactionId, row.originalTransactionId) = ("\(1_000 + number)", "1000")
+        (row.transactionId, row.originalTransactionId) = ("\(1_000 + id)", "1000")
         (row.productId, row.type) = ("monthly", "Auto-Renewable Subscription")
         row.purchaseDate = Self.start.advanced(byMilliseconds: day * Self.day)
         row.expiresDate = Self.start.advanced(byMilliseconds: (day + days) * Self.day)
@@ -68,9 +68,9 @@ struct NotificationV1Tests {
     @Test("The refund of a consumable is shown in its own row only")
     func consumable() throws {
         var rows = [single("6000", "Consumable", at: 1), single("6001", "Consumable", at: 2)]
-        for place in rows.indices {
-            rows[place].revocationDate = Self.start
-            rows[place].revocationReason = 1
+        for index in rows.indices {
+            rows[index].revocationDate = Self.start
+            rows[index].revocationReason = 1
         }
         let body = try render(.refund, rows, own: rows[0])
         let unified = try #require(body["unified_receipt"] as? [String: Any])

@@ -6,7 +6,7 @@ private let kilobyte = 1_024
 /// 1,024 KB of memory, 768 KB of it for large bodies: three of 128 KB, each counted twice.
 private let limits = RequestBodyBudget.Limits(total: 1_024 * kilobyte, reserve: 256 * kilobyte)
 
-@Suite("Bodies in memory")
+@Suite("Buffered request bodies")
 struct BufferedBodiesTests {
     private final class Names: Sendable {
         private let names = Mutex<[String]>([])
@@ -14,7 +14,7 @@ struct BufferedBodiesTests {
         func note(_ name: String) { names.withLock { $0.append(name) } }
     }
 
-    /// Bodies by the names of the test, and which of them were closed.
+    /// Adds bodies by name and records which of them were closed.
     private final class Room {
         private var bodies = BufferedBodies()
         private let closedOnes = Names()
@@ -27,7 +27,7 @@ struct BufferedBodiesTests {
             bodies.add(BufferedBody(begun: .seconds(seconds)) { [closedOnes] in closedOnes.note(name) })
         }
 
-        /// Whether there is room.
+        /// Returns whether the bytes were accepted.
         func take(_ count: Int, _ id: BufferedBodies.ID, at seconds: Int64) -> Bool {
             let (isTaken, closed) = bodies.reserve(count * kilobyte, for: id, within: limits, at: .seconds(seconds))
             for body in closed { body.close() }
@@ -39,7 +39,7 @@ struct BufferedBodiesTests {
     }
 
     // T20
-    @Test("that are large leave the reserve to small ones")
+    @Test("Large bodies leave the reserve to small bodies")
     func reserve() {
         let room = Room()
         for name in ["a", "b", "c"] {
@@ -60,7 +60,7 @@ struct BufferedBodiesTests {
 
     // T20
     @Test(
-        "give way where they make the least progress, the oldest first; one that is slower than all is refused itself")
+        "The slowest uploads are closed first, the oldest of them first; a body slower than all others is rejected")
     func slowest() {
         let room = Room()
         let ids = ["a", "b", "c"].enumerated().map { number, name in
@@ -84,7 +84,7 @@ struct BufferedBodiesTests {
     }
 
     // T20
-    @Test("give way neither when they are complete nor in their first two seconds")
+    @Test("Complete bodies and uploads in their first two seconds are not closed")
     func untouchable() {
         let room = Room()
         let complete = room.add("complete")
@@ -104,7 +104,7 @@ struct BufferedBodiesTests {
     }
 
     // T20
-    @Test("that are small close a large upload where all is full, and only then a small one that is slower")
+    @Test("If memory is full, a small body closes a large upload first, then a slower small upload")
     func small() {
         let room = Room()
         let large = room.add("large")
@@ -122,7 +122,7 @@ struct BufferedBodiesTests {
     }
 
     // T20
-    @Test("hold nothing once they are gone")
+    @Test("Removed bodies use no memory")
     func released() {
         let room = Room()
         let (large, small) = (room.add("large"), room.add("small"))

@@ -1,10 +1,12 @@
-/// The first message of a TLS client, as bytes (RFC 5246, 7.4.1.2), for clients that no library is any more.
+/// The first message of a TLS client in bytes (RFC 5246, section 7.4.1.2). It imitates old clients, which no current
+/// library can.
 enum ClientHello {
-    /// A record with a whole ClientHello: P-256 and x25519, ECDSA and RSA with SHA-256, old and new ciphers.
+    /// Returns a record with a complete ClientHello: P-256 and x25519, ECDSA and RSA with SHA-256, old and new
+    /// ciphers.
     ///
     /// - Parameters:
-    ///   - version: its newest, `0x0303` for TLS 1.2.
-    ///   - protocols: for ALPN.
+    ///   - version: The newest version that the client supports, `0x0303` for TLS 1.2.
+    ///   - protocols: The protocols of the ALPN extension.
     static func record(
         version: UInt16, protocols: [String] = [],
         ciphers: [UInt16] = [0xC02B, 0xC02F, 0xC009, 0xC013, 0x002F, 0x0035]
@@ -24,7 +26,7 @@ enum ClientHello {
 
     private static func pair(_ number: UInt16) -> [UInt8] { [UInt8(number >> 8), UInt8(number & 0xFF)] }
 
-    /// With its length in two bytes.
+    /// Prefixes the list with its length in two bytes.
     private static func list(two bytes: [UInt8]) -> [UInt8] { pair(UInt16(bytes.count)) + bytes }
 
     private static func field(_ type: UInt16, _ value: [UInt8]) -> [UInt8] { pair(type) + list(two: value) }

@@ -4,7 +4,7 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("The door of new clients")
+@Suite("Endpoints of new clients (/v1)")
 struct CustomerViewDoorTests {
     private static let token: String = "Zm9ydHktdHdvIGJ5dGVz"
 
@@ -46,7 +46,7 @@ struct CustomerViewDoorTests {
 
     // MARK: - Views
 
-    @Test("answers an id, a receipt and a signed transaction with JSON that nobody keeps")
+    @Test("An id, a receipt and a signed transaction each return JSON with Cache-Control: no-store")
     func views() async throws {
         try await Proxy.serving(Self.withToken) { proxy in
             let customer = try #require(proxy.store.world.customers.first { $0.kind == .activeSubscription })
@@ -79,7 +79,9 @@ struct CustomerViewDoorTests {
         ["X-Forwarded-For: 127.0.0.1"],
     ]
 
-    @Test("is not there for strangers on the public listener, as if it did not exist", arguments: strangeHeaders)
+    @Test(
+        "The public listener returns 404 without a valid token, as if the route did not exist",
+        arguments: strangeHeaders)
     func strangers(headers: [String]) async throws {
         try await Proxy.serving(Self.withToken) { proxy in
             let nothing = try await send(get("/v1/nothing", headers), to: proxy.port)
@@ -93,7 +95,7 @@ struct CustomerViewDoorTests {
 
     static let wrongTokens = ["wrong", "\(token)x", "x", "another\(token)", "\(token.dropLast())"]
 
-    @Test("says 401 to a wrong token, on either listener, and asks nobody", arguments: wrongTokens)
+    @Test("A wrong token gets 401 on both listeners, and no upstream request is made", arguments: wrongTokens)
     func wrongToken(token: String) async throws {
         try await Proxy.serving(Self.withToken) { proxy in
             let headers = ["Authorization: Bearer \(token)"]
@@ -103,7 +105,8 @@ struct CustomerViewDoorTests {
                     #expect(try code(answer) == "401 wrongToken")
                     #expect(answer.header("WWW-Authenticate") == "Bearer")
                 }
-                // As before, whatever the token: a route that does not exist, and one that is not below /v1.
+                // The same response with and without a token: a route that does not exist, and one that is not below
+                // /v1.
                 #expect(try await code(get("/v1/nothing", headers), to: port) == "404 notFound")
             }
             #expect(try await code(get("/metrics", headers), to: proxy.port) == "404 notFound")
@@ -111,7 +114,7 @@ struct CustomerViewDoorTests {
         }
     }
 
-    @Test("is on the operations listener alone where no token is configured")
+    @Test("Without configured tokens the routes exist only on the operations listener")
     func withoutTokens() async throws {
         try await Proxy.serving { proxy in
             let path = try path(proxy)
@@ -129,7 +132,7 @@ struct CustomerViewDoorTests {
     ]
 
     @Test(
-        "is not on the operations listener for what came through a proxy, without a token", arguments: forwardingHeaders
+        "The operations listener returns 404 for a forwarded request without a token", arguments: forwardingHeaders
     )
     func forwarded(header: String) async throws {
         for isConfigured in [false, true] {
@@ -169,7 +172,7 @@ struct CustomerViewDoorTests {
         return try await send(Array(head.joined(separator: "\r\n").utf8), to: port).status
     }
 
-    @Test("is not on the operations listener for a page that gave its own name our address, without a token")
+    @Test("The operations listener returns 404 for a foreign Host (DNS rebinding) without a token")
     func rebinding() async throws {
         for isConfigured in [false, true] {
             try await Proxy.serving({ if isConfigured { Self.withToken(&$0, &$1) } }) { proxy in
@@ -201,9 +204,9 @@ struct CustomerViewDoorTests {
         }
     }
 
-    @Test("is on the operations listener under the name in its configuration")
+    @Test("The operations listener accepts the host name in its configuration")
     func configuredName() async throws {
-        // The system reads it as 127.0.0.1; as text it is no address.
+        // The system resolves this host to 127.0.0.1, but the text is not an IP address.
         try await Proxy.serving({ settings, _ in settings.operationsListen.host = "127.1" }) { proxy in
             let port = try proxy.operationsPort
             for (host, expected) in [("127.1:8081", 200), ("127.1", 200), ("127.2", 404), ("localhost", 200)] {
@@ -213,7 +216,7 @@ struct CustomerViewDoorTests {
         }
     }
 
-    @Test("is not on the operations listener for a page of another origin, without a token")
+    @Test("The operations listener returns 404 for a page of another origin without a token")
     func crossOrigin() async throws {
         try await Proxy.serving { proxy in
             for path in [try path(proxy), "/", "/metrics"] {
@@ -244,7 +247,7 @@ struct CustomerViewDoorTests {
         ("/v1/transactions/1", "404 transactionNotFound"), ("/v1/receipts", "404 notFound"),
     ]
 
-    @Test("says what is wrong as a problem with a code")
+    @Test("Errors are problem responses with a code")
     func problems() async throws {
         try await Proxy.serving(Self.withToken) { proxy in
             for (path, expected) in Self.badPaths {
@@ -262,7 +265,7 @@ struct CustomerViewDoorTests {
         }
     }
 
-    @Test("says when to come back")
+    @Test("Temporary errors have a Retry-After header")
     func retryAfter() async throws {
         try await Proxy.serving(Self.withToken) { proxy in
             proxy.store.faults.add(SimulatedFault(.status(503), endpoint: "serverAPI"))
@@ -272,7 +275,7 @@ struct CustomerViewDoorTests {
         }
     }
 
-    @Test("takes bodies no longer than the other door, and no compressed ones")
+    @Test("Bodies over the limit of verifyReceipt and compressed bodies are rejected")
     func bodies() async throws {
         try await Proxy.serving(Self.withToken) { proxy in
             let long = String(repeating: " ", count: 3_145_729)

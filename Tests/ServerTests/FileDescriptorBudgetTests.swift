@@ -2,7 +2,7 @@ import Doctor
 import Server
 import Testing
 
-@Suite("File descriptors of a server")
+@Suite("File descriptor budget")
 struct FileDescriptorBudgetTests {
     private struct Row: CustomTestStringConvertible {
         let limit, wanted, cores: Int
@@ -24,27 +24,27 @@ struct FileDescriptorBudgetTests {
     ]
 
     // T20
-    @Test("are divided between clients, operations, upstream and files, and never more than there are", arguments: rows)
+    @Test("Descriptors are divided among clients, operations, upstream and files, within the limit", arguments: rows)
     private func division(row: Row) throws {
         let budget = try #require(FileDescriptorBudget(limit: row.limit, connections: row.wanted, cores: row.cores))
         #expect(budget.connections == row.connections)
         #expect(budget.operations == row.operations)
         #expect(budget.upstream == row.upstream)
         #expect(budget.eventLoops == row.eventLoops)
-        // An event loop has three, an upstream connection four while it is opened.
+        // An event loop uses three descriptors, and an upstream connection four while it is opened.
         let used = budget.connections + budget.operations + 4 * budget.upstream + 3 * budget.eventLoops + 48
         #expect(used <= row.limit)
     }
 
     // T20
     @Test(
-        "are too few below 86: the server does not start",
+        "A limit below 86 is too low, and the server does not start",
         arguments: [(0, false), (64, false), (85, false), (86, true)])
     func tooFew(limit: Int, isEnough: Bool) {
         #expect((FileDescriptorBudget(limit: limit, connections: 10_000, cores: 2) != nil) == isEnough)
     }
 
-    @Test("are what the doctor tells of: how many connections the limit serves")
+    @Test("The doctor reports how many connections the limit allows")
     func doctor() {
         func row(_ limit: Int, _ connections: Int) -> String {
             let row = FileDescriptorCheck(connections: connections, limit: limit).result()

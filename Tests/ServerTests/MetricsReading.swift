@@ -1,10 +1,10 @@
 import TestSupport
 
-/// Metrics read back, strictly: what breaks a rule of the format is told in `faults`.
+/// A strict parser of metrics. Violations of the format are listed in `faults`.
 ///
 /// https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format
 struct MetricsReading {
-    /// Numbers by name and labels as they are written, `a{b="c"}`.
+    /// Values by name and labels as they are written, for example `a{b="c"}`.
     private(set) var samples: [String: Double] = [:]
     /// Types by family.
     private(set) var families: [String: String] = [:]
@@ -40,17 +40,17 @@ struct MetricsReading {
         if samples.updateValue(value, forKey: key) != nil { faults.append("twice: \(line)") }
     }
 
-    /// 0 where there is none.
+    /// 0 if there is no such sample.
     subscript(_ key: String) -> Double { samples[key] ?? 0 }
 
-    /// All of a name.
+    /// The sum of all samples of a name.
     func sum(_ name: String) -> Double {
         samples.reduce(0) { $0 + ($1.key == name || $1.key.hasPrefix(name + "{") ? $1.value : 0) }
     }
 }
 
 extension Proxy {
-    /// `GET` from the operations listener, on a connection of its own.
+    /// Sends a `GET` to the operations listener on a new connection.
     func operations(_ path: String, _ headers: [String] = []) async throws -> RawConnection.Answer? {
         try await get(path, from: operationsPort, headers)
     }

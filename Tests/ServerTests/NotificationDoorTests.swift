@@ -5,7 +5,7 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("The door of the App Store's notifications")
+@Suite("The notifications endpoint")
 struct NotificationDoorTests {
     private func post(_ body: [UInt8], _ headers: [String] = []) -> [UInt8] {
         RawConnection.post("/v1/notifications", body, ["Host: a"] + headers)
@@ -20,7 +20,7 @@ struct NotificationDoorTests {
         return "\(answer.status) \(try JSONValue(reading: answer.body)["code"]?.text ?? "-")"
     }
 
-    /// A renewal of one customer's subscription, as posted.
+    /// The body of a notification about the renewal of a customer's subscription.
     private func notification(_ proxy: Proxy, uuid: String = "00000000-0000-4000-8000-000000000001") throws -> [UInt8] {
         let customer = try #require(
             proxy.store.world.customers.first { $0.kind == .activeSubscription && $0.environment == .production })
@@ -42,7 +42,7 @@ struct NotificationDoorTests {
         return JSONValue.object(["signedPayload": .string(try signer.jws(payload: payload))]).bytes
     }
 
-    @Test("takes what is genuine without a token, says so when it is on disk, and keeps its secrets out of the log")
+    @Test("Authentic notifications are accepted without a token and stored before the 200, and the log has no secrets")
     func stored() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("bridge.sqlite")
@@ -76,7 +76,7 @@ struct NotificationDoorTests {
         }
     }
 
-    @Test("tells what is wrong by a code that stays the same")
+    @Test("Rejections have a stable code")
     func problems() async throws {
         let folder = try TemporaryFolder()
         try await Proxy.serving({ settings, _ in settings.storePath = folder.path("bridge.sqlite") }) { proxy in
@@ -95,7 +95,7 @@ struct NotificationDoorTests {
     }
 
     // T29
-    @Test("limits version 1 by client: 429 with Retry-After, while version 2 is taken")
+    @Test("Version 1 is rate-limited per client with 429 and Retry-After, while version 2 is accepted")
     func version1Limit() async throws {
         let folder = try TemporaryFolder()
         try await Proxy.serving({ settings, _ in settings.storePath = folder.path("bridge.sqlite") }) { proxy in
@@ -105,7 +105,7 @@ struct NotificationDoorTests {
             ])
             let connection = try proxy.connect()
             var (answers, last): ([Int: Int], RawConnection.Answer?) = ([:], nil)
-            // 1,200 at once, and 20 more a second.
+            // The limit is 1,200 at once, and 20 more per second.
             while answers[429] == nil, answers[403, default: 0] < 20_000 {
                 try await connection.send(post(guess.bytes))
                 last = try await connection.answer()
@@ -118,7 +118,7 @@ struct NotificationDoorTests {
         }
     }
 
-    @Test("asks for another delivery where nothing can be stored")
+    @Test("Without a store the response is 503, so that the App Store retries")
     func noStore() async throws {
         try await Proxy.serving { proxy in
             let answer = try await send(try notification(proxy), to: proxy)
@@ -126,7 +126,7 @@ struct NotificationDoorTests {
         }
     }
 
-    @Test("A stored answer says where it comes from")
+    @Test("A response from the store has the source stored")
     func storedAnswer() async throws {
         let folder = try TemporaryFolder()
         try await Proxy.serving({ settings, app in

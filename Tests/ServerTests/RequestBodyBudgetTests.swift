@@ -3,14 +3,14 @@ import Simulator
 import TestSupport
 import Testing
 
-@Suite("The allowance for request bodies")
+@Suite("The memory budget of request bodies")
 struct RequestBodyBudgetTests {
     private static let kilobyte = 1_024
-    /// Three large bodies of 100 KB, counted twice, and 256 KB for small ones.
+    /// Room for three large bodies of 100 KB, counted twice, and 256 KB for small bodies.
     private static let limits = RequestBodyBudget.Limits(total: 900 * kilobyte, reserve: 256 * kilobyte)
     private static let largeBody = Array(#"{"receipt-data":"!"#.utf8) + [UInt8](repeating: 0x21, count: 100 * kilobyte)
 
-    /// Uploads that stop at 100 KB of 200.
+    /// Starts uploads that stop after 100 of 200 KB.
     private func stalled(_ count: Int, _ proxy: Proxy) async throws -> [RawConnection] {
         var uploads: [RawConnection] = []
         for _ in 0..<count {
@@ -29,7 +29,9 @@ struct RequestBodyBudgetTests {
     }
 
     // T20
-    @Test("is used up by stalled uploads: a small body is answered, a large one is told to come later, all is released")
+    @Test(
+        "With the budget used up by stalled uploads, small bodies are served, large ones get 21005 or 503, and all is released"
+    )
     func stalledUploads() async throws {
         let clock = StandingClock()
         try await Proxy.serving(bodies: Self.limits, clock: clock) { proxy in
@@ -59,7 +61,7 @@ struct RequestBodyBudgetTests {
     }
 
     // T20
-    @Test("is taken from the upload that makes the least progress; the others go on to their answer")
+    @Test("The slowest upload is closed to free memory, and the others get their responses")
     func slowestFirst() async throws {
         let clock = StandingClock()
         try await Proxy.serving(bodies: Self.limits, clock: clock) { proxy in
@@ -83,7 +85,7 @@ struct RequestBodyBudgetTests {
     }
 
     // T20
-    @Test("counts a body until its answer, also while Apple is asked; and nothing when its client went away")
+    @Test("A body counts until its response, also during the upstream request, but not after a disconnect")
     func whileAppleIsAsked() async throws {
         try await Proxy.serving(bodies: Self.limits, clock: StandingClock()) { proxy in
             proxy.store.faults.add(SimulatedFault(.delay, endpoint: "verifyReceipt", milliseconds: 5_000))

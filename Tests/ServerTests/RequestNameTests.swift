@@ -7,13 +7,13 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("Names of requests")
+@Suite("Request ids")
 struct RequestNameTests {
     private func post(_ proxy: Proxy, _ body: [UInt8], _ headers: [String] = []) async throws -> RawConnection.Answer {
         try #require(try await proxy.send(RawConnection.post("/verifyReceipt", body, ["Host: a"] + headers)))
     }
 
-    @Test("are the sender's where those are plain, and then in the answer and in every line about the request")
+    @Test("A plain X-Request-Id of the client is used in the response and in every log line of the request")
     func given() async throws {
         try await Proxy.serving({ settings, app in
             settings.verifyReceipt.production = "http://127.0.0.1:9/verifyReceipt"
@@ -35,7 +35,7 @@ struct RequestNameTests {
         ["X-Request-Id: one", "X-Request-Id: two"],
     ]
 
-    @Test("are made here where the sender gives none or a strange one, and no two are the same")
+    @Test("Without a plain X-Request-Id a unique id is generated")
     func made() async throws {
         try await Proxy.serving { proxy in
             var names: Set<String> = []
@@ -50,7 +50,7 @@ struct RequestNameTests {
         }
     }
 
-    @Test("stand beside method, route, status, source, sizes and time in the line about a request, and nothing of it")
+    @Test("The access log has id, method, route, status, source, sizes and time, but no content of the request")
     func accessLine() async throws {
         try await Proxy.serving { proxy in
             let question = try proxy.question()
@@ -73,7 +73,7 @@ struct RequestNameTests {
         }
     }
 
-    @Test("are in lines as they are written to standard error")
+    @Test("JSON log lines contain the request id")
     func provider() {
         let handler = JSONLogHandler()
         #expect(handler.metadataProvider?.get() == [:])

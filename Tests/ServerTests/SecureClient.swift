@@ -3,10 +3,10 @@ import Simulator
 import TestSupport
 import Transport
 
-/// A client of a listener with TLS: libcurl in this process, which keeps its connections, and the `curl` of the machine.
+/// TLS clients: libcurl in this process, which reuses its connections, and the machine's `curl` command.
 final class SecureClient: Sendable {
     enum Outcome: Sendable, Hashable {
-        /// 200, and a verdict.
+        /// HTTP 200 with a status.
         case verdict(Int64)
         /// Any other HTTP status.
         case status(Int)
@@ -17,7 +17,7 @@ final class SecureClient: Sendable {
     private let transport: CurlTransport
     private let port: Int
 
-    /// - Parameter pair: whose authority is trusted, and no other.
+    /// - Parameter pair: The certificate whose authority is trusted, and no other.
     init(port: Int, trusting pair: ListenerPair) throws {
         folder = try TemporaryFolder()
         self.port = port
@@ -36,7 +36,7 @@ final class SecureClient: Sendable {
         }
     }
 
-    /// Runs `curl` to its end; its exit code.
+    /// Runs `curl` and returns its exit code.
     func curl(_ arguments: String..., input: [UInt8] = []) async throws -> Int32 {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")

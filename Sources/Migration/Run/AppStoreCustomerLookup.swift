@@ -36,7 +36,7 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
                 for: CustomerIdentifiers(originalTransactionIds: customer.identifiers, transactionIds: []),
                 bundleId: bundleId,
                 environment: AppStoreEnvironment(rawValue: customer.environment),
-                since: customer.known.flatMap { known in
+                since: customer.previousLookup.flatMap { known in
                     Self.texts(known.signedTransactions).map { ($0, known.revision) }
                 })
             refusals.store(0, ordering: .relaxed)

@@ -33,7 +33,7 @@ extension Migration {
                 }
                 if let failure { failures[failure, default: 0] += 1 }
                 try running {
-                    try ledger.note(tokenState: failure ?? "set", of: customer.key)
+                    try ledger.record(tokenState: failure ?? "set", of: customer.key)
                     try ledger.commit()
                 }
                 let calls = directory.usage.calls

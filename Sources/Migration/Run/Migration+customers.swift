@@ -136,11 +136,11 @@ extension Migration {
                         lines[place].inFlight -= 1
                         switch answer {
                         case .found(let finding):
-                            try ledger.note(finding, of: key)
+                            try ledger.record(finding, of: key)
                             answered += 1
                             failing = (0, nil)
                         case .failing(let cause, let reason):
-                            try ledger.note(.failed(reason: reason), of: key)
+                            try ledger.record(.failed(reason: reason), of: key)
                             failing = (failing.count + 1, cause)
                             if failing.count == Self.failuresInARow { stop = stop ?? cause }
                         case .cancelled: break

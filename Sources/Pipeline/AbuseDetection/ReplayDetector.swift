@@ -31,7 +31,7 @@ final class ReplayDetector: Sendable {
     /// without a user are assigned to this one.
     ///
     /// - Parameter logName: the name of the app in the log, see ``AppRegistry/logName(of:)``.
-    func sees(
+    func detectReplay(
         _ keys: CustomerIdentifiers, in scope: AppScope, of user: Redacted<String>, at now: Timestamp, logName: String,
         logger: Logger
     ) -> Bool {

@@ -77,7 +77,7 @@ extension NotificationReceiver {
         {
             return Subject(keys: receipt.contents.orderedLookupKeys, environment: receipt.environment)
         }
-        let stored = try await store.known(body.transactionIds, of: bundleId)
+        let stored = try await store.recordedIdentifiers(body.transactionIds, of: bundleId)
         guard let first = stored.first else { return nil }
         let ids = stored.filter { $0.environment == first.environment }.map(\.identifier.rawValue)
         return Subject(

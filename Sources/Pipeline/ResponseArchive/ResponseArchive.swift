@@ -184,11 +184,13 @@ final class ResponseArchive: Sendable {
             let index = revocations.revocations(of: scope.bundleId, in: scope.environment)
             // A refund in the response was reversed since. The response is not used, so that no customer loses access
             // because of it.
-            guard !revocations.knowsNoMore(of: restored.cancelled, since: found.keptAt, in: scope) else { return nil }
+            guard !revocations.hasReversal(of: restored.cancelled, since: found.keptAt, in: scope) else { return nil }
             if !mayBeStale {
                 let ended = restored.ended(at: now, revocations: index)
                 guard !restored.mayBeStale(at: now, revocations: index) else { return nil }
-                if !ended.isEmpty, try await store.holdsNews(of: ended, in: scope, since: found.keptAt) { return nil }
+                if !ended.isEmpty, try await store.hasNewerRecord(of: ended, in: scope, since: found.keptAt) {
+                    return nil
+                }
             }
             let answer = restored.answer(
                 requestDate: now, submitted: question.receipt.canonicalText.reveal(), revocations: index)

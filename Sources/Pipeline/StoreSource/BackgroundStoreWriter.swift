@@ -29,7 +29,7 @@ final class BackgroundStoreWriter: Sendable {
 
     /// Creates a writer.
     ///
-    /// - Parameter whenKept: called after records are saved, with the identifiers of the customer.
+    /// - Parameter onSave: called after records are saved, with the identifiers of the customer.
     init(
         store: Store, logger: Logger, now: @escaping @Sendable () -> Timestamp,
         onSave: @escaping @Sendable ([String], AppScope) -> Void
@@ -126,5 +126,29 @@ final class BackgroundStoreWriter: Sendable {
     private func logFailure(_ line: String, _ error: StorageError?) {
         guard logThrottle.allows(line, at: now()) else { return }
         logger.warning("\(line)", metadata: ["reason": "\(error?.description ?? "busy")", "dropped": "\(dropped)"])
+    }
+}
+
+/// A limit in bytes that several operations share. For example, the texts of all waiting store writes together.
+final class ByteBudget: Sendable {
+    private let limit: Int
+    private let used = Mutex(0)
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// Reserves bytes. Returns `false`, and reserves nothing, if the limit would be exceeded.
+    func reserve(_ count: Int) -> Bool {
+        used.withLock { used in
+            guard count <= limit - used else { return false }
+            used += count
+            return true
+        }
+    }
+
+    /// Returns reserved bytes to the budget.
+    func release(_ count: Int) {
+        used.withLock { $0 -= count }
     }
 }

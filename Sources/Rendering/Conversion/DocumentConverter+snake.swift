@@ -121,19 +121,19 @@ extension DocumentConverter {
         _ document: ServerAPIDocument, _ receipt: ServerAPIRecord, into writer: inout JSONWriter
     ) throws(ConversionError) {
         let original = receipt["originalTransactionId"]?.asText
-        let standing = try document.subscriptionStatus(of: original)
+        let subscriptionStatus = try document.subscriptionStatus(of: original)
         let expired = Int64(VerifyReceiptStatus.subscriptionExpired.rawValue)
         let status =
             try document.root.value(AnswerField.status)
-            ?? .number(standing.map { [1, 4].contains($0) ? 0 : expired } ?? 0)
+            ?? .number(subscriptionStatus.map { [1, 4].contains($0) ? 0 : expired } ?? 0)
         let isExpired = status == .number(Int64(VerifyReceiptStatus.subscriptionExpired.rawValue))
         var latest = try document.transactions(DocumentKey.latestTransactions)?.last
-        if latest == nil, standing != nil {
+        if latest == nil, subscriptionStatus != nil {
             latest = Self.newest(of: original, in: try document.transactions(DocumentKey.transactions) ?? [])
         }
         // A customer view also contains the customer's other subscriptions.
-        let isOfCustomer = document.root["subscriptions"] != nil
-        let renewal = try document.renewals()?.first { !isOfCustomer || $0.originalTransactionId == original }
+        let isCustomerView = document.root["subscriptions"] != nil
+        let renewal = try document.renewals()?.first { !isCustomerView || $0.originalTransactionId == original }
         for column in tables.answer.columns {
             switch column.field {
             case .status:
@@ -172,13 +172,13 @@ extension DocumentConverter {
     /// ascending order; `nil` if the history contains no auto-renewable subscription.
     private static func latest(of history: [ServerAPITransaction]) -> [ServerAPITransaction]? {
         guard history.contains(where: \.payload.isAutoRenewable) else { return nil }
-        let kept = history.filter { !$0.payload.isConsumable }
-        let rows = kept.indices.map { place in
-            let payload = kept[place].payload
+        let included = history.filter { !$0.payload.isConsumable }
+        let rows = included.indices.map { index in
+            let payload = included[index].payload
             return LatestRow(
-                place: place, milliseconds: payload.purchaseDate?.milliseconds, transactionId: payload.transactionId,
+                index: index, milliseconds: payload.purchaseDate?.milliseconds, transactionId: payload.transactionId,
                 subscription: nil)
         }
-        return LatestRows.places(of: rows, options: AnswerOptions()).map { kept[$0] }
+        return LatestRows.indices(of: rows, options: AnswerOptions()).map { included[$0] }
     }
 }

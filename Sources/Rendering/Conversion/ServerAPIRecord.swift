@@ -9,9 +9,9 @@ import StoreTypes
 struct ServerAPIRecord {
     let members: [String: JSONTree]
     /// The path of the object in the document, for error messages.
-    let place: String
+    let path: String
 
-    private func path(_ name: String) -> String { place.isEmpty ? name : "\(place).\(name)" }
+    private func memberPath(_ name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
 
     /// Returns a member; `nil` if it is absent or `null`.
     subscript(name: String) -> JSONTree? { members[name]?.present }
@@ -35,14 +35,14 @@ struct ServerAPIRecord {
             }
         guard let value else {
             throw ConversionError(
-                code: .badValue, place: path(field.rawValue), reason: "expected \(field.kind.expectation)")
+                code: .badValue, place: memberPath(field.rawValue), reason: "expected \(field.kind.expectation)")
         }
         return value
     }
 
     /// Converts the object to a payload. Numbers and texts are first converted to the types that the payload expects.
     func payload<Claims: SignedClaims, Field: ModelField>(_ fields: Field.Type) throws(ConversionError) -> Claims {
-        let offer = self["offerType"] == nil ? offerOfWords : ServerAPIObject()
+        let offer = self["offerType"] == nil ? offerFromVerifyReceiptKeys : ServerAPIObject()
         var writer = JSONWriter(reserving: 1_024)
         writer.beginObject()
         for field in fields.allCases where field.kind != .bytes {
@@ -57,18 +57,20 @@ struct ServerAPIRecord {
             return try Claims(try JSONObject(writer.finish()))
         } catch let error as JSONFieldError {
             throw ConversionError(
-                code: .badValue, place: path(error.name), reason: "expected \(error.expected)")
+                code: .badValue, place: memberPath(error.name), reason: "expected \(error.expected)")
         } catch {
-            throw ConversionError(code: .badValue, place: place, reason: "cannot be read as a signed payload")
+            throw ConversionError(code: .badValue, place: path, reason: "cannot be read as a signed payload")
         }
     }
 
     /// The offer of a document that uses the keys of verifyReceipt, as the output of `decode` does.
-    private var offerOfWords: ServerAPIObject {
+    private var offerFromVerifyReceiptKeys: ServerAPIObject {
         var object = ServerAPIObject()
-        let words: [TransactionField] = [.isTrialPeriod, .isInIntroOfferPeriod, .promotionalOfferId, .offerCodeRefName]
-        for field in words { object[field.rawValue] = self[field.rawValue] }
-        object.sayOffer()
+        let offerFields: [TransactionField] = [
+            .isTrialPeriod, .isInIntroOfferPeriod, .promotionalOfferId, .offerCodeRefName,
+        ]
+        for field in offerFields { object[field.rawValue] = self[field.rawValue] }
+        object.convertOffer()
         return object
     }
 }
@@ -109,7 +111,7 @@ extension FieldValue {
     }
 
     /// Converts the value of a payload to the kind that another model expects; `nil` if that is impossible.
-    func becoming(_ kind: ValueKind) -> FieldValue? {
+    func converted(to kind: ValueKind) -> FieldValue? {
         switch (self, kind) {
         case (.text(let text), .identifier): Int64(text).map(FieldValue.identifier)
         case (.text(let text), .ownership): Self.ownership(named: text)

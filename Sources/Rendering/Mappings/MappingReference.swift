@@ -39,7 +39,7 @@ package struct MappingReference: Sendable {
 
 extension FieldTables {
     /// All field tables, from the top level of the response downwards.
-    package var sheets: [MappingReference] {
+    package var references: [MappingReference] {
         [
             MappingReference(answer, file: "answer.json"),
             MappingReference(appReceipt, file: "app-receipt.json"),

@@ -1,7 +1,7 @@
 extension FieldTables {
     /// Returns all tables in the requested format; the table of notifications is the last.
     package func listing(_ format: TableListing) -> String {
-        let (fields, types) = (format.render(sheets), notifications.listing(format))
+        let (fields, types) = (format.render(references), notifications.listing(format))
         return switch format {
         case .text: fields + "\n" + types
         case .markdown: fields + "\n### `notifications.json`: notification_type\n\n" + types

@@ -55,7 +55,7 @@ extension NotificationTable {
             } catch {
                 throw FieldTableError(code: error.code, file: file, row: place, reason: error.reason)
             }
-            guard !rows.contains(where: { $0.hides(row) }) else {
+            guard !rows.contains(where: { $0.makesUnreachable(row) }) else {
                 throw error(
                     .duplicateModel, place, "never matches, because an earlier row matches everything that it matches")
             }
@@ -63,7 +63,7 @@ extension NotificationTable {
         }
         self.rows = rows
         for (type, subtypes) in Self.documented {
-            for subtype in subtypes where !rows.contains(where: { $0.decides(type, subtype) }) {
+            for subtype in subtypes where !rows.contains(where: { $0.alwaysMatches(type, subtype) }) {
                 throw error(.unmappedModel, "rows", "no row without conditions matches \(type) \(subtype)")
             }
         }
@@ -170,13 +170,13 @@ extension NotificationTable.Row {
     }
 
     /// Returns whether this row matches everything that the other row matches.
-    fileprivate func hides(_ other: Self) -> Bool {
+    fileprivate func makesUnreachable(_ other: Self) -> Bool {
         type == other.type && (subtype == "*" || subtype == other.subtype)
             && (profile == nil || profile == other.profile) && Set(conditions).isSubset(of: other.conditions)
     }
 
     /// Returns whether this row always matches the type and subtype, without conditions and in every profile.
-    fileprivate func decides(_ type: String, _ subtype: String) -> Bool {
+    fileprivate func alwaysMatches(_ type: String, _ subtype: String) -> Bool {
         self.type == type && (self.subtype == "*" || self.subtype == subtype) && profile == nil && conditions.isEmpty
     }
 }

@@ -28,14 +28,14 @@ package struct NotificationTable: Sendable {
     package let rows: [Row]
 
     /// Returns whether a row of this type can send a notification, whatever the conditions.
-    package func maySend(type: String, subtype: String?) -> Bool {
+    package func canSend(type: String, subtype: String?) -> Bool {
         rows.contains { row in
             row.type == type && (row.subtype == "*" || row.subtype == subtype ?? "-") && !row.sends.isEmpty
         }
     }
 
     /// Returns whether the customer's history is needed to choose among the rows of this type.
-    package func asksForHistory(type: String, subtype: String?) -> Bool {
+    package func needsHistory(type: String, subtype: String?) -> Bool {
         rows.contains { row in
             row.type == type && (row.subtype == "*" || row.subtype == subtype ?? "-")
                 && !Set(row.conditions).isDisjoint(with: [.sameProduct, .otherProduct])
@@ -49,7 +49,7 @@ package struct NotificationTable: Sendable {
         rows.first { row in
             row.type == type && (row.subtype == "*" || row.subtype == subtype ?? "-")
                 && (row.profile.map { $0 == profile } ?? true)
-                && row.conditions.allSatisfy(facts.hold)
+                && row.conditions.allSatisfy(facts.satisfies)
         }
     }
 }
@@ -108,12 +108,12 @@ package struct NotificationFacts: Sendable, Hashable {
     /// The renewal state that was reported last; `nil` if none was reported.
     package var renewedBefore: Bool?
     /// Whether that state was reported with a refund or an expiry.
-    package var wasToldByAnEnd = false
+    package var isFromRefundOrExpiry = false
 
     package init() {}
 
     /// Returns whether the condition is true.
-    func hold(_ condition: NotificationCondition) -> Bool {
+    func satisfies(_ condition: NotificationCondition) -> Bool {
         switch condition {
         case .familyShared: isFamilyShared
         case .autoRenewable: isAutoRenewable
@@ -121,7 +121,7 @@ package struct NotificationFacts: Sendable, Hashable {
         case .sameProduct: isSameProduct == true
         case .otherProduct: isSameProduct == false
         case .turnedOff: renews == false && renewedBefore != false
-        case .announced: wasToldByAnEnd && renews == false && renewedBefore == false
+        case .announced: isFromRefundOrExpiry && renews == false && renewedBefore == false
         }
     }
 }

@@ -11,14 +11,14 @@ enum NotificationV1Receipt {
     static func rows(
         of transactions: [TransactionPayload], about own: TransactionPayload?
     ) -> [TransactionPayload] {
-        let kept = transactions.filter { !$0.isConsumable || isOwn($0, own) }
-        let ordered = kept.enumerated().sorted { left, right in
+        let included = transactions.filter { !$0.isConsumable || isOwn($0, own) }
+        let ordered = included.enumerated().sorted { left, right in
             let (first, second) = (Order(left.element, left.offset), Order(right.element, right.offset))
             return first.isNewer(than: second)
         }.map(\.element)
         var newest = Array(ordered.prefix(LatestRows.cap))
-        if let behind = ordered.dropFirst(LatestRows.cap).first(where: { isOwn($0, own) }) {
-            newest[newest.count - 1] = behind
+        if let excluded = ordered.dropFirst(LatestRows.cap).first(where: { isOwn($0, own) }) {
+            newest[newest.count - 1] = excluded
         }
         return newest.enumerated().sorted { left, right in
             let dates = (left.element.expiry, right.element.expiry)
@@ -34,9 +34,9 @@ enum NotificationV1Receipt {
     private struct Order {
         let row: LatestRow
 
-        init(_ transaction: TransactionPayload, _ place: Int) {
+        init(_ transaction: TransactionPayload, _ index: Int) {
             row = LatestRow(
-                place: place, milliseconds: transaction.purchaseDate?.milliseconds,
+                index: index, milliseconds: transaction.purchaseDate?.milliseconds,
                 transactionId: transaction.transactionId, subscription: nil)
         }
 

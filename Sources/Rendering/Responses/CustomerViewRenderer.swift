@@ -89,7 +89,7 @@ package struct CustomerViewRenderer: Sendable {
             }
         writer.beginArray()
         for var transaction in transactions {
-            transaction.becomeTransaction(
+            transaction.normalizeTransaction(
                 bundleId: .text(view.bundleId.rawValue), environment: .text(view.environment.rawValue))
             transaction.write(into: &writer)
         }
@@ -139,12 +139,12 @@ package struct CustomerViewRenderer: Sendable {
     }
 
     private static func ascending(_ transactions: [Signed<TransactionPayload>]) -> [Signed<TransactionPayload>] {
-        transactions.enumerated().map { place, transaction in
+        transactions.enumerated().map { index, transaction in
             let payload = transaction.payload
             return LatestRow(
-                place: place, milliseconds: payload.purchaseDate?.milliseconds, transactionId: payload.transactionId,
+                index: index, milliseconds: payload.purchaseDate?.milliseconds, transactionId: payload.transactionId,
                 subscription: nil)
-        }.sorted().map { transactions[$0.place] }
+        }.sorted().map { transactions[$0.index] }
     }
 }
 
@@ -153,11 +153,11 @@ extension ReceiptContents {
     fileprivate var ascending: ReceiptContents {
         guard case .app(var receipt) = self else { return self }
         let purchases = receipt.purchases
-        receipt.purchases = purchases.enumerated().map { place, purchase in
+        receipt.purchases = purchases.enumerated().map { index, purchase in
             LatestRow(
-                place: place, milliseconds: purchase.purchaseDate?.milliseconds,
+                index: index, milliseconds: purchase.purchaseDate?.milliseconds,
                 transactionId: purchase.transactionId, subscription: nil)
-        }.sorted().map { purchases[$0.place] }
+        }.sorted().map { purchases[$0.index] }
         return .app(receipt)
     }
 }

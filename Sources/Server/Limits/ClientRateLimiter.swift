@@ -40,7 +40,7 @@ final class ClientRateLimiter: Sendable {
         let now = ContinuousClock.now - start
         guard let wait = rates.consume(client.network, perMinute: perMinute, at: now) else { return nil }
         recordRejection(
-            .requestsPerMinute, "client exceeded the rate limit limits.requestsPerMinute; request rejected with 429",
+            .requestsPerMinute, "client exceeded the rate limit limits.requestsPerMinute; requests rejected",
             at: now)
         return Self.retryAfter(wait)
     }

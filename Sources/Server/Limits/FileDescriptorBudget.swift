@@ -70,7 +70,7 @@ package struct FileDescriptorBudget: Sendable, Hashable {
         self = budget
         if eventLoops < System.coreCount { NIOSingletons.groupLoopCountSuggestion = eventLoops }
         logger.info(
-            "file descriptors",
+            "file descriptor budget",
             metadata: [
                 "limit": "\(limit)", "connections": "\(connections)", "operations": "\(operations)",
                 "upstream": "\(upstream)",

@@ -93,7 +93,7 @@ struct MetricsExporter: Sendable {
                 "Lookups in the record cache, by hit or miss."
             ),
             (
-                "receipt_bridge_answer_memory_requests_total", counts.answerMemory,
+                "receipt_bridge_answer_memory_requests_total", counts.responseCache,
                 "Lookups in the response cache, by hit or miss."
             ),
         ] {

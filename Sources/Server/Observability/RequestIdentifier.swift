@@ -59,7 +59,7 @@ extension HTTPField.Name {
 
     /// Returns a header name that is spelled out in this program, and therefore valid.
     static func known(_ text: String) -> HTTPField.Name {
-        guard let name = HTTPField.Name(text) else { preconditionFailure("\(text) is no field name") }
+        guard let name = HTTPField.Name(text) else { preconditionFailure("\(text) is not a valid header name") }
         return name
     }
 }

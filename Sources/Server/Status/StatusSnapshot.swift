@@ -94,7 +94,7 @@ extension StatusSnapshot {
         add("Receipts of apps that are not configured", view.settings.unknownApps.rawValue)
         add("Profile", view.settings.usesTolerantProfile ? "tolerant" : "apple")
         add("Record cache hits", counts.recordCache.hits)
-        add("Response cache hits", counts.answerMemory.hits)
+        add("Response cache hits", counts.responseCache.hits)
         if counts.repairs.total > 0 {
             add("Rejected receipts that the tolerant profile would repair", counts.repairs.words)
         }

@@ -29,7 +29,7 @@ struct JSONLine: Sendable {
         var isWhole = false
         var scanner = JSONScanner()
         do throws(JSONStructureError) {
-            try scanner.takeDocument(line) { member in
+            try scanner.scanDocument(line) { member in
                 if let place = receiptKeys.firstIndex(where: { member.name.matches($0, in: line) }) {
                     receipts[place] = member.value
                 } else if member.name.matches(idKey, in: line) {

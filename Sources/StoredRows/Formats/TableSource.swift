@@ -36,7 +36,7 @@ struct TableSource: RowSource {
 
     private static func landmarks(of table: SQLiteTableReader) throws(SourceError) -> SQLiteTableReader.TableFingerprint
     {
-        try asSourceError { () throws(StorageError) in try table.landmarks() }
+        try asSourceError { () throws(StorageError) in try table.fingerprint() }
     }
 
     /// Returns the largest rowid, and a digest of the table's definition with the rowid and id of its first row.
