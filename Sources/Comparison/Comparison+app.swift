@@ -44,8 +44,8 @@ extension Comparison {
     /// Compares the properties that only verifyReceipt responses have.
     mutating func compareProperties() {
         guard right.form != .records else {
-            let known = Set(["latestReceipt"])
-            for property in left.properties where !known.contains(property.name) && !property.isOfReceipt {
+            let excluded = Set(["latestReceipt"])
+            for property in left.properties where !excluded.contains(property.name) && !property.isOfReceipt {
                 compare(.answer, property.name, property.value, nil)
             }
             return

@@ -8,21 +8,21 @@ extension Comparison {
     /// Compares the transactions of both sides. Does nothing if no history was recorded.
     mutating func compareRows() {
         guard right.form != .records || right.latest != nil else { return }
-        let theirs = distinct(right.latest ?? [], .latest, isLeft: false)
+        let rightLatest = distinct(right.latest ?? [], .latest, isLeft: false)
         let snapshot = distinct(left.snapshot, .snapshot, isLeft: true)
         let latest = left.latest.map { distinct($0, .latest, isLeft: true) }
-        let others = right.form == .records ? theirs : distinct(right.snapshot, .snapshot, isLeft: false)
-        let ofSnapshot = RowMatching(snapshot, others, by: Self.identifiers)
-        let ofLatest = latest.map { RowMatching($0, theirs, by: Self.identifiers) }
+        let rightSnapshot = right.form == .records ? rightLatest : distinct(right.snapshot, .snapshot, isLeft: false)
+        let ofSnapshot = RowMatching(snapshot, rightSnapshot, by: Self.identifiers)
+        let ofLatest = latest.map { RowMatching($0, rightLatest, by: Self.identifiers) }
         facts.hasCommonRows = !ofSnapshot.pairs.isEmpty || !(ofLatest?.pairs.isEmpty ?? true)
 
-        compareAppsOfRows(theirs)
+        compareAppsOfRows(rightLatest)
         compare(ofSnapshot, .snapshot)
         if let ofLatest {
             compare(ofLatest, .latest)
             reportMissing(ofLatest.onlyRight, .latest, isLeft: false)
         } else if right.form != .records {
-            reportMissing(theirs, .latest, isLeft: false)
+            reportMissing(rightLatest, .latest, isLeft: false)
         }
         // If there is a `latest_receipt_info`, the history is compared with it, and `in_app` may be incomplete.
         if right.form != .records || ofLatest == nil {
@@ -75,7 +75,7 @@ extension Comparison {
         for field in fields {
             let (one, other) = (left[field], right[field])
             guard one != other else { continue }
-            if one == nil, isUnsaid(field, part) { continue }
+            if one == nil, isAlwaysAbsent(field, part) { continue }
             compare(part, field.name, one, other, rows: (left, right))
         }
         guard !left.extras.isEmpty || !right.extras.isEmpty else { return }
@@ -97,7 +97,7 @@ extension Comparison {
     }
 
     /// Returns whether this form of response never has the field, so that its absence is no difference.
-    private func isUnsaid(_ field: RowField, _ part: Finding.Part) -> Bool {
+    private func isAlwaysAbsent(_ field: RowField, _ part: Finding.Part) -> Bool {
         guard right.form == .records else { return false }
         switch (left.form, part) {
         case (.flatAnswer, .snapshot), (.flatAnswer, .latest): return RowField.unknownToFlat.contains(field)

@@ -65,12 +65,12 @@ package enum ComparisonCondition: Sendable, Hashable {
     package static let togetherMilliseconds: Int64 = 60_000
 
     /// Returns whether the condition applies to a finding.
-    func holds(_ finding: Finding, _ all: ComparisonFacts) -> Bool {
+    func holds(_ finding: Finding, _ facts: ComparisonFacts) -> Bool {
         let (left, right) = (finding.verifyReceipt, finding.serverAPI)
         switch self {
-        case .sandbox: return all.isSandbox
-        case .againstRecords: return all.isAgainstRecords
-        case .flat: return all.isFlat
+        case .sandbox: return facts.isSandbox
+        case .againstRecords: return facts.isAgainstRecords
+        case .flat: return facts.isFlat
         case .bothSay: return left != nil && right != nil
         case .onlyVerifyReceipt: return left != nil && right == nil
         case .onlyServerAPI: return left == nil && right != nil
@@ -91,7 +91,7 @@ package enum ComparisonCondition: Sendable, Hashable {
                 || finding.right?.isUpgraded == true && finding.left?[.revocationDate] != nil
         case .consumable:
             return finding.right?.isConsumable == true
-                || finding.identifier.map(all.context.consumables.contains) ?? false
+                || finding.identifier.map(facts.context.consumables.contains) ?? false
         case .notAutoRenewable:
             return finding.left?.isAutoRenewable != true && finding.right?.isAutoRenewable != true
         case .revokedInHistory: return finding.right?[.revocationDate] != nil
@@ -99,36 +99,36 @@ package enum ComparisonCondition: Sendable, Hashable {
             return finding.left?.identifier(.webOrderLineItemId) != nil
                 && finding.left?.identifier(.webOrderLineItemId) == finding.right?.identifier(.webOrderLineItemId)
         case .knownToServerAPI:
-            return [left, right].allSatisfy { $0?.text.map(all.serverIdentifiers.contains) ?? false }
+            return [left, right].allSatisfy { $0?.text.map(facts.serverIdentifiers.contains) ?? false }
         case .matchedOtherwise: return finding.left != nil && finding.right != nil
         case .beyondCap:
-            guard let count = all.latestCount, count >= Self.cap, let date = finding.purchaseDate,
-                let oldest = all.oldest
+            guard let count = facts.latestCount, count >= Self.cap, let date = finding.purchaseDate,
+                let oldest = facts.oldest
             else { return false }
             return date <= oldest
-        case .emptyList: return all.latestCount == 0 && all.snapshotCount > 0
-        case .noList: return all.latestCount == nil
-        case .inLatest: return finding.identifier.map(all.latestIdentifiers.contains) ?? false
+        case .emptyList: return facts.latestCount == 0 && facts.snapshotCount > 0
+        case .noList: return facts.latestCount == nil
+        case .inLatest: return finding.identifier.map(facts.latestIdentifiers.contains) ?? false
         case .excludingOld:
-            guard all.context.excludesOldTransactions else { return false }
-            return finding.right?.isAutoRenewable == false || all.newestListed(finding.right) != nil
+            guard facts.context.excludesOldTransactions else { return false }
+            return finding.right?.isAutoRenewable == false || facts.newestListed(finding.right) != nil
         case .noNewerThanListed:
-            guard let listed = all.newestListed(finding.right), let date = finding.purchaseDate else { return true }
+            guard let listed = facts.newestListed(finding.right), let date = finding.purchaseDate else { return true }
             return date <= listed
         case .olderThanListed:
-            guard let listed = all.newestListed(finding.left), let date = finding.purchaseDate else { return false }
+            guard let listed = facts.newestListed(finding.left), let date = finding.purchaseDate else { return false }
             return date < listed
         case .otherProduct:
-            return finding.left?[.productId]?.text.map { !all.snapshotProducts.contains($0) } ?? false
-        case .historyV1: return all.historyVersion == 1
-        case .recentPurchase: return all.isRecent(finding.purchaseDate)
-        case .recentExpiry: return all.isRecent(finding.expiresDate)
-        case .nothingInCommon: return !all.hasCommonRows
-        case .takenApart: return all.context.timeDifference.magnitude > UInt64(Self.togetherMilliseconds)
+            return finding.left?[.productId]?.text.map { !facts.snapshotProducts.contains($0) } ?? false
+        case .historyV1: return facts.historyVersion == 1
+        case .recentPurchase: return facts.isRecent(finding.purchaseDate)
+        case .recentExpiry: return facts.isRecent(finding.expiresDate)
+        case .nothingInCommon: return !facts.hasCommonRows
+        case .takenApart: return facts.context.timeDifference.magnitude > UInt64(Self.togetherMilliseconds)
         case .undecidedIntroduction: return finding.right?.hasUndecidedIntroduction == true
         case .signatureContradiction:
             let notAuthentic = Int64(VerifyReceiptStatus.notAuthentic.rawValue)
-            return [left, right].contains(.number(notAuthentic)) || all.context.isAuthentic == false
+            return [left, right].contains(.number(notAuthentic)) || facts.context.isAuthentic == false
         }
     }
 

@@ -41,9 +41,9 @@ struct ComparisonFacts {
         snapshotProducts = Set(left.snapshot.lazy.compactMap { $0[.productId]?.text })
         // A response rendered from records was looked up by the receipt's own ids. Records state the ids that they
         // were found by as aliases.
-        let known = (right.latest ?? []) + (right.form == .records ? [] : right.snapshot)
+        let serverRows = (right.latest ?? []) + (right.form == .records ? [] : right.snapshot)
         serverIdentifiers = Set(
-            known.lazy.flatMap { [$0.identifier(.originalTransactionId), $0.identifier(.transactionId)] }
+            serverRows.lazy.flatMap { [$0.identifier(.originalTransactionId), $0.identifier(.transactionId)] }
                 .compactMap(\.self)
         ).union(right.aliases)
         var newest: [String: Timestamp] = [:]

@@ -44,9 +44,9 @@ package struct ComparisonRule: Sendable {
     }
 
     /// Returns whether the rule applies to a finding.
-    func names(_ finding: Finding, _ all: ComparisonFacts) -> Bool {
+    func matches(_ finding: Finding, _ facts: ComparisonFacts) -> Bool {
         parts.contains(finding.part) && covers(finding.subject)
-            && conditions.allSatisfy { $0.holds(finding, all) }
+            && conditions.allSatisfy { $0.holds(finding, facts) }
     }
 
     private func covers(_ subject: Finding.Subject) -> Bool {

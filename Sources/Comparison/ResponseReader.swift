@@ -37,12 +37,12 @@ struct ResponseReader {
 
     private func read(_ index: Int, _ part: ResponseKeys.Part, into value: inout ComparedValue?) {
         switch part {
-        case .milliseconds: value = milliseconds(index) ?? said(index) ?? value
+        case .milliseconds: value = milliseconds(index) ?? nonEmptyRaw(index) ?? value
         case .value(let kind) where kind == .instant || kind == .cancellation:
             if value?.instant == nil, let exact = milliseconds(index) { value = exact }
-            if value == nil { value = said(index) }
+            if value == nil { value = nonEmptyRaw(index) }
         case .value(let kind): value = scalar(index, kind)
-        case .formatted: if value == nil { value = said(index) }
+        case .formatted: if value == nil { value = nonEmptyRaw(index) }
         case .repetition: break
         }
     }
@@ -61,12 +61,13 @@ struct ResponseReader {
     }
 
     private func milliseconds(_ index: Int) -> ComparedValue? {
-        guard let number = integer(index), (-Self.farthest...Self.farthest).contains(number) else { return nil }
+        guard let number = integer(index), (-Self.maximumMilliseconds...Self.maximumMilliseconds).contains(number)
+        else { return nil }
         return .instant(Timestamp(milliseconds: number))
     }
 
     /// Limit on dates: 100,000,000 days before or after 1970, in milliseconds. Sums of such dates cannot overflow.
-    private static let farthest: Int64 = 8_640_000_000_000_000
+    private static let maximumMilliseconds: Int64 = 8_640_000_000_000_000
 
     /// Converts a date that is present only as text. This is done last because most dates also have milliseconds, and
     /// parsing a text takes a thousand times as long.
@@ -91,7 +92,7 @@ struct ResponseReader {
     }
 
     /// Returns the raw value; `nil` for an empty text.
-    private func said(_ index: Int) -> ComparedValue? { text(index) == "" ? nil : raw(index) }
+    private func nonEmptyRaw(_ index: Int) -> ComparedValue? { text(index) == "" ? nil : raw(index) }
 
     /// Returns the raw value: the characters of a scalar, or the JSON of a container.
     private func raw(_ index: Int) -> ComparedValue? {

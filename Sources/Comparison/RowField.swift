@@ -47,7 +47,7 @@ package enum RowField: Int, Sendable, CaseIterable {
 
     /// Fields that iOS 6 responses never have, because they are not in the table of iOS 6 rows.
     static let unknownToFlat: [RowField] = {
-        let told = Set(FieldTables.bundled.flatTransaction.rows.map(\.field.rawValue))
-        return transactionFields.filter { !told.contains($0.name) }
+        let fields = Set(FieldTables.bundled.flatTransaction.rows.map(\.field.rawValue))
+        return transactionFields.filter { !fields.contains($0.name) }
     }()
 }

@@ -16,7 +16,7 @@ package struct RowComparer: Sendable {
 
     private let reader: ReceiptReader
     private let verifier: SignedPayloadVerifier
-    private let answers: BatchResponseRenderer
+    private let renderer: BatchResponseRenderer
     private let live: LiveComparison?
     private let overrides: [String: [String: ComparisonContext.Override]]
     private let now: @Sendable () -> Timestamp
@@ -30,20 +30,20 @@ package struct RowComparer: Sendable {
     /// - Parameters:
     ///   - reader: Decodes receipts.
     ///   - verifier: Verifies recorded JWS rows.
-    ///   - answers: Renders the response that the source `api` would return, which is compared too.
+    ///   - renderer: Renders the response that the source `api` would return, which is compared too.
     ///   - live: Requests data from Apple. If `nil`, only recorded pairs are compared.
     ///   - overrides: Overrides by bundle id, then by rule name.
     ///   - now: Clock.
     ///   - sleep: Pauses before a repeated request.
     package init(
-        reader: ReceiptReader, verifier: SignedPayloadVerifier, answers: BatchResponseRenderer, live: LiveComparison?,
+        reader: ReceiptReader, verifier: SignedPayloadVerifier, renderer: BatchResponseRenderer, live: LiveComparison?,
         overrides: [String: [String: ComparisonContext.Override]] = [:],
         now: @escaping @Sendable () -> Timestamp = { .now },
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
     ) {
         self.reader = reader
         self.verifier = verifier
-        self.answers = answers
+        self.renderer = renderer
         self.live = live
         self.overrides = overrides
         self.now = now
@@ -54,7 +54,7 @@ package struct RowComparer: Sendable {
     var calls: Int64 { live?.calls ?? 0 }
 
     /// Reason why no further receipt can be compared; `nil` if there is none.
-    var refusal: String? { live?.refusal }
+    var rejection: String? { live?.rejection }
 
     /// Compares one row.
     ///
@@ -80,7 +80,7 @@ package struct RowComparer: Sendable {
                 return Outcome(scope: scope, result: .failure(Self.failure(status)))
             }
             let recorded = try RecordedRecords(
-                history: pair.history, statuses: pair.statuses, voucher: .init(verifier: verifier, now: now()))
+                history: pair.history, statuses: pair.statuses, verifier: .init(verifier: verifier, now: now()))
             var right = ComparedAnswer(recorded)
             right.historyVersion = pair.historyVersion
             scope = ComparisonReport.Scope(left, right)
@@ -91,7 +91,7 @@ package struct RowComparer: Sendable {
             context.isAuthentic = receipt?.isVerified
             context.consumables = records?.consumables ?? []
             let body = receipt.flatMap { receipt in
-                answers.answer(
+                renderer.answer(
                     to: receipt, records: records, at: left.requestDate ?? now(),
                     excludesOldTransactions: pair.excludesOldTransactions)
             }
@@ -149,7 +149,7 @@ package struct RowComparer: Sendable {
                 try sides.serverAPI.map(Self.side)
                 ?? .unknownCustomer(comparedWith: left, environment: receipt.environment)
             // Render with the date of Apple's response, so that the two responses do not differ because of it.
-            let rendered = answers.answer(
+            let rendered = renderer.answer(
                 to: receipt, records: sides.serverAPI, at: left.requestDate ?? sides.time)
             let answer = try rendered.map(Self.answer)
             let finding = RowFinding(

@@ -19,8 +19,9 @@ package struct JSONScanner {
     let valueDepth: Int
 
     /// - Parameters:
-    /// - position: offset of the byte to start at. - valueDepth: the maximum nesting depth of a single value, at most
-    /// ``maximumDepth``; the object around it is one more level.
+    ///   - position: offset of the byte to start at.
+    ///   - valueDepth: the maximum nesting depth of a single value, at most ``maximumDepth``; the object around it is
+    ///     one more level.
     package init(at position: Int = 0, valueDepth: Int = JSONScanner.maximumDepth - 1) {
         self.position = position
         self.valueDepth = min(valueDepth, Self.maximumDepth)

@@ -41,12 +41,12 @@ struct ReceiptRepairer {
         unquote()
         guard !text.isEmpty else { throw ReceiptDecodingError(.empty, at: "text", "the text is empty") }
         if let bytes = prefixedHexadecimal() {
-            guard ReceiptInput.kind(of: bytes) == .unknown else { return found(bytes) }
+            guard ReceiptInput.kind(of: bytes) == .unknown else { return result(bytes) }
             // Database columns of bytes often contain the base64 text, so the repairs continue with it.
             (text, endsWithinByte) = (bytes, false)
             trim()
         }
-        if let bytes = try describedData() { return found(bytes) }
+        if let bytes = try describedData() { return result(bytes) }
         if text.first == UInt8(ascii: "{") {
             if ReceiptInput.kind(of: text) == .transactionReceipt { return raw(.transactionReceipt) }
             try unwrapJSON()
@@ -54,7 +54,7 @@ struct ReceiptRepairer {
         if ReceiptInput.isCompactJWS(text) { return signedText() }
         unescape()
         stripDataURL()
-        if let bytes = hexadecimal() { return found(bytes) }
+        if let bytes = hexadecimal() { return result(bytes) }
         percentDecode()
         stripArmor()
         unfold()
@@ -86,7 +86,7 @@ struct ReceiptRepairer {
 
     /// Returns the result for bytes that were decoded from the text. It is never canonical, because the submitted
     /// text was different.
-    private func found(_ bytes: [UInt8]) -> ReceiptInput {
+    private func result(_ bytes: [UInt8]) -> ReceiptInput {
         let kind = ReceiptInput.kind(of: bytes)
         let surplus: [ReceiptRepair] = endsWithinByte && Self.isComplete(bytes, kind) ? [.trailingBytes] : []
         return ReceiptInput(kind: kind, bytes: bytes, repairs: repairs + surplus, isCanonicalText: false)
@@ -114,7 +114,7 @@ struct ReceiptRepairer {
 
     /// Decodes base64 of base64, and base64 of a JWS; other bytes are returned as they are.
     private mutating func unwrapOnce(_ bytes: [UInt8]) -> ReceiptInput {
-        let outer = found(bytes)
+        let outer = result(bytes)
         guard outer.kind == .unknown else { return outer }
         var inner = ReceiptRepairer(text: bytes)
         inner.decodeUTF16()
@@ -132,7 +132,7 @@ struct ReceiptRepairer {
         }
         repairs.append(.doubleBase64)
         repairs += inner.repairs.filter { !repairs.contains($0) }
-        return found(innerBytes)
+        return result(innerBytes)
     }
 
     // MARK: - Base64

@@ -52,21 +52,21 @@ package struct HTMLWriter {
     ///   - text: Untrusted text.
     ///   - limit: Maximum number of characters to show.
     ///   - isPath: Allows a line break after each dot.
-    package mutating func foreign(_ text: String, limit: Int = 120, isPath: Bool = false) {
+    package mutating func untrusted(_ text: String, limit: Int = 120, isPath: Bool = false) {
         element("bdi") { html in
             for piece in PrintableText.pieces(of: text, limit: limit) {
                 switch piece {
                 case .plain(let plain) where isPath: html.path(plain)
                 case .plain(let plain): html.escaped(plain)
-                case .number(let number): html.element("span", ["class": "unseen"]) { $0.escaped(number) }
+                case .codePoint(let codePoint): html.element("span", ["class": "unseen"]) { $0.escaped(codePoint) }
                 }
             }
         }
     }
 
     private mutating func path(_ text: String) {
-        for (place, part) in text.split(separator: ".", omittingEmptySubsequences: false).enumerated() {
-            if place > 0 {
+        for (index, part) in text.split(separator: ".", omittingEmptySubsequences: false).enumerated() {
+            if index > 0 {
                 raw(".")
                 empty("wbr", [:])
             }

@@ -5,7 +5,7 @@ package enum PrintableText {
     package enum Piece: Sendable, Hashable {
         case plain(String)
         /// Code point of a character that is not shown. For example, `U+202E`.
-        case number(String)
+        case codePoint(String)
     }
 
     /// Splits a text into visible parts and code points.
@@ -27,12 +27,12 @@ package enum PrintableText {
                 plain.append(scalar)
             } else {
                 flush()
-                pieces.append(.number(number(of: scalar)))
+                pieces.append(.codePoint(codePoint(of: scalar)))
             }
         }
         flush()
         let rest = text.unicodeScalars.count - shown
-        if rest > 0 { pieces.append(.number("… and \(Int64(rest).grouped) more characters")) }
+        if rest > 0 { pieces.append(.codePoint("… and \(Int64(rest).grouped) more characters")) }
         return pieces
     }
 
@@ -41,7 +41,7 @@ package enum PrintableText {
         pieces(of: text).map { piece in
             switch piece {
             case .plain(let plain): plain
-            case .number(let number): "[\(number)]"
+            case .codePoint(let codePoint): "[\(codePoint)]"
             }
         }.joined()
     }
@@ -56,7 +56,7 @@ package enum PrintableText {
         }
     }
 
-    private static func number(of scalar: Unicode.Scalar) -> String {
+    private static func codePoint(of scalar: Unicode.Scalar) -> String {
         let digits = String(scalar.value, radix: 16, uppercase: true)
         return "U+" + String(repeating: "0", count: max(4 - digits.count, 0)) + digits
     }

@@ -1,6 +1,8 @@
 import ArgumentParser
 import Foundation
+import Hummingbird
 import Rendering
+import Server
 
 /// The `bench` command. It measures decoding and rendering on this machine, similar to `openssl speed`.
 struct BenchCommand: AsyncParsableCommand {
@@ -70,5 +72,18 @@ struct BenchCommand: AsyncParsableCommand {
         let hundredths = Int64((value * 100).rounded())
         let fraction = String(hundredths % 100)
         return "\(hundredths / 100).\(fraction.count == 1 ? "0" : "")\(fraction)"
+    }
+}
+
+/// Runs the hidden `bare-route` command: a server with one minimal route, which `make bench-http` uses as the
+/// baseline.
+struct BaselineRouteCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bare-route", abstract: "Serves one minimal route as a benchmark baseline.", shouldDisplay: false)
+
+    @Option var port: Int
+
+    func run() async throws {
+        try await BaselineRoute.application(port: port).runService()
     }
 }

@@ -163,7 +163,7 @@ struct ConsumptionCommand: ParsableCommand {
 
         private func checkDeadline(of id: TransactionIdentifier, _ context: CommandContext) async throws {
             guard !late, let store = context.store else { return }
-            try await ConsumptionDeadline(of: id, in: context.scope, held: store)?.check(at: .now)
+            try await ConsumptionDeadline(of: id, in: context.scope, store: store)?.check(at: .now)
         }
 
         /// Returns the product's type from the store. If it is not stored but matters, asks the App Store Server API.

@@ -29,7 +29,7 @@ struct DoctorCommand: AsyncParsableCommand {
             let settings = try configuration.settingsWithRoots()
             checks = await runChecks(settings, environment)
         } catch {
-            show(Doctor.checks(mistakes: error))
+            show(Doctor.checks(configurationError: error))
             throw error.isUnreadable ? ExitCode.usage : ExitCode.someNotVerified
         }
         show(checks)

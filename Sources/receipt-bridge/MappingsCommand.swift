@@ -85,10 +85,10 @@ struct MappingsCommand: ParsableCommand {
                 switch to {
                 case .camel:
                     Terminal.line(try converter.camelCase(input))
-                    sayPassedOver(try converter.ignoredKeys(in: input))
+                    reportIgnored(try converter.ignoredKeys(in: input))
                 case .snake:
                     Terminal.line(try converter.snakeCase(input))
-                    sayPassedOver(try converter.ignoredKeys(inCamelCase: input))
+                    reportIgnored(try converter.ignoredKeys(inCamelCase: input))
                 }
             } catch {
                 Terminal.say("\(file): \(error)")
@@ -96,7 +96,7 @@ struct MappingsCommand: ParsableCommand {
             }
         }
 
-        private func sayPassedOver(_ keys: [String]) {
+        private func reportIgnored(_ keys: [String]) {
             guard !keys.isEmpty else { return }
             let others = keys.count > 50 ? " and \(keys.count - 50) more" : ""
             Terminal.say("\(file): ignored unknown keys: \(keys.prefix(50).joined(separator: ", "))\(others)")

@@ -78,13 +78,13 @@ struct CommandContext {
         environment: AppStoreEnvironment
     ) throws {
         let apps = AppRegistry(settings: settings)
-        let wanted = try bundleId.map { text throws(InvalidOperation) in
-            guard let wanted = BundleIdentifier(rawValue: text), apps.configured(wanted) != nil else {
+        let configuredApp = try bundleId.map { text throws(InvalidOperation) in
+            guard let configuredApp = BundleIdentifier(rawValue: text), apps.configured(configuredApp) != nil else {
                 throw InvalidOperation("--bundle-id: \(text) is not configured")
             }
-            return wanted
+            return configuredApp
         }
-        guard let app = wanted ?? apps.only?.bundleId else {
+        guard let app = configuredApp ?? apps.only?.bundleId else {
             throw apps.isEmpty
                 ? InvalidOperation(
                     "no app is configured", hint: "specify the configuration with --config or RECEIPT_BRIDGE_CONFIG")

@@ -77,12 +77,12 @@ struct ServeCommand: AsyncParsableCommand {
                 announcing.logLevel = .notice
                 announcing.notice("listening on \(settings.tls == nil ? "http" : "https")://\(address)")
             }
-            let memory = store
+            let reloadStore = store
             reload = ConfigurationReload(
                 signals: hangups, server: server, read: { () throws(ConfigurationError) in try read() },
                 make: { settings, previous in
                     try ServiceGraph(
-                        settings: settings, transport: upstream, store: memory, previous: previous,
+                        settings: settings, transport: upstream, store: reloadStore, previous: previous,
                         tables: settings.tables, logger: logger)
                 }, logger: logger)
         } catch {
@@ -160,7 +160,7 @@ struct ServeCommand: AsyncParsableCommand {
 
 extension CurlTransport {
     /// - Throws: `ConfigurationError`, `TransportError`.
-    convenience init(settings: ProxyConfiguration, connections: Int = FileDescriptorBudget.mostUpstream) throws {
+    convenience init(settings: ProxyConfiguration, connections: Int = FileDescriptorBudget.maximumUpstream) throws {
         try self.init(
             CurlConfiguration(
                 version: ReceiptBridge.version, proxy: settings.upstreamProxy.map { .url($0) } ?? .environment,
@@ -172,14 +172,14 @@ extension CurlTransport {
 extension Logger {
     /// Logs that a circuit breaker has changed its state.
     fileprivate func note(_ host: CircuitBreakingTransport.HostState) {
-        let words: [CircuitBreaker.State: Logger.Message] = [
+        let messages: [CircuitBreaker.State: Logger.Message] = [
             .closed: "circuit breaker closed for App Store host; the host responds again",
             .open: "circuit breaker open for App Store host; requests are not sent until it recovers",
             .halfOpen: "circuit breaker half open for App Store host; sending a probe request",
         ]
         log(
             level: host.state == .open ? .error : .notice,
-            words[host.state] ?? "circuit breaker of App Store host changed",
+            messages[host.state] ?? "circuit breaker of App Store host changed",
             metadata: ["host": "\(host.host)", "state": "\(host.state.rawValue)", "opened": "\(host.opened)"])
     }
 }

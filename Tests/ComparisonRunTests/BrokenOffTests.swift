@@ -77,9 +77,9 @@ struct BrokenOffTests {
         }
         let comparer = RowComparer(
             reader: ReceiptReader(trust: recordings.trust),
-            verifier: SignedPayloadVerifier(trust: recordings.trust), answers: recordings.answers, live: live,
+            verifier: SignedPayloadVerifier(trust: recordings.trust), renderer: recordings.answers, live: live,
             now: { SharedSimulator.noon })
-        return try await ComparisonRun(options, comparer: comparer, watch: watch) { _ in }.run()
+        return try await ComparisonRun(options, comparer: comparer, monitor: watch) { _ in }.run()
     }
 
     /// The same, stopped at the first request, unless it ends before.

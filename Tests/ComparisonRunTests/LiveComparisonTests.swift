@@ -74,10 +74,10 @@ struct LiveComparisonTests {
             now: { SharedSimulator.noon })
         let comparer = RowComparer(
             reader: ReceiptReader(trust: recordings.trust),
-            verifier: SignedPayloadVerifier(trust: recordings.trust), answers: recordings.answers, live: live,
+            verifier: SignedPayloadVerifier(trust: recordings.trust), renderer: recordings.answers, live: live,
             now: { SharedSimulator.noon },
             sleep: { _ in })
-        let ending = try await ComparisonRun(options, comparer: comparer, watch: ComparisonMonitor()) { _ in }.run()
+        let ending = try await ComparisonRun(options, comparer: comparer, monitor: ComparisonMonitor()) { _ in }.run()
         let bytes = try folder.read("out.jsonl")
         return Outcome(
             ending: ending,

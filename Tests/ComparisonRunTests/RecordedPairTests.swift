@@ -25,12 +25,12 @@ struct RecordedPairTests {
         let source = try folder.write("pairs.jsonl", lines.flatMap { $0 })
         let comparer = RowComparer(
             reader: ReceiptReader(trust: recordings.trust),
-            verifier: SignedPayloadVerifier(trust: recordings.trust), answers: recordings.answers, live: nil,
+            verifier: SignedPayloadVerifier(trust: recordings.trust), renderer: recordings.answers, live: nil,
             overrides: overrides,
             now: { SharedSimulator.noon })
         var options = ComparisonRunOptions(source: source, workers: 2)
         options.destination = folder.path("out.jsonl")
-        let ending = try await ComparisonRun(options, comparer: comparer, watch: ComparisonMonitor()) { _ in }.run()
+        let ending = try await ComparisonRun(options, comparer: comparer, monitor: ComparisonMonitor()) { _ in }.run()
         let bytes = FileManager.default.contents(atPath: folder.path("out.jsonl")) ?? Data()
         let differences = try bytes.split(separator: 0x0A).map { try Recordings.object([UInt8]($0)) }
         return Outcome(ending: ending, differences: differences)

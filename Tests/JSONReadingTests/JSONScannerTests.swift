@@ -56,7 +56,8 @@ struct JSONScannerTests {
             }
             for trailing in [0, 1, 7, 8, 9] {
                 func document(_ inside: [UInt8]) -> [UInt8] {
-                    Array(#"{"a":""#.utf8) + plain + inside + Array(repeating: 0x61, count: trailing) + Array(#""}"#.utf8)
+                    Array(#"{"a":""#.utf8) + plain + inside + Array(repeating: 0x61, count: trailing)
+                        + Array(#""}"#.utf8)
                 }
                 let found = try members(document([]))
                 #expect(found.map(\.value.whole) == [5..<7 + length + trailing])

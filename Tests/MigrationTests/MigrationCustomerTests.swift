@@ -73,7 +73,7 @@ struct MigrationCustomerTests {
         var callsPerHour: Double { 100 }
     }
 
-    private func api(_ options: inout MigrationOptions) { options.lasting.withAPI = true }
+    private func api(_ options: inout MigrationOptions) { options.persisted.withAPI = true }
 
     /// The ids of all customers of the simulated store.
     private func histories() throws -> [[String]] {
@@ -89,7 +89,7 @@ struct MigrationCustomerTests {
         let rows = world.rows.filter { !$0.id.contains("environmentLine") }
         try world.write(rows)
         let book = Book(try histories())
-        let ending = try await world.run(directory: book, api)
+        let ending = try await world.run(lookups: book, api)
         #expect(ending.stop == nil && ending.customers?.known == ending.customers?.all)
         let customers = Set(book.asked.flatMap { $0 })
         #expect(book.asked.flatMap { $0 }.count == customers.count, "a customer was looked up twice")
@@ -103,7 +103,7 @@ struct MigrationCustomerTests {
             #expect(result["revision"] == (row.expected == "decoded" ? .string("r1") : .null))
         }
         let asked = book.asked.count
-        let again = try await world.run(directory: book, api)
+        let again = try await world.run(lookups: book, api)
         #expect(again.wasFinished && book.asked.count == asked)
     }
 
@@ -113,14 +113,14 @@ struct MigrationCustomerTests {
         let receipt = try SharedSimulator.receipt(.activeSubscription)
         let book = Book(try histories())
         book.fail(Set(receipt.originalTransactionIds))
-        let first = try await world.run(directory: book, api)
+        let first = try await world.run(lookups: book, api)
         #expect(first.stop == nil && first.counts.hasFailures && first.customers?.failed == 1)
         func row() throws -> JSONValue? { try world.results().first { $0["id"]?.text == receipt.id } }
         #expect(try row()?["outcome"]?.text == "failed")
         #expect(try row()?["reason"]?.text == "deadline")
         book.fail([])
         let asked = book.asked.count
-        let second = try await world.run(directory: book, api)
+        let second = try await world.run(lookups: book, api)
         #expect(second.stop == nil && second.customers?.failed == 0)
         #expect(book.asked.count == asked + 1)
         #expect(try row()?["outcome"]?.text == "migrated")
@@ -131,26 +131,26 @@ struct MigrationCustomerTests {
     func refresh() async throws {
         let world = try MigrationWorld()
         let book = Book(try histories())
-        _ = try await world.run(directory: book, api)
+        _ = try await world.run(lookups: book, api)
         let (asked, result) = (book.asked.count, try world.result)
         #expect(book.revisions.isEmpty)
-        let ending = try await world.run(directory: book) {
+        let ending = try await world.run(lookups: book) {
             api(&$0)
             $0.isRefresh = true
         }
         #expect(ending.stop == nil && !ending.wasFinished)
         #expect(book.revisions.count == book.asked.count - asked && Set(book.revisions) == ["r1"])
         #expect(try world.result == result)
-        #expect(try await world.run(directory: book, api).wasFinished)
+        #expect(try await world.run(lookups: book, api).wasFinished)
     }
 
     @Test("Unknown customers have the outcome notFound")
     func notFound() async throws {
         let world = try MigrationWorld()
-        let ending = try await world.run(directory: Book([]), api)
+        let ending = try await world.run(lookups: Book([]), api)
         #expect(ending.counts.count(of: .migrated) == 0 && ending.counts.count(of: .notFound) > 0)
         #expect(try world.results().allSatisfy { $0["outcome"]?.text != "notFound" || $0["reason"]?.text == "4040010" })
-        #expect(try await world.run(directory: Book([]), api).wasFinished)
+        #expect(try await world.run(lookups: Book([]), api).wasFinished)
     }
 
     @Test("A rejected key stops the run with every row in the result, and the run resumes when it is accepted")
@@ -158,12 +158,12 @@ struct MigrationCustomerTests {
         let world = try MigrationWorld()
         let book = Book(try histories())
         book.refuse(true)
-        let ending = try await world.run(directory: book, api)
+        let ending = try await world.run(lookups: book, api)
         #expect(ending.stop == .refusedByAppStore)
         #expect(try world.results().count == world.rows.count)
         #expect(try world.results().contains { $0["reason"]?.text == "notAskedYet" })
         book.refuse(false)
-        let second = try await world.run(directory: book, api)
+        let second = try await world.run(lookups: book, api)
         #expect(second.stop == nil && second.counts.count(of: .failed) == 0)
     }
 
@@ -171,13 +171,13 @@ struct MigrationCustomerTests {
     func plan() async throws {
         let world = try MigrationWorld()
         let book = Book(try histories())
-        let plan = try await world.run(directory: book) {
+        let plan = try await world.run(lookups: book) {
             api(&$0)
             $0.isPlan = true
         }
         #expect(plan.stop == .planned && book.asked.isEmpty)
         #expect(!FileManager.default.fileExists(atPath: world.destination.path))
-        let ending = try await world.run(directory: book, api)
+        let ending = try await world.run(lookups: book, api)
         #expect(ending.stop == nil && Int64(book.asked.count) <= plan.customers?.waiting ?? 0)
     }
 
@@ -189,14 +189,14 @@ struct MigrationCustomerTests {
         let strict = try MigrationWorld()
         try strict.write([row])
         let book = Book([receipt.originalTransactionIds + tampered.originalTransactionIds])
-        _ = try await strict.run(directory: book, api)
+        _ = try await strict.run(lookups: book, api)
         #expect(book.asked.isEmpty)
         #expect(try strict.results().first?["outcome"]?.text == "refused")
         let lenient = try MigrationWorld()
         try lenient.write([row])
-        _ = try await lenient.run(directory: book) {
+        _ = try await lenient.run(lookups: book) {
             api(&$0)
-            $0.lasting.allowUnverified = true
+            $0.persisted.allowUnverified = true
         }
         let result = try #require(try lenient.results().first)
         #expect(result["outcome"]?.text == "migrated" && result["verified"] == .bool(false))
@@ -225,10 +225,10 @@ struct MigrationCustomerTests {
             }
             try Data(bytes).write(to: world.source)
             let book = Book([first.originalTransactionIds, second.originalTransactionIds])
-            _ = try await world.run(directory: book) {
+            _ = try await world.run(lookups: book) {
                 api(&$0)
-                $0.lasting.allowUnverified = true
-                $0.lasting.source.accountTokenColumn = "user"
+                $0.persisted.allowUnverified = true
+                $0.persisted.source.accountTokenColumn = "user"
                 $0.accountTokens = .set
             }
             return (try world.results(), book.tokens.sorted())
@@ -250,7 +250,7 @@ struct MigrationCustomerTests {
         let book = Book(try histories())
         var runs = 0
         while try await world.run(
-            directory: book,
+            lookups: book,
             {
                 api(&$0); $0.rowLimit = 20
             }
@@ -276,26 +276,26 @@ struct MigrationCustomerTests {
         let book = Book(try histories())
         @discardableResult
         func run(_ tokens: MigrationOptions.AccountTokens) async throws -> Migration.RunResult {
-            try await world.run(directory: book) {
+            try await world.run(lookups: book) {
                 api(&$0)
-                $0.lasting.source.accountTokenColumn = "user"
+                $0.persisted.source.accountTokenColumn = "user"
                 $0.accountTokens = tokens
             }
         }
-        #expect(try await run(.dryRun).untiedCustomers == 0)
+        #expect(try await run(.dryRun).customersWithoutToken == 0)
         #expect(book.tokens.isEmpty)
         let count = Set(first.originalTransactionIds).count
         #expect(world.said.contains { $0.contains("\(count) purchases of 1 customers would be set") }, "\(world.said)")
         #expect(world.said.contains { $0.contains("1 customers have rows with different account tokens") })
         book.fail(Set(first.originalTransactionIds))
-        #expect(try await run(.set).untiedCustomers == 2)
+        #expect(try await run(.set).customersWithoutToken == 2)
         #expect(book.tokens.isEmpty)
         #expect(
             world.said.contains(
                 "account tokens: not set for 1 customers: not an original transaction id (4000187)"),
             "\(world.said)")
         book.fail([])
-        for _ in 0..<2 { #expect(try await run(.set).untiedCustomers == 1) }
+        for _ in 0..<2 { #expect(try await run(.set).customersWithoutToken == 1) }
         #expect(book.tokens.sorted() == Set(first.originalTransactionIds).map { "\($0) \(token)" }.sorted())
     }
 }

@@ -17,10 +17,10 @@ struct MigrationRefreshTests {
         }
     }
 
-    private func api(_ options: inout MigrationOptions) { options.lasting.withAPI = true }
+    private func api(_ options: inout MigrationOptions) { options.persisted.withAPI = true }
 
     private func refresh(_ options: inout MigrationOptions) {
-        options.lasting.withAPI = true
+        options.persisted.withAPI = true
         options.isRefresh = true
     }
 
@@ -36,10 +36,10 @@ struct MigrationRefreshTests {
     @Test("A refresh that is stopped before the first response keeps all existing data in the result")
     func stopped() async throws {
         let (world, book) = try stage()
-        let first = try await world.run(directory: book, api)
+        let first = try await world.run(lookups: book, api)
         #expect(first.counts.count(of: .migrated) > 0 && first.counts.count(of: .notFound) > 0)
         let result = try world.result
-        let ending = try await world.run(directory: book) {
+        let ending = try await world.run(lookups: book) {
             refresh(&$0)
             $0.timeLimit = .zero
         }
@@ -51,10 +51,10 @@ struct MigrationRefreshTests {
     func failing() async throws {
         let (world, book) = try stage()
         let receipt = try SharedSimulator.receipt(.activeSubscription)
-        let first = try await world.run(directory: book, api)
+        let first = try await world.run(lookups: book, api)
         let result = try world.result
         book.fail(Set(receipt.originalTransactionIds))
-        let ending = try await world.run(directory: book, refresh)
+        let ending = try await world.run(lookups: book, refresh)
         #expect(ending.stop == nil && ending.customers?.failed == 1 && ending.hasFailures)
         #expect(ending.counts.outcomes == first.counts.outcomes)
         #expect(try world.result == result)
@@ -64,7 +64,7 @@ struct MigrationRefreshTests {
         #expect(ofKnown.hasFailures && !ofKnown.counts.hasFailures)
         book.fail([])
         let asked = book.asked.count
-        let next = try await world.run(directory: book, api)
+        let next = try await world.run(lookups: book, api)
         #expect(next.customers?.failed == 0 && book.asked.count == asked + 1)
         #expect(try world.result == result)
     }
@@ -72,7 +72,7 @@ struct MigrationRefreshTests {
     @Test("A stopped refresh resumes without repeating lookups, and starts over after it has finished")
     func goingOn() async throws {
         let (world, book) = try stage()
-        let first = try await world.run(directory: book, api)
+        let first = try await world.run(lookups: book, api)
         let customers = Int(try #require(first.customers).all)
         let result = try world.result
         for _ in 0..<2 {
@@ -81,7 +81,7 @@ struct MigrationRefreshTests {
             var isStopped = true
             while isStopped {
                 book.refuse(after: 5)
-                let ending = try await world.run(directory: book, refresh)
+                let ending = try await world.run(lookups: book, refresh)
                 #expect(ending.stop == nil || ending.stop == .refusedByAppStore)
                 #expect(try world.result == result)
                 isStopped = ending.stop != nil
@@ -102,7 +102,7 @@ struct MigrationRefreshTests {
         for name in ["in/b", "in/c/1"] { try folder.write(name, receipt.base64) }
         let book = Book(try histories())
         func rows(_ change: (inout MigrationOptions) -> Void) async throws -> Int64 {
-            let ending = try await world.run(directory: book) {
+            let ending = try await world.run(lookups: book) {
                 change(&$0)
                 $0.source = folder.path("in")
             }

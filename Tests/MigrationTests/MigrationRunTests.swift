@@ -86,7 +86,7 @@ struct MigrationRunTests {
     func changes() async throws {
         let world = try MigrationWorld()
         _ = try await world.run { $0.rowLimit = 5 }
-        let otherColumn = await world.failure { $0.lasting.source.receiptColumn = "receipt-data" }
+        let otherColumn = await world.failure { $0.persisted.source.receiptColumn = "receipt-data" }
         #expect(otherColumn?.description.contains("--receipt-column was the default and is now receipt-data") == true)
         try world.write(Array(world.rows.reversed()))
         let otherSource = await world.failure()
@@ -220,13 +220,13 @@ final class MigrationWorld: Sendable {
     }
 
     func run(
-        directory: (any CustomerLookupService)? = nil, _ change: (inout MigrationOptions) -> Void = { _ in }
+        lookups: (any CustomerLookupService)? = nil, _ change: (inout MigrationOptions) -> Void = { _ in }
     ) async throws(RunError) -> Migration.RunResult {
         var options = MigrationOptions(source: source.path, destination: destination.path, workers: 2)
         change(&options)
         let migration = try Migration(
-            options, reader: Self.reader(), directory: directory, watch: MigrationMonitor(),
-            say: { sentence in self.sentences.withLock { $0.append(sentence) } })
+            options, reader: Self.reader(), lookups: lookups, monitor: MigrationMonitor(),
+            notify: { sentence in self.sentences.withLock { $0.append(sentence) } })
         return try await migration.run()
     }
 

@@ -95,7 +95,7 @@ struct ReportTests {
         ])
         var options = world.options
         options.source = "/somewhere/\(id.replacing("/", with: "").replacing("\0", with: "")).jsonl"
-        options.lasting.source.receiptColumn = id
+        options.persisted.source.receiptColumn = id
         let html = try world.page(MigrationReport(options: options, ending: .init(counts: ReportWorld.counts)))
         let page = try Page(html)
         let rows = try #require(page.tables["Refused rows in the order of the source"])
@@ -131,7 +131,7 @@ struct ReportTests {
             counts.add(ResultRow(id: "a", outcome: .refused, kind: "unknown", verified: false), year: nil)
         }
         var ending = Migration.RunResult(counts: counts, stop: .rowLimit)
-        ending.taken = 50
+        ending.rowsRead = 50
         ending.duration = .milliseconds(2_500)
         let json = try world.json(MigrationReport(options: world.options, ending: ending))
         #expect(json["report"] == .string("receipt-bridge migrate") && json["version"] == .number(1))
@@ -164,7 +164,7 @@ struct ReportTests {
     func customers() throws {
         let world = try ReportWorld()
         var options = world.options
-        options.lasting.withAPI = true
+        options.persisted.withAPI = true
         var tally = CustomerTally()
         (tally.known, tally.notFound, tally.failed) = (1_200, 30, 4)
         var ending = Migration.RunResult(counts: ReportWorld.counts)
@@ -187,8 +187,8 @@ struct ReportTests {
             _ outcomes: [(Outcome, Int)], withAPI: Bool = false, isLenient: Bool = false, stop: Migration.Stop? = nil
         ) -> String {
             var options = MigrationOptions(source: "a", destination: "b", workers: 1)
-            options.lasting.withAPI = withAPI
-            options.lasting.allowUnverified = isLenient
+            options.persisted.withAPI = withAPI
+            options.persisted.allowUnverified = isLenient
             var counts = MigrationCounts()
             for (outcome, count) in outcomes {
                 for number in 0..<count {

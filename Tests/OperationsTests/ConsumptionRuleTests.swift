@@ -17,8 +17,8 @@ struct ConsumptionRuleTests {
     static let cases: [Case] = [
         Case(), Case(percentage: 0), Case(percentage: 100_000), Case(percentage: 67_932, preference: "DECLINE"),
         Case(percentage: 100_001, refusal: "0 to 100000"), Case(percentage: -1, refusal: "0 to 100000"),
-        Case(delivery: nil, refusal: "--delivery-status"), Case(delivery: "delivered", refusal: "none of DELIVERED"),
-        Case(preference: "GRANT", refusal: "none of DECLINE"),
+        Case(delivery: nil, refusal: "--delivery-status"), Case(delivery: "delivered", refusal: "not one of DELIVERED"),
+        Case(preference: "GRANT", refusal: "not one of DECLINE"),
         Case(delivery: "UNDELIVERED_OTHER", percentage: 1, refusal: "must be 0"),
         Case(delivery: "UNDELIVERED_OTHER", percentage: 0),
         Case(type: .autoRenewable),
@@ -68,7 +68,7 @@ struct ConsumptionRuleTests {
 
     @Test("The deadline is twelve hours after Apple's request")
     func deadline() throws {
-        let deadline = ConsumptionDeadline(asked: Timestamp(seconds: 1_795_262_400))
+        let deadline = ConsumptionDeadline(requestedAt: Timestamp(seconds: 1_795_262_400))
         try deadline.check(at: Timestamp(seconds: 1_795_262_400 + 43_200))
         #expect(
             throws: InvalidOperation(

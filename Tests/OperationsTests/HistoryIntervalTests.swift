@@ -7,7 +7,7 @@ struct HistoryIntervalTests {
     private static let now = Timestamp(seconds: 1_795_262_400)
     private static let day: Int64 = 86_400_000
 
-    private static func days(_ number: Int64) -> Timestamp { now.advanced(byMilliseconds: number * day) }
+    private static func days(_ count: Int64) -> Timestamp { now.advanced(byMilliseconds: count * day) }
 
     @Test(
         "An interval is limited to the time Apple keeps notifications and ends now at the latest",

@@ -32,12 +32,12 @@ struct RefundListTests {
     @Test(
         "Other lines are an error that names the line",
         arguments: [("1\nabc\n", "line 2"), ("{\"id\": 5}", "line 1"), ("1\n2\n{", "line 3"), ("0", "line 1")])
-    func mistakes(text: String, place: String) throws {
+    func mistakes(text: String, line: String) throws {
         do {
             _ = try read(text)
             Issue.record("\(text) was read")
         } catch let error as InvalidOperation {
-            #expect(error.reason.contains(place), "\(error)")
+            #expect(error.reason.contains(line), "\(error)")
         }
     }
 }

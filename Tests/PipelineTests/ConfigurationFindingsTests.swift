@@ -27,7 +27,7 @@ struct ConfigurationFindingsTests {
         }
     }
 
-    // MARK: - All at once
+    // MARK: - All findings
 
     @Test("Mistakes in keys and broken rules across keys are reported together")
     func together() throws {
@@ -148,7 +148,7 @@ struct ConfigurationFindingsTests {
         ] { #expect(try findings(yaml, environment: ["KEY": "k"]) == [expected], "\(yaml)") }
     }
 
-    // MARK: - What was found and what was expected
+    // MARK: - Values and expected values
 
     static let kinds: [(key: String, expected: String)] = [
         ("deadlineSeconds", "a whole number"), ("listen", "HOST:PORT"), ("profile", "one of apple, tolerant"),

@@ -254,8 +254,8 @@ extension ProxyConfigurationTests {
                 "apps[a.b].serverAPI.keyId", "apps[a.b].serverAPI.privateKey", "apps[a.c]: removed", "apps[a.d]: added",
             ])
         #expect(changes.needRestart == ["listen", "store"])
-        let kept = new.keepingFixedKeys(of: old)
-        #expect(kept.listen.port == 1 && kept.storePath == old.storePath && kept.tokens == new.tokens)
+        let merged = new.keepingFixedKeys(of: old)
+        #expect(merged.listen.port == 1 && merged.storePath == old.storePath && merged.tokens == new.tokens)
         #expect(ConfigurationDiff(from: old, to: old) == ConfigurationDiff(from: new, to: new))
     }
 

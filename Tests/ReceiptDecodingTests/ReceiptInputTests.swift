@@ -118,7 +118,7 @@ struct ReceiptInputTests {
         }
     }
 
-    static let never: [(text: String, apple: ReceiptDecodingError.Code, tolerant: ReceiptDecodingError.Code)] = [
+    static let invalid: [(text: String, apple: ReceiptDecodingError.Code, tolerant: ReceiptDecodingError.Code)] = [
         ("", .empty, .empty), (" \r\n\t", .notBase64, .empty), ("\"\"", .notBase64, .empty),
         ("=", .notBase64, .notBase64), ("====", .notBase64, .notBase64), ("A===", .notBase64, .notBase64),
         ("=AAA", .notBase64, .notBase64), ("AA=A", .notBase64, .notBase64), ("AB==CD==", .notBase64, .notBase64),
@@ -137,7 +137,7 @@ struct ReceiptInputTests {
     ]
 
     // T15
-    @Test("A text that is not a receipt has an error code in both profiles", arguments: never)
+    @Test("A text that is not a receipt has an error code in both profiles", arguments: invalid)
     func refuses(text: String, apple: ReceiptDecodingError.Code, tolerant: ReceiptDecodingError.Code) throws {
         #expect(try Decoders.apple.refusal(ofText: Array(text.utf8))?.code == apple)
         let inspection = try Decoders.tolerant.inspect(Array(text.utf8).span)

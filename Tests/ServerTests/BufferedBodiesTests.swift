@@ -17,21 +17,21 @@ struct BufferedBodiesTests {
     /// Adds bodies by name and records which of them were closed.
     private final class Room {
         private var bodies = BufferedBodies()
-        private let closedOnes = Names()
+        private let closedBodies = Names()
 
         var kilobytes: Int { bodies.total / kilobyte }
         var largeKilobytes: Int { bodies.large / kilobyte }
-        var closed: [String] { closedOnes.all }
+        var closed: [String] { closedBodies.all }
 
         func add(_ name: String, at seconds: Int64 = 0) -> BufferedBodies.ID {
-            bodies.add(BufferedBody(begun: .seconds(seconds)) { [closedOnes] in closedOnes.note(name) })
+            bodies.add(BufferedBody(startedAt: .seconds(seconds)) { [closedBodies] in closedBodies.note(name) })
         }
 
         /// Returns whether the bytes were accepted.
         func take(_ count: Int, _ id: BufferedBodies.ID, at seconds: Int64) -> Bool {
-            let (isTaken, closed) = bodies.reserve(count * kilobyte, for: id, within: limits, at: .seconds(seconds))
+            let (isReserved, closed) = bodies.reserve(count * kilobyte, for: id, within: limits, at: .seconds(seconds))
             for body in closed { body.close() }
-            return isTaken
+            return isReserved
         }
 
         func complete(_ id: BufferedBodies.ID) -> Bool { bodies.complete(id) }
@@ -63,9 +63,9 @@ struct BufferedBodiesTests {
         "The slowest uploads are closed first, the oldest of them first; a body slower than all others is rejected")
     func slowest() {
         let room = Room()
-        let ids = ["a", "b", "c"].enumerated().map { number, name in
-            let id = room.add(name, at: Int64(number))
-            #expect(room.take(100, id, at: Int64(number)))
+        let ids = ["a", "b", "c"].enumerated().map { index, name in
+            let id = room.add(name, at: Int64(index))
+            #expect(room.take(100, id, at: Int64(index)))
             return id
         }
         #expect(room.take(1, ids[0], at: 20))
@@ -109,13 +109,13 @@ struct BufferedBodiesTests {
         let room = Room()
         let large = room.add("large")
         #expect(room.take(128, large, at: 0))
-        for number in 0..<6 {
-            let id = room.add("small \(number)", at: Int64(number))
-            #expect(room.take(64, id, at: Int64(number)))
+        for index in 0..<6 {
+            let id = room.add("small \(index)", at: Int64(index))
+            #expect(room.take(64, id, at: Int64(index)))
         }
         #expect(room.kilobytes == 1_024)
-        for (number, expected) in [["large"], ["large"], ["large", "small 0"]].enumerated() {
-            let id = room.add("next \(number)", at: 10)
+        for (index, expected) in [["large"], ["large"], ["large", "small 0"]].enumerated() {
+            let id = room.add("next \(index)", at: 10)
             #expect(room.take(64, id, at: 10))
             #expect(room.closed == expected)
         }

@@ -16,7 +16,7 @@ struct FaultMatrixTests {
         let name: String
         var faults: [SimulatedFault] = []
         /// A URL to use instead of the simulated App Store.
-        var place: (@Sendable (Stage) -> String)?
+        var url: (@Sendable (Stage) -> String)?
         /// Offset of this machine's clock in milliseconds.
         var clock: Int64 = 0
         /// Apple's services respond correctly in spite of the fault.
@@ -44,10 +44,10 @@ struct FaultMatrixTests {
         return [
             Fault(name: "late", faults: both(.delay, milliseconds: 8_000), deadline: .seconds(5)),
             Fault(name: "reset", faults: both(.reset)),
-            Fault(name: "refused", place: { "http://127.0.0.1:\($0.closedPort)" }),
+            Fault(name: "refused", url: { "http://127.0.0.1:\($0.closedPort)" }),
             Fault(
-                name: "accepts, says nothing", place: { "http://127.0.0.1:\($0.silentPort)" }, deadline: .seconds(5)),
-            Fault(name: "no such name", place: { _ in noName }),
+                name: "accepts, says nothing", url: { "http://127.0.0.1:\($0.silentPort)" }, deadline: .seconds(5)),
+            Fault(name: "no such name", url: { _ in noName }),
             Fault(name: "truncated", faults: both(.truncate)),
             Fault(name: "200, a web page", faults: both(.html)),
             Fault(name: "200, {}", faults: both(.body("{}"))),
@@ -147,7 +147,7 @@ struct FaultMatrixTests {
         let curl: CurlTransport
 
         func pipeline(
-            at place: String? = nil, clock: Int64 = 0, deadline: Duration, _ transport: any HTTPTransport
+            at url: String? = nil, clock: Int64 = 0, deadline: Duration, _ transport: any HTTPTransport
         ) throws -> VerifyReceiptService {
             var app = AppConfiguration(of: stage.api)
             app.appAppleId = SimulatedApp.first.appAppleId
@@ -156,8 +156,8 @@ struct FaultMatrixTests {
             // A minute later the store source needs fresh data.
             app.storedMaxAge = order.first == .stored ? 0 : 86_400
             var settings = ProxyConfiguration(
-                of: stage.apple, verifyReceipt: place ?? "http://127.0.0.1:\(stage.applePort)",
-                serverAPI: place ?? "http://127.0.0.1:\(stage.apiPort)")
+                of: stage.apple, verifyReceipt: url ?? "http://127.0.0.1:\(stage.applePort)",
+                serverAPI: url ?? "http://127.0.0.1:\(stage.apiPort)")
             settings.deadline = deadline
             settings.apps = [app]
             return try ServiceGraph(
@@ -226,8 +226,8 @@ struct FaultMatrixTests {
         try await staged { stage, curl, folder in
             let bodies = try bodies(stage)
             var bridges: [TestProxy] = []
-            for (number, order) in Self.orders.enumerated() {
-                let store = try Store(path: folder.path("\(number).sqlite"))
+            for (index, order) in Self.orders.enumerated() {
+                let store = try Store(path: folder.path("\(index).sqlite"))
                 let bridge = TestProxy(order: order, store: store, stage: stage, curl: curl)
                 try await bridge.learn(bodies)
                 bridges.append(bridge)
@@ -248,11 +248,11 @@ struct FaultMatrixTests {
         _ bodies: [[UInt8]], of bridges: [TestProxy], _ fault: Fault, _ stage: Stage
     ) async throws -> [String] {
         try await withThrowingTaskGroup(of: (Int, String).self) { group in
-            for (number, bridge) in bridges.enumerated() {
+            for (index, bridge) in bridges.enumerated() {
                 group.addTask {
                     let counting = Counting(bridge.curl)
                     let pipeline = try bridge.pipeline(
-                        at: fault.place?(stage), clock: 60_000 + fault.clock, deadline: fault.deadline,
+                        at: fault.url?(stage), clock: 60_000 + fault.clock, deadline: fault.deadline,
                         CircuitBreakingTransport(counting))
                     var cells: [Cell] = []
                     for body in bodies {
@@ -275,11 +275,11 @@ struct FaultMatrixTests {
                     let sources = Set(cells.map(\.source.rawValue)).sorted().joined(separator: "/")
                     let longest = cells.map(\.elapsed).max() ?? .zero
                     let milliseconds = Int(longest / .milliseconds(1))
-                    return (number, "\(cells[0].status) \(sources) \(milliseconds) ms \(counting.count)×")
+                    return (index, "\(cells[0].status) \(sources) \(milliseconds) ms \(counting.count)×")
                 }
             }
             var texts = Array(repeating: "", count: bridges.count)
-            for try await (number, text) in group { texts[number] = text }
+            for try await (index, text) in group { texts[index] = text }
             return texts
         }
     }

@@ -5,28 +5,30 @@ import Testing
 @Suite("File descriptor budget")
 struct FileDescriptorBudgetTests {
     private struct Row: CustomTestStringConvertible {
-        let limit, wanted, cores: Int
+        let limit, requested, cores: Int
         let connections, operations, upstream, eventLoops: Int
-        var testDescription: String { "\(limit) for \(wanted) connections on \(cores) cores" }
+        var testDescription: String { "\(limit) for \(requested) connections on \(cores) cores" }
     }
 
     private static let rows = [
-        Row(limit: 128, wanted: 10_000, cores: 2, connections: 50, operations: 8, upstream: 4, eventLoops: 2),
-        Row(limit: 128, wanted: 10_000, cores: 64, connections: 41, operations: 8, upstream: 4, eventLoops: 5),
-        Row(limit: 256, wanted: 10_000, cores: 2, connections: 128, operations: 18, upstream: 14, eventLoops: 2),
-        Row(limit: 1_024, wanted: 10_000, cores: 2, connections: 768, operations: 50, upstream: 38, eventLoops: 2),
-        Row(limit: 1_024, wanted: 10_000, cores: 64, connections: 768, operations: 20, upstream: 15, eventLoops: 42),
-        Row(limit: 1_024, wanted: 100, cores: 2, connections: 100, operations: 64, upstream: 201, eventLoops: 2),
-        Row(limit: 65_536, wanted: 10_000, cores: 8, connections: 10_000, operations: 64, upstream: 256, eventLoops: 8),
+        Row(limit: 128, requested: 10_000, cores: 2, connections: 50, operations: 8, upstream: 4, eventLoops: 2),
+        Row(limit: 128, requested: 10_000, cores: 64, connections: 41, operations: 8, upstream: 4, eventLoops: 5),
+        Row(limit: 256, requested: 10_000, cores: 2, connections: 128, operations: 18, upstream: 14, eventLoops: 2),
+        Row(limit: 1_024, requested: 10_000, cores: 2, connections: 768, operations: 50, upstream: 38, eventLoops: 2),
+        Row(limit: 1_024, requested: 10_000, cores: 64, connections: 768, operations: 20, upstream: 15, eventLoops: 42),
+        Row(limit: 1_024, requested: 100, cores: 2, connections: 100, operations: 64, upstream: 201, eventLoops: 2),
         Row(
-            limit: .max, wanted: 1_000_000, cores: 8, connections: 1_000_000, operations: 64, upstream: 256,
+            limit: 65_536, requested: 10_000, cores: 8, connections: 10_000, operations: 64, upstream: 256,
+            eventLoops: 8),
+        Row(
+            limit: .max, requested: 1_000_000, cores: 8, connections: 1_000_000, operations: 64, upstream: 256,
             eventLoops: 8),
     ]
 
     // T20
     @Test("Descriptors are divided among clients, operations, upstream and files, within the limit", arguments: rows)
     private func division(row: Row) throws {
-        let budget = try #require(FileDescriptorBudget(limit: row.limit, connections: row.wanted, cores: row.cores))
+        let budget = try #require(FileDescriptorBudget(limit: row.limit, connections: row.requested, cores: row.cores))
         #expect(budget.connections == row.connections)
         #expect(budget.operations == row.operations)
         #expect(budget.upstream == row.upstream)

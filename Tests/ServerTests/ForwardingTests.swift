@@ -114,7 +114,7 @@ struct ForwardingTests {
         let bad = try replies.map { try Consumer($0) }
         let good = try Consumer()
         var targets = try bad.map { try $0.target() } + [good.target(.camel)]
-        for place in targets.indices { targets[place].secret = Redacted("the-signing-secret") }
+        for index in targets.indices { targets[index].secret = Redacted("the-signing-secret") }
         let path = folder.path("bridge.sqlite")
         try await serving(path, targets) { proxy in
             for number in 0..<5 { #expect(try await post(notification(proxy, "n\(number)"), to: proxy) == 200) }
@@ -142,7 +142,7 @@ struct ForwardingTests {
 
     /// Returns the samples of forwarding, without `receipt_bridge_forwarding_`, as soon as they are as expected or
     /// after a timeout.
-    private func samples(_ proxy: Proxy, until wanted: [String: Double]) async throws -> [String: Double] {
+    private func samples(_ proxy: Proxy, until expected: [String: Double]) async throws -> [String: Double] {
         var found: [String: Double] = [:]
         for _ in 0..<400 {
             let metrics = try await proxy.metrics()
@@ -151,7 +151,7 @@ struct ForwardingTests {
             found = Dictionary(
                 uniqueKeysWithValues: metrics.samples.filter { $0.key.hasPrefix(prefix) && $0.value > 0 }
                     .map { (String($0.key.dropFirst(prefix.count)), $0.value) })
-            if found == wanted { break }
+            if found == expected { break }
             try await Task.sleep(for: .milliseconds(25))
         }
         return found
@@ -170,12 +170,12 @@ struct ForwardingTests {
             // The same notification again is not queued.
             #expect(try await post(notification(proxy, "one"), to: proxy) == 200)
             // Version 1 has no test notifications.
-            let wanted: [String: Double] = [
+            let expected: [String: Double] = [
                 #"deliveries_total{\#(app),outcome="delivered"}"#: 3,
                 #"deliveries_total{\#(app),outcome="nothing"}"#: 3,
                 #"deliveries_total{\#(app),outcome="failed"}"#: 3, "waiting{\(app)}": 3,
             ]
-            #expect(try await samples(proxy, until: wanted) == wanted)
+            #expect(try await samples(proxy, until: expected) == expected)
         }
         try await Proxy.serving(
             schedule: DeliverySchedule(maximumAttempts: 1),
@@ -185,12 +185,12 @@ struct ForwardingTests {
             }
         ) { (proxy: Proxy) async throws -> Void in
             for uuid in ["one", "two"] { #expect(try await post(notification(proxy, uuid), to: proxy) == 200) }
-            let wanted: [String: Double] = [
+            let expected: [String: Double] = [
                 #"deliveries_total{\#(app),outcome="delivered"}"#: 2,
                 #"deliveries_total{\#(app),outcome="nothing"}"#: 2,
                 #"deliveries_total{\#(app),outcome="dead"}"#: 2, "dead{\(app)}": 2,
             ]
-            #expect(try await samples(proxy, until: wanted) == wanted)
+            #expect(try await samples(proxy, until: expected) == expected)
         }
         #expect(good.requests.count == 5 && bad.requests.count == 5)
     }

@@ -17,9 +17,9 @@ struct HostileConnectionTests {
         defer { limit.restore() }
         try await Proxy.serving { proxy in
             var idle: [RawConnection] = []
-            for number in 0..<1_000 {
+            for index in 0..<1_000 {
                 let connection = try proxy.connect()
-                if number % 2 == 1 {
+                if index % 2 == 1 {
                     try await connection.send("POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nContent-Le")
                 }
                 idle.append(connection)

@@ -14,15 +14,15 @@ struct MetricsReading {
         var current: (name: String, type: String)?
         if !text.hasSuffix("\n") { faults.append("no line feed at the end") }
         for line in text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init) {
-            let words = line.split(separator: " ", maxSplits: 3).map(String.init)
+            let parts = line.split(separator: " ", maxSplits: 3).map(String.init)
             if line.hasPrefix("# HELP ") {
-                if words.count < 4 { faults.append("no help: \(line)") }
+                if parts.count < 4 { faults.append("no help: \(line)") }
                 current = nil
             } else if line.hasPrefix("# TYPE ") {
-                if families[words[2]] != nil { faults.append("twice: \(line)") }
-                if words[3] == "counter", !words[2].hasSuffix("_total") { faults.append("no _total: \(line)") }
-                families[words[2]] = words[3]
-                current = (words[2], words[3])
+                if families[parts[2]] != nil { faults.append("twice: \(line)") }
+                if parts[3] == "counter", !parts[2].hasSuffix("_total") { faults.append("no _total: \(line)") }
+                families[parts[2]] = parts[3]
+                current = (parts[2], parts[3])
             } else {
                 read(line, in: current)
             }

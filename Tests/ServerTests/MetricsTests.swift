@@ -120,14 +120,14 @@ struct MetricsTests {
         try await Proxy.serving({ settings, _ in settings.unknownApps = .pass }) { proxy in
             try await post(proxy, try proxy.question())
             let before = Set(try await proxy.metrics().samples.keys)
-            for number in 0..<30 {
+            for index in 0..<30 {
                 let claim = try MintedReceipts.app(
-                    content: MintedReceipts.content { $0.bundleId = "com.attacker.app\(number)" })
+                    content: MintedReceipts.content { $0.bundleId = "com.attacker.app\(index)" })
                 try await post(
                     proxy, Question.body(String(decoding: MintedReceipts.base64(claim), as: UTF8.self)))
-                try await post(proxy, Array("{}".utf8), "/attack\(number)")
-                _ = try await proxy.send("MKCOL /metrics?attack\(number) HTTP/1.1\r\nHost: a\r\n\r\n")
-                _ = try await proxy.get("/comparisons?attack\(number)", from: proxy.port)
+                try await post(proxy, Array("{}".utf8), "/attack\(index)")
+                _ = try await proxy.send("MKCOL /metrics?attack\(index) HTTP/1.1\r\nHost: a\r\n\r\n")
+                _ = try await proxy.get("/comparisons?attack\(index)", from: proxy.port)
             }
             let answer = try #require(try await proxy.operations("/metrics"))
             #expect(answer.header("Content-Type") == "text/plain; version=0.0.4; charset=utf-8")

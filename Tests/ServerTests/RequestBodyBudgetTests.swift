@@ -19,7 +19,7 @@ struct RequestBodyBudgetTests {
                 "POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nContent-Length: \(200 * Self.kilobyte)\r\n\r\n")
             try await upload.send([UInt8](repeating: 0x20, count: 100 * Self.kilobyte))
             uploads.append(upload)
-            #expect(await eventually { proxy.bodies.held == uploads.count * 200 * Self.kilobyte })
+            #expect(await eventually { proxy.bodies.usedBytes == uploads.count * 200 * Self.kilobyte })
         }
         return uploads
     }
@@ -52,11 +52,11 @@ struct RequestBodyBudgetTests {
                     verdict(answer) == "503 5 " + problem
                         + #""status":503,"title":"Service Unavailable","type":"about:blank"}"#)
             }
-            #expect(proxy.bodies.held == 3 * 200 * Self.kilobyte)
+            #expect(proxy.bodies.usedBytes == 3 * 200 * Self.kilobyte)
             let full = proxy.log.all.count { $0.contains("memory for request bodies exhausted") }
             #expect(full == 1)
             for upload in uploads { upload.leave() }
-            #expect(await eventually { proxy.bodies.held == 0 })
+            #expect(await eventually { proxy.bodies.usedBytes == 0 })
         }
     }
 
@@ -68,9 +68,9 @@ struct RequestBodyBudgetTests {
             let uploads = try await stalled(3, proxy)
             clock.move(by: .seconds(10))
             for upload in [uploads[0], uploads[2]] {
-                let held = proxy.bodies.held
+                let usedBytes = proxy.bodies.usedBytes
                 try await upload.send([0x20])
-                #expect(await eventually { proxy.bodies.held == held + 2 })
+                #expect(await eventually { proxy.bodies.usedBytes == usedBytes + 2 })
             }
             let large = try await proxy.send(
                 RawConnection.post("/verifyReceipt", Self.largeBody + Array(#""}"#.utf8), ["Host: a"]))
@@ -80,7 +80,7 @@ struct RequestBodyBudgetTests {
                 try await upload.send([UInt8](repeating: 0x20, count: 100 * Self.kilobyte - 1))
                 #expect(verdict(try await upload.answer()) == #"200 - {"status":21002}"#)
             }
-            #expect(await eventually { proxy.bodies.held == 0 })
+            #expect(await eventually { proxy.bodies.usedBytes == 0 })
         }
     }
 
@@ -93,9 +93,9 @@ struct RequestBodyBudgetTests {
             let connection = try proxy.connect()
             try await connection.send(RawConnection.post("/verifyReceipt", body, ["Host: a"]))
             #expect(await eventually { proxy.store.requests.total == 1 })
-            #expect(proxy.bodies.held == 2 * body.count)
+            #expect(proxy.bodies.usedBytes == 2 * body.count)
             connection.leave()
-            #expect(await eventually { proxy.bodies.held == 0 })
+            #expect(await eventually { proxy.bodies.usedBytes == 0 })
         }
     }
 }

@@ -156,8 +156,8 @@ struct ServerTests {
                 let answer = try await proxy.send(
                     post("/verifyReceipt", body, (type.map { ["Content-Type: \($0)"] } ?? [])))
                 #expect(try status(answer) == 0, "\(type ?? "-")")
-                let asked = try #require(proxy.store.requests.last.last)
-                #expect(asked.contentType == "application/json" && asked.contentLength == body.count)
+                let forwarded = try #require(proxy.store.requests.last.last)
+                #expect(forwarded.contentType == "application/json" && forwarded.contentLength == body.count)
             }
         }
     }
@@ -288,11 +288,11 @@ struct ServerTests {
     func keepAlive() async throws {
         try await Proxy.serving { proxy in
             let body = try proxy.question()
-            let kept: [(String, [String])] = [
+            let connections: [(String, [String])] = [
                 ("HTTP/1.1", []), ("HTTP/1.1", ["Connection: keep-alive"]), ("HTTP/1.0", ["Connection: keep-alive"]),
                 ("HTTP/1.0", ["Connection: Keep-Alive"]),
             ]
-            for (version, headers) in kept {
+            for (version, headers) in connections {
                 let connection = try proxy.connect()
                 for _ in 0..<3 {
                     try await connection.send(

@@ -249,7 +249,7 @@ struct ShadowTests {
             }
             /// Returns the samples of background comparison, without `receipt_bridge_shadow_`, as soon as they are as
             /// expected or after a timeout.
-            func samples(until wanted: [String: Double]) async throws -> [String: Double] {
+            func samples(until expectedSamples: [String: Double]) async throws -> [String: Double] {
                 let prefix = "receipt_bridge_shadow_"
                 var found: [String: Double] = [:]
                 for _ in 0..<400 {
@@ -257,7 +257,7 @@ struct ShadowTests {
                     found = Dictionary(
                         uniqueKeysWithValues: metrics.samples.filter { $0.key.hasPrefix(prefix) && $0.value > 0 }
                             .map { (String($0.key.dropFirst(prefix.count)), $0.value) })
-                    if found == wanted { break }
+                    if found == expectedSamples { break }
                     try await Task.sleep(for: .milliseconds(25))
                 }
                 return found
@@ -266,15 +266,15 @@ struct ShadowTests {
             let different = #"comparisons_total{\#(app),outcome="different"}"#
             let expected = #"differences_total{\#(app),class="expected"}"#
             // Apple issues a new `latest_receipt`; the Server API source returns the client's.
-            var wanted: [String: Double] = [different: 3, expected: 3]
+            var expectedSamples: [String: Double] = [different: 3, expected: 3]
             for _ in 0..<3 { try await ask() }
-            #expect(try await samples(until: wanted) == wanted)
+            #expect(try await samples(until: expectedSamples) == expectedSamples)
             let first = try await self.report(proxy, of: 3)
             #expect(first["differences"]?.elements?.compactMap { $0["rule"]?.text } == ["latestReceiptEcho"])
             proxy.store.faults.add(.init(.status(500), endpoint: "serverAPI"))
             for _ in 0..<2 { try await ask() }
-            wanted[#"comparisons_total{\#(app),outcome="failed"}"#] = 2
-            #expect(try await samples(until: wanted) == wanted)
+            expectedSamples[#"comparisons_total{\#(app),outcome="failed"}"#] = 2
+            #expect(try await samples(until: expectedSamples) == expectedSamples)
             proxy.store.faults.removeAll()
             proxy.store.faults.add(.init(.body(other)))
             try await ask()
@@ -284,9 +284,11 @@ struct ShadowTests {
                 found[difference["class"]?.text ?? "", default: 0] += Double(difference["count"]?.integer ?? 0)
             }
             #expect(found["unexpected"] ?? 0 > 0)
-            wanted[different] = 4
-            for (verdict, count) in found { wanted[#"differences_total{\#(app),class="\#(verdict)"}"#] = count }
-            #expect(try await samples(until: wanted) == wanted)
+            expectedSamples[different] = 4
+            for (verdict, count) in found {
+                expectedSamples[#"differences_total{\#(app),class="\#(verdict)"}"#] = count
+            }
+            #expect(try await samples(until: expectedSamples) == expectedSamples)
         }
     }
 }

@@ -70,12 +70,12 @@ struct StatusPageTests {
     private func many<Value>(_ work: (Proxy) async throws -> Value) async throws -> Value {
         try await Proxy.serving(
             { settings, app in
-                settings.apps = (10..<40).map { number in
-                    let name = "com.example.app\(number)"
+                settings.apps = (10..<40).map { index in
+                    let name = "com.example.app\(index)"
                     var app = AppConfiguration(bundleId: BundleIdentifier(rawValue: name))
-                    guard number < 20 else { return app }
+                    guard index < 20 else { return app }
                     app.serverAPI = ServerAPIAccount(
-                        issuerId: "issuer", keyId: "KEY\(number)", bundleId: name, privateKey: .text(Redacted("no key"))
+                        issuerId: "issuer", keyId: "KEY\(index)", bundleId: name, privateKey: .text(Redacted("no key"))
                     )
                     return app
                 }

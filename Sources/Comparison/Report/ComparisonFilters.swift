@@ -7,7 +7,7 @@ struct ComparisonFilters {
     init(_ report: ComparisonReport, entries: ArraySlice<ComparisonReport.Entry>) {
         let scopes = entries.map(\.scope) + report.pairs.map { $0.scope }
         apps = Set(scopes.map(\.app)).sorted()
-        environments = Set(scopes.map(\.place)).sorted()
+        environments = Set(scopes.map(\.environmentText)).sorted()
         classes = ComparisonRule.Class.allCases.map(\.rawValue)
         rules = Set(entries.map(\.ruleName)).sorted()
         fields = Set(entries.map(\.field)).sorted()

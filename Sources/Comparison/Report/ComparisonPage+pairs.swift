@@ -33,7 +33,7 @@ extension ComparisonPage {
             }
             html.element("ul", ["class": "basis"]) { html in
                 for sentence in report.facts { html.element("li", text: sentence) }
-                for note in report.notes { html.element("li") { $0.foreign(note, limit: 2_000) } }
+                for note in report.notes { html.element("li") { $0.untrusted(note, limit: 2_000) } }
             }
         }
     }
@@ -49,16 +49,16 @@ extension AlignedPair {
         let verdicts = verdicts
         let unexpected = verdicts.filter { $0 == ComparisonRule.Class.unexpected.rawValue }.count
         let attributes: HTMLWriter.Attributes = [
-            "class": "receipt", "data-app": scope.app, "data-environment": scope.place,
+            "class": "receipt", "data-app": scope.app, "data-environment": scope.environmentText,
         ]
         html.element("details", attributes, flag: unexpected > 0 ? "open" : nil) { html in
             html.element("summary") { html in
-                html.element("code") { $0.foreign(receipt) }
+                html.element("code") { $0.untrusted(receipt) }
                 html.text(" ")
                 html.element("span", ["class": "of"]) { html in
-                    html.foreign(scope.app)
+                    html.untrusted(scope.app)
                     html.text(", ")
-                    html.foreign(scope.place)
+                    html.untrusted(scope.environmentText)
                 }
                 html.counts(unexpected: unexpected, expected: verdicts.count - unexpected)
             }
@@ -123,11 +123,11 @@ extension AlignedPair.Row {
     private func title(isApp: Bool, into html: inout HTMLWriter) {
         guard !isApp else { return html.text("Status, app, properties") }
         guard !identifier.isEmpty else { return html.text(fields.first?.name == "order" ? "The order" : "No id") }
-        html.element("code") { $0.foreign(identifier) }
+        html.element("code") { $0.untrusted(identifier) }
         let product = fields.first { $0.name == RowField.productId.name }
         guard let product = product?.verifyReceipt ?? product?.serverAPI else { return }
         html.text(" ")
-        html.element("span", ["class": "of"]) { $0.foreign(product) }
+        html.element("span", ["class": "of"]) { $0.untrusted(product) }
     }
 
     /// The only side that has values; `nil` if both sides do.
@@ -157,7 +157,7 @@ extension AlignedPair.Field {
 
     private func cells(into html: inout HTMLWriter, _ mark: (inout HTMLWriter) -> Void) {
         html.element("th", ["scope": "row", "role": "rowheader"]) { html in
-            html.foreign(name)
+            html.untrusted(name)
             mark(&html)
         }
         html.element("td", ["role": "cell"]) { $0.side(verifyReceipt) }

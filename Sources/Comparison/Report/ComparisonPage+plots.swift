@@ -6,7 +6,7 @@ extension ComparisonPage {
         var plots = [rules]
         var failures: [String: Int64] = [:]
         for (code, count) in readiness.flatMap({ Array($0.app.failures) }) {
-            failures[ComparedValue.text(code).truncated.words, default: 0] += count
+            failures[ComparedValue.text(code).truncated.displayText, default: 0] += count
         }
         if !failures.isEmpty {
             let whole = readiness.reduce(0) { $0 + $1.app.compared + $1.failed }

@@ -5,8 +5,8 @@ import StoreTypes
 extension ComparisonPage {
     func header(_ html: inout HTMLWriter) {
         let kind = report.kind == .run ? "comparison" : "shadow comparison"
-        html.element("p", ["class": "product"], text: "Receipt Bridge · \(kind) · \(report.madeAt.words)")
-        html.element("h1") { $0.foreign(report.title) }
+        html.element("p", ["class": "product"], text: "Receipt Bridge · \(kind) · \(report.madeAt.displayText)")
+        html.element("h1") { $0.untrusted(report.title) }
         if readiness.isEmpty {
             html.element("p", ["class": "summary"], text: "No receipt was compared.")
         } else {
@@ -60,14 +60,14 @@ extension Readiness {
                     html.empty("path", ["class": "shape", "d": verdict.shape])
                     html.empty("path", ["class": "mark", "d": verdict.mark])
                 }
-                html.text(verdict.words)
+                html.text(verdict.displayText)
             }
             html.element("p", ["class": "sentence"]) { html in
                 html.element("strong") { html in
-                    html.foreign(app.scope.words)
+                    html.untrusted(app.scope.displayText)
                 }
                 html.text(": ")
-                html.foreign(statement, limit: 2_000)
+                html.untrusted(statement, limit: 2_000)
             }
         }
     }

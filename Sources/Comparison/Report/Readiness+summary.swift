@@ -9,7 +9,7 @@ extension Readiness {
     /// get the same answer; … Safe to switch.`
     ///
     /// The bundle id is untrusted text, so escape it for the output format.
-    package var sentence: String { "\(app.scope.words): \(statement)" }
+    package var sentence: String { "\(app.scope.displayText): \(statement)" }
 
     /// The sentence without the app.
     package var statement: String {
@@ -64,9 +64,9 @@ extension Readiness {
     /// receipt can differ in several fields.
     private var reasons: String {
         guard !rules.isEmpty else { return "" }
-        let places = rules.reduce(0) { $0 + $1.count }
+        let count = rules.reduce(0) { $0 + $1.count }
         let list = Self.list(rules, "more rule")
-        return places == different ? ": \(list)" : ", in \(places.grouped) places: \(list)"
+        return count == different ? ": \(list)" : ", in \(count.grouped) places: \(list)"
     }
 
     private var halves: String? {
@@ -105,7 +105,7 @@ extension Readiness {
 
     private static func list(_ counts: [(name: String, count: Int64)], _ more: String) -> String {
         var words = counts.prefix(namedReasons).map {
-            "\(ComparedValue.text($0.name).truncated.words) \($0.count.grouped)"
+            "\(ComparedValue.text($0.name).truncated.displayText) \($0.count.grouped)"
         }
         let rest = Int64(counts.count - namedReasons)
         if rest > 0 { words.append("and \(rest.grouped) \(more)\(rest == 1 ? "" : "s")") }
@@ -115,7 +115,7 @@ extension Readiness {
 
 extension Readiness.Verdict {
     /// Short title of the result.
-    package var words: String {
+    package var displayText: String {
         switch self {
         case .safe: "Safe"
         case .notYet: "Too early"
@@ -126,11 +126,11 @@ extension Readiness.Verdict {
 
 extension ComparisonReport.Scope {
     /// For example, `com.example.app, Production`. Long ids are cut.
-    package var words: String {
+    package var displayText: String {
         let app = isUnnamed ? "rows that name no app" : app
-        return environment.isEmpty ? app : "\(app), \(place)"
+        return environment.isEmpty ? app : "\(app), \(environmentText)"
     }
 
-    var app: String { isUnnamed ? "–" : ComparedValue.text(bundleId).truncated.words }
-    var place: String { environment.isEmpty ? "–" : ComparedValue.text(environment).truncated.words }
+    var app: String { isUnnamed ? "–" : ComparedValue.text(bundleId).truncated.displayText }
+    var environmentText: String { environment.isEmpty ? "–" : ComparedValue.text(environment).truncated.displayText }
 }

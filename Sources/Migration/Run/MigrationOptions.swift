@@ -28,7 +28,7 @@ package struct MigrationOptions: Sendable {
     /// Path of the destination.
     package var destination: String
     /// Options that must not change between runs.
-    package var lasting = PersistedOptions()
+    package var persisted = PersistedOptions()
     /// Start over, even if there is a checkpoint to resume from.
     package var isFresh = false
     /// Decode and group rows by customer only. There are no lookups and no result is written.
@@ -62,7 +62,8 @@ package struct MigrationOptions: Sendable {
     var sourceLimits: SourceLimits {
         var limits = SourceLimits()
         let databases = [destination, Files.draft(of: destination), progressPath]
-        limits.leftOut = databases.flatMap { Files.companions(of: $0) } + reports + reports.map { Files.draft(of: $0) }
+        limits.excludedPaths =
+            databases.flatMap { Files.companions(of: $0) } + reports + reports.map { Files.draft(of: $0) }
         return limits
     }
 }

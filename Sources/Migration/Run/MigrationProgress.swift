@@ -34,12 +34,12 @@ struct MigrationProgress: Sendable, Codable {
     }
 
     /// Returns whether a checkpoint was saved. There is none if the run failed while starting.
-    static func isKept(in ledger: MigrationStore) throws(StorageError) -> Bool { try ledger.state(key) != nil }
+    static func isSaved(in ledger: MigrationStore) throws(StorageError) -> Bool { try ledger.state(key) != nil }
 
     /// Loads the checkpoint; `nil` if none was saved.
     init?(in ledger: MigrationStore) throws {
-        guard let kept = try ledger.state(Self.key, as: Self.self) else { return nil }
-        self = kept
+        guard let stored = try ledger.state(Self.key, as: Self.self) else { return nil }
+        self = stored
     }
 
     func save(in ledger: MigrationStore) throws {

@@ -23,8 +23,10 @@ final class ReplayDetector: Sendable {
     /// The first 8 bytes of the SHA-256 of each user's name; names themselves are not stored.
     private let users = GenerationalCache<Purchase, [UInt8]>(limit: capacity)
     private let count = Atomic<Int64>(0)
+    /// One log line a minute for each app and environment; all replays are counted.
     private let logThrottle = LogThrottle<[String]>()
 
+    /// Forgets all users, for example after customer data was erased.
     func removeAll() { users.removeAll() }
 
     /// Returns whether one of the receipt's purchases was first presented by another user. If none was, purchases

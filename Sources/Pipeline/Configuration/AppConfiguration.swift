@@ -23,6 +23,7 @@ package struct AppConfiguration: Sendable {
 
     /// Handling of a purchase that another user presented before. Needs `userHeader`.
     package enum Replay: String, Sendable, CaseIterable {
+        /// Purchases are not compared.
         case off
         /// Counted and logged.
         case report
@@ -49,10 +50,14 @@ package struct AppConfiguration: Sendable {
 
     /// `nil` only if the bundle id is missing or invalid.
     package var bundleId: BundleIdentifier?
+    /// The app's number in the App Store. It is checked in production notifications and appears in responses.
     package var appAppleId: Int64?
+    /// The current shared secret. It is sent to Apple instead of a missing or previous password.
     package var sharedSecret: SharedSecret?
+    /// Previous shared secrets that clients may still send. They count as right.
     package var acceptedSecrets: [SharedSecret] = []
     package var clientPassword = ClientPassword.optional
+    /// Applies to all sandbox receipts, unless ``testers`` is set.
     package var sandbox = SandboxPolicy.allow
     /// Sandbox receipts to answer; `nil` if ``sandbox`` applies to all of them.
     package var testers: SandboxAllowlist?
@@ -71,6 +76,7 @@ package struct AppConfiguration: Sendable {
 
     /// Credentials for the App Store Server API; `nil` if it is not used for this app.
     package var serverAPI: ServerAPIAccount?
+    /// The order of `latest_receipt_info` in responses that are rendered here.
     package var latestReceiptInfoOrder = AnswerOptions.Order.ascending
     /// The source that is queried after the response is sent, to compare its result with the response; `nil` for
     /// none.

@@ -86,6 +86,7 @@ package enum ConfigurationFile {
         }
     }
 
+    /// Reads all keys, in the order in which their findings are reported.
     private static func read(_ root: ConfigurationNode, hasFile: Bool, into settings: inout ProxyConfiguration) {
         if let address = root.address("listen") { settings.listen = address }
         if let operations = root.child("operations") {
@@ -118,6 +119,7 @@ package enum ConfigurationFile {
         root.finish()
     }
 
+    /// Reads `trust`. Every certificate that cannot be read is recorded as a mistake of its key.
     private static func readTrust(_ root: ConfigurationNode, into settings: inout ProxyConfiguration) {
         guard let trust = root.child("trust") else { return }
         func certificates(_ key: String) -> [[UInt8]] {

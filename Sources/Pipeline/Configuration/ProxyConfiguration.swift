@@ -40,7 +40,9 @@ package struct ProxyConfiguration: Sendable {
     package var trustedRoots: [[UInt8]] = []
     /// Intermediate certificates (DER) of authorities that are newer than this program.
     package var intermediates: [[UInt8]] = []
+    /// URLs for the source `apple`.
     package var verifyReceipt = VerifyReceiptURLs()
+    /// Base URLs for the source `api`.
     package var serverAPI = ServerAPIURLs()
     /// Whether the configuration sets the URLs of the App Store Server API.
     package var namesServerAPI = false
@@ -48,6 +50,7 @@ package struct ProxyConfiguration: Sendable {
     package var upstreamProxy: String?
     /// The account's shared secret, for every configured app without one of its own.
     package var sharedSecret: SharedSecret?
+    /// Handling of receipts whose bundle id is not in ``apps``.
     package var unknownApps = UnknownApps.pass
     /// Timeout from a request to its response, however slow the App Store is.
     package var deadline = RequestDeadline.defaultLimit
@@ -56,11 +59,13 @@ package struct ProxyConfiguration: Sendable {
     package internal(set) var tables = FieldTables.bundled
     /// Bearer tokens for `/v1/*` on the public listener. If there are none, `/v1/*` is not available there.
     package var tokens: [Redacted<String>] = []
+    /// Rate, connection and time limits of the public listener.
     package var limits = Limits()
     /// Proxies whose `X-Forwarded-For` header is trusted for the address of a client.
     package var trustedProxies: [AddressRange] = []
     /// The request header in which a caller names its user, for replay detection; `nil` if there is none.
     package var userHeader: String?
+    /// The configured apps, in the order of the file. No two have the same bundle id.
     package var apps: [AppConfiguration] = []
     /// Path of the SQLite store; `nil` if nothing is persisted across a restart.
     package var storePath: String?

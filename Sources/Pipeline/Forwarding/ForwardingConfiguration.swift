@@ -21,6 +21,7 @@ package struct ForwardTarget: Sendable, Hashable {
     package var secret: Redacted<String>?
     /// The value of `password` in version 1 bodies; `nil` for the app's shared secret.
     package var password: SharedSecret?
+    /// The dialect of version 1 bodies: `current`, or `2020` for servers that expect a `CANCEL` at an upgrade.
     package var profile = NotificationV1Profile.current
 
     package init(url: HTTPURL, form: Form) {
@@ -58,6 +59,7 @@ extension ConfigurationFile {
         return targets
     }
 
+    /// Reads one target. Returns `nil` if its `url` or `as` is missing or invalid.
     private static func target(_ node: ConfigurationNode) -> ForwardTarget? {
         defer { node.finish() }
         if node.node("as") == nil { node.noteMissing("as", "expected raw, camel or v1") }

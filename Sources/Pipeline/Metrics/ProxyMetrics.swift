@@ -8,6 +8,7 @@ package import Telemetry
 /// All counters of the proxy since the start of the process. One instance is passed on to every service that a reload
 /// creates, so that a new configuration does not reset the counters.
 package final class ProxyMetrics: Sendable {
+    /// Requests to Apple, by endpoint and outcome.
     package let upstream = UpstreamMetrics()
     package let notifications = NotificationCounts()
     /// Server API lookups by whether ``CustomerRecordsCache`` had the records, by ``HitLabel``.
@@ -98,9 +99,11 @@ package struct AppMetricsRegistry: Sendable {
 package final class NotificationCounts: Sendable {
     /// The counter values at one time.
     package struct Snapshot: Sendable, Hashable {
+        /// Notifications that were stored and acknowledged.
         package var stored: Int64 = 0
         /// Notifications that were already stored. They get the same response as new ones.
         package var repeated: Int64 = 0
+        /// Rejected notifications by code.
         package var refused: [NotificationRejection.Code: Int64] = [:]
         /// Lookups for version 1 notifications that were dropped because too many were in progress.
         package var droppedHints: Int64 = 0
@@ -113,5 +116,6 @@ package final class NotificationCounts: Sendable {
     /// The current values.
     package var now: Snapshot { numbers.withLock { $0 } }
 
+    /// Changes the values in one step.
     func count(_ change: (inout Snapshot) -> Void) { numbers.withLock { change(&$0) } }
 }

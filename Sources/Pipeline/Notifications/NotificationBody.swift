@@ -42,8 +42,10 @@ enum NotificationBody {
 
 /// The relevant fields of a version 1 notification. Only the receipt in it is signed.
 struct NotificationBodyV1 {
+    /// `notification_type`, for example `DID_RENEW`; at most 128 bytes.
     let type: String
     let password: SharedSecret?
+    /// `bid`. It is not signed, so the password must be one of that app's secrets.
     let bundleId: String?
     /// The environment according to the body (`PROD` or `Sandbox`). It is not signed, so it is only a hint.
     let environment: AppStoreEnvironment
@@ -84,6 +86,7 @@ struct NotificationBodyV1 {
         redacted = Self.redacted(object.bytes)
     }
 
+    /// Returns the identifier of the purchase that an object is about.
     private static func identifier(in object: JSONObject) -> TransactionIdentifier? {
         identifier("original_transaction_id", in: object) ?? identifier("transaction_id", in: object)
     }

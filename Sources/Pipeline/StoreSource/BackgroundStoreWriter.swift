@@ -22,6 +22,7 @@ final class BackgroundStoreWriter: Sendable {
     private let store: Store
     private let logger: Logger
     private let now: @Sendable () -> Timestamp
+    /// Called with the customer's identifiers after records were saved, so that caches discard older records.
     private let onSave: @Sendable ([String], AppScope) -> Void
     private let state = Mutex(State())
     private let bytes = ByteBudget(limit: maximumBytes)

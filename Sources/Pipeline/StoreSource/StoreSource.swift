@@ -12,6 +12,7 @@ package struct StoreSource: Sendable {
         let keys: CustomerIdentifiers
     }
 
+    /// A cached snapshot, and the mark of the invalidation log when it was read.
     private struct Entry: Sendable {
         let snapshot: StoredCustomerSnapshot
         let identifiers: [String]

@@ -31,8 +31,8 @@ package struct ArchivedResponse: Sendable, Hashable {
     /// fields cannot be restored later, for example because one of them occurs twice.
     ///
     /// - Parameters:
-    /// - answer: Apple's response, byte for byte. - submitted: the receipt that the response belongs to, in canonical
-    /// base64.
+    ///   - answer: Apple's response, byte for byte.
+    ///   - submitted: the receipt that the response belongs to, in canonical base64.
     package init?(_ answer: VerifyReceiptAnswer, to submitted: [UInt8]) {
         guard answer.status == .valid || answer.status == .subscriptionExpired,
             let outline = try? JSONOutline(answer.body, maximumNodes: Self.maximumValues)
@@ -61,6 +61,7 @@ package struct ArchivedResponse: Sendable, Hashable {
 
 /// The fields whose values are removed from an archived response.
 enum VolatileFields {
+    /// The base64 of a receipt. It is removed because it is large and usually equals the submitted receipt.
     static let latestReceipt = "latest_receipt"
     /// These fields are in `receipt`. The responses to iOS 6 receipts do not have them.
     static let requestDates = ["request_date", "request_date_ms", "request_date_pst"]
@@ -88,6 +89,7 @@ enum VolatileFields {
 
 /// A list of replacements that are applied to a byte array in one pass.
 struct ByteReplacements {
+    /// The ranges in the original array, and the bytes that replace them.
     private var replacements: [(range: Range<Int>, bytes: [UInt8])] = []
 
     /// Adds a replacement. The ranges of different replacements must not overlap.

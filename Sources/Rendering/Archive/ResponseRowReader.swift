@@ -39,6 +39,7 @@ enum ResponseRowReader {
         return outline.children(of: index).map { row($0, in: outline, isFlat: false, isLatest: isLatest) }
     }
 
+    /// Reads one purchase from the object with the given node index.
     private static func row(
         _ index: Int, in outline: JSONOutline, isFlat: Bool, isLatest: Bool
     ) -> RestoredResponse.Row {
@@ -55,6 +56,7 @@ enum ResponseRowReader {
             isUpgraded: members.text("is_upgraded") == "true")
     }
 
+    /// Reads the renewal state of a subscription.
     private static func renewal(_ members: Members) -> RestoredResponse.Renewal {
         RestoredResponse.Renewal(
             isOn: members.text("auto_renew_status").map { $0 != "0" },
@@ -65,6 +67,7 @@ enum ResponseRowReader {
     /// The members of an object by name. If a name occurs more than once, the last member counts.
     private struct Members {
         private let outline: JSONOutline
+        /// The node indices by name.
         private var indices: [String: Int] = [:]
 
         init(of object: Int, in outline: JSONOutline) {
@@ -75,6 +78,7 @@ enum ResponseRowReader {
             }
         }
 
+        /// Returns the node index of a member; `nil` if it is absent or `null`.
         func index(of name: String) -> Int? { indices[name] }
 
         /// Returns a text; a number is returned as written.
@@ -87,6 +91,7 @@ enum ResponseRowReader {
             }
         }
 
+        /// Returns a date in milliseconds; `nil` if it is absent or not a number.
         func date(_ name: String) -> Timestamp? {
             text(name).flatMap { Int64($0) }.map { Timestamp(milliseconds: $0) }
         }

@@ -19,6 +19,7 @@ package struct RestoredResponse: Sendable {
         let webOrderLineItemId: String?
         /// The expiry date; `nil` if the product is not a subscription.
         let expires: Timestamp?
+        /// Whether the response shows the purchase as refunded or revoked.
         let isCancelled: Bool
         /// Whether the period was replaced by an upgrade. Such a period was not refunded.
         let isUpgraded: Bool
@@ -26,14 +27,19 @@ package struct RestoredResponse: Sendable {
 
     /// The renewal state of a subscription when the response was archived.
     struct Renewal: Sendable {
+        /// Whether the subscription was set to renew; `nil` if the response does not say.
         var isOn: Bool?
+        /// Whether the App Store was retrying the payment.
         var isRetrying = false
+        /// The end of the grace period, if there was one.
         var graceEnds: Timestamp?
     }
 
     private let answer: ArchivedResponse
     private let outline: JSONOutline
+    /// All purchases in the response, in document order.
     let rows: [Row]
+    /// The renewals by original transaction id.
     let renewals: [String: Renewal]
     /// When Apple sent the response.
     private let archivedAt: Timestamp
@@ -81,12 +87,15 @@ package struct RestoredResponse: Sendable {
         }
     }
 
+    /// The state of one subscription, derived from all of its rows.
     private struct Subscription {
         /// The end of the last period; `nil` if every period was revoked.
         var ends: Timestamp?
         var isFlat = false
     }
 
+    /// Returns the state of each subscription by original transaction id. The end of a period includes its grace
+    /// period.
     private func subscriptions(_ revocations: RevocationIndex) -> [String: Subscription] {
         var subscriptions: [String: Subscription] = [:]
         for row in rows {
@@ -104,6 +113,7 @@ package struct RestoredResponse: Sendable {
         return subscriptions
     }
 
+    /// Returns the recorded revocation of a purchase, if there is one.
     private func revocation(of row: Row, _ revocations: RevocationIndex) -> RevocationIndex.Revocation? {
         revocations.revocation(transactionId: row.transactionId, webOrderLineItemId: row.webOrderLineItemId)
     }
@@ -135,6 +145,7 @@ package struct RestoredResponse: Sendable {
         !row.isLatest && rows.contains { $0.isLatest && $0.transactionId != row.transactionId }
     }
 
+    /// Returns the current value of a volatile field.
     private func value(of name: String, _ date: DateTriplet, _ submitted: [UInt8]) -> [UInt8] {
         switch name {
         case VolatileFields.requestDates[0]: Array(date.text.utf8)

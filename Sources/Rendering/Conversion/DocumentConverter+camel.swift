@@ -142,8 +142,11 @@ extension DocumentConverter {
 
 /// The names of the arrays in the camelCase document. No table contains them.
 enum DocumentKey {
+    /// The transactions of the receipt.
     static let transactions = "transactions"
+    /// The transactions of `latest_receipt_info`.
     static let latestTransactions = "latestTransactions"
+    /// The renewals of `pending_renewal_info`.
     static let renewals = "renewals"
 }
 

@@ -70,12 +70,14 @@ extension DocumentConverter {
         "bundleId", "environment", "type", "offerType", "offerIdentifier", "offerDiscountType",
     ]
 
+    /// Returns the unknown keys in the rows of one array.
     private func unknownRows(
         _ document: ServerAPIDocument, _ key: String, _ known: Set<String>
     ) throws(ConversionError) -> Set<String> {
         Self.unknown(document.root[key]?.elements?.compactMap(\.members) ?? [], known, "\(key).")
     }
 
+    /// Returns the camelCase names of the properties in a table.
     private static func names<Field>(of table: FieldTable<Field>) -> Set<String> {
         Set(table.rows.map(\.field.rawValue))
     }
@@ -99,6 +101,7 @@ extension DocumentConverter {
         unknown(objects.map(\.members), known, prefix)
     }
 
+    /// Returns the keys of the objects that are not in `known`, each with the prefix.
     private static func unknown(
         _ objects: [[String: JSONTree]], _ known: Set<String>, _ prefix: String
     ) -> Set<String> {

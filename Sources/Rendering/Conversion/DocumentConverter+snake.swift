@@ -29,7 +29,7 @@ extension DocumentConverter {
 
     /// Reads a camelCase document.
     ///
-    /// - Throws: ``ConversionError`` if the document has none of the keys that only such a document has.
+    /// - Throws: ``ConversionError`` if the document has none of the top-level keys of such a document.
     func camelDocument(_ document: [UInt8]) throws(ConversionError) -> ServerAPIDocument {
         let keys = [
             AnswerField.status.rawValue, AnswerField.receipt.rawValue, DocumentKey.transactions,
@@ -82,6 +82,7 @@ extension DocumentConverter {
         }
     }
 
+    /// Writes `receipt` with its purchases as `in_app`.
     private func write(
         _ receipt: ServerAPIRecord, _ purchases: [ServerAPITransaction], isHistory: Bool, into writer: inout JSONWriter
     ) throws(ConversionError) {
@@ -100,6 +101,7 @@ extension DocumentConverter {
         writer.endObject()
     }
 
+    /// Writes an array of rows.
     private func write<Field>(
         _ transactions: [ServerAPITransaction], _ table: FieldTable<Field>, into writer: inout JSONWriter
     ) throws(ConversionError) {
@@ -108,6 +110,7 @@ extension DocumentConverter {
         writer.endArray()
     }
 
+    /// Writes one row in the order of the table.
     private func write<Field>(
         _ transaction: ServerAPITransaction, _ table: FieldTable<Field>, into writer: inout JSONWriter
     ) throws(ConversionError) {

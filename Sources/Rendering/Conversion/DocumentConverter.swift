@@ -66,6 +66,7 @@ enum DocumentStyle: Sendable, Hashable {
     /// A document with the names of the App Store Server API.
     case camelCase
 
+    /// The style into which a document of this style can be converted.
     var other: DocumentStyle { self == .answer ? .camelCase : .answer }
 
     /// The error message if the document already has the requested style.

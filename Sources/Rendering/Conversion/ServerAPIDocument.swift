@@ -3,6 +3,7 @@ import StoreTypes
 
 /// A camelCase document whose parts are read on demand.
 struct ServerAPIDocument {
+    /// The top-level object.
     let root: ServerAPIRecord
 
     init(_ members: [String: JSONTree]) {
@@ -47,6 +48,7 @@ struct ServerAPIDocument {
         return ServerAPIRecord(members: members, path: "")
     }
 
+    /// Returns the transactions of an array; `nil` if it is absent.
     func transactions(_ key: String) throws(ConversionError) -> [ServerAPITransaction]? {
         guard let records = try records(key) else { return nil }
         let isHistory = try isHistory()
@@ -72,6 +74,7 @@ struct ServerAPIDocument {
         return renewals
     }
 
+    /// Returns the objects of an array with their paths; `nil` if it is absent.
     private func records(_ key: String) throws(ConversionError) -> [ServerAPIRecord]? {
         guard let node = root[key] else { return nil }
         guard let elements = node.elements else { throw error(key, "an array of objects") }
@@ -96,8 +99,11 @@ struct ServerAPIDocument {
 
 /// A transaction of a document: its payload, and its properties that the payload does not have.
 struct ServerAPITransaction {
+    /// The object in the document.
     let record: ServerAPIRecord
+    /// The same object as a signed payload of the App Store Server API has it.
     let payload: TransactionPayload
+    /// Whether it is part of a customer's history instead of a converted response.
     let isFromHistory: Bool
 
     /// Returns the value of the payload if it has this property; otherwise the value in the document.

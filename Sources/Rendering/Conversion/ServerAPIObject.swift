@@ -2,6 +2,7 @@ import AppStore
 
 /// A mutable camelCase object that keeps its members in the order in which they were added.
 struct ServerAPIObject {
+    /// The names in the order in which they were added.
     private var names: [String] = []
     private var values: [String: JSONTree] = [:]
 
@@ -30,6 +31,7 @@ struct ServerAPIObject {
         for name in names where isUnwanted(name) { self[name] = nil }
     }
 
+    /// Writes the object with its members in order.
     func write(into writer: inout JSONWriter) {
         writer.beginObject()
         for name in names {

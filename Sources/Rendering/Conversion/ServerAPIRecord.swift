@@ -7,10 +7,12 @@ import StoreTypes
 /// Transactions and renewals are read through the payloads of the App Store Server API, so that the same rules apply
 /// (offers, trials, revocations) as for responses. Properties that only receipts have are read directly.
 struct ServerAPIRecord {
+    /// The members by name.
     let members: [String: JSONTree]
     /// The path of the object in the document, for error messages.
     let path: String
 
+    /// Returns the path of a member, for example `transactions[0].purchaseDate`.
     private func memberPath(_ name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
 
     /// Returns a member; `nil` if it is absent or `null`.
@@ -90,6 +92,7 @@ extension JSONTree {
 }
 
 extension ValueKind {
+    /// The description of the expected type, for error messages.
     fileprivate var expectation: String {
         switch self {
         case .number, .identifier: "a whole number of 64 bits"
@@ -102,6 +105,7 @@ extension ValueKind {
 }
 
 extension FieldValue {
+    /// Returns the ownership with Apple's name; `nil` for an unknown name.
     static func ownership(named name: String) -> FieldValue? {
         switch name {
         case "PURCHASED": .ownership(0)

@@ -3,6 +3,7 @@ import StoreTypes
 /// One object of a verifyReceipt response, read leniently: numbers may be texts and texts may be numbers, and the
 /// words of a key may be separated by `_` or `-`.
 struct VerifyReceiptObject {
+    /// The members by key.
     let members: [String: JSONTree]
     /// The path of the object in the document, for error messages.
     let path: String
@@ -33,6 +34,7 @@ struct VerifyReceiptObject {
         return nil
     }
 
+    /// Converts a value that is not a date; `nil` if it stands for an absent value, for example an empty number.
     private func scalar<Field>(
         _ node: JSONTree, _ row: FieldTable<Field>.Row, _ wire: String
     ) throws(ConversionError) -> JSONTree? {
@@ -74,6 +76,7 @@ struct VerifyReceiptObject {
         throw error(wire, "a date")
     }
 
+    /// Returns the value, or throws an error if it is `nil`.
     private func require<Value>(_ value: Value?, _ key: String, _ what: String) throws(ConversionError) -> Value {
         guard let value else { throw error(key, what) }
         return value

@@ -39,6 +39,7 @@ extension FieldTable {
         self.init(rows: rows, omitted: omitted)
     }
 
+    /// Parses one row and checks that its conversion fits its property.
     private static func row(_ entry: FieldTableDocument.Entry) throws(FieldTableError) -> Row {
         let name = try entry.text("as")
         guard let conversion = Conversion(rawValue: name) else {
@@ -55,6 +56,7 @@ extension FieldTable {
             field: field, conversion: conversion)
     }
 
+    /// Returns the property that the entry names.
     private static func field(_ entry: FieldTableDocument.Entry) throws(FieldTableError) -> Field {
         let name = try entry.text("model")
         guard let field = Field(rawValue: name) else {
@@ -63,6 +65,7 @@ extension FieldTable {
         return field
     }
 
+    /// Adds a property to those already mapped or omitted, and throws an error if it is repeated.
     private static func claim(
         _ field: Field, in fields: inout Set<Field>, _ entry: FieldTableDocument.Entry
     ) throws(FieldTableError) {

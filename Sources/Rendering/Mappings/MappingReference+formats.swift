@@ -14,6 +14,7 @@ package enum TableListing: String, Sendable, CaseIterable {
 }
 
 extension MappingReference {
+    /// One line for each row, with aligned columns.
     fileprivate var text: String {
         let wires = rows.map { $0.wires.joined(separator: ", ") }
         let width = (wires.map(\.count) + [0]).max() ?? 0
@@ -28,6 +29,7 @@ extension MappingReference {
         return text
     }
 
+    /// A Markdown table of the rows, and one of the omitted properties.
     fileprivate var markdown: String {
         let hasPropertyListKeys = rows.contains { $0.propertyListKey != nil }
         var text = "### `\(file)`: \(place)\n\n"
@@ -98,6 +100,7 @@ extension MappingReference.Row {
 }
 
 extension String {
+    /// The text followed by spaces up to the width.
     fileprivate func padded(_ width: Int) -> String {
         self + String(repeating: " ", count: max(0, width - count))
     }

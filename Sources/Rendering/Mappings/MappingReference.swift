@@ -65,6 +65,7 @@ extension FieldTables {
         }
     }
 
+    /// Validates one file with the table type that belongs to its name.
     private static func check(_ file: String, json: [UInt8]) throws(FieldTableError) {
         switch file {
         case "answer.json": _ = try FieldTable<AnswerField>(json: json, file: file)

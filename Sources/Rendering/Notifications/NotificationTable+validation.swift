@@ -75,11 +75,13 @@ extension NotificationTable {
         let reason: String
     }
 
+    /// The error of a key that is not part of the format.
     private struct UnknownKey: Error {
         let place: String
         let key: String
     }
 
+    /// The table file. Decoding it rejects unknown keys.
     private struct Document: Decodable {
         let model: String
         let place: String
@@ -102,6 +104,7 @@ extension NotificationTable {
         }
     }
 
+    /// One element of `rows` as in the file.
     fileprivate struct Entry: Decodable {
         let type: String
         let subtype: String
@@ -126,6 +129,7 @@ extension NotificationTable {
         }
     }
 
+    /// A coding key with any name, so that unknown keys are seen.
     private struct AnyKey: CodingKey {
         let stringValue: String
         var intValue: Int? { nil }
@@ -137,6 +141,7 @@ extension NotificationTable {
 }
 
 extension NotificationTable.Row {
+    /// Converts an entry and checks its words.
     fileprivate init(_ entry: NotificationTable.Entry) throws(NotificationTable.Fault) {
         /// Returns the words if all of them are known; `nil` stands for an unknown word.
         func known<SourceResult>(

@@ -8,6 +8,9 @@ import StoreTypes
 /// expires last is the first; rows without an expiry date follow, the most recent first. The row of the event shows
 /// its refund even if it is a consumable, which verifyReceipt never did.
 enum NotificationV1Receipt {
+    /// Returns the rows in the order of the response.
+    ///
+    /// - Parameter own: the transaction of the event; `nil` if it has none.
     static func rows(
         of transactions: [TransactionPayload], about own: TransactionPayload?
     ) -> [TransactionPayload] {
@@ -26,6 +29,7 @@ enum NotificationV1Receipt {
         }.map { isOwn($0.element, own) ? $0.element.showingItsRefund : $0.element }
     }
 
+    /// Returns whether a row is the transaction of the event.
     private static func isOwn(_ row: TransactionPayload, _ own: TransactionPayload?) -> Bool {
         row.transactionId != nil && row.transactionId == own?.transactionId
     }

@@ -113,6 +113,7 @@ package struct NotificationV1Renderer: Sendable {
         return writer.finish()
     }
 
+    /// Writes the renewal of the event at the top level.
     private func write(
         _ renewal: RenewalPayload?, of notification: NotificationV1, into writer: inout JSONWriter
     ) {

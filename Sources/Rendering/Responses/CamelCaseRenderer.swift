@@ -105,6 +105,7 @@ extension CamelCaseRenderer {
         writer.camelCase(String(date.milliseconds), kind: field.kind)
     }
 
+    /// Converts a key with hyphens, for example `new-key` to `newKey`.
     private static func camelCase(_ key: String) -> String {
         let words = key.split(separator: "-")
         return (words.first.map(String.init) ?? key) + words.dropFirst().map(\.capitalized).joined()

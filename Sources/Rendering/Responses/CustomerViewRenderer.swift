@@ -96,18 +96,21 @@ package struct CustomerViewRenderer: Sendable {
         writer.endArray()
     }
 
+    /// Writes the decoded transactions.
     private static func writeClaims(of transactions: [Signed<TransactionPayload>], into writer: inout JSONWriter) {
         writer.beginArray()
         for transaction in transactions { writer.values(json: transaction.payload.claims) }
         writer.endArray()
     }
 
+    /// Writes the signed transactions as compact JWS.
     private static func writeTexts(of transactions: [Signed<TransactionPayload>], into writer: inout JSONWriter) {
         writer.beginArray()
         for transaction in transactions { writer.value(transaction.text) }
         writer.endArray()
     }
 
+    /// Writes the subscriptions with their status and renewal.
     private func write(_ subscriptions: [SubscriptionRecord], into writer: inout JSONWriter) {
         writer.beginArray()
         for subscription in subscriptions {
@@ -138,6 +141,7 @@ package struct CustomerViewRenderer: Sendable {
         writer.endArray()
     }
 
+    /// Returns the transactions in ascending order of purchase date and id.
     private static func ascending(_ transactions: [Signed<TransactionPayload>]) -> [Signed<TransactionPayload>] {
         transactions.enumerated().map { index, transaction in
             let payload = transaction.payload

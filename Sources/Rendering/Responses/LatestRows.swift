@@ -21,8 +21,11 @@ enum LatestRows {
 
 /// The sort key of a row: its purchase date, then its transaction id as a number, then its index in the source.
 struct LatestRow: Comparable {
+    /// The index of the row in the source.
     let index: Int
+    /// The purchase date in milliseconds since 1970; the smallest number if it is unknown.
     let milliseconds: Int64
+    /// The transaction id as a number; 0 if it is not a number.
     let identifier: UInt128
     /// The id of the subscription if the product is an auto-renewable subscription; otherwise `nil`.
     let subscription: String?
@@ -35,6 +38,7 @@ struct LatestRow: Comparable {
         self.subscription = subscription
     }
 
+    /// Rows of equal date and id keep the order of the source, so the order is total.
     static func < (left: Self, right: Self) -> Bool {
         if left.milliseconds != right.milliseconds { return left.milliseconds < right.milliseconds }
         if left.identifier != right.identifier { return left.identifier < right.identifier }

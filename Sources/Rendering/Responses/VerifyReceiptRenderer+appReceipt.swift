@@ -41,6 +41,7 @@ extension VerifyReceiptRenderer {
         return VerifyReceiptAnswer(status: .valid, body: writer.finish())
     }
 
+    /// Writes `receipt` with the encoded rows as `in_app`.
     func write(
         _ receipt: AppReceipt, rows: RenderedRows, requestDate: Timestamp, into writer: inout JSONWriter
     ) {
@@ -83,6 +84,7 @@ struct RenderedRows {
 }
 
 extension AppReceipt {
+    /// The sort keys of the purchases.
     fileprivate var latestRows: [LatestRow] {
         purchases.indices.map { index in
             let purchase = purchases[index]

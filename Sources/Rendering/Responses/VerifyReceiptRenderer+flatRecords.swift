@@ -54,6 +54,7 @@ extension VerifyReceiptRenderer {
         return VerifyReceiptAnswer(status: status, body: writer.finish())
     }
 
+    /// Writes the latest object.
     private func write(_ flat: FlatTransaction, into writer: inout JSONWriter) {
         writer.beginObject()
         for column in tables.flatTransaction.columns { writer.member(column.field.value(of: flat), as: column) }
@@ -98,6 +99,7 @@ extension TransactionReceipt {
         return (record, newest)
     }
 
+    /// Returns whether a transaction is older than another one.
     private static func isOlder(_ left: TransactionPayload, _ right: TransactionPayload) -> Bool {
         func row(_ transaction: TransactionPayload) -> LatestRow {
             LatestRow(

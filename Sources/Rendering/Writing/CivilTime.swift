@@ -57,6 +57,7 @@ package struct CivilTime: Sendable, Hashable {
         Self.twoDigits(second, text, 17)
     }
 
+    /// Writes a number below 100 as two digits.
     private static func twoDigits(_ number: Int, _ text: UnsafeMutableBufferPointer<UInt8>, _ position: Int) {
         text[position] = UInt8(truncatingIfNeeded: 0x30 + number / 10)
         text[position + 1] = UInt8(truncatingIfNeeded: 0x30 + number % 10)
@@ -69,6 +70,7 @@ package struct CivilTime: Sendable, Hashable {
 /// Foundation only once, because Foundation takes about a microsecond for a date and this table some nanoseconds.
 /// Before 1970 and after 2100, which no genuine date reaches, standard time applies all year.
 struct LosAngelesTime: Sendable {
+    /// The table for all genuine dates. It is created on first use.
     static let shared = LosAngelesTime(firstYear: 1970, lastYear: 2100)
 
     private let firstYear: Int
@@ -109,8 +111,10 @@ struct LosAngelesTime: Sendable {
         return transitions[index].offset
     }
 
+    /// Pacific Standard Time: eight hours behind UTC, in seconds.
     private static let standard: Int64 = -8 * 3_600
 
+    /// Returns the seconds since 1970 at the start of a year in UTC.
     private static func secondsAtStart(ofYear year: Int) -> Int64 {
         let before = Int64(year - 1)
         return (before * 365 + before / 4 - before / 100 + before / 400 - 719_162) * 86_400

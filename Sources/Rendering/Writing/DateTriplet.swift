@@ -10,7 +10,9 @@ package import StoreTypes
 ///
 /// The dates have whole seconds, rounded down; the milliseconds are exact.
 package struct DateTriplet: Sendable, Hashable {
+    /// The date and time in UTC.
     let utc: CivilTime
+    /// The date and time in Los Angeles.
     let losAngeles: CivilTime
     /// Milliseconds since 1970.
     package let milliseconds: Int64

@@ -152,6 +152,7 @@ extension JSONWriter {
         }
     }
 
+    /// Writes one byte, escaped if JSON requires it. Bytes of multi-byte UTF-8 characters are never escaped.
     private mutating func escaped(_ byte: UInt8) {
         switch byte {
         case 0x22: ascii(#"\""#)

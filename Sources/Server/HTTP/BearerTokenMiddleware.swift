@@ -44,7 +44,7 @@ struct BearerTokenMiddleware: Sendable {
     /// Compares with every configured token, because stopping at the first match would reveal its position through
     /// the response time.
     private static func isKnown(_ token: String, among tokens: [Redacted<String>]) -> Bool {
-        tokens.reduce(false) { found, known in ConstantTime.equal(known.reveal(), token) || found }
+        tokens.reduce(false) { found, candidate in ConstantTime.equal(candidate.reveal(), token) || found }
     }
 
     /// Returns the token of the `Authorization` header (RFC 6750, section 2.1), or `nil` if there is none or several

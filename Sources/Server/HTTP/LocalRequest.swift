@@ -73,7 +73,7 @@ enum LocalRequest {
 }
 
 extension HTTPField.Name {
-    fileprivate static let secFetchSite = HTTPField.Name.known("Sec-Fetch-Site")
+    fileprivate static let secFetchSite = HTTPField.Name.literal("Sec-Fetch-Site")
 }
 
 extension SocketAddress {

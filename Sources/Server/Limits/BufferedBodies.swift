@@ -1,7 +1,7 @@
 /// The body of one request in memory: complete, or the part of it that has arrived so far.
 package struct BufferedBody: Sendable {
     /// Time at which the upload began.
-    let begun: Duration
+    let startedAt: Duration
     /// Closes the connection of the upload.
     package let close: @Sendable () -> Void
     /// The body is still arriving.
@@ -11,8 +11,8 @@ package struct BufferedBody: Sendable {
     /// Number of bytes that arrived in the second of the last arrival, and in the second before it.
     private var recent = (second: Int64(0), now: 0, before: 0)
 
-    package init(begun: Duration, close: @escaping @Sendable () -> Void) {
-        (self.begun, self.close) = (begun, close)
+    package init(startedAt: Duration, close: @escaping @Sendable () -> Void) {
+        (self.startedAt, self.close) = (startedAt, close)
     }
 
     var isSmall: Bool { received <= RequestBodyBudget.smallBodyBytes }
@@ -45,7 +45,7 @@ package struct BufferedBodies: Sendable {
     package typealias ID = UInt64
 
     /// Uploads that began less than this time ago are not closed, because their progress is not known yet.
-    package static let leastAge = Duration.seconds(2)
+    package static let minimumAge = Duration.seconds(2)
 
     /// Bytes of memory that all bodies use.
     package private(set) var total = 0
@@ -84,7 +84,7 @@ package struct BufferedBodies: Sendable {
     /// - Returns: Whether the bytes were added, and the uploads that were removed; the caller has to close those.
     package mutating func reserve(
         _ bytes: Int, for id: ID, within limits: RequestBodyBudget.Limits, at time: Duration
-    ) -> (isTaken: Bool, closed: [BufferedBody]) {
+    ) -> (isReserved: Bool, closed: [BufferedBody]) {
         guard var body = remove(id) else { return (false, []) }
         body.receive(bytes, at: time)
         var closed: [BufferedBody] = []
@@ -115,11 +115,13 @@ package struct BufferedBodies: Sendable {
     ///
     /// For example, a body that received 40,000 bytes in the last two seconds replaces an upload that received 9,000.
     private func slowest(for body: BufferedBody, at time: Duration) -> ID? {
-        func slowest(_ mayGiveWay: @escaping (BufferedBody) -> Bool) -> ID? {
-            bodies.lazy.filter { $0.value.isUpload && time - $0.value.begun >= Self.leastAge && mayGiveWay($0.value) }
-                .min {
-                    ($0.value.progress(at: time), $0.key) < ($1.value.progress(at: time), $1.key)
-                }?.key
+        func slowest(_ isCandidate: @escaping (BufferedBody) -> Bool) -> ID? {
+            bodies.lazy.filter {
+                $0.value.isUpload && time - $0.value.startedAt >= Self.minimumAge && isCandidate($0.value)
+            }
+            .min {
+                ($0.value.progress(at: time), $0.key) < ($1.value.progress(at: time), $1.key)
+            }?.key
         }
         let isSlower = { (other: BufferedBody) in 4 * other.progress(at: time) < body.progress(at: time) }
         guard body.isSmall else { return slowest { !$0.isSmall && isSlower($0) } }

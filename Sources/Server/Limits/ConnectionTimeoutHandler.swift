@@ -37,7 +37,7 @@ final class ConnectionTimeoutHandler: ChannelDuplexHandler {
     }
 
     private let limits: ConnectionTimeouts
-    private let queue: RequestPipeliningHandler
+    private let pipelining: RequestPipeliningHandler
     private var received = 0
     private var written = 0
     /// The counts of the previous check.
@@ -47,9 +47,9 @@ final class ConnectionTimeoutHandler: ChannelDuplexHandler {
     private var lastSent = NIODeadline.now()
     private var task: RepeatedTask?
 
-    init(limits: ConnectionTimeouts, queue: RequestPipeliningHandler) {
+    init(limits: ConnectionTimeouts, pipelining: RequestPipeliningHandler) {
         self.limits = limits
-        self.queue = queue
+        self.pipelining = pipelining
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -84,7 +84,7 @@ final class ConnectionTimeoutHandler: ChannelDuplexHandler {
         if pending > 0 {
             // Closes without the TLS close alert, which the client would not read either.
             if now - lastSent >= TimeAmount(limits.write) { context.close(mode: .all, promise: nil) }
-        } else if now - lastActivity >= TimeAmount(queue.isAnswering ? limits.answer : limits.idle) {
+        } else if now - lastActivity >= TimeAmount(pipelining.isResponding ? limits.answer : limits.idle) {
             context.channel.close(mode: .all, promise: nil)
         }
     }

@@ -22,7 +22,7 @@ final class RequestRateLimiter: Sendable {
         var current: [AddressRange.Address: Bucket] = [:]
         /// Buckets of the previous minute. A bucket moves to `current` when its client sends another request.
         var previous: [AddressRange.Address: Bucket] = [:]
-        var begunAt: Duration = .zero
+        var startedAt: Duration = .zero
     }
 
     private static let request: Int64 = 1_000_000_000
@@ -39,10 +39,10 @@ final class RequestRateLimiter: Sendable {
     ///   then.
     func consume(_ client: AddressRange.Address, perMinute: Int64, at now: Duration) -> Duration? {
         state.withLock { state in
-            if now - state.begunAt >= Self.minute || state.current.count >= Self.capacity {
-                state.previous = now - state.begunAt >= Self.minute * 2 ? [:] : state.current
+            if now - state.startedAt >= Self.minute || state.current.count >= Self.capacity {
+                state.previous = now - state.startedAt >= Self.minute * 2 ? [:] : state.current
                 state.current = [:]
-                state.begunAt = now
+                state.startedAt = now
             }
             let full = perMinute * Self.request
             var bucket = state.current[client] ?? state.previous[client] ?? Bucket(level: full, time: now)

@@ -50,11 +50,11 @@ struct MetricsExporter: Sendable {
         text.family(connections, .gauge, "Open HTTP connections, by listener.")
         text.sample(connections, [("listener", "public")], Int64(atPublic))
         text.sample(connections, [("listener", "operations")], Int64(atOperations))
-        let turnedAway = "receipt_bridge_clients_turned_away_total"
+        let rejections = "receipt_bridge_clients_turned_away_total"
         text.family(
-            turnedAway, .counter,
+            rejections, .counter,
             "Requests and connections rejected because their client exceeded a limit, by configuration key.")
-        text.samples(turnedAway, of: view.turnedAway, zeros: true)
+        text.samples(rejections, of: view.rejections, zeros: true)
     }
 
     private func writeTLS(into text: inout MetricsText) {
@@ -159,20 +159,20 @@ struct MetricsExporter: Sendable {
     }
 
     private func writeNotifications(into text: inout MetricsText) {
-        let numbers = pipelines.notifications.counts.now
-        let taken = "receipt_bridge_notifications_total"
-        text.family(taken, .counter, "App Store notifications that were accepted.")
-        text.sample(taken, [("outcome", "stored")], numbers.stored)
-        text.sample(taken, [("outcome", "repeated")], numbers.repeated)
+        let counts = pipelines.notifications.counts.now
+        let accepted = "receipt_bridge_notifications_total"
+        text.family(accepted, .counter, "App Store notifications that were accepted.")
+        text.sample(accepted, [("outcome", "stored")], counts.stored)
+        text.sample(accepted, [("outcome", "repeated")], counts.repeated)
         let refused = "receipt_bridge_notifications_refused_total"
         text.family(refused, .counter, "App Store notifications that were rejected, by error code.")
         for code in NotificationRejection.Code.allCases {
-            text.sample(refused, [("code", code.rawValue)], numbers.refused[code] ?? 0)
+            text.sample(refused, [("code", code.rawValue)], counts.refused[code] ?? 0)
         }
         text.single(
             "receipt_bridge_notification_hints_dropped_total", .counter,
             "Lookups for version 1 notifications that were dropped because too many were in flight.",
-            numbers.droppedHints)
+            counts.droppedHints)
     }
 
     private func writeForwarding(_ backlog: [DeliveryBacklog], into text: inout MetricsText) {

@@ -16,7 +16,7 @@ struct ServerHealth: Sendable {
     /// Counts of TLS handshakes, by ``HandshakeOutcome``.
     let handshakes: CounterTable
     /// Counts of rejected requests and connections, by ``ClientLimit``.
-    let turnedAway: CounterTable
+    let rejections: CounterTable
     let store: Store?
     let shadow: Shadow?
     let state: LifecycleState

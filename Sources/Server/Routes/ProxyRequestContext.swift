@@ -28,5 +28,5 @@ final class RequestOutcome: Sendable {
         return status < 0 ? nil : status
     }
 
-    func answered(_ reply: VerifyReceiptResult) { verdict.store(reply.answer.status.rawValue, ordering: .relaxed) }
+    func record(_ reply: VerifyReceiptResult) { verdict.store(reply.answer.status.rawValue, ordering: .relaxed) }
 }

@@ -127,12 +127,12 @@ struct CSVSource: RowSource {
     /// Returns the row of the scanned record and removes the record from the window; `nil` for a blank line.
     private mutating func nextRow() -> SourceRow? {
         let length = scanner.position
-        let taken = window.read { row(of: $0.extracting(0..<length)) }
+        let next = window.read { row(of: $0.extracting(0..<length)) }
         window.drop(length)
         scanner.reset()
         (longRecord, lines) = (nil, CountedLines())
-        if taken != nil { nextRowNumber += 1 }
-        return taken
+        if next != nil { nextRowNumber += 1 }
+        return next
     }
 
     private func row(of record: Span<UInt8>) -> SourceRow? {
@@ -174,11 +174,11 @@ struct CSVSource: RowSource {
     }
 
     /// Returns the field at an index, or `missing` if the record has no such field before the limit.
-    private func text(at place: Int?, in record: Span<UInt8>) -> SourceText {
-        guard let place, place < scanner.fields.count, scanner.fields[place].range.upperBound < limits.row else {
+    private func text(at index: Int?, in record: Span<UInt8>) -> SourceText {
+        guard let index, index < scanner.fields.count, scanner.fields[index].range.upperBound < limits.row else {
             return .missing
         }
-        return SourceText(scanner.fields[place].text(in: record))
+        return SourceText(scanner.fields[index].text(in: record))
     }
 }
 

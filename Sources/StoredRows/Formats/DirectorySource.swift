@@ -21,7 +21,7 @@ struct DirectorySource: RowSource {
     /// Limits on files. A file that exceeds one is an unreadable row.
     private let limits: SourceLimits
     /// Relative paths of files that are excluded.
-    private let leftOut: Set<[UInt8]>
+    private let excludedPaths: Set<[UInt8]>
     /// Open directories, from the outermost to the one being read.
     private var levels: [Level] = []
     private var lastPath: [UInt8]
@@ -39,7 +39,7 @@ struct DirectorySource: RowSource {
         self.path = path
         self.limits = limits
         identity = try Self.identity(of: path)
-        leftOut = Self.paths(limits.leftOut, in: path)
+        excludedPaths = Self.paths(limits.excludedPaths, in: path)
         lastPath = []
         nextRowNumber = position?.nextRowNumber ?? 1
         guard let position else {
@@ -64,10 +64,10 @@ struct DirectorySource: RowSource {
         return Set(
             files.compactMap { file in
                 // The file may not exist yet, so only its directory is resolved.
-                guard let place = real(Files.folder(of: file)).map({ $0 + [UInt8(ascii: "/")] }),
-                    place.starts(with: outermost), let name = file.split(separator: "/").last
+                guard let folderPath = real(Files.folder(of: file)).map({ $0 + [UInt8(ascii: "/")] }),
+                    folderPath.starts(with: outermost), let name = file.split(separator: "/").last
                 else { return nil }
-                return place.dropFirst(outermost.count) + Array(name.utf8)
+                return folderPath.dropFirst(outermost.count) + Array(name.utf8)
             })
     }
 
@@ -103,17 +103,17 @@ struct DirectorySource: RowSource {
 
     private mutating func nextRow() -> SourceRow? {
         while let level = levels.last {
-            let here = levels.count - 1
+            let index = levels.count - 1
             if level.next < level.page.entries.count {
-                levels[here].next += 1
+                levels[index].next += 1
                 let entry = level.page.entries[level.next]
                 let path = level.path.isEmpty ? entry.name : level.path + [UInt8(ascii: "/")] + entry.name
-                guard leftOut.isEmpty || !leftOut.contains(path) else { continue }
+                guard excludedPaths.isEmpty || !excludedPaths.contains(path) else { continue }
                 guard let value = entry.kind == .directory ? enter(path) : value(at: path, entry.kind) else { continue }
                 return row(value, at: path)
             } else if level.page.isLast {
                 levels.removeLast()
-            } else if let value = turnPage(of: here) {
+            } else if let value = turnPage(of: index) {
                 return row(value, at: level.path)
             }
         }
@@ -143,14 +143,14 @@ struct DirectorySource: RowSource {
         }
     }
 
-    private mutating func turnPage(of place: Int) -> StoredValue? {
-        let level = levels[place]
+    private mutating func turnPage(of index: Int) -> StoredValue? {
+        let level = levels[index]
         do throws(SystemFailure) {
             let page = try DirectoryPage(of: full(level.path), after: level.page.entries.last?.name, size: limits.names)
-            levels[place] = Level(path: level.path, page: page)
+            levels[index] = Level(path: level.path, page: page)
             return nil
         } catch {
-            levels.remove(at: place)
+            levels.remove(at: index)
             return error.isNoSuchFile ? nil : .notReadable(error)
         }
     }
@@ -223,11 +223,11 @@ extension FileDescriptor {
         var count = 0
         while true {
             let start = count
-            let come = try bytes.withUnsafeMutableBytesOrThrow { (buffer) throws(SystemFailure) in
+            let readCount = try bytes.withUnsafeMutableBytesOrThrow { (buffer) throws(SystemFailure) in
                 try read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[start...]))
             }
-            if come == 0 { break }
-            count += come
+            if readCount == 0 { break }
+            count += readCount
             guard count <= limit else { return nil }
             // The file is growing.
             if count == bytes.count { bytes.append(contentsOf: repeatElement(0, count: count)) }

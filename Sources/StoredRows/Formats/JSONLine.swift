@@ -30,8 +30,8 @@ struct JSONLine: Sendable {
         var scanner = JSONScanner()
         do throws(JSONStructureError) {
             try scanner.scanDocument(line) { member in
-                if let place = receiptKeys.firstIndex(where: { member.name.matches($0, in: line) }) {
-                    receipts[place] = member.value
+                if let index = receiptKeys.firstIndex(where: { member.name.matches($0, in: line) }) {
+                    receipts[index] = member.value
                 } else if member.name.matches(idKey, in: line) {
                     id = member.value
                 } else if let accountTokenKey, member.name.matches(accountTokenKey, in: line) {

@@ -134,8 +134,8 @@ struct JSONLinesSource: RowSource {
     // MARK: - Positions
 
     private var position: SourcePosition {
-        let place = digest.map { "\(window.offset) \($0.value)" } ?? "\(window.offset)"
-        return SourcePosition(place: place, nextRowNumber: nextRowNumber)
+        let text = digest.map { "\(window.offset) \($0.value)" } ?? "\(window.offset)"
+        return SourcePosition(place: text, nextRowNumber: nextRowNumber)
     }
 
     private mutating func resume(at position: SourcePosition) throws(SourceError) {
@@ -144,12 +144,12 @@ struct JSONLinesSource: RowSource {
         else {
             throw SourceError(.changed, at: window.name, "the saved position is of a different kind of source")
         }
-        guard digest == nil else { return try readAgain(offset, position) }
+        guard digest == nil else { return try verifyPrefix(offset, position) }
         try window.skip(behindLineBreak: offset)
     }
 
     /// Reads up to the position of the previous run and checks that the bytes are the same.
-    private mutating func readAgain(_ offset: Int64, _ position: SourcePosition) throws(SourceError) {
+    private mutating func verifyPrefix(_ offset: Int64, _ position: SourcePosition) throws(SourceError) {
         while window.offset < offset, !window.isAtEnd {
             try window.extend()
             drop(Int(min(Int64(window.count), offset - window.offset)))

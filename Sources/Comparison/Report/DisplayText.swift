@@ -1,9 +1,21 @@
 import Foundation
 package import StoreTypes
 
+extension ComparedValue {
+    /// Display text: cut to a readable length, dates in UTC.
+    package var displayText: String {
+        switch truncated {
+        case .text(let text): text
+        case .number(let number): String(number)
+        case .flag(let flag): flag ? "true" : "false"
+        case .instant(let instant): instant.displayText
+        }
+    }
+}
+
 extension Timestamp {
     /// For example, `2026-11-21 13:25:00 UTC`. Includes milliseconds if they are not 0.
-    package var words: String {
+    package var displayText: String {
         // Timestamps outside the years 1 to 9999 cannot be formatted as dates.
         guard (-62_135_596_800_000..<253_402_300_800_000).contains(milliseconds) else { return "\(milliseconds) ms" }
         let text = Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601)
@@ -13,5 +25,5 @@ extension Timestamp {
     }
 
     /// `2026-11-21 13:25`, in UTC.
-    var minute: String { String(words.prefix(16)) }
+    var minute: String { String(displayText.prefix(16)) }
 }

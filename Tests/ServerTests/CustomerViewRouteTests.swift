@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite("Endpoints of new clients (/v1)")
-struct CustomerViewDoorTests {
+struct CustomerViewRouteTests {
     private static let token: String = "Zm9ydHktdHdvIGJ5dGVz"
 
     private static func withToken(_ settings: inout ProxyConfiguration, _: inout AppConfiguration) {

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 @Suite("Request ids")
-struct RequestNameTests {
+struct RequestIdentifierTests {
     private func post(_ proxy: Proxy, _ body: [UInt8], _ headers: [String] = []) async throws -> RawConnection.Answer {
         try #require(try await proxy.send(RawConnection.post("/verifyReceipt", body, ["Host: a"] + headers)))
     }

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite("The notifications endpoint")
-struct NotificationDoorTests {
+struct NotificationRouteTests {
     private func post(_ body: [UInt8], _ headers: [String] = []) -> [UInt8] {
         RawConnection.post("/v1/notifications", body, ["Host: a"] + headers)
     }
