@@ -131,7 +131,7 @@ struct BrokenOffTests {
         #expect(second.stop == .asked && second.rows == 2 * count && second.failed == count)
         let refusing = FakeAppStore(isSilent: false)
         let third = try await run(options, asking: refusing)
-        #expect(third.stop == nil && third.rows == 2 * count && third.failed == count && refusing.asked > 0)
+        #expect(third.stop == nil && third.rows == 2 * count && third.failed == count && refusing.requestCount > 0)
     }
 
     @Test(
