@@ -27,6 +27,7 @@ package enum TaskTimeout {
             self.continuation = Mutex(continuation)
         }
 
+        /// Resumes the continuation on the first call and does nothing on the second.
         func resume(_ value: Value?) {
             continuation.withLock { $0.take() }?.resume(returning: value)
         }

@@ -19,7 +19,7 @@ package struct VerifyReceiptStatusReader: Sendable {
         let bytes = body.span
         var result = VerifyReceiptStatusReader()
         var scanner = JSONScanner()
-        try scanner.takeDocument(bytes) { member in
+        try scanner.scanDocument(bytes) { member in
             if member.name.matches("status", in: bytes) {
                 result.status = integer(member.value, bytes)
             } else if member.name.matches("is_retryable", in: bytes) || member.name.matches("is-retryable", in: bytes) {
@@ -29,6 +29,7 @@ package struct VerifyReceiptStatusReader: Sendable {
         return result
     }
 
+    /// Returns an unsigned integer of up to nine digits, which always fits into an `Int`.
     private static func integer(_ value: JSONScanner.Value, _ bytes: Span<UInt8>) -> Int? {
         guard case .scalar = value, let text = shortText(value, bytes), (1...9).contains(text.utf8.count),
             text.utf8.allSatisfy({ (0x30...0x39).contains($0) })

@@ -1,13 +1,14 @@
 import JSONReading
 import Rendering
+package import StoreTypes
 
 extension ComparedAnswer {
     /// Parses a verifyReceipt response: to an App Receipt, to an iOS 6 receipt, or one with only a status.
     ///
     /// https://developer.apple.com/documentation/appstorereceipts/responsebody
-    package init(verifyReceipt bytes: [UInt8]?, at place: String = "verifyReceipt") throws(ComparisonError) {
-        guard let bytes else { throw ComparisonError(code: .missing, place: place, reason: "the response is missing") }
-        let outline = try Self.outline(of: bytes, at: place)
+    package init(verifyReceipt bytes: [UInt8]?, at path: String = "verifyReceipt") throws(ComparisonError) {
+        guard let bytes else { throw ComparisonError(code: .missing, place: path, reason: "the response is missing") }
+        let outline = try Self.outline(of: bytes, at: path)
         let reader = ResponseReader(outline: outline)
         var parts: [AnswerField: Int] = [:]
         var unknown: [ComparedRow.Extra] = []
@@ -21,10 +22,10 @@ extension ComparedAnswer {
             }
         }
         guard parts[.status] != nil || parts[.receipt] != nil else {
-            throw ComparisonError(code: .notAnAnswer, place: place, reason: "neither status nor receipt found")
+            throw ComparisonError(code: .notAnAnswer, place: path, reason: "neither status nor receipt found")
         }
         if let receipt = parts[.receipt], !outline.isObject(receipt) {
-            throw ComparisonError(code: .badValue, place: "\(place).receipt", reason: "expected an object")
+            throw ComparisonError(code: .badValue, place: "\(path).receipt", reason: "expected an object")
         }
         let isFlat = parts[.receipt].map { reader.isFlat($0) } ?? (parts[.latestExpiredReceiptInfo] != nil)
         self.init(form: isFlat ? .flatAnswer : .answer)
@@ -34,24 +35,26 @@ extension ComparedAnswer {
         if let text = parts[.latestReceipt].flatMap(reader.text) {
             properties.append(.init(name: AnswerField.latestReceipt.rawValue, value: .text(text)))
         }
-        if isFlat { try readFlat(parts, reader, place) } else { try read(parts, reader, place) }
+        if isFlat { try readFlat(parts, reader, path) } else { try read(parts, reader, path) }
         properties.sort { $0.name < $1.name }
     }
 
+    /// Reads the response to an App Receipt.
     private mutating func read(
-        _ parts: [AnswerField: Int], _ reader: ResponseReader, _ place: String
+        _ parts: [AnswerField: Int], _ reader: ResponseReader, _ path: String
     ) throws(ComparisonError) {
-        if let receipt = parts[.receipt] { try read(receipt: receipt, reader, place) }
+        if let receipt = parts[.receipt] { try read(receipt: receipt, reader, path) }
         if let list = parts[.latestReceiptInfo] {
-            latest = try reader.rows(list, ResponseKeys.transaction, at: "\(place).latestReceiptInfo")
+            latest = try reader.rows(list, ResponseKeys.transaction, at: "\(path).latestReceiptInfo")
         }
         if let list = parts[.pendingRenewalInfo] {
-            renewals = try reader.rows(list, ResponseKeys.renewal, at: "\(place).pendingRenewalInfo")
+            renewals = try reader.rows(list, ResponseKeys.renewal, at: "\(path).pendingRenewalInfo")
         }
     }
 
+    /// Reads `receipt`: its app, its own properties, and the rows of `in_app`.
     private mutating func read(
-        receipt: Int, _ reader: ResponseReader, _ place: String
+        receipt: Int, _ reader: ResponseReader, _ path: String
     ) throws(ComparisonError) {
         let purchases = FieldTables.bundled.appReceipt.rows.first { $0.field == .purchases }?.wire
         let row = reader.row(receipt, ResponseKeys.receipt)
@@ -70,16 +73,19 @@ extension ComparedAnswer {
         }
         for child in reader.outline.children(of: receipt) where reader.outline.name(child) == purchases {
             guard !reader.outline.isNull(child) else { continue }
-            snapshot = try reader.rows(child, ResponseKeys.transaction, at: "\(place).receipt.purchases")
+            snapshot = try reader.rows(child, ResponseKeys.transaction, at: "\(path).receipt.purchases")
         }
     }
 
+    /// Adds a property, which is compared by name.
     private mutating func property(_ name: String, _ value: ComparedValue) {
         properties.append(ComparedRow.Extra(name: name, value: value))
     }
 
+    /// Reads the response to an iOS 6 receipt, in which each list is a single object and renewal keys are at the top
+    /// level.
     private mutating func readFlat(
-        _ parts: [AnswerField: Int], _ reader: ResponseReader, _ place: String
+        _ parts: [AnswerField: Int], _ reader: ResponseReader, _ path: String
     ) throws(ComparisonError) {
         if let receipt = parts[.receipt] {
             let row = reader.row(receipt, ResponseKeys.transaction)
@@ -95,7 +101,7 @@ extension ComparedAnswer {
         if let object = parts[.latestReceiptInfo] ?? parts[.latestExpiredReceiptInfo] {
             guard reader.outline.isObject(object) else {
                 throw ComparisonError(
-                    code: .badValue, place: "\(place).latestReceiptInfo", reason: "expected an object")
+                    code: .badValue, place: "\(path).latestReceiptInfo", reason: "expected an object")
             }
             latest = [reader.row(object, ResponseKeys.transaction)]
         }
@@ -126,19 +132,27 @@ extension ResponseReader {
 
     /// Reads an array of objects, or throws if any element is not an object.
     fileprivate func rows(
-        _ list: Int, _ keys: [String: ResponseKeys.Meaning], at place: String
+        _ list: Int, _ keys: [String: ResponseKeys.Meaning], at path: String
     ) throws(ComparisonError) -> [ComparedRow] {
         guard outline.isArray(list) else {
-            throw ComparisonError(code: .badValue, place: place, reason: "expected an array of objects")
+            throw ComparisonError(code: .badValue, place: path, reason: "expected an array of objects")
         }
         var rows: [ComparedRow] = []
         for child in outline.children(of: list) {
             guard outline.isObject(child) else {
-                throw ComparisonError(code: .badValue, place: place, reason: "expected an array of objects")
+                throw ComparisonError(code: .badValue, place: path, reason: "expected an array of objects")
             }
-            try ComparedAnswer.check(rows: rows.count + 1, at: place)
+            try ComparedAnswer.check(rows: rows.count + 1, at: path)
             rows.append(row(child, keys))
         }
         return rows
+    }
+}
+
+extension VerifyReceiptStatus {
+    /// `true` if the status is a result for the receipt, and not a temporary failure, a wrong shared secret or a
+    /// malformed request.
+    package var canBeCompared: Bool {
+        [.valid, .subscriptionExpired, .notAuthentic, .accountNotFound].contains(self)
     }
 }

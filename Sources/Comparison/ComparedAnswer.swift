@@ -1,3 +1,5 @@
+package import AppStore
+import JSONReading
 package import StoreTypes
 
 /// One side of a comparison, in a neutral camelCase form that both endpoints are mapped to.
@@ -58,9 +60,101 @@ package struct ComparedAnswer: Sendable, Hashable {
     }
 
     /// Throws ``ComparisonError/Code/tooManyRows`` if there are more than ``maximumRows`` rows.
-    static func check(rows: Int, at place: String) throws(ComparisonError) {
+    static func check(rows: Int, at path: String) throws(ComparisonError) {
         guard rows <= maximumRows else {
-            throw ComparisonError(code: .tooManyRows, place: place, reason: "more than \(maximumRows) rows")
+            throw ComparisonError(code: .tooManyRows, place: path, reason: "more than \(maximumRows) rows")
         }
     }
+}
+
+extension ComparedAnswer {
+    /// Creates a side from verified App Store Server API records.
+    package init(_ records: CustomerRecords) throws(ComparisonError) {
+        self.init(form: .records)
+        isVerified = true
+        environment = records.environment.rawValue
+        bundleId = records.bundleId
+        appAppleId = records.appAppleId
+        try Self.check(rows: records.transactions.count + records.subscriptions.count, at: "serverAPI.history")
+        for case .requestedIdIsAlias(let identifier) in records.anomalies { aliases.insert(identifier.rawValue) }
+        latest = records.transactions.map { ComparedRow($0.payload) }
+        renewals = records.subscriptions.compactMap { $0.renewal.map { ComparedRow($0.payload) } }
+        for subscription in records.subscriptions {
+            statuses[subscription.originalTransactionId] = Int64(subscription.status)
+        }
+    }
+
+    /// Creates a side from recorded App Store Server API responses.
+    package init(_ recorded: RecordedRecords) {
+        self.init(form: .records)
+        isVerified = recorded.isVerified
+        environment = recorded.environment
+        bundleId = recorded.bundleId
+        appAppleId = recorded.appAppleId
+        latest = recorded.transactions?.map { ComparedRow($0) }
+        renewals = recorded.renewals?.map { ComparedRow($0) }
+        statuses = recorded.statuses
+    }
+}
+
+extension ComparedAnswer {
+    /// Limit on the JSON values of one document: enough for 5,000 rows in both lists with all their keys.
+    static let maximumValues = 500_000
+
+    /// Returns the outline of the single JSON object in `bytes`, or throws an error that says what was found instead.
+    /// For example, an HTML error page throws ``ComparisonError/Code/html``.
+    static func outline(of bytes: [UInt8], at path: String) throws(ComparisonError) -> JSONOutline {
+        guard bytes.count <= maximumSize else {
+            throw ComparisonError(code: .tooLarge, place: path, reason: "larger than \(maximumSize) bytes")
+        }
+        guard let first = bytes.first(where: { $0 > 0x20 }) else {
+            throw ComparisonError(code: .empty, place: path, reason: "the document is empty")
+        }
+        guard first != UInt8(ascii: "<") else {
+            throw ComparisonError(code: .html, place: path, reason: "an HTML page instead of JSON")
+        }
+        do throws(JSONStructureError) {
+            return try JSONOutline(bytes, maximumNodes: maximumValues)
+        } catch {
+            let code: ComparisonError.Code = error.expected == "fewer values" ? .tooLarge : .malformed
+            throw ComparisonError(code: code, place: path, reason: "not a JSON object: \(error)")
+        }
+    }
+}
+
+/// Reason why a side cannot be compared: a code, a path, and a message that contains no text of the document.
+package struct ComparisonError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// Machine-readable reason.
+    package enum Code: String, Sendable, Hashable {
+        /// The document is empty or only white space.
+        case empty
+        /// More than ``ComparedAnswer/maximumSize`` bytes, or more JSON values than a response has.
+        case tooLarge
+        /// An HTML page instead of a response.
+        case html
+        /// Not JSON, or not a single object.
+        case malformed
+        /// JSON, but neither a verifyReceipt response nor a history.
+        case notAnAnswer
+        /// More than ``ComparedAnswer/maximumRows`` rows.
+        case tooManyRows
+        /// A value whose type differs from Apple's documentation.
+        case badValue
+        /// A row is signed, but there is no verifier.
+        case signedRow
+        /// A signed row whose signature is not valid.
+        case notAuthentic
+        /// The side is missing.
+        case missing
+    }
+
+    /// Machine-readable reason.
+    package let code: Code
+    /// Path of the faulty value, or the name of the side. For example, `verifyReceipt.receipt.purchases`.
+    package let place: String
+    /// Human-readable reason.
+    package let reason: String
+
+    /// Path and reason on one line.
+    package var description: String { "\(place): \(reason)" }
 }

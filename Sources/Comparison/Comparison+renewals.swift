@@ -5,6 +5,7 @@ extension Comparison {
     /// Ids that renewals are matched by, the most specific first.
     static let renewalIdentifiers: [RowField] = [.originalTransactionId, .productId]
 
+    /// Compares `pending_renewal_info` with the renewals. Does nothing if the statuses were not recorded.
     mutating func compareRenewals() {
         guard left.renewals != nil || right.renewals != nil, right.form != .records || right.renewals != nil else {
             return
@@ -14,7 +15,7 @@ extension Comparison {
         for (one, other) in matching.pairs {
             let expiry = one.identifier(.originalTransactionId).flatMap { expiries[$0] ?? nil }
             for field in RowField.renewalFields where one[field] != other[field] {
-                if one[field] == nil, isUnsaid(field) { continue }
+                if one[field] == nil, isAlwaysAbsent(field) { continue }
                 compare(.renewals, field.name, one[field], other[field], rows: (one, other), expiresDate: expiry)
             }
             for extra in one.extras where right.form == .records {
@@ -31,12 +32,12 @@ extension Comparison {
 
     /// Returns whether an iOS 6 response never has this field. Of its four renewal keys, two are always present and
     /// two only with status 21006.
-    private func isUnsaid(_ field: RowField) -> Bool {
+    private func isAlwaysAbsent(_ field: RowField) -> Bool {
         guard left.form == .flatAnswer, right.form == .records else { return false }
-        let isOver = left.status == Int64(VerifyReceiptStatus.subscriptionExpired.rawValue)
+        let isExpired = left.status == Int64(VerifyReceiptStatus.subscriptionExpired.rawValue)
         switch field {
         case .autoRenewProductId, .autoRenewStatus: return false
-        case .expirationIntent, .isInBillingRetryPeriod: return !isOver
+        case .expirationIntent, .isInBillingRetryPeriod: return !isExpired
         default: return true
         }
     }
@@ -59,9 +60,9 @@ extension Comparison {
         var highest: [String: (row: ComparedRow, rank: (Int64, Int64))] = [:]
         for row in UniqueRows(left.latest ?? left.snapshot).rows {
             guard let id = row.identifier(.originalTransactionId), let expiry = row.expiresDate else { continue }
-            let own = rank(row, expiry)
-            if let known = highest[id], known.rank >= own { continue }
-            highest[id] = (row: row, rank: own)
+            let newRank = rank(row, expiry)
+            if let best = highest[id], best.rank >= newRank { continue }
+            highest[id] = (row: row, rank: newRank)
         }
         return highest.mapValues { $0.row }
     }

@@ -8,21 +8,21 @@ extension Comparison {
     /// Compares the transactions of both sides. Does nothing if no history was recorded.
     mutating func compareRows() {
         guard right.form != .records || right.latest != nil else { return }
-        let theirs = distinct(right.latest ?? [], .latest, isLeft: false)
+        let rightLatest = distinct(right.latest ?? [], .latest, isLeft: false)
         let snapshot = distinct(left.snapshot, .snapshot, isLeft: true)
         let latest = left.latest.map { distinct($0, .latest, isLeft: true) }
-        let others = right.form == .records ? theirs : distinct(right.snapshot, .snapshot, isLeft: false)
-        let ofSnapshot = RowMatching(snapshot, others, by: Self.identifiers)
-        let ofLatest = latest.map { RowMatching($0, theirs, by: Self.identifiers) }
+        let rightSnapshot = right.form == .records ? rightLatest : distinct(right.snapshot, .snapshot, isLeft: false)
+        let ofSnapshot = RowMatching(snapshot, rightSnapshot, by: Self.identifiers)
+        let ofLatest = latest.map { RowMatching($0, rightLatest, by: Self.identifiers) }
         facts.hasCommonRows = !ofSnapshot.pairs.isEmpty || !(ofLatest?.pairs.isEmpty ?? true)
 
-        compareAppsOfRows(theirs)
+        compareAppsOfRows(rightLatest)
         compare(ofSnapshot, .snapshot)
         if let ofLatest {
             compare(ofLatest, .latest)
             reportMissing(ofLatest.onlyRight, .latest, isLeft: false)
         } else if right.form != .records {
-            reportMissing(theirs, .latest, isLeft: false)
+            reportMissing(rightLatest, .latest, isLeft: false)
         }
         // If there is a `latest_receipt_info`, the history is compared with it, and `in_app` may be incomplete.
         if right.form != .records || ofLatest == nil {
@@ -58,6 +58,8 @@ extension Comparison {
         }
     }
 
+    /// Compares matched rows and reports verifyReceipt's rows without a counterpart. If the right side is a
+    /// history, the order is compared for `latest_receipt_info` only.
     private mutating func compare(_ matching: RowMatching, _ part: Finding.Part) {
         for (left, right) in matching.pairs { compare(left, right, part, RowField.transactionFields) }
         reportMissing(matching.onlyLeft, part, isLeft: true)
@@ -75,7 +77,7 @@ extension Comparison {
         for field in fields {
             let (one, other) = (left[field], right[field])
             guard one != other else { continue }
-            if one == nil, isUnsaid(field, part) { continue }
+            if one == nil, isAlwaysAbsent(field, part) { continue }
             compare(part, field.name, one, other, rows: (left, right))
         }
         guard !left.extras.isEmpty || !right.extras.isEmpty else { return }
@@ -97,7 +99,7 @@ extension Comparison {
     }
 
     /// Returns whether this form of response never has the field, so that its absence is no difference.
-    private func isUnsaid(_ field: RowField, _ part: Finding.Part) -> Bool {
+    private func isAlwaysAbsent(_ field: RowField, _ part: Finding.Part) -> Bool {
         guard right.form == .records else { return false }
         switch (left.form, part) {
         case (.flatAnswer, .snapshot), (.flatAnswer, .latest): return RowField.unknownToFlat.contains(field)
@@ -106,6 +108,7 @@ extension Comparison {
         }
     }
 
+    /// Reports rows without a counterpart. Their value is the transaction id, or the product id if there is none.
     mutating func reportMissing(_ rows: [ComparedRow], _ part: Finding.Part, isLeft: Bool) {
         for row in rows {
             let id = row[part == .renewals ? .originalTransactionId : .transactionId] ?? row[.productId]

@@ -1,4 +1,4 @@
-import StoreTypes
+package import StoreTypes
 
 /// A comparison of two sides, which names every difference. Computed in the initializer, without clock or I/O.
 ///
@@ -9,9 +9,12 @@ package struct Comparison {
     /// The differences, in the order of the documents.
     package private(set) var differences: [Difference] = []
 
+    /// The side of verifyReceipt.
     let left: ComparedAnswer
+    /// The side of the App Store Server API.
     let right: ComparedAnswer
     let context: ComparisonContext
+    /// Facts for conditions. Updated after the rows have been matched.
     var facts: ComparisonFacts
 
     /// Compares two sides.
@@ -45,7 +48,7 @@ package struct Comparison {
     /// Assigns a rule to a finding and stores the difference, unless an override ignores the rule.
     mutating func report(_ finding: Finding) {
         let rule =
-            ComparisonRules.all.first { $0.names(finding, facts) } ?? ComparisonRules.unexplained
+            ComparisonRules.all.first { $0.matches(finding, facts) } ?? ComparisonRules.unexplained
         let verdict: ComparisonRule.Class
         switch context.overrides[rule.name] {
         case .ignore?: return
@@ -87,21 +90,51 @@ extension ComparedAnswer {
 extension Finding {
     /// Path of the difference without row ids. For example, `latestTransactions[].expiresDate`.
     fileprivate var path: String {
-        let place =
+        let section =
             switch part {
             case .answer: ""
             case .receipt: "receipt"
             case .snapshot, .latest, .renewals, .subscriptions: part.rawValue
             }
         switch subject {
-        case .order: return place
-        case .row, .repetition: return "\(place)[]"
+        case .order: return section
+        case .row, .repetition: return "\(section)[]"
         case .field(let name):
             switch part {
             case .answer: return name
-            case .receipt: return "\(place).\(name)"
-            default: return "\(place)[].\(name)"
+            case .receipt: return "\(section).\(name)"
+            default: return "\(section)[].\(name)"
             }
         }
+    }
+}
+
+/// Facts about a comparison that its two sides do not contain.
+package struct ComparisonContext: Sendable {
+    /// Class that an app's owner assigns to the differences of a rule, instead of the rule's own.
+    package enum Override: String, Sendable, Hashable, CaseIterable {
+        case expected, unexpected, ignore
+    }
+
+    /// Identifies the receipt in differences: a digest or an id.
+    package var receipt: String
+    /// Time of the responses; if `nil`, the `request_date` of the verifyReceipt response is used.
+    package var now: Timestamp?
+    /// Milliseconds between the two responses.
+    package var timeDifference: Int64 = 0
+    /// Result of the local signature check; `nil` if there was none.
+    package var isAuthentic: Bool?
+    /// `true` if the verifyReceipt request had `exclude-old-transactions`.
+    package var excludesOldTransactions = false
+    /// Transaction ids of consumables in the records that the second side was rendered from. Needed because a
+    /// verifyReceipt response does not state product types.
+    package var consumables: Set<String> = []
+    /// Overrides by rule name. Names of unknown rules have no effect, see ``ComparisonRules/unknown(in:)``.
+    package var overrides: [String: Override] = [:]
+
+    /// Creates a context for the comparison of one receipt.
+    package init(receipt: String, now: Timestamp? = nil) {
+        self.receipt = receipt
+        self.now = now
     }
 }

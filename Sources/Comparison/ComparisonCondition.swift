@@ -8,10 +8,13 @@ package enum ComparisonCondition: Sendable, Hashable {
     case againstRecords
     /// The verifyReceipt response is to an iOS 6 receipt.
     case flat
+    /// Which sides have a value: both, only verifyReceipt, only the App Store Server API, or exactly one.
     case bothSay, onlyVerifyReceipt, onlyServerAPI, oneSide
     /// Both values are dates that are at most this many milliseconds apart.
     case within(UInt64)
+    /// Both sides are texts that are equal except for letter case.
     case sameButForCase
+    /// The value is not a UUID. For example, an `applicationUsername` that is an account number.
     case notAUUID
     /// One side is `false`, the other has no value.
     case noAgainstNothing
@@ -19,13 +22,17 @@ package enum ComparisonCondition: Sendable, Hashable {
     case zeroAgainstNothing
     /// The App Store Server API has 1, verifyReceipt has 0 or no value.
     case lessThanConsent
+    /// Either row is family shared.
     case familyShared
     /// An upgrade that verifyReceipt shows as canceled and the App Store Server API does not.
     case cancelledUpgrade
+    /// The product is a consumable, by its type or by ``ComparisonContext/consumables``.
     case consumable
     /// Neither row is an auto-renewable subscription.
     case notAutoRenewable
+    /// The row of the App Store Server API has a revocation date.
     case revokedInHistory
+    /// Both rows have the same web order line item id.
     case sameLineItem
     /// The App Store Server API lists both ids for this customer.
     case knownToServerAPI
@@ -33,7 +40,9 @@ package enum ComparisonCondition: Sendable, Hashable {
     case matchedOtherwise
     /// `latest_receipt_info` is full, and the row is no newer than the oldest row in it.
     case beyondCap
+    /// `latest_receipt_info` is empty, but `in_app` has rows.
     case emptyList
+    /// The response has no `latest_receipt_info`.
     case noList
     /// The transaction is also in `latest_receipt_info`.
     case inLatest
@@ -46,12 +55,17 @@ package enum ComparisonCondition: Sendable, Hashable {
     case olderThanListed
     /// The product is not in the receipt.
     case otherProduct
+    /// The records come from Get Transaction History version 1.
     case historyV1
+    /// The purchase or expiration date is within ``recentMilliseconds`` of the time of the comparison.
     case recentPurchase, recentExpiry
     /// The two sides have no transaction in common.
     case nothingInCommon
+    /// The responses are more than ``togetherMilliseconds`` apart.
     case takenApart
+    /// The row of the App Store Server API has an introductory offer of unknown kind.
     case undecidedIntroduction
+    /// Either status is 21003, or the local signature check failed.
     case signatureContradiction
 
     /// Number of rows of a full `latest_receipt_info`.
@@ -65,12 +79,12 @@ package enum ComparisonCondition: Sendable, Hashable {
     package static let togetherMilliseconds: Int64 = 60_000
 
     /// Returns whether the condition applies to a finding.
-    func holds(_ finding: Finding, _ all: ComparisonFacts) -> Bool {
+    func holds(_ finding: Finding, _ facts: ComparisonFacts) -> Bool {
         let (left, right) = (finding.verifyReceipt, finding.serverAPI)
         switch self {
-        case .sandbox: return all.isSandbox
-        case .againstRecords: return all.isAgainstRecords
-        case .flat: return all.isFlat
+        case .sandbox: return facts.isSandbox
+        case .againstRecords: return facts.isAgainstRecords
+        case .flat: return facts.isFlat
         case .bothSay: return left != nil && right != nil
         case .onlyVerifyReceipt: return left != nil && right == nil
         case .onlyServerAPI: return left == nil && right != nil
@@ -91,7 +105,7 @@ package enum ComparisonCondition: Sendable, Hashable {
                 || finding.right?.isUpgraded == true && finding.left?[.revocationDate] != nil
         case .consumable:
             return finding.right?.isConsumable == true
-                || finding.identifier.map(all.context.consumables.contains) ?? false
+                || finding.identifier.map(facts.context.consumables.contains) ?? false
         case .notAutoRenewable:
             return finding.left?.isAutoRenewable != true && finding.right?.isAutoRenewable != true
         case .revokedInHistory: return finding.right?[.revocationDate] != nil
@@ -99,39 +113,40 @@ package enum ComparisonCondition: Sendable, Hashable {
             return finding.left?.identifier(.webOrderLineItemId) != nil
                 && finding.left?.identifier(.webOrderLineItemId) == finding.right?.identifier(.webOrderLineItemId)
         case .knownToServerAPI:
-            return [left, right].allSatisfy { $0?.text.map(all.serverIdentifiers.contains) ?? false }
+            return [left, right].allSatisfy { $0?.text.map(facts.serverIdentifiers.contains) ?? false }
         case .matchedOtherwise: return finding.left != nil && finding.right != nil
         case .beyondCap:
-            guard let count = all.latestCount, count >= Self.cap, let date = finding.purchaseDate,
-                let oldest = all.oldest
+            guard let count = facts.latestCount, count >= Self.cap, let date = finding.purchaseDate,
+                let oldest = facts.oldest
             else { return false }
             return date <= oldest
-        case .emptyList: return all.latestCount == 0 && all.snapshotCount > 0
-        case .noList: return all.latestCount == nil
-        case .inLatest: return finding.identifier.map(all.latestIdentifiers.contains) ?? false
+        case .emptyList: return facts.latestCount == 0 && facts.snapshotCount > 0
+        case .noList: return facts.latestCount == nil
+        case .inLatest: return finding.identifier.map(facts.latestIdentifiers.contains) ?? false
         case .excludingOld:
-            guard all.context.excludesOldTransactions else { return false }
-            return finding.right?.isAutoRenewable == false || all.newestListed(finding.right) != nil
+            guard facts.context.excludesOldTransactions else { return false }
+            return finding.right?.isAutoRenewable == false || facts.newestListed(finding.right) != nil
         case .noNewerThanListed:
-            guard let listed = all.newestListed(finding.right), let date = finding.purchaseDate else { return true }
+            guard let listed = facts.newestListed(finding.right), let date = finding.purchaseDate else { return true }
             return date <= listed
         case .olderThanListed:
-            guard let listed = all.newestListed(finding.left), let date = finding.purchaseDate else { return false }
+            guard let listed = facts.newestListed(finding.left), let date = finding.purchaseDate else { return false }
             return date < listed
         case .otherProduct:
-            return finding.left?[.productId]?.text.map { !all.snapshotProducts.contains($0) } ?? false
-        case .historyV1: return all.historyVersion == 1
-        case .recentPurchase: return all.isRecent(finding.purchaseDate)
-        case .recentExpiry: return all.isRecent(finding.expiresDate)
-        case .nothingInCommon: return !all.hasCommonRows
-        case .takenApart: return all.context.timeDifference.magnitude > UInt64(Self.togetherMilliseconds)
+            return finding.left?[.productId]?.text.map { !facts.snapshotProducts.contains($0) } ?? false
+        case .historyV1: return facts.historyVersion == 1
+        case .recentPurchase: return facts.isRecent(finding.purchaseDate)
+        case .recentExpiry: return facts.isRecent(finding.expiresDate)
+        case .nothingInCommon: return !facts.hasCommonRows
+        case .takenApart: return facts.context.timeDifference.magnitude > UInt64(Self.togetherMilliseconds)
         case .undecidedIntroduction: return finding.right?.hasUndecidedIntroduction == true
         case .signatureContradiction:
             let notAuthentic = Int64(VerifyReceiptStatus.notAuthentic.rawValue)
-            return [left, right].contains(.number(notAuthentic)) || all.context.isAuthentic == false
+            return [left, right].contains(.number(notAuthentic)) || facts.context.isAuthentic == false
         }
     }
 
+    /// Returns whether the text has the form 8-4-4-4-12 of hexadecimal digits, in upper or lower case.
     private static func isUUID(_ text: String) -> Bool {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         return parts.map(\.utf8.count) == [8, 4, 4, 4, 12] && parts.joined().allSatisfy(\.isHexDigit)

@@ -3,13 +3,17 @@ import StoreTypes
 /// Facts about both sides that conditions need, computed once for each comparison.
 struct ComparisonFacts {
     let context: ComparisonContext
+    /// `true` if either side is from the sandbox.
     let isSandbox: Bool
+    /// `true` if the verifyReceipt response is to an iOS 6 receipt.
     let isFlat: Bool
     /// `true` if the second side is records, not a response rendered from them.
     let isAgainstRecords: Bool
+    /// Version of Get Transaction History, 1 or 2.
     let historyVersion: Int
     /// Number of rows in `latest_receipt_info`; `nil` if there is no such list.
     let latestCount: Int?
+    /// Number of rows in `in_app`, or 1 for an iOS 6 receipt.
     let snapshotCount: Int
     let serverCount: Int
     /// Date of the oldest purchase in `latest_receipt_info`.
@@ -41,9 +45,9 @@ struct ComparisonFacts {
         snapshotProducts = Set(left.snapshot.lazy.compactMap { $0[.productId]?.text })
         // A response rendered from records was looked up by the receipt's own ids. Records state the ids that they
         // were found by as aliases.
-        let known = (right.latest ?? []) + (right.form == .records ? [] : right.snapshot)
+        let serverRows = (right.latest ?? []) + (right.form == .records ? [] : right.snapshot)
         serverIdentifiers = Set(
-            known.lazy.flatMap { [$0.identifier(.originalTransactionId), $0.identifier(.transactionId)] }
+            serverRows.lazy.flatMap { [$0.identifier(.originalTransactionId), $0.identifier(.transactionId)] }
                 .compactMap(\.self)
         ).union(right.aliases)
         var newest: [String: Timestamp] = [:]

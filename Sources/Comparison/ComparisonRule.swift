@@ -44,11 +44,13 @@ package struct ComparisonRule: Sendable {
     }
 
     /// Returns whether the rule applies to a finding.
-    func names(_ finding: Finding, _ all: ComparisonFacts) -> Bool {
+    func matches(_ finding: Finding, _ facts: ComparisonFacts) -> Bool {
         parts.contains(finding.part) && covers(finding.subject)
-            && conditions.allSatisfy { $0.holds(finding, all) }
+            && conditions.allSatisfy { $0.holds(finding, facts) }
     }
 
+    /// Returns whether the rule applies to a subject. A rule without subjects applies to all fields, but not to rows
+    /// or their order.
     private func covers(_ subject: Finding.Subject) -> Bool {
         if case .field = subject, subjects.isEmpty { return true }
         return subjects.contains(subject)

@@ -20,8 +20,10 @@ package enum ComparisonRules {
     /// The first rule with each name. Rules with the same name have the same meaning in different sections.
     static let named = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
 
+    /// The two sections that contain transactions.
     private static let rows: [Finding.Part] = [.snapshot, .latest]
 
+    /// Rules for the status, the app and the receipt.
     private static let ofApps = [
         ComparisonRule(
             "signature", .unexpected, [.answer], [.field("status")], when: [.signatureContradiction],
@@ -60,6 +62,7 @@ package enum ComparisonRules {
             "Close to the end of a period, one side may know of the renewal before the other."),
     ]
 
+    /// Rules for the fields of matched transactions.
     private static let ofValues = [
         ComparisonRule(
             "productId", .unexpected, rows, Finding.Subject.fields(.productId),
@@ -171,6 +174,7 @@ package enum ComparisonRules {
             "in_app has only the fields that receipts had when it was made."),
     ]
 
+    /// Rules for whole rows: order, duplicates and rows without a counterpart.
     private static let ofRows = [
         ComparisonRule(
             "order", .expected, rows + [.renewals], [.order],
@@ -234,6 +238,7 @@ package enum ComparisonRules {
             "A transaction has no counterpart by id, line item, or product and second of purchase."),
     ]
 
+    /// Rules for renewals and entitlement.
     private static let ofRenewals = [
         ComparisonRule(
             "retryZero", .expected, [.renewals], Finding.Subject.fields(.isInBillingRetryPeriod),
@@ -265,4 +270,21 @@ package enum ComparisonRules {
             source: RuleSources.status,
             "One side gives access now, the other does not."),
     ]
+}
+
+/// URLs of Apple's documentation that rules are based on.
+enum RuleSources {
+    static let answer = "https://developer.apple.com/documentation/appstorereceipts/responsebody"
+    static let request = "https://developer.apple.com/documentation/appstorereceipts/requestbody"
+    static let answerStatus = "https://developer.apple.com/documentation/appstorereceipts/status"
+    static let latest = "https://developer.apple.com/documentation/appstorereceipts/responsebody/latest_receipt_info"
+    static let history = "https://developer.apple.com/documentation/appstoreserverapi/get-transaction-history"
+    static let historyResponse = "https://developer.apple.com/documentation/appstoreserverapi/historyresponse"
+    static let transaction = "https://developer.apple.com/documentation/appstoreserverapi/jwstransactiondecodedpayload"
+    static let renewal = "https://developer.apple.com/documentation/appstoreserverapi/jwsrenewalinfodecodedpayload"
+    static let ownership = "https://developer.apple.com/documentation/appstoreserverapi/inappownershiptype"
+    static let token = "https://developer.apple.com/documentation/appstoreserverapi/appaccounttoken"
+    static let discount = "https://developer.apple.com/documentation/appstoreserverapi/offerdiscounttype"
+    static let priceIncrease = "https://developer.apple.com/documentation/appstoreserverapi/priceincreasestatus"
+    static let status = "https://developer.apple.com/documentation/appstoreserverapi/status"
 }

@@ -21,7 +21,9 @@ package struct ComparisonSummary: Sendable, Codable {
     /// Limit on the customers of all apps together. Further customers are not counted.
     package static let maximumCustomers = 200_000
 
+    /// Counts by app and environment.
     package private(set) var apps: [ComparisonReport.Scope: ComparisonReport.App] = [:]
+    /// Counts and examples of differences by key.
     package private(set) var entries: [Key: ComparisonReport.Entry] = [:]
     /// Differences beyond ``maximumEntries``. They are counted under their rule with the path `…`.
     package private(set) var overflow: Int64 = 0
@@ -70,7 +72,7 @@ package struct ComparisonSummary: Sendable, Codable {
         historyVersion: Int? = nil, isWhole: Bool = true, isVerified: Bool = true, isOfRecordsOnly: Bool = false,
         at now: Timestamp? = nil
     ) {
-        let scope = known(scope)
+        let scope = countedScope(scope)
         if let customer, hasRoomForCustomers { customers(of: scope) { $0.insert(customer) } }
         if isOfRecordsOnly { addRecordsOnly(1, of: scope) }
         apps[scope]?.compared += 1
@@ -86,10 +88,13 @@ package struct ComparisonSummary: Sendable, Codable {
         apps[scope]?.recordsOnly = before + count
     }
 
+    /// `true` while fewer than ``maximumCustomers`` are stored.
     private var hasRoomForCustomers: Bool {
         (customers ?? [:]).values.reduce(0) { $0 + $1.count } < Self.maximumCustomers
     }
 
+    /// Changes the customers of an app without copying the dictionary: it is removed from the property first, so that
+    /// its storage is uniquely referenced.
     private mutating func customers(of scope: ComparisonReport.Scope, _ change: (inout CustomerSet) -> Void) {
         var all = customers ?? [:]
         customers = nil
@@ -101,13 +106,13 @@ package struct ComparisonSummary: Sendable, Codable {
     ///
     /// - Parameter code: Short reason that failures are grouped by. For example, `notAuthentic`.
     package mutating func addFailure(_ code: String, of scope: ComparisonReport.Scope) {
-        apps[known(scope)]?.failures[code, default: 0] += 1
+        apps[countedScope(scope)]?.failures[code, default: 0] += 1
     }
 
     /// Adds the counts of another summary, which was made after this one.
     package mutating func merge(_ other: ComparisonSummary) {
         for (scope, app) in other.apps {
-            let scope = known(scope)
+            let scope = countedScope(scope)
             apps[scope]?.compared += app.compared
             apps[scope]?.equal += app.equal
             apps[scope]?.partial += app.partial
@@ -115,15 +120,16 @@ package struct ComparisonSummary: Sendable, Codable {
             apps[scope]?.failures.merge(app.failures, uniquingKeysWith: +)
         }
         for (scope, others) in other.customers ?? [:] where hasRoomForCustomers {
-            customers(of: known(scope)) { $0.formUnion(others) }
+            customers(of: countedScope(scope)) { $0.formUnion(others) }
         }
         for entry in other.entries.values {
-            let place = place(of: entry.rule, entry.verdict, entry.path, known(entry.scope), at: entry.firstSeen)
-            if place.path != entry.path { overflow += entry.count }
-            entries[place]?.count += entry.count
-            if let seen = entry.lastSeen { entries[place]?.lastSeen = seen }
-            let room = Self.maximumExamples - (entries[place]?.examples.count ?? 0)
-            entries[place]?.examples += entry.examples.prefix(max(room, 0))
+            let key = self.key(
+                for: entry.rule, entry.verdict, entry.path, countedScope(entry.scope), at: entry.firstSeen)
+            if key.path != entry.path { overflow += entry.count }
+            entries[key]?.count += entry.count
+            if let seen = entry.lastSeen { entries[key]?.lastSeen = seen }
+            let room = Self.maximumExamples - (entries[key]?.examples.count ?? 0)
+            entries[key]?.examples += entry.examples.prefix(max(room, 0))
         }
         overflow += other.overflow
         historyVersions.merge(other.historyVersions, uniquingKeysWith: +)
@@ -132,13 +138,14 @@ package struct ComparisonSummary: Sendable, Codable {
 
     /// Removes a failure from the count, because the receipt is retried.
     package mutating func removeFailure(_ code: String, of scope: ComparisonReport.Scope) {
-        let scope = known(scope)
+        let scope = countedScope(scope)
         guard let count = apps[scope]?.failures[code] else { return }
         apps[scope]?.failures[code] = count > 1 ? count - 1 : nil
     }
 
+    /// Counts one difference and stores it as an example if there is room.
     private mutating func add(_ difference: Difference, of scope: ComparisonReport.Scope, at now: Timestamp?) {
-        let key = place(of: difference.rule, difference.verdict, difference.path, scope, at: now)
+        let key = self.key(for: difference.rule, difference.verdict, difference.path, scope, at: now)
         if key.path != difference.path { overflow += 1 }
         entries[key]?.count += 1
         if let now { entries[key]?.lastSeen = now }
@@ -148,8 +155,8 @@ package struct ComparisonSummary: Sendable, Codable {
     }
 
     /// Returns the key that a difference is counted under: its own path, or `…` if there are too many keys.
-    private mutating func place(
-        of rule: String, _ verdict: ComparisonRule.Class, _ path: String, _ scope: ComparisonReport.Scope,
+    private mutating func key(
+        for rule: String, _ verdict: ComparisonRule.Class, _ path: String, _ scope: ComparisonReport.Scope,
         at now: Timestamp?
     ) -> Key {
         var key = Key(scope: scope, verdict: verdict, rule: rule, path: path)
@@ -164,7 +171,7 @@ package struct ComparisonSummary: Sendable, Codable {
     }
 
     /// Returns the scope that is counted, and adds it if it is new: `others` if there are too many.
-    private mutating func known(_ scope: ComparisonReport.Scope) -> ComparisonReport.Scope {
+    private mutating func countedScope(_ scope: ComparisonReport.Scope) -> ComparisonReport.Scope {
         if apps[scope] != nil { return scope }
         let scope = apps.count < Self.maximumScopes ? scope : .others
         apps[scope] = apps[scope] ?? ComparisonReport.App(scope: scope)

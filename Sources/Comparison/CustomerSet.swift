@@ -1,3 +1,4 @@
+import Cryptography
 import Foundation
 
 /// A set of distinct customers, exact up to ``maximum``. It stores short digests, which cannot be reversed to ids.
@@ -5,11 +6,13 @@ package struct CustomerSet: Sendable, Hashable, Codable {
     /// Limit on the customers of one app in one environment. Further customers are not counted.
     package static let maximum = 10_000
 
+    /// Digests of 64 bits. With 10,000 customers, the probability of a collision is about 3 in 10^12.
     private(set) var digests: Set<Int64> = []
 
     /// Creates an empty set.
     package init() {}
 
+    /// Number of customers, at most ``maximum``.
     package var count: Int64 { Int64(digests.count) }
 
     /// The digests in ascending order.
@@ -42,5 +45,23 @@ package struct CustomerSet: Sendable, Hashable, Codable {
         for digest in sorted { withUnsafeBytes(of: digest.bigEndian) { bytes.append(contentsOf: $0) } }
         var container = encoder.singleValueContainer()
         try container.encode(bytes)
+    }
+}
+
+/// Identifies the customer of a compared receipt, because several receipts of one customer count as one customer.
+package enum ComparedCustomer {
+    /// Returns a short digest of the customer's first original transaction id, or of the receipt if it has no
+    /// transaction.
+    ///
+    /// The first id is the shortest one, then the smallest in byte order: ids are numbers that grow.
+    ///
+    /// - Parameter receipt: Text that identifies the receipt. For example, its digest.
+    package static func digest(
+        _ verifyReceipt: ComparedAnswer, _ serverAPI: ComparedAnswer, receipt: @autoclosure () -> String
+    ) -> Int64 {
+        let rows = [verifyReceipt.snapshot, verifyReceipt.latest ?? [], serverAPI.snapshot, serverAPI.latest ?? []]
+        let identifiers = rows.joined().lazy.compactMap { $0.identifier(.originalTransactionId) }
+        let first = identifiers.min { ($0.utf8.count, $0) < ($1.utf8.count, $1) }
+        return SHA.short(first ?? "receipt \(receipt())")
     }
 }

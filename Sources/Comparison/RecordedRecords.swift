@@ -21,6 +21,7 @@ package struct RecordedRecords: Sendable {
         }
     }
 
+    /// Environment in the envelope of the last response that has one.
     private(set) var environment: String?
     private(set) var bundleId: String?
     private(set) var appAppleId: Int64?
@@ -32,7 +33,9 @@ package struct RecordedRecords: Sendable {
     private(set) var renewals: [RenewalPayload]?
     /// Status by original transaction id, see ``ComparedAnswer/statuses``.
     private(set) var statuses: [String: Int64] = [:]
+    /// Verified transactions, from which ``records`` are made.
     private var signedTransactions: [Signed<TransactionPayload>] = []
+    /// Subscriptions with their verified transactions and renewals, from which ``records`` are made.
     private var subscriptions: [SubscriptionRecord] = []
 
     /// Reads recorded responses and verifies their signed rows.
@@ -43,16 +46,16 @@ package struct RecordedRecords: Sendable {
     ///     none.
     ///   - statuses: A `StatusResponse`, whose `signedTransactionInfo` and `signedRenewalInfo` are JWS texts or
     ///     decoded objects.
-    ///   - voucher: Verifier of signed rows. If `nil`, a signed row is an error.
-    package init(history: [[UInt8]]?, statuses: [UInt8]?, voucher: SignatureVerifier? = nil) throws(ComparisonError) {
+    ///   - verifier: Verifier of signed rows. If `nil`, a signed row is an error.
+    package init(history: [[UInt8]]?, statuses: [UInt8]?, verifier: SignatureVerifier? = nil) throws(ComparisonError) {
         guard history != nil || statuses != nil else {
             throw ComparisonError(code: .missing, place: "serverAPI", reason: "neither history nor statuses recorded")
         }
         if let history {
             transactions = []
-            for page in history { try read(history: page, voucher) }
+            for page in history { try read(history: page, verifier) }
         }
-        if let statuses { try read(statuses: statuses, voucher) }
+        if let statuses { try read(statuses: statuses, verifier) }
     }
 
     /// Records that the source `api` could render a response from; `nil` if rows are not signed, if there is no
@@ -71,76 +74,80 @@ package struct RecordedRecords: Sendable {
             subscriptions: subscriptions, revision: nil)
     }
 
-    private mutating func read(history bytes: [UInt8], _ voucher: SignatureVerifier?) throws(ComparisonError) {
-        let place = "history"
-        let object = try Self.object(bytes, at: place)
+    /// Reads one page of the history. All rows of a page are either JWS texts or decoded objects.
+    private mutating func read(history bytes: [UInt8], _ verifier: SignatureVerifier?) throws(ComparisonError) {
+        let path = "history"
+        let object = try Self.object(bytes, at: path)
         guard object.has("signedTransactions") else {
-            throw ComparisonError(code: .notAnAnswer, place: place, reason: "signedTransactions is missing")
+            throw ComparisonError(code: .notAnAnswer, place: path, reason: "signedTransactions is missing")
         }
-        try readEnvelope(object, at: place)
+        try readEnvelope(object, at: path)
         if let texts = try? object.texts("signedTransactions"), !texts.isEmpty {
             for (index, text) in texts.enumerated() {
-                let place = "\(place).signedTransactions[\(index)]"
-                let signed: Signed<TransactionPayload> = try Self.verified(text, at: place, voucher)
+                let path = "\(path).signedTransactions[\(index)]"
+                let signed: Signed<TransactionPayload> = try Self.verified(text, at: path, verifier)
                 transactions?.append(signed.payload)
                 signedTransactions.append(signed)
             }
         } else {
-            let rows = try Self.rows("signedTransactions", of: object, at: place)
+            let rows = try Self.rows("signedTransactions", of: object, at: path)
             if !rows.isEmpty { isVerified = false }
             for (index, row) in rows.enumerated() {
-                transactions?.append(try Self.payload(row, at: "\(place).signedTransactions[\(index)]"))
+                transactions?.append(try Self.payload(row, at: "\(path).signedTransactions[\(index)]"))
             }
         }
-        try ComparedAnswer.check(rows: transactions?.count ?? 0, at: place)
+        try ComparedAnswer.check(rows: transactions?.count ?? 0, at: path)
     }
 
+    /// Verifies a JWS row.
     private static func verified<Payload: SignedClaims>(
-        _ text: String, at place: String, _ voucher: SignatureVerifier?
+        _ text: String, at path: String, _ verifier: SignatureVerifier?
     ) throws(ComparisonError) -> Signed<Payload> {
-        guard let voucher else {
+        guard let verifier else {
             throw ComparisonError(
-                code: .signedRow, place: place, reason: "a signed row, but no verifier to check its signature")
+                code: .signedRow, place: path, reason: "a signed row, but no verifier to check its signature")
         }
         do throws(SignedPayloadError) {
-            return try voucher.verifier.verify(text, now: voucher.now)
+            return try verifier.verifier.verify(text, now: verifier.now)
         } catch {
             throw ComparisonError(
-                code: .notAuthentic, place: place, reason: "the signature of a row is not valid: \(error.code.rawValue)"
+                code: .notAuthentic, place: path, reason: "the signature of a row is not valid: \(error.code.rawValue)"
             )
         }
     }
 
-    private mutating func read(statuses bytes: [UInt8], _ voucher: SignatureVerifier?) throws(ComparisonError) {
-        let place = "statuses"
-        let object = try Self.object(bytes, at: place)
+    /// Reads the subscription statuses.
+    private mutating func read(statuses bytes: [UInt8], _ verifier: SignatureVerifier?) throws(ComparisonError) {
+        let path = "statuses"
+        let object = try Self.object(bytes, at: path)
         guard object.has("data") else {
-            throw ComparisonError(code: .notAnAnswer, place: place, reason: "data is missing")
+            throw ComparisonError(code: .notAnAnswer, place: path, reason: "data is missing")
         }
-        try readEnvelope(object, at: place)
+        try readEnvelope(object, at: path)
         renewals = []
-        for group in try Self.rows("data", of: object, at: place) {
-            for item in try Self.rows("lastTransactions", of: group, at: "\(place).data") {
+        for group in try Self.rows("data", of: object, at: path) {
+            for item in try Self.rows("lastTransactions", of: group, at: "\(path).data") {
                 try readSubscription(
-                    item, in: try? group.text("subscriptionGroupIdentifier"), at: "\(place).data.lastTransactions",
-                    voucher)
-                try ComparedAnswer.check(rows: statusesCount, at: place)
+                    item, in: try? group.text("subscriptionGroupIdentifier"), at: "\(path).data.lastTransactions",
+                    verifier)
+                try ComparedAnswer.check(rows: statusesCount, at: path)
             }
         }
     }
 
     private var statusesCount: Int { max(renewals?.count ?? 0, statuses.count) }
 
+    /// Reads one subscription of a status response. If a renewal is not signed, the whole recording is unverified.
     private mutating func readSubscription(
-        _ item: JSONObject, in group: String?, at place: String, _ voucher: SignatureVerifier?
+        _ item: JSONObject, in group: String?, at path: String, _ verifier: SignatureVerifier?
     ) throws(ComparisonError) {
         var transaction: Signed<TransactionPayload>?
         if let text = try? item.text("signedTransactionInfo") {
-            transaction = try Self.verified(text, at: "\(place).signedTransactionInfo", voucher)
+            transaction = try Self.verified(text, at: "\(path).signedTransactionInfo", verifier)
         }
         var signed: Signed<RenewalPayload>?
         if let text = try? item.text("signedRenewalInfo") {
-            signed = try Self.verified(text, at: "\(place).signedRenewalInfo", voucher)
+            signed = try Self.verified(text, at: "\(path).signedRenewalInfo", verifier)
         } else {
             isVerified = false
         }
@@ -155,59 +162,60 @@ package struct RecordedRecords: Sendable {
             }
             if signed == nil, let object = try item.object("signedRenewalInfo") { renewal = try RenewalPayload(object) }
         } catch {
-            throw Self.failure(error, at: place)
+            throw Self.failure(error, at: path)
         }
         if let renewal { renewals?.append(renewal) }
     }
 
-    private mutating func readEnvelope(_ object: JSONObject, at place: String) throws(ComparisonError) {
+    /// Reads the properties that both responses have at the top level.
+    private mutating func readEnvelope(_ object: JSONObject, at path: String) throws(ComparisonError) {
         do throws(JSONFieldError) {
-            if let said = try object.text("environment") { environment = said }
-            if let said = try object.text("bundleId") { bundleId = said }
-            if let said = try object.integer("appAppleId") { appAppleId = said }
+            if let value = try object.text("environment") { environment = value }
+            if let value = try object.text("bundleId") { bundleId = value }
+            if let value = try object.integer("appAppleId") { appAppleId = value }
         } catch {
-            throw Self.failure(error, at: place)
+            throw Self.failure(error, at: path)
         }
     }
 }
 
 extension RecordedRecords {
-    private static func object(_ bytes: [UInt8], at place: String) throws(ComparisonError) -> JSONObject {
+    private static func object(_ bytes: [UInt8], at path: String) throws(ComparisonError) -> JSONObject {
         // Check the lengths of all lists before objects are allocated for their elements.
-        let outline = try ComparedAnswer.outline(of: bytes, at: place)
+        let outline = try ComparedAnswer.outline(of: bytes, at: path)
         for index in outline.nodes.indices where outline.isArray(index) {
             var count = 0
             for _ in outline.children(of: index) { count += 1 }
-            try ComparedAnswer.check(rows: count, at: place)
+            try ComparedAnswer.check(rows: count, at: path)
         }
         do throws(JSONStructureError) {
             return try JSONObject(bytes)
         } catch {
-            throw ComparisonError(code: .malformed, place: place, reason: "not a JSON object: \(error)")
+            throw ComparisonError(code: .malformed, place: path, reason: "not a JSON object: \(error)")
         }
     }
 
-    private static func payload(_ object: JSONObject, at place: String) throws(ComparisonError) -> TransactionPayload {
+    private static func payload(_ object: JSONObject, at path: String) throws(ComparisonError) -> TransactionPayload {
         do throws(JSONFieldError) {
             return try TransactionPayload(object)
         } catch {
-            throw failure(error, at: place)
+            throw failure(error, at: path)
         }
     }
 
     /// Returns an array of objects; empty if the key is missing.
     private static func rows(
-        _ name: StaticString, of object: JSONObject, at place: String
+        _ name: StaticString, of object: JSONObject, at path: String
     ) throws(ComparisonError) -> [JSONObject] {
-        let place = "\(place).\(name)"
+        let path = "\(path).\(name)"
         do throws(JSONFieldError) {
             return try object.objects(name) ?? []
         } catch {
-            throw failure(error, at: place)
+            throw failure(error, at: path)
         }
     }
 
-    private static func failure(_ error: JSONFieldError, at place: String) -> ComparisonError {
-        ComparisonError(code: .badValue, place: "\(place).\(error.name)", reason: "expected \(error.expected)")
+    private static func failure(_ error: JSONFieldError, at path: String) -> ComparisonError {
+        ComparisonError(code: .badValue, place: "\(path).\(error.name)", reason: "expected \(error.expected)")
     }
 }

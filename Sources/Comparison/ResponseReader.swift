@@ -35,14 +35,15 @@ struct ResponseReader {
         return row
     }
 
+    /// Reads a key into a value. Milliseconds have precedence over all texts of the same date, in any key order.
     private func read(_ index: Int, _ part: ResponseKeys.Part, into value: inout ComparedValue?) {
         switch part {
-        case .milliseconds: value = milliseconds(index) ?? said(index) ?? value
+        case .milliseconds: value = milliseconds(index) ?? nonEmptyRaw(index) ?? value
         case .value(let kind) where kind == .instant || kind == .cancellation:
             if value?.instant == nil, let exact = milliseconds(index) { value = exact }
-            if value == nil { value = said(index) }
+            if value == nil { value = nonEmptyRaw(index) }
         case .value(let kind): value = scalar(index, kind)
-        case .formatted: if value == nil { value = said(index) }
+        case .formatted: if value == nil { value = nonEmptyRaw(index) }
         case .repetition: break
         }
     }
@@ -60,13 +61,15 @@ struct ResponseReader {
         }
     }
 
+    /// Reads a date in milliseconds; `nil` if it is not a number or beyond ``maximumMilliseconds``.
     private func milliseconds(_ index: Int) -> ComparedValue? {
-        guard let number = integer(index), (-Self.farthest...Self.farthest).contains(number) else { return nil }
+        guard let number = integer(index), (-Self.maximumMilliseconds...Self.maximumMilliseconds).contains(number)
+        else { return nil }
         return .instant(Timestamp(milliseconds: number))
     }
 
     /// Limit on dates: 100,000,000 days before or after 1970, in milliseconds. Sums of such dates cannot overflow.
-    private static let farthest: Int64 = 8_640_000_000_000_000
+    private static let maximumMilliseconds: Int64 = 8_640_000_000_000_000
 
     /// Converts a date that is present only as text. This is done last because most dates also have milliseconds, and
     /// parsing a text takes a thousand times as long.
@@ -75,6 +78,7 @@ struct ResponseReader {
         value = .instant(instant)
     }
 
+    /// Reads a scalar of the given kind. An empty text is no value. A text that is not of this kind stays a text.
     private func scalar(_ index: Int, _ kind: ValueKind) -> ComparedValue? {
         guard let text = text(index) else { return raw(index) }
         guard !text.isEmpty else { return nil }
@@ -91,7 +95,7 @@ struct ResponseReader {
     }
 
     /// Returns the raw value; `nil` for an empty text.
-    private func said(_ index: Int) -> ComparedValue? { text(index) == "" ? nil : raw(index) }
+    private func nonEmptyRaw(_ index: Int) -> ComparedValue? { text(index) == "" ? nil : raw(index) }
 
     /// Returns the raw value: the characters of a scalar, or the JSON of a container.
     private func raw(_ index: Int) -> ComparedValue? {

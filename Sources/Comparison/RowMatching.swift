@@ -20,21 +20,22 @@ struct RowMatching {
     /// - Parameter fields: Fields with ids to match by, the most specific first.
     init(_ left: [ComparedRow], _ right: [ComparedRow], by fields: [RowField]) {
         var partners = [Int?](repeating: nil, count: left.count)
-        var isTaken = [Bool](repeating: false, count: right.count)
-        for field in fields where partners.contains(nil) && isTaken.contains(false) {
-            var places: [String: Int] = [:]
-            for index in right.indices where !isTaken[index] {
-                if let id = right[index].identifier(field) { places[id] = index }
+        var isMatched = [Bool](repeating: false, count: right.count)
+        for field in fields where partners.contains(nil) && isMatched.contains(false) {
+            var rightIndices: [String: Int] = [:]
+            for index in right.indices where !isMatched[index] {
+                if let id = right[index].identifier(field) { rightIndices[id] = index }
             }
             for index in left.indices where partners[index] == nil {
-                guard let id = left[index].identifier(field), let place = places.removeValue(forKey: id) else {
+                guard let id = left[index].identifier(field), let rightIndex = rightIndices.removeValue(forKey: id)
+                else {
                     continue
                 }
-                partners[index] = place
-                isTaken[place] = true
+                partners[index] = rightIndex
+                isMatched[rightIndex] = true
             }
         }
-        Self.matchByPurchase(left, right, &partners, &isTaken)
+        Self.matchByPurchase(left, right, &partners, &isMatched)
         var last = -1
         for (index, partner) in partners.enumerated() {
             guard let partner else {
@@ -45,26 +46,26 @@ struct RowMatching {
             if partner < last, firstMoved == nil { firstMoved = (left[index], right[partner]) }
             last = max(last, partner)
         }
-        for index in right.indices where !isTaken[index] { onlyRight.append(right[index]) }
+        for index in right.indices where !isMatched[index] { onlyRight.append(right[index]) }
     }
 
     /// Matches rows that have no common id by product and purchase date.
     private static func matchByPurchase(
-        _ left: [ComparedRow], _ right: [ComparedRow], _ partners: inout [Int?], _ isTaken: inout [Bool]
+        _ left: [ComparedRow], _ right: [ComparedRow], _ partners: inout [Int?], _ isMatched: inout [Bool]
     ) {
         // Candidates by product, in ascending order of date: binary search finds the candidates within the tolerance.
-        var open: [String: [(date: Int64, index: Int)]] = [:]
-        for index in right.indices where !isTaken[index] {
+        var unmatched: [String: [(date: Int64, index: Int)]] = [:]
+        for index in right.indices where !isMatched[index] {
             guard let product = right[index].identifier(.productId), let date = right[index].purchaseDate else {
                 continue
             }
-            open[product, default: []].append((date.milliseconds, index))
+            unmatched[product, default: []].append((date.milliseconds, index))
         }
-        guard !open.isEmpty else { return }
-        for key in open.keys { open[key]?.sort { $0 < $1 } }
+        guard !unmatched.isEmpty else { return }
+        for key in unmatched.keys { unmatched[key]?.sort { $0 < $1 } }
         for index in left.indices where partners[index] == nil {
             guard let product = left[index].identifier(.productId), let date = left[index].purchaseDate?.milliseconds,
-                let candidates = open[product]
+                let candidates = unmatched[product]
             else { continue }
             var low = candidates.startIndex
             var high = candidates.endIndex
@@ -73,12 +74,37 @@ struct RowMatching {
                 if candidates[middle].date < date - Int64(tolerance) { low = middle + 1 } else { high = middle }
             }
             while low < candidates.endIndex, (candidates[low].date - date).magnitude <= tolerance {
-                if !isTaken[candidates[low].index] {
+                if !isMatched[candidates[low].index] {
                     partners[index] = candidates[low].index
-                    isTaken[candidates[low].index] = true
+                    isMatched[candidates[low].index] = true
                     break
                 }
                 low += 1
+            }
+        }
+    }
+}
+
+/// The rows of a list without duplicates: the last row with an id, at the position of the first.
+struct UniqueRows {
+    private(set) var rows: [ComparedRow] = []
+    /// Later rows with an id that is in the list more than once, in their order.
+    private(set) var repeated: [ComparedRow] = []
+
+    init(_ all: [ComparedRow]) {
+        var indices: [String: Int] = [:]
+        rows.reserveCapacity(all.count)
+        for row in all {
+            guard let id = row.identifier(.transactionId) else {
+                rows.append(row)
+                continue
+            }
+            if let index = indices[id] {
+                rows[index] = row
+                repeated.append(row)
+            } else {
+                indices[id] = rows.count
+                rows.append(row)
             }
         }
     }

@@ -5,13 +5,13 @@ package enum RuleListing {
         let head = "| rule | class | path | condition | explanation | source |\n|---|---|---|---|---|---|\n"
         return head
             + rules.map { rule in
-                let places = rule.parts == Finding.Part.allCases ? "everywhere" : rule.places
+                let sections = rule.parts == Finding.Part.allCases ? "everywhere" : rule.sections
                 let notes = [rule.isInformational ? "informational" : nil, rule.isVolatile ? "volatile" : nil]
                     .compactMap(\.self)
                 let verdict = ([rule.verdict.rawValue] + notes).joined(separator: ", ")
-                let conditions = rule.conditions.map(\.words).joined(separator: "; ")
+                let conditions = rule.conditions.map(\.displayText).joined(separator: "; ")
                 let cells = [
-                    "`\(rule.name)`", verdict, places, conditions, rule.explanation,
+                    "`\(rule.name)`", verdict, sections, conditions, rule.explanation,
                     rule.source.map { "[Apple](\($0))" } ?? rule.basis,
                 ]
                 return "| \(cells.joined(separator: " | ")) |\n"
@@ -23,14 +23,14 @@ extension ComparisonRule {
     /// Basis of a rule that has no public page.
     var basis: String { name == ComparisonRules.unexplained.name ? "–" : Self.observed }
 
-    fileprivate var places: String {
+    fileprivate var sections: String {
         let parts = parts.map { "`\($0 == .answer ? "the response" : $0.rawValue)`" }.joined(separator: ", ")
-        return subjects.isEmpty ? parts : "\(parts): \(subjects.map(\.words).joined(separator: ", "))"
+        return subjects.isEmpty ? parts : "\(parts): \(subjects.map(\.displayText).joined(separator: ", "))"
     }
 }
 
 extension Finding.Subject {
-    fileprivate var words: String {
+    fileprivate var displayText: String {
         switch self {
         case .row: "a row on one side only"
         case .repetition: "a repeated row"
@@ -42,7 +42,7 @@ extension Finding.Subject {
 
 extension ComparisonCondition {
     /// The condition in words, for the table.
-    fileprivate var words: String {
+    fileprivate var displayText: String {
         switch self {
         case .sandbox: "in the sandbox"
         case .againstRecords: "compared with a history"

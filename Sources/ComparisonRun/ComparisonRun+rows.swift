@@ -1,6 +1,6 @@
 import Comparison
-import StoredRows
 import StoreTypes
+import StoredRows
 
 extension ComparisonRun {
     /// Limit on the size of a batch, in bytes (16 MiB).
@@ -23,13 +23,13 @@ extension ComparisonRun {
                 try save()
                 return stop
             }
-            let room = options.rowLimit.map { Int(min($0 - taken, Int64(batchRows))) } ?? batchRows
+            let limit = options.rowLimit.map { Int(min($0 - rowsRead, Int64(batchRows))) } ?? batchRows
             let batch = try running {
-                try source.next(maximumRows: room, maximumBytes: Self.batchBytes)
+                try source.next(maximumRows: limit, maximumBytes: Self.batchBytes)
             }
             guard let batch else { break }
             guard let outcomes = await outcomes(of: batch.rows) else { continue }
-            taken += Int64(batch.rows.count)
+            rowsRead += Int64(batch.rows.count)
             try record(outcomes, of: batch.rows, at: progress.position)
             progress.position = batch.end
             progress.hasCountedTail = batch.isUnfinishedTail
@@ -48,8 +48,8 @@ extension ComparisonRun {
     /// Retries rows with a temporary failure, once each.
     ///
     /// - Returns: The reason if the run stopped before all retries were done.
-    mutating func tryAgain() async throws(RunError) -> Stop? {
-        guard taken == 0, !progress.findings.retries.isEmpty else { return nil }
+    mutating func retryFailed() async throws(RunError) -> Stop? {
+        guard rowsRead == 0, !progress.findings.retries.isEmpty else { return nil }
         var waiting = progress.findings.retries
         progress.findings.retries = []
         while let first = waiting.first {
@@ -72,16 +72,16 @@ extension ComparisonRun {
     }
 
     /// Reads the rows with these numbers again.
-    private func rows(_ numbers: Set<Int64>, at position: SourcePosition?) throws(RunError) -> [SourceRow] {
+    private func rows(_ rowNumbers: Set<Int64>, at position: SourcePosition?) throws(RunError) -> [SourceRow] {
         try running {
             var source = try Sources.open(
                 options.source, options: progress.options, limits: Self.limits(options), at: position)
             var rows: [SourceRow] = []
-            while rows.count < numbers.count,
+            while rows.count < rowNumbers.count,
                 let batch = try source.next(maximumRows: batchRows, maximumBytes: Self.batchBytes)
             {
-                rows += batch.rows.filter { numbers.contains($0.number) }
-                if let last = batch.rows.last?.number, let end = numbers.max(), last >= end { break }
+                rows += batch.rows.filter { rowNumbers.contains($0.number) }
+                if let last = batch.rows.last?.number, let end = rowNumbers.max(), last >= end { break }
             }
             return rows
         }
@@ -125,6 +125,7 @@ extension ComparisonRun {
         progress.findings = findings
     }
 
+    /// An event in the group of concurrent comparisons.
     private enum Event: Sendable {
         case outcome(row: Int, RowComparer.Outcome)
         /// Time to check for a stop condition, because an outcome can take an hour.
@@ -163,11 +164,11 @@ extension ComparisonRun {
                 case .outcome(let index, let outcome):
                     inFlight -= 1
                     outcomes[index] = outcome
-                    // After a refusal, do not start another comparison.
-                    if comparer.refusal == nil { begin() }
+                    // After a rejection, do not start another comparison.
+                    if comparer.rejection == nil { begin() }
                 }
                 // Do not wait for comparisons that wait for the hourly rate limit.
-                if comparer.refusal != nil || inFlight > 0 && stopReason() != nil {
+                if comparer.rejection != nil || inFlight > 0 && stopReason() != nil {
                     group.cancelAll()
                     return nil
                 }
@@ -177,6 +178,7 @@ extension ComparisonRun {
         }
     }
 
+    /// Id of the row, or `#` and its number. For example, `#12`.
     private static func id(of row: SourceRow) -> String { row.id ?? "#\(row.number)" }
 
     /// Writes the destination and the checkpoint durably.
@@ -186,4 +188,31 @@ extension ComparisonRun {
             if let ledger { try progress.save(in: ledger) }
         }
     }
+}
+
+/// The output of differences: a file that a run can resume, or a closure.
+struct DifferenceOutput {
+    private var file: OutputFile?
+    private let write: @Sendable ([UInt8]) -> Void
+
+    /// Opens the output.
+    ///
+    /// - Parameters:
+    ///   - path: Path of the file. If `nil`, everything is passed to `write`.
+    ///   - bytes: Size to which an existing file is truncated, in bytes.
+    ///   - write: Receives the output if there is no file.
+    init(path: String?, keeping bytes: Int64, write: @escaping @Sendable ([UInt8]) -> Void) throws(SinkError) {
+        if let path { file = try OutputFile(path: path, cutAt: bytes) }
+        self.write = write
+    }
+
+    /// Size of the file in bytes; 0 if there is no file.
+    var size: Int64 { file?.size ?? 0 }
+
+    mutating func append(_ bytes: [UInt8]) throws(SinkError) {
+        guard !bytes.isEmpty else { return }
+        if file == nil { write(bytes) } else { try file?.append(bytes) }
+    }
+
+    mutating func makeDurable() throws(SinkError) { try file?.makeDurable() }
 }

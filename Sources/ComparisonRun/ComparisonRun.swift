@@ -17,9 +17,13 @@ package struct ComparisonRun {
         package var report: ComparisonReport
         /// Reason for stopping early; `nil` if everything is done.
         package var stop: Stop?
+        /// Number of processed rows, including those of earlier runs.
         package var rows: Int64
+        /// Number of compared rows.
         package var compared: Int64
+        /// Number of compared rows with an unexpected difference.
         package var unexpected: Int64
+        /// Number of rows that could not be compared.
         package var failed: Int64
         /// Number of App Store Server API calls in this run.
         package var calls: Int64
@@ -27,6 +31,7 @@ package struct ComparisonRun {
 
     /// Reason why a run stopped before the end of the source.
     package enum Stop: Sendable, Hashable {
+        /// `--limit` was reached, `--max-hours` was reached, or a signal was received.
         case rowLimit, timeLimit, asked
         /// Apple rejects a shared secret or a key, or a host cannot be reached.
         case refused(String)
@@ -44,16 +49,17 @@ package struct ComparisonRun {
 
     let options: ComparisonRunOptions
     let comparer: RowComparer
-    let watch: ComparisonMonitor
+    let monitor: ComparisonMonitor
+    /// Receives differences if there is no destination.
     private let write: @Sendable ([UInt8]) -> Void
-    private let begin = ContinuousClock.now
+    private let startTime = ContinuousClock.now
     /// Progress file; `nil` if there is no destination, because then nothing is stored.
     let ledger: MigrationStore?
     var source: any RowSource
     var progress: ComparisonProgress
     var output: DifferenceOutput
     /// Number of rows that this run has read from the source.
-    var taken: Int64 = 0
+    var rowsRead: Int64 = 0
 
     /// Returns limits for the source. A row may contain both sides, so it may be large. Files that the run writes are
     /// excluded from the source, which may be the directory that contains them.
@@ -61,9 +67,9 @@ package struct ComparisonRun {
         var limits = SourceLimits()
         limits.row = 2 * ComparedAnswer.maximumSize
         for path in [options.destination, options.progressPath].compactMap({ $0 }) {
-            limits.leftOut += Files.companions(of: path)
+            limits.excludedPaths += Files.companions(of: path)
         }
-        limits.leftOut += options.reports + options.reports.map { Files.draft(of: $0) }
+        limits.excludedPaths += options.reports + options.reports.map { Files.draft(of: $0) }
         return limits
     }
 
@@ -74,12 +80,12 @@ package struct ComparisonRun {
     ///
     /// - Parameter write: Receives differences as JSON lines if there is no destination.
     package init(
-        _ options: ComparisonRunOptions, comparer: RowComparer, watch: ComparisonMonitor,
+        _ options: ComparisonRunOptions, comparer: RowComparer, monitor: ComparisonMonitor,
         write: @escaping @Sendable ([UInt8]) -> Void
     ) throws(RunError) {
         self.options = options
         self.comparer = comparer
-        self.watch = watch
+        self.monitor = monitor
         self.write = write
         var rows = options.sourceOptions
         rows.wholeLineKeys = RecordedPair.keys
@@ -87,8 +93,8 @@ package struct ComparisonRun {
             for report in options.reports { try ReportFile.check(report, kinds: Self.kinds) }
             // Open the source first if nothing is stored, so that a run that cannot start does not create a progress
             // file.
-            let begins = options.isFresh || options.progressPath.map(Files.isEmptyOrMissing) ?? true
-            let fresh = begins ? try Sources.open(options.source, options: rows, limits: Self.limits(options)) : nil
+            let startsOver = options.isFresh || options.progressPath.map(Files.isEmptyOrMissing) ?? true
+            let fresh = startsOver ? try Sources.open(options.source, options: rows, limits: Self.limits(options)) : nil
             let ledger = try Self.ledger(options)
             if let ledger, let progress = try ComparisonProgress(in: ledger) {
                 guard progress.options == rows else {
@@ -110,16 +116,17 @@ package struct ComparisonRun {
         }
     }
 
+    /// Opens the progress file. Throws if the destination exists but does not belong to this comparison.
     private static func ledger(_ options: ComparisonRunOptions) throws -> MigrationStore? {
         guard let destination = options.destination, let path = options.progressPath else { return nil }
-        let isTaken = !Files.isEmptyOrMissing(destination)
-        let foreign = RunError.notPossible(
+        let hasDestination = !Files.isEmptyOrMissing(destination)
+        let foreignDestination = RunError.notPossible(
             "\(destination) exists, but does not belong to this comparison: \(path) is missing or empty")
         // If there is no progress file, do not create one for a destination that belongs to something else.
-        guard !isTaken || !Files.isEmptyOrMissing(path) else { throw foreign }
+        guard !hasDestination || !Files.isEmptyOrMissing(path) else { throw foreignDestination }
         let ledger = try MigrationStore(path: path)
         // A run that failed while starting leaves a progress file without a checkpoint.
-        guard try !isTaken || ComparisonProgress.isKept(in: ledger) else { throw foreign }
+        guard try !hasDestination || ComparisonProgress.isSaved(in: ledger) else { throw foreignDestination }
         if options.isFresh {
             // Remove the destination first. Without a checkpoint, an existing destination would look like an
             // unrelated file.
@@ -147,7 +154,7 @@ package struct ComparisonRun {
         }
         var stop: Stop?
         if !progress.isComplete { stop = try await compareRows() }
-        if stop == nil { stop = try await tryAgain() }
+        if stop == nil { stop = try await retryFailed() }
         let ending = ending(progress.findings, stop)
         try running { for path in options.reports { try ending.report.write(to: path) } }
         return ending
@@ -155,15 +162,15 @@ package struct ComparisonRun {
 
     /// Returns the reason to stop; `nil` if the run can continue.
     func stopReason() -> Stop? {
-        if let reason = comparer.refusal { return .refused(reason) }
-        if watch.isStopped { return .asked }
-        if let limit = options.rowLimit, taken >= limit { return .rowLimit }
-        if let limit = options.timeLimit, begin.duration(to: .now) >= limit { return .timeLimit }
+        if let reason = comparer.rejection { return .refused(reason) }
+        if monitor.isStopped { return .asked }
+        if let limit = options.rowLimit, rowsRead >= limit { return .rowLimit }
+        if let limit = options.timeLimit, startTime.duration(to: .now) >= limit { return .timeLimit }
         return nil
     }
 
     func show(_ findings: ComparisonProgress.Findings) {
-        watch.show(
+        monitor.show(
             .init(
                 rows: findings.rows, compared: findings.tally.compared,
                 unexpected: findings.tally.compared - findings.tally.equal, failed: findings.tally.failed,
@@ -191,4 +198,38 @@ package struct ComparisonRun {
     private static func name(_ path: String) -> String {
         path == "-" ? "standard input" : String(path.split(separator: "/").last ?? "")
     }
+}
+
+/// Options of a comparison run.
+package struct ComparisonRunOptions: Sendable {
+    /// Path of the source, or `-` for standard input.
+    package var source: String
+    /// Path of the file for differences, one JSON line each. If `nil`, ``ComparisonRun``'s `write` receives them, and
+    /// the run cannot be resumed.
+    package var destination: String?
+    /// Format options of the source.
+    package var sourceOptions = SourceOptions()
+    /// Start over, even if there is a checkpoint to resume from.
+    package var isFresh = false
+    /// Maximum number of rows to read in this run; `nil` for no limit.
+    package var rowLimit: Int64?
+    /// Time after which no new work starts; `nil` for no limit.
+    package var timeLimit: Duration?
+    /// Number of rows that are compared concurrently.
+    package var workers: Int
+    /// Time between checkpoints: the work that a crash can lose.
+    package var checkpointInterval = Duration.seconds(1)
+    /// Paths of the reports to write at the end.
+    package var reports: [String] = []
+    /// Maximum number of receipts whose documents the report shows side by side.
+    package var shownPairs = 40
+
+    /// Creates options with default values.
+    package init(source: String, workers: Int) {
+        self.source = source
+        self.workers = workers
+    }
+
+    /// Path of the progress file, next to the destination; `nil` if there is no destination.
+    package var progressPath: String? { destination.map { $0 + ".progress" } }
 }

@@ -6,16 +6,17 @@ import Synchronization
 /// further receipt can be compared.
 final class CredentialRejections: Sendable {
     private struct State {
+        /// The first problem that was recorded. It stays, because the run stops.
         var reason: String?
         /// Number of consecutive rejections by app. Reset by each successful call.
-        var inARow: [BundleIdentifier: Int] = [:]
+        var consecutiveRejections: [BundleIdentifier: Int] = [:]
         /// Apps whose key has been accepted at least once.
         var accepted: Set<BundleIdentifier> = []
     }
 
     /// Number of consecutive rejections that are tolerated for a key that has worked before, because Apple
     /// occasionally rejects a valid key.
-    private static let toleratedInARow = 11
+    private static let toleratedRejections = 11
 
     private let state = Mutex(State())
 
@@ -23,7 +24,7 @@ final class CredentialRejections: Sendable {
     var reason: String? { state.withLock { $0.reason } }
 
     /// Records that Apple rejected the shared secret (status 21004).
-    func noteSecret(of app: BundleIdentifier) {
+    func recordRejectedSecret(of app: BundleIdentifier) {
         state.withLock { state in
             state.reason =
                 state.reason
@@ -32,24 +33,24 @@ final class CredentialRejections: Sendable {
     }
 
     /// Records that a host cannot be reached.
-    func noteUnreachable(_ service: String, _ reason: String) {
+    func recordUnreachable(_ service: String, _ reason: String) {
         state.withLock { $0.reason = $0.reason ?? "\(service) cannot be reached (\(reason))" }
     }
 
     /// Records that a key was accepted.
-    func noteSuccess(of app: BundleIdentifier) {
+    func recordSuccess(of app: BundleIdentifier) {
         state.withLock { state in
-            state.inARow[app] = nil
+            state.consecutiveRejections[app] = nil
             state.accepted.insert(app)
         }
     }
 
     /// Records that a key was rejected.
-    func noteKey(of app: BundleIdentifier, _ error: ServerAPIError) {
+    func recordRejectedKey(of app: BundleIdentifier, _ error: ServerAPIError) {
         state.withLock { state in
-            let count = (state.inARow[app] ?? 0) + 1
-            state.inARow[app] = count
-            guard count > (state.accepted.contains(app) ? Self.toleratedInARow : 0) else { return }
+            let count = (state.consecutiveRejections[app] ?? 0) + 1
+            state.consecutiveRejections[app] = count
+            guard count > (state.accepted.contains(app) ? Self.toleratedRejections : 0) else { return }
             state.reason =
                 state.reason
                 ?? "the App Store rejected the key of \(app.rawValue) (\(error.reason)): check issuerId, keyId and privateKey of its serverAPI"

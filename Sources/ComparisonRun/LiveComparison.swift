@@ -6,7 +6,7 @@ package import StoreTypes
 package struct LiveComparison: Sendable {
     private let verifyReceipt: BatchVerifyReceiptClient
     private let serverAPI: BatchServerAPIClient
-    private let refusals = CredentialRejections()
+    private let rejections = CredentialRejections()
     private let now: @Sendable () -> Timestamp
 
     /// Creates a comparison with clients for both endpoints.
@@ -21,6 +21,7 @@ package struct LiveComparison: Sendable {
 
     /// Responses of both endpoints for one receipt.
     struct Answers: Sendable {
+        /// Response of verifyReceipt.
         let verifyReceipt: UpstreamResponse
         /// Records of the customer; `nil` if the App Store Server API does not know the customer.
         let serverAPI: CustomerRecords?
@@ -32,7 +33,7 @@ package struct LiveComparison: Sendable {
 
     /// Reason why no further receipt can be compared: Apple rejects a shared secret or a key, or a host cannot be
     /// reached. `nil` if there is none.
-    var refusal: String? { refusals.reason }
+    var rejection: String? { rejections.reason }
 
     /// Returns whether there is a key for the app.
     func handles(_ bundleId: BundleIdentifier) -> Bool { serverAPI.handles(bundleId) }
@@ -51,11 +52,11 @@ package struct LiveComparison: Sendable {
         do throws(BatchVerifyReceiptClient.Unavailable) {
             answer = try await verifyReceipt.answer(to: receipt)
         } catch {
-            if error.isUnreachable { refusals.noteUnreachable("verifyReceipt", error.reason) }
+            if error.isUnreachable { rejections.recordUnreachable("verifyReceipt", error.reason) }
             throw RowFailure("verifyReceiptUnavailable", isTemporary: true)
         }
         guard answer.status != .wrongSharedSecret else {
-            refusals.noteSecret(of: bundleId)
+            rejections.recordRejectedSecret(of: bundleId)
             throw RowFailure("verifyReceipt.\(answer.status)", isTemporary: true)
         }
         let time = now()
@@ -68,15 +69,17 @@ package struct LiveComparison: Sendable {
         do throws(ServerAPIError) {
             records = try await serverAPI.records(
                 for: receipt.lookupKeys, bundleId: bundleId, environment: receipt.environment)
-            refusals.noteSuccess(of: bundleId)
+            rejections.recordSuccess(of: bundleId)
         } catch {
-            if error.code == .unauthorized || error.code == .privateKey { refusals.noteKey(of: bundleId, error) }
-            if error.isUnreachable { refusals.noteUnreachable("the App Store Server API", "\(error)") }
+            if error.code == .unauthorized || error.code == .privateKey {
+                rejections.recordRejectedKey(of: bundleId, error)
+            }
+            if error.isUnreachable { rejections.recordUnreachable("the App Store Server API", "\(error)") }
             guard error.isUnknownTransaction || error.errorNumber == .accountNotFound else {
                 let code = error.errorNumber.map { "\($0)" } ?? error.code.rawValue
                 throw RowFailure(code, isTemporary: true)
             }
-            refusals.noteSuccess(of: bundleId)
+            rejections.recordSuccess(of: bundleId)
             // An unknown customer is a valid result, which differs from that of verifyReceipt.
         }
         return Answers(
@@ -87,6 +90,7 @@ package struct LiveComparison: Sendable {
 
 /// Reason why a row could not be compared: a short code that failures are grouped by.
 struct RowFailure: Error, Sendable, Hashable {
+    /// For example, `verifyReceiptUnavailable`, `verifyReceipt.21004` or `4040010`.
     let code: String
     /// `true` if a retry may succeed.
     let isTemporary: Bool

@@ -12,6 +12,7 @@ struct RecordedPair {
     let verifyReceipt: [UInt8]?
     /// Pages of the history; `nil` if it was not recorded.
     let history: [[UInt8]]?
+    /// The response with all subscription statuses; `nil` if it was not recorded.
     let statuses: [UInt8]?
     /// The receipt in the verifyReceipt request, in any stored format; `nil` if it was not recorded.
     let receipt: [UInt8]?
@@ -29,15 +30,16 @@ struct RecordedPair {
             object.has("verifyReceipt") || object.has("history") || object.has("statuses")
         else { return nil }
         verifyReceipt = Self.side("verifyReceipt", of: object)
-        history = object.spellings("history") ?? Self.side("history", of: object).map { [$0] }
+        history = object.rawElements("history") ?? Self.side("history", of: object).map { [$0] }
         statuses = Self.side("statuses", of: object)
         receipt = ((try? object.text("receipt")) ?? (try? object.text("receipt-data"))).map { Array($0.utf8) }
         historyVersion = (try? object.integer("historyVersion")) == 1 ? 1 : 2
         excludesOldTransactions = (try? object.flag("excludeOldTransactions")) == true
     }
 
+    /// Returns a response as JSON text, whether it was recorded as an object or as a string.
     private static func side(_ name: StaticString, of object: JSONObject) -> [UInt8]? {
         if let text = try? object.text(name) { return Array(text.utf8) }
-        return object.spelling(name)
+        return object.rawJSON(name)
     }
 }

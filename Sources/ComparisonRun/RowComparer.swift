@@ -10,14 +10,16 @@ package import StoreTypes
 package struct RowComparer: Sendable {
     /// Outcome of one row.
     struct Outcome: Sendable {
+        /// App and environment that the outcome is counted under.
         var scope: ComparisonReport.Scope
         var result: Result<RowFinding, RowFailure>
     }
 
     private let reader: ReceiptReader
     private let verifier: SignedPayloadVerifier
-    private let answers: BatchResponseRenderer
+    private let renderer: BatchResponseRenderer
     private let live: LiveComparison?
+    /// Overrides by bundle id, then by rule name.
     private let overrides: [String: [String: ComparisonContext.Override]]
     private let now: @Sendable () -> Timestamp
     private let sleep: @Sendable (Duration) async -> Void
@@ -30,20 +32,20 @@ package struct RowComparer: Sendable {
     /// - Parameters:
     ///   - reader: Decodes receipts.
     ///   - verifier: Verifies recorded JWS rows.
-    ///   - answers: Renders the response that the source `api` would return, which is compared too.
+    ///   - renderer: Renders the response that the source `api` would return, which is compared too.
     ///   - live: Requests data from Apple. If `nil`, only recorded pairs are compared.
     ///   - overrides: Overrides by bundle id, then by rule name.
     ///   - now: Clock.
     ///   - sleep: Pauses before a repeated request.
     package init(
-        reader: ReceiptReader, verifier: SignedPayloadVerifier, answers: BatchResponseRenderer, live: LiveComparison?,
+        reader: ReceiptReader, verifier: SignedPayloadVerifier, renderer: BatchResponseRenderer, live: LiveComparison?,
         overrides: [String: [String: ComparisonContext.Override]] = [:],
         now: @escaping @Sendable () -> Timestamp = { .now },
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
     ) {
         self.reader = reader
         self.verifier = verifier
-        self.answers = answers
+        self.renderer = renderer
         self.live = live
         self.overrides = overrides
         self.now = now
@@ -54,7 +56,7 @@ package struct RowComparer: Sendable {
     var calls: Int64 { live?.calls ?? 0 }
 
     /// Reason why no further receipt can be compared; `nil` if there is none.
-    var refusal: String? { live?.refusal }
+    var rejection: String? { live?.rejection }
 
     /// Compares one row.
     ///
@@ -71,6 +73,8 @@ package struct RowComparer: Sendable {
 
     // MARK: - Recorded pairs
 
+    /// Compares the two responses of a recorded pair, and also the response rendered from the records if the pair
+    /// contains the receipt.
     private func compare(_ pair: RecordedPair, id: String) -> Outcome {
         var scope = ComparisonReport.Scope.unknown
         do throws(ComparisonError) {
@@ -80,7 +84,7 @@ package struct RowComparer: Sendable {
                 return Outcome(scope: scope, result: .failure(Self.failure(status)))
             }
             let recorded = try RecordedRecords(
-                history: pair.history, statuses: pair.statuses, voucher: .init(verifier: verifier, now: now()))
+                history: pair.history, statuses: pair.statuses, verifier: .init(verifier: verifier, now: now()))
             var right = ComparedAnswer(recorded)
             right.historyVersion = pair.historyVersion
             scope = ComparisonReport.Scope(left, right)
@@ -91,7 +95,7 @@ package struct RowComparer: Sendable {
             context.isAuthentic = receipt?.isVerified
             context.consumables = records?.consumables ?? []
             let body = receipt.flatMap { receipt in
-                answers.answer(
+                renderer.answer(
                     to: receipt, records: records, at: left.requestDate ?? now(),
                     excludesOldTransactions: pair.excludesOldTransactions)
             }
@@ -108,6 +112,8 @@ package struct RowComparer: Sendable {
 
     // MARK: - Stored receipts
 
+    /// Requests the data of a stored receipt and compares it. If there are volatile differences, both sides are
+    /// requested again after a pause, and the second result is used.
     private func compare(_ receipt: DecodedReceipt, id: String) async -> Outcome {
         let scope = ComparisonReport.Scope(
             bundleId: receipt.isVerified ? receipt.bundleId ?? "" : "",
@@ -130,6 +136,7 @@ package struct RowComparer: Sendable {
         }
     }
 
+    /// Requests the data of a receipt and compares it once.
     private func comparison(
         of receipt: DecodedReceipt, _ bundleId: BundleIdentifier, id: String, scope: ComparisonReport.Scope,
         _ live: LiveComparison
@@ -149,7 +156,7 @@ package struct RowComparer: Sendable {
                 try sides.serverAPI.map(Self.side)
                 ?? .unknownCustomer(comparedWith: left, environment: receipt.environment)
             // Render with the date of Apple's response, so that the two responses do not differ because of it.
-            let rendered = answers.answer(
+            let rendered = renderer.answer(
                 to: receipt, records: sides.serverAPI, at: left.requestDate ?? sides.time)
             let answer = try rendered.map(Self.answer)
             let finding = RowFinding(

@@ -11,8 +11,10 @@ struct RowFinding: Sendable {
     let customer: Int64
     /// `true` if everything in the verifyReceipt response could be compared, see ``Comparison/isWhole``.
     let isWhole: Bool
-    private let ofRecords: [Difference]
-    private let ofAnswer: [Difference]
+    /// Differences between the verifyReceipt response and the records.
+    private let recordDifferences: [Difference]
+    /// Differences between the verifyReceipt response and the rendered response; empty if none was rendered.
+    private let responseDifferences: [Difference]
 
     init(
         verifyReceipt: ComparedAnswer, serverAPI: ComparedAnswer, rendered: ComparedAnswer?, context: ComparisonContext,
@@ -25,19 +27,19 @@ struct RowFinding: Sendable {
         customer = ComparedCustomer.digest(verifyReceipt, serverAPI, receipt: receipt())
         let comparison = Comparison(verifyReceipt: verifyReceipt, serverAPI: serverAPI, context: context)
         isWhole = comparison.isWhole
-        ofRecords = comparison.differences
-        ofAnswer =
+        recordDifferences = comparison.differences
+        responseDifferences =
             rendered.map { Comparison(verifyReceipt: verifyReceipt, serverAPI: $0, context: context).differences } ?? []
     }
 
     /// Differences of the rendered response, and those of the records at other paths. A path that differs in both is
     /// reported once, unless the records have an unexpected difference by another rule.
     var differences: [Difference] {
-        var seen: [Place: Set<String>] = [:]
-        for difference in ofAnswer { seen[Place(difference), default: []].insert(difference.rule) }
-        return ofAnswer
-            + ofRecords.filter { difference in
-                guard let rules = seen[Place(difference)] else { return true }
+        var seen: [DifferenceKey: Set<String>] = [:]
+        for difference in responseDifferences { seen[DifferenceKey(difference), default: []].insert(difference.rule) }
+        return responseDifferences
+            + recordDifferences.filter { difference in
+                guard let rules = seen[DifferenceKey(difference)] else { return true }
                 return difference.verdict == .unexpected && !rules.contains(difference.rule)
             }
     }
@@ -45,12 +47,14 @@ struct RowFinding: Sendable {
     /// The second side to display, with its differences: the rendered response, unless only the records have
     /// unexpected differences.
     var shown: (serverAPI: ComparedAnswer, differences: [Difference]) {
-        func worries(_ differences: [Difference]) -> Bool { differences.contains { $0.verdict == .unexpected } }
-        guard let rendered, worries(ofAnswer) || !worries(ofRecords) else { return (serverAPI, ofRecords) }
-        return (rendered, ofAnswer)
+        func hasUnexpected(_ differences: [Difference]) -> Bool { differences.contains { $0.verdict == .unexpected } }
+        guard let rendered, hasUnexpected(responseDifferences) || !hasUnexpected(recordDifferences) else {
+            return (serverAPI, recordDifferences)
+        }
+        return (rendered, responseDifferences)
     }
 
-    private struct Place: Hashable {
+    private struct DifferenceKey: Hashable {
         let path: String
         let identifier: String?
 
@@ -65,8 +69,8 @@ extension ComparedAnswer {
     /// Returns a copy with the `latest_receipt` of the other side, if both have one. Only Apple can sign a newer
     /// receipt, so this field differs in every response and its difference has no meaning.
     fileprivate func echoing(_ other: ComparedAnswer) -> ComparedAnswer {
-        func place(_ answer: ComparedAnswer) -> Int? { answer.properties.firstIndex { $0.name == "latestReceipt" } }
-        guard let own = place(self), let theirs = place(other) else { return self }
+        func index(_ answer: ComparedAnswer) -> Int? { answer.properties.firstIndex { $0.name == "latestReceipt" } }
+        guard let own = index(self), let theirs = index(other) else { return self }
         var answer = self
         answer.properties[own] = other.properties[theirs]
         return answer

@@ -27,15 +27,15 @@ package final class Certificate: @unchecked Sendable {
             throw CryptographyError(
                 .malformed, "the certificate has \(bytes.count) bytes; the limit is \(Self.maximumSize)")
         }
-        let outline: CertificateSummary
+        let summary: CertificateSummary
         do throws(BERError) {
             var cursor = BERCursor(0..<bytes.count)
-            outline = try CertificateSummary(cursor.next(in: bytes), in: bytes)
+            summary = try CertificateSummary(cursor.next(in: bytes), in: bytes)
             try cursor.finish()
         } catch {
             throw CryptographyError(.malformed, "certificate: \(error)")
         }
-        try PublicKeyPolicy.check(outline.publicKeyInfo, in: bytes)
+        try PublicKeyPolicy.check(summary.publicKeyInfo, in: bytes)
         let parsed = bytes.withUnsafeBufferPointer { buffer -> OpaquePointer? in
             var start = buffer.baseAddress
             return d2i_X509(nil, &start, buffer.count)
@@ -54,8 +54,8 @@ package final class Certificate: @unchecked Sendable {
         self.x509 = parsed
         self.validity = validity
         self.der = Self.copy(0..<bytes.count, of: bytes)
-        self.issuer = Self.copy(outline.issuer, of: bytes)
-        self.subject = Self.copy(outline.subject, of: bytes)
+        self.issuer = Self.copy(summary.issuer, of: bytes)
+        self.subject = Self.copy(summary.subject, of: bytes)
     }
 
     deinit {
@@ -90,8 +90,8 @@ package final class Certificate: @unchecked Sendable {
     var isAuthority: Bool { X509_get_extension_flags(x509) & UInt32(EXFLAG_CA) != 0 }
 
     /// Returns whether the certificate has an extension with this dotted OID, whatever its value.
-    package func carries(_ marker: String) -> Bool {
-        guard let object = OBJ_txt2obj(marker, 1) else { return false }
+    package func hasExtension(_ oid: String) -> Bool {
+        guard let object = OBJ_txt2obj(oid, 1) else { return false }
         defer { ASN1_OBJECT_free(object) }
         return X509_get_ext_by_OBJ(x509, object, -1) >= 0
     }
@@ -121,5 +121,40 @@ package final class Certificate: @unchecked Sendable {
         var seconds: CInt = 0
         guard ASN1_TIME_diff(&days, &seconds, epoch, time) == 1 else { return nil }
         return Int64(days) * 86_400 + Int64(seconds)
+    }
+}
+
+/// The byte ranges of the certificate fields that are needed to select a certificate from a CMS certificate set.
+/// Nothing is decoded.
+///
+/// ```
+/// Certificate    ::= SEQUENCE { tbsCertificate TBSCertificate, signatureAlgorithm …, signatureValue … }
+/// TBSCertificate ::= SEQUENCE { version [0] OPTIONAL, serialNumber INTEGER, signature …, issuer Name,
+///                               validity …, subject Name, subjectPublicKeyInfo …, … }
+/// ```
+/// RFC 5280, 4.1.
+package struct CertificateSummary: Sendable {
+    /// Range of the whole certificate in the buffer it was read from.
+    package let whole: Range<Int>
+    /// Range of the content of serialNumber.
+    package let serialNumber: Range<Int>
+    /// Range of the issuer's Name, including tag and length.
+    package let issuer: Range<Int>
+    /// Range of the subject's Name, including tag and length.
+    package let subject: Range<Int>
+    let publicKeyInfo: BERElement
+
+    package init(_ certificate: BERElement, in bytes: borrowing Span<UInt8>) throws(BERError) {
+        guard certificate.tag == BERTag.sequence else { throw BERError(.unexpectedTag, at: certificate.start) }
+        var outer = certificate.inside
+        var fields = try outer.next(BERTag.sequence, in: bytes).inside
+        _ = try fields.nextIfPresent(BERTag.context(0), in: bytes)
+        serialNumber = try fields.next(BERTag.integer, in: bytes).content
+        _ = try fields.next(BERTag.sequence, in: bytes)
+        issuer = try fields.next(BERTag.sequence, in: bytes).whole
+        _ = try fields.next(BERTag.sequence, in: bytes)
+        subject = try fields.next(BERTag.sequence, in: bytes).whole
+        publicKeyInfo = try fields.next(BERTag.sequence, in: bytes)
+        whole = certificate.whole
     }
 }

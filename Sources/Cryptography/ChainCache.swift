@@ -17,7 +17,7 @@ final class ChainCache: Sendable {
         let root: [UInt8]
         let signer: VerifiedSigner
 
-        func isFor(_ chain: PresentedChain, role: SignerRole, in bytes: borrowing Span<UInt8>) -> Bool {
+        func matches(_ chain: PresentedChain, role: SignerRole, in bytes: borrowing Span<UInt8>) -> Bool {
             role == self.role && bytes.holds(leaf, at: chain.leaf) && bytes.holds(authority, at: chain.authority)
                 && bytes.holds(root, at: chain.root)
         }
@@ -34,8 +34,8 @@ final class ChainCache: Sendable {
 
     /// Returns the signer of exactly this chain, or `nil` if the chain is not cached.
     func signer(of chain: PresentedChain, role: SignerRole, in bytes: borrowing Span<UInt8>) -> VerifiedSigner? {
-        let known = entries.withLock { $0 }
-        for entry in known where entry.isFor(chain, role: role, in: bytes) { return entry.signer }
+        let snapshot = entries.withLock { $0 }
+        for entry in snapshot where entry.matches(chain, role: role, in: bytes) { return entry.signer }
         return nil
     }
 

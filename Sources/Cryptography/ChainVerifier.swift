@@ -40,7 +40,7 @@ final class ChainVerifier: @unchecked Sendable {
         guard authority.isAuthority else {
             throw CryptographyError(.untrusted, "the issuer's certificate is not a CA certificate")
         }
-        guard authority.carries(role.authorityMarker) else {
+        guard authority.hasExtension(role.authorityMarker) else {
             throw CryptographyError(
                 .markerMissing, "the issuer's certificate lacks the marker extension \(role.authorityMarker)")
         }
@@ -77,9 +77,9 @@ final class ChainVerifier: @unchecked Sendable {
         X509_VERIFY_PARAM_set_auth_level(parameters, 0)
         X509_VERIFY_PARAM_set_depth(parameters, 2)
         guard X509_verify_cert(context) == 1 else {
-            let number = X509_STORE_CTX_get_error(context)
+            let errorCode = X509_STORE_CTX_get_error(context)
             ERR_clear_error()
-            throw CryptographyError(.untrusted, String(cString: X509_verify_cert_error_string(Int(number))))
+            throw CryptographyError(.untrusted, String(cString: X509_verify_cert_error_string(Int(errorCode))))
         }
         guard let chain = X509_STORE_CTX_get0_chain(context), bridge_certificates_count(chain) == 3,
             X509_cmp(bridge_certificates_at(chain, 1), authority.x509) == 0,
@@ -99,4 +99,29 @@ package struct VerifiedSigner: Sendable {
     package let key: VerifyingKey
     /// Seconds since 1970, both bounds inclusive.
     package let window: ClosedRange<Int64>
+}
+
+/// The purpose that a signing certificate must have: the marker extensions of the leaf and of the authority above it.
+///
+/// Any Apple developer's certificate chains to the same root, so only these markers identify a receipt signer.
+package struct SignerRole: Sendable, Hashable {
+    let name: String
+    /// Dotted OID of the extension that the leaf must have.
+    package let leafMarker: String
+    /// Dotted OID of the extension that the authority must have.
+    package let authorityMarker: String
+    /// Minimum size of a signer's RSA key in bits. EC keys are checked by their curve.
+    let minimumRSABits: Int
+
+    /// The signer of App Receipts, of transactionReceipts since version 3, and of everything from the App Store
+    /// Server API.
+    package static let storeReceipt = SignerRole(
+        name: "store receipt signer", leafMarker: "1.2.840.113635.100.6.11.1",
+        authorityMarker: "1.2.840.113635.100.6.2.1", minimumRSABits: 2048)
+
+    /// The signer of transactionReceipts of version 2, until 2016: the only ones that Apple signed with RSA keys of
+    /// 1024 bits.
+    package static let purchaseReceipt = SignerRole(
+        name: "purchase receipt signer", leafMarker: "1.2.840.113635.100.6.5.1",
+        authorityMarker: "1.2.840.113635.100.6.2.2", minimumRSABits: 1024)
 }

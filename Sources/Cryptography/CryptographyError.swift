@@ -39,18 +39,18 @@ extension CryptographyError {
     /// Returns an error with OpenSSL's own messages (at most three) appended to the reason, and empties this thread's
     /// OpenSSL error queue.
     static func openSSL(_ code: Code, _ reason: String) -> CryptographyError {
-        var words: [String] = []
+        var messages: [String] = []
         while true {
-            let number = ERR_get_error()
-            guard number != 0 else { break }
-            guard words.count < 3 else { continue }
+            let errorCode = ERR_get_error()
+            guard errorCode != 0 else { break }
+            guard messages.count < 3 else { continue }
             let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer -> String in
                 guard let start = buffer.baseAddress else { return "" }
-                ERR_error_string_n(number, start, buffer.count)
+                ERR_error_string_n(errorCode, start, buffer.count)
                 return String(cString: start)
             }
-            words.append(text)
+            messages.append(text)
         }
-        return CryptographyError(code, words.isEmpty ? reason : "\(reason) (\(words.joined(separator: "; ")))")
+        return CryptographyError(code, messages.isEmpty ? reason : "\(reason) (\(messages.joined(separator: "; ")))")
     }
 }

@@ -12,19 +12,19 @@ enum PublicKeyPolicy {
     /// secp384r1, 1.3.132.0.34
     private static let p384: [UInt8] = [0x2B, 0x81, 0x04, 0x00, 0x22]
 
-    private typealias Verdict = Result<Void, CryptographyError>
+    private typealias CheckResult = Result<Void, CryptographyError>
 
     /// Checks a SubjectPublicKeyInfo.
     ///
     /// - Throws: `keyRefused` if the key is not allowed; `malformed` if the encoding is not a public key.
     static func check(_ info: BERElement, in bytes: borrowing Span<UInt8>) throws(CryptographyError) {
-        let verdict: Verdict
+        let result: CheckResult
         do throws(BERError) {
-            verdict = try self.verdict(on: info, in: bytes)
+            result = try evaluate(info, in: bytes)
         } catch {
             throw CryptographyError(.malformed, "public key: \(error)")
         }
-        try verdict.get()
+        try result.get()
     }
 
     /// ```
@@ -32,7 +32,7 @@ enum PublicKeyPolicy {
     /// AlgorithmIdentifier  ::= SEQUENCE { algorithm OBJECT IDENTIFIER, parameters ANY OPTIONAL }
     /// RSAPublicKey         ::= SEQUENCE { modulus INTEGER, publicExponent INTEGER }
     /// ```
-    private static func verdict(on info: BERElement, in bytes: borrowing Span<UInt8>) throws(BERError) -> Verdict {
+    private static func evaluate(_ info: BERElement, in bytes: borrowing Span<UInt8>) throws(BERError) -> CheckResult {
         var fields = info.inside
         var algorithm = try fields.next(BERTag.sequence, in: bytes).inside
         let key = try fields.next(BERTag.bitString, in: bytes)
@@ -43,14 +43,14 @@ enum PublicKeyPolicy {
         if name.holds(ellipticCurve, in: bytes) {
             // A curve with explicit parameters instead of a name is a SEQUENCE here, and is refused like any other.
             let curve = try algorithm.next(in: bytes)
-            let known = curve.holds(p256, in: bytes) || curve.holds(p384, in: bytes)
-            return curve.tag == BERTag.objectIdentifier && known
+            let isSupported = curve.holds(p256, in: bytes) || curve.holds(p384, in: bytes)
+            return curve.tag == BERTag.objectIdentifier && isSupported
                 ? .success(()) : refused("a curve other than P-256 and P-384")
         }
         return refused("neither an RSA nor an elliptic curve key")
     }
 
-    private static func checkRSA(_ key: BERElement, in bytes: borrowing Span<UInt8>) throws(BERError) -> Verdict {
+    private static func checkRSA(_ key: BERElement, in bytes: borrowing Span<UInt8>) throws(BERError) -> CheckResult {
         guard key.content.count > 1, bytes[key.contentStart] == 0 else {
             throw BERError(.unexpectedTag, at: key.contentStart)
         }
@@ -75,7 +75,7 @@ enum PublicKeyPolicy {
         return (integer.contentEnd - position) * 8 - bytes[position].leadingZeroBitCount
     }
 
-    private static func refused(_ what: String) -> Verdict {
-        .failure(CryptographyError(.keyRefused, what))
+    private static func refused(_ reason: String) -> CheckResult {
+        .failure(CryptographyError(.keyRefused, reason))
     }
 }

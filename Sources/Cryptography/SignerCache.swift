@@ -15,7 +15,7 @@ final class SignerCache: Sendable {
         let authority: [UInt8]?
         let signer: VerifiedSigner
 
-        func isFor(_ presented: PresentedSigner, role: SignerRole, in bytes: borrowing Span<UInt8>) -> Bool {
+        func matches(_ presented: PresentedSigner, role: SignerRole, in bytes: borrowing Span<UInt8>) -> Bool {
             guard role == self.role, bytes.holds(leaf, at: presented.leaf) else { return false }
             guard let authority else { return true }
             for range in presented.authorities where bytes.holds(authority, at: range) { return true }
@@ -39,8 +39,9 @@ final class SignerCache: Sendable {
     func signer(
         for presented: PresentedSigner, role: SignerRole, time: TrustStore.SigningTime, in bytes: borrowing Span<UInt8>
     ) -> VerifiedSigner? {
-        let known = entries.withLock { $0 }
-        for entry in known where time.falls(in: entry.signer.window) && entry.isFor(presented, role: role, in: bytes) {
+        let snapshot = entries.withLock { $0 }
+        for entry in snapshot
+        where time.falls(in: entry.signer.window) && entry.matches(presented, role: role, in: bytes) {
             return entry.signer
         }
         return nil

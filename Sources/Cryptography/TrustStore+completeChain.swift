@@ -26,9 +26,9 @@ extension TrustStore {
     package func signer(
         of chain: PresentedChain, in bytes: borrowing Span<UInt8>, role: SignerRole
     ) throws(CryptographyError) -> VerifiedSigner {
-        if let known = completeChains.signer(of: chain, role: role, in: bytes) { return known }
+        if let cached = completeChains.signer(of: chain, role: role, in: bytes) { return cached }
         let leaf = try Certificate(der: bytes.extracting(chain.leaf))
-        guard leaf.carries(role.leafMarker) else {
+        guard leaf.hasExtension(role.leafMarker) else {
             throw CryptographyError(
                 .markerMissing, "the signer's certificate lacks the marker extension \(role.leafMarker)")
         }

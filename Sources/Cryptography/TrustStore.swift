@@ -37,7 +37,7 @@ package final class TrustStore: Sendable {
     package func key(
         of presented: PresentedSigner, in bytes: borrowing Span<UInt8>, role: SignerRole, time: SigningTime
     ) throws(CryptographyError) -> VerifyingKey {
-        if let known = cache.signer(for: presented, role: role, time: time, in: bytes) { return known.key }
+        if let cached = cache.signer(for: presented, role: role, time: time, in: bytes) { return cached.key }
         let signers = try verify(presented, in: bytes, role: role)
         guard let signer = signers.first(where: { time.falls(in: $0.window) }) else {
             throw CryptographyError(.outsideValidity, "the signer's chain was not valid at the time of signing")
@@ -49,7 +49,7 @@ package final class TrustStore: Sendable {
     package var cachedSigners: Int { cache.count }
 
     /// Number of cached complete chains, for measurements.
-    package var rememberedChains: Int { completeChains.count }
+    package var cachedChains: Int { completeChains.count }
 
     /// Number of chains that OpenSSL verified or rejected since the start, for measurements.
     package var chainVerifications: Int { verifier.count }
@@ -68,7 +68,7 @@ package final class TrustStore: Sendable {
         _ presented: PresentedSigner, in bytes: borrowing Span<UInt8>, role: SignerRole
     ) throws(CryptographyError) -> [VerifiedSigner] {
         let leaf = try Certificate(der: bytes.extracting(presented.leaf))
-        guard leaf.carries(role.leafMarker) else {
+        guard leaf.hasExtension(role.leafMarker) else {
             throw CryptographyError(
                 .markerMissing, "the signer's certificate lacks the marker extension \(role.leafMarker)")
         }

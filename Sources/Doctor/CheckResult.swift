@@ -31,10 +31,10 @@ extension [CheckResult] {
     ///                           → store: sqlite:receipt-bridge.sqlite
     package var table: String {
         let width = map(\.check.count).max() ?? 0
-        return map { checkup in
-            let name = checkup.check + String(repeating: " ", count: width - checkup.check.count)
-            let line = "\(checkup.verdict.rawValue)  \(name)  \(checkup.detail)\n"
-            return line + (checkup.advice.map { String(repeating: " ", count: width + 8) + "→ \($0)\n" } ?? "")
+        return map { result in
+            let name = result.check + String(repeating: " ", count: width - result.check.count)
+            let line = "\(result.verdict.rawValue)  \(name)  \(result.detail)\n"
+            return line + (result.advice.map { String(repeating: " ", count: width + 8) + "→ \($0)\n" } ?? "")
         }.joined()
     }
 
@@ -42,16 +42,16 @@ extension [CheckResult] {
     package var json: [UInt8] {
         var writer = JSONWriter()
         writer.beginArray()
-        for checkup in self {
+        for result in self {
             writer.beginObject()
             writer.key("check")
-            writer.value(checkup.check)
+            writer.value(result.check)
             writer.key("ok")
-            writer.value(checkup.verdict.rawValue)
+            writer.value(result.verdict.rawValue)
             writer.key("detail")
-            writer.value(checkup.detail)
+            writer.value(result.detail)
             writer.key("advice")
-            if let advice = checkup.advice { writer.value(advice) } else { writer.null() }
+            if let advice = result.advice { writer.value(advice) } else { writer.null() }
             writer.endObject()
         }
         writer.endArray()

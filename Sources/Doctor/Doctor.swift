@@ -25,8 +25,8 @@ package struct Doctor: Sendable {
 
     /// Returns the checks of the machine and the errors of the configuration. Other checks need a valid
     /// configuration.
-    package static func checks(mistakes: ConfigurationError) -> [CheckResult] {
-        mistakes.findings.map { CheckResult("configuration", .fail, $0) } + [selfTest]
+    package static func checks(configurationError: ConfigurationError) -> [CheckResult] {
+        configurationError.findings.map { CheckResult("configuration", .fail, $0) } + [selfTest]
             + TrustChecks(settings: ProxyConfiguration(), now: .now).all
     }
 

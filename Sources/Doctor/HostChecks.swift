@@ -1,5 +1,6 @@
 import Foundation
 import Pipeline
+import Server
 import StoreTypes
 import Transport
 
@@ -9,45 +10,47 @@ struct HostChecks {
     let transport: any HTTPTransport
     let now: @Sendable () -> Timestamp
 
+    /// The result of one request to a host.
     private struct HostProbe {
-        let checkup: CheckResult
+        let result: CheckResult
         /// Difference between this machine's clock and the host's in seconds; positive if this clock is ahead.
         var skew: Int64?
     }
 
+    /// Sends the requests concurrently. Hosts of the Server API are checked only if an app has a key for it.
     func all() async -> [CheckResult] {
         async let production = probe(settings.verifyReceipt.production, "verifyReceipt production")
         async let sandbox = probe(settings.verifyReceipt.sandbox, "verifyReceipt sandbox")
-        var sights = await [production, sandbox]
+        var probes = await [production, sandbox]
         if settings.apps.contains(where: { $0.serverAPI != nil }) {
             async let production = probe(settings.serverAPI.production, "serverAPI production")
             async let sandbox = probe(settings.serverAPI.sandbox, "serverAPI sandbox")
-            sights += await [production, sandbox]
+            probes += await [production, sandbox]
         }
         // The Server API's clock is preferred, because the Server API checks the times of tokens.
-        let clock = sights.reversed().compactMap(\.skew).first.map(Self.clock) ?? Self.unknownClock
-        return sights.map(\.checkup) + [clock]
+        let clock = probes.reversed().compactMap(\.skew).first.map(Self.clock) ?? Self.unknownClock
+        return probes.map(\.result) + [clock]
     }
 
     /// Sends a GET, which has no effect: verifyReceipt responds with 21000, and the Server API with 401 because there
     /// is no token.
     private func probe(_ url: String, _ name: String) async -> HostProbe {
         do throws(TransportError) {
-            let asked = now()
+            let sentAt = now()
             let response = try await transport.send(
                 HTTPRequest(method: .get, url: url, timeout: .seconds(8), maximumResponseBytes: 65_536))
             let host = try HTTPURL(url).origin
-            let skew = response.headers["Date"].flatMap(Self.seconds).map { (asked.seconds + now().seconds) / 2 - $0 }
+            let skew = response.headers["Date"].flatMap(Self.seconds).map { (sentAt.seconds + now().seconds) / 2 - $0 }
             guard response.status < 500 else {
                 return HostProbe(
-                    checkup: CheckResult(
+                    result: CheckResult(
                         name, .warn, "\(host) responds with HTTP \(response.status)", advice: "try again later"),
                     skew: skew)
             }
-            return HostProbe(checkup: CheckResult(name, .pass, "\(host) responds"), skew: skew)
+            return HostProbe(result: CheckResult(name, .pass, "\(host) responds"), skew: skew)
         } catch {
             return HostProbe(
-                checkup: CheckResult(
+                result: CheckResult(
                     name, .fail, "\(error)",
                     advice:
                         "allow outbound connections from this machine to \(error.place), or configure upstream.proxy"))
@@ -77,6 +80,42 @@ struct HostChecks {
         )
     }
 
+    /// The result if no host sent a `Date` header.
     private static let unknownClock = CheckResult(
         "clock", .warn, "no host reported its time", advice: "compare this machine's clock with another machine's")
+}
+
+/// Checks whether the outbound HTTP proxy accepts connections.
+struct ProxyCheck {
+    let settings: ProxyConfiguration
+    let environment: [String: String]
+
+    /// Opens a TCP connection to the proxy.
+    func result() async -> CheckResult {
+        guard let (text, setting) = proxy else {
+            return CheckResult("proxy", .pass, "none: Apple is contacted directly")
+        }
+        // Only host and port are printed, because the URL may contain a password.
+        let url = URLComponents(string: text.contains("://") ? text : "http://\(text)")
+        guard let url, let host = url.host, !host.isEmpty else {
+            return CheckResult("proxy", .fail, "\(setting) is not a URL", advice: "use the form http://host:port")
+        }
+        let address = ProxyConfiguration.Address(
+            host: host.trimmingCharacters(in: ["[", "]"]), port: url.port ?? (url.scheme == "https" ? 443 : 1080))
+        guard await PortProbe.connects(address) else {
+            return CheckResult(
+                "proxy", .fail, "\(address), from \(setting): connection failed",
+                advice: "Apple cannot be reached without it")
+        }
+        return CheckResult("proxy", .pass, "\(address), from \(setting)")
+    }
+
+    /// The proxy and the setting it comes from, in the order of precedence that libcurl uses.
+    private var proxy: (text: String, setting: String)? {
+        if let proxy = settings.upstreamProxy { return (proxy, "upstream.proxy") }
+        for name in ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
+            if let text = environment[name], !text.isEmpty { return (text, name) }
+        }
+        return nil
+    }
 }

@@ -14,8 +14,9 @@ struct ServerAPIChecks {
     let now: @Sendable () -> Timestamp
 
     /// An id that belongs to no transaction: real ids have fifteen digits or more.
-    private static let nobodys = "1"
+    private static let unusedId = "1"
 
+    /// Checks all apps in both environments concurrently. Results are in the order of the configuration.
     func all() async -> [CheckResult] {
         let apps = settings.apps.compactMap(\.bundleId).filter(usable.contains)
         guard !apps.isEmpty else { return [] }
@@ -26,36 +27,37 @@ struct ServerAPIChecks {
         } catch {
             return [CheckResult("serverAPI", .fail, "\(error)")]
         }
-        var questions: [(client: ServerAPIClient, environment: AppStoreEnvironment)] = []
+        var calls: [(client: ServerAPIClient, environment: AppStoreEnvironment)] = []
         for app in apps {
             guard let client = clients.client(for: app) else { continue }
-            questions += [(client, .production), (client, .sandbox)]
+            calls += [(client, .production), (client, .sandbox)]
         }
         return await withTaskGroup(of: (Int, CheckResult).self) { group in
-            for (place, question) in questions.enumerated() {
-                group.addTask { (place, await ask(question.client, question.environment)) }
+            for (index, call) in calls.enumerated() {
+                group.addTask { (index, await check(call.client, call.environment)) }
             }
-            var answers: [Int: CheckResult] = [:]
-            for await (place, checkup) in group { answers[place] = checkup }
-            return answers.sorted { $0.key < $1.key }.map(\.value)
+            var results: [Int: CheckResult] = [:]
+            for await (index, result) in group { results[index] = result }
+            return results.sorted { $0.key < $1.key }.map(\.value)
         }
     }
 
-    private func ask(_ client: ServerAPIClient, _ environment: AppStoreEnvironment) async -> CheckResult {
+    /// Looks up ``unusedId`` and interprets the response.
+    private func check(_ client: ServerAPIClient, _ environment: AppStoreEnvironment) async -> CheckResult {
         let name = "serverAPI \(client.bundleId) \(environment.rawValue.lowercased())"
-        guard let id = TransactionIdentifier(rawValue: Self.nobodys) else {
+        guard let id = TransactionIdentifier(rawValue: Self.unusedId) else {
             return CheckResult(name, .fail, "no transaction id for the check")
         }
         do throws(ServerAPIError) {
             _ = try await client.transaction(id, in: environment, CallOptions(timeLimit: .seconds(8), maximumCalls: 8))
             return CheckResult(name, .pass, "the key is accepted")
         } catch {
-            return Self.checkup(name, error, environment)
+            return Self.result(name, error, environment)
         }
     }
 
     /// Returns the result for a failed call. "Transaction not found" proves that Apple accepted the key.
-    static func checkup(_ name: String, _ error: ServerAPIError, _ environment: AppStoreEnvironment) -> CheckResult {
+    static func result(_ name: String, _ error: ServerAPIError, _ environment: AppStoreEnvironment) -> CheckResult {
         if error.httpStatus == 401 {
             let release = environment == .production ? "; production rejects apps that were never released" : ""
             return CheckResult(
@@ -72,5 +74,38 @@ struct ServerAPIChecks {
         return CheckResult(
             name, .fail, "\(error)",
             advice: "the App Store Server API could not be reached, or another server responded")
+    }
+}
+
+/// Checks that each app's `.p8` file exists, is readable and contains a P-256 key.
+struct KeyChecks {
+    let settings: ProxyConfiguration
+    let now: Timestamp
+
+    private var results: [(bundleId: BundleIdentifier, result: CheckResult)] {
+        settings.apps.compactMap { app in
+            guard let bundleId = app.bundleId, let account = app.serverAPI else { return nil }
+            return (bundleId, result(account))
+        }
+    }
+
+    var all: [CheckResult] { results.map(\.result) }
+
+    /// Apps whose private keys can sign.
+    var usable: Set<BundleIdentifier> { Set(results.filter { $0.result.verdict == .pass }.map(\.bundleId)) }
+
+    /// Signs a token with the key, which fails if the key cannot be read or is not a P-256 key.
+    private func result(_ account: ServerAPIAccount) -> CheckResult {
+        let name = "key \(account.bundleId)"
+        do throws(ServerAPIError) {
+            _ = try ProviderTokens(account: account).token(now: now)
+            return CheckResult(name, .pass, "\(account.keyId) is a usable P-256 key")
+        } catch {
+            return CheckResult(
+                name, .fail, "\(account.keyId): \(error.reason)",
+                advice:
+                    "use the In-App Purchase key as downloaded from App Store Connect; it can be downloaded only once, so create a new one if it is lost"
+            )
+        }
     }
 }

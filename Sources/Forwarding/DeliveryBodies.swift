@@ -31,7 +31,7 @@ struct DeliveryBodies: Sendable {
         let (transaction, renewal) = (verified.transaction?.payload, verified.renewal?.payload)
         // Without a customer there is nothing to look up, and version 1 has no such notification.
         guard let type = payload.notificationType,
-            tables.notifications.maySend(type: type, subtype: payload.subtype),
+            tables.notifications.canSend(type: type, subtype: payload.subtype),
             let original = transaction?.originalTransactionId ?? transaction?.transactionId
                 ?? renewal?.originalTransactionId
         else { return [] }
@@ -39,7 +39,7 @@ struct DeliveryBodies: Sendable {
         var facts = NotificationFacts(transaction, renewal, renewalHistory)
         // Whether there is a body can be decided without the customer's history for some types. A body always needs
         // the history.
-        if !tables.notifications.asksForHistory(type: type, subtype: payload.subtype),
+        if !tables.notifications.needsHistory(type: type, subtype: payload.subtype),
             row(of: payload, target, facts)?.sends.isEmpty ?? true
         {
             return []
@@ -83,6 +83,6 @@ extension NotificationFacts {
         isConsumable = transaction?.isConsumable ?? false
         renews = renewal?.autoRenewStatus.map { $0 != 0 }
         renewedBefore = renewalHistory.renewed
-        wasToldByAnEnd = renewalHistory.isFromRefundOrExpiry
+        isFromRefundOrExpiry = renewalHistory.isFromRefundOrExpiry
     }
 }

@@ -25,10 +25,12 @@ final class DeliveryWorker: Sendable {
     }
 
     private struct State {
+        /// The id of each claimed delivery, and the purchase that it is about.
         var inFlight: [Int64: String?] = [:]
         /// Whether a task found due deliveries but could claim none, because deliveries about the same purchases are
         /// in flight.
         var hasBlockedDelivery = false
+        /// When a failure was last logged. Failures of one target are logged at most once a minute.
         var lastFailureLog: Timestamp?
     }
 
@@ -86,8 +88,10 @@ final class DeliveryWorker: Sendable {
         }
     }
 
-    // MARK: - Who does what
+    // MARK: - Claiming deliveries
 
+    /// Claims the first due delivery that may be sent: it is not claimed already, and no delivery about the same
+    /// purchase is in flight. Returns `nil` if there is none.
     private func claim() async throws(StorageError) -> PendingDelivery? {
         let due = try await due(limit: Self.window)
         return state.withLock { state in
@@ -104,10 +108,12 @@ final class DeliveryWorker: Sendable {
         }
     }
 
+    /// Returns due deliveries of this target, those with the earliest due time first.
     private func due(limit: Int) async throws(StorageError) -> [PendingDelivery] {
         try await dependencies.source.store.dueDeliveries(to: targetKey, at: dependencies.now(), limit: limit)
     }
 
+    /// Releases a claimed delivery, and wakes a task that found only blocked deliveries.
     private func release(_ due: PendingDelivery) {
         let wasBlocked = state.withLock { state in
             state.inFlight[due.id] = nil
@@ -117,8 +123,10 @@ final class DeliveryWorker: Sendable {
         if wasBlocked { workSignal.signal() }
     }
 
-    // MARK: - One delivery
+    // MARK: - Sending a delivery
 
+    /// Sends the bodies of a delivery that were not sent before, and records the outcome. If a body fails, a retry
+    /// begins with that body.
     private func deliver(_ delivery: StoredDelivery) async {
         var sent = delivery.bodiesSent
         let outcome: DeliveryOutcome
@@ -138,6 +146,9 @@ final class DeliveryWorker: Sendable {
         await recordOutcome(delivery, outcome)
     }
 
+    /// Posts one body.
+    ///
+    /// - Throws: ``ForwardingFailure`` unless the target responds with 200 to 299. Redirects are not followed.
     private func post(
         _ body: [UInt8], part: Int, of count: Int, _ delivery: StoredDelivery
     ) async throws(ForwardingFailure) {
@@ -154,6 +165,8 @@ final class DeliveryWorker: Sendable {
         guard (200...299).contains(response.status) else { throw ForwardingFailure("http.\(response.status)") }
     }
 
+    /// Returns the outcome of a failed attempt: a retry at a later time, or the end of the delivery if the schedule
+    /// has no more retries.
     private func failed(_ delivery: StoredDelivery, _ failure: ForwardingFailure, _ sent: Int) -> DeliveryOutcome {
         let next = dependencies.options.schedule.next(
             afterFailures: delivery.attempts + 1, queuedAt: delivery.queuedAt, now: dependencies.now())

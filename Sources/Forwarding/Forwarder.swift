@@ -93,6 +93,8 @@ package final class Forwarder: Service {
         }
     }
 
+    /// Runs the current plan, and the next one after each reload. While no app has a target, it only waits for a
+    /// reload.
     private func work() async {
         while true {
             // Read the number of signals first. Otherwise, a new plan or a shutdown between the check and the wait

@@ -31,8 +31,8 @@ extension Span<UInt8> {
     /// Returns whether the bytes in `range` equal `text`.
     package func holds(_ text: StaticString, at range: Range<Int>) -> Bool {
         guard range.count == text.utf8CodeUnitCount else { return false }
-        let wanted = text.utf8Start
-        for offset in 0..<range.count where self[range.lowerBound + offset] != wanted[offset] { return false }
+        let expected = text.utf8Start
+        for offset in 0..<range.count where self[range.lowerBound + offset] != expected[offset] { return false }
         return true
     }
 }

@@ -16,14 +16,15 @@ package struct JSONObject: Sendable {
         try self.init(bytes, at: 0, isDocument: true)
     }
 
+    /// Scans the object at `start`; if `isDocument` is true, nothing else may follow it.
     private init(_ bytes: [UInt8], at start: Int, isDocument: Bool) throws(JSONStructureError) {
         var scanner = JSONScanner(at: start)
         var members: [JSONScanner.Member] = []
         members.reserveCapacity(32)
         if isDocument {
-            try scanner.takeDocument(bytes.span) { members.append($0) }
+            try scanner.scanDocument(bytes.span) { members.append($0) }
         } else {
-            try scanner.takeObject(bytes.span) { members.append($0) }
+            try scanner.scanObject(bytes.span) { members.append($0) }
         }
         self.bytes = bytes
         self.members = members
@@ -45,13 +46,13 @@ extension JSONObject {
     package func has(_ name: StaticString) -> Bool { value(name) != nil }
 
     /// Returns the bytes of a value of any type as written in the document; `nil` if the member is absent or `null`.
-    package func spelling(_ name: StaticString) -> [UInt8]? {
+    package func rawJSON(_ name: StaticString) -> [UInt8]? {
         value(name).map { Array(bytes[$0.whole]) }
     }
 
     /// Returns the bytes of each element of an array as written in the document; `nil` if the member is absent or not
     /// an array.
-    package func spellings(_ name: StaticString) -> [[UInt8]]? {
+    package func rawElements(_ name: StaticString) -> [[UInt8]]? {
         (try? elements(name, "an array")).flatMap { $0 }.map { $0.map { Array(bytes[$0.whole]) } }
     }
 
@@ -146,6 +147,9 @@ extension JSONObject {
         return objects
     }
 
+    /// Returns the elements of an array; `nil` if the member is absent or `null`.
+    ///
+    /// - Parameter expected: the description of the expected type for the error.
     private func elements(
         _ name: StaticString, _ expected: String
     ) throws(JSONFieldError) -> [JSONScanner.Value]? {
@@ -153,7 +157,7 @@ extension JSONObject {
         var scanner = JSONScanner(at: value.whole.lowerBound)
         var elements: [JSONScanner.Value] = []
         do throws(JSONStructureError) {
-            try scanner.takeArray(bytes.span) { elements.append($0) }
+            try scanner.scanArray(bytes.span) { elements.append($0) }
         } catch {
             throw JSONFieldError(name, expected)
         }

@@ -29,40 +29,41 @@ package struct JSONOutline: Sendable {
         try read(bytes.span, maximumNodes)
     }
 
+    /// Scans the document without recursion: open containers are on a stack.
     private mutating func read(_ bytes: Span<UInt8>, _ maximumNodes: Int) throws(JSONStructureError) {
         var scanner = JSONScanner()
         var open: [(index: Int, isObject: Bool)] = []
         var name: JSONString?
-        scanner.skipBlanks(bytes)
-        guard scanner.peek(bytes) == UInt8(ascii: "{") else { throw scanner.fails(expecting: "a JSON object") }
+        scanner.skipWhiteSpace(bytes)
+        guard scanner.peek(bytes) == UInt8(ascii: "{") else { throw scanner.error(expecting: "a JSON object") }
         repeat {
-            scanner.skipBlanks(bytes)
-            guard nodes.count < maximumNodes else { throw scanner.fails(expecting: "fewer values") }
+            scanner.skipWhiteSpace(bytes)
+            guard nodes.count < maximumNodes else { throw scanner.error(expecting: "fewer values") }
             let start = scanner.position
             let index = nodes.count
             let isObject = scanner.consume(UInt8(ascii: "{"), bytes)
             if isObject || scanner.consume(UInt8(ascii: "["), bytes) {
-                guard open.count < JSONScanner.maximumDepth else { throw scanner.fails(expecting: "less nesting") }
+                guard open.count < JSONScanner.maximumDepth else { throw scanner.error(expecting: "less nesting") }
                 // The range and the end are preliminary until the closing bracket is found.
                 nodes.append(Node(value: .container(start..<start + 1), name: name, end: index + 1))
                 open.append((index, isObject))
                 name = nil
-                scanner.skipBlanks(bytes)
+                scanner.skipWhiteSpace(bytes)
                 let isEmpty = scanner.peek(bytes) == UInt8(ascii: isObject ? "}" : "]")
                 if !isEmpty {
-                    if isObject { name = try scanner.takeName(bytes) }
+                    if isObject { name = try scanner.scanName(bytes) }
                     continue
                 }
             } else if scanner.peek(bytes) == UInt8(ascii: "\"") {
-                nodes.append(Node(value: .string(try scanner.takeString(bytes)), name: name, end: index + 1))
+                nodes.append(Node(value: .string(try scanner.scanString(bytes)), name: name, end: index + 1))
             } else {
                 try scanner.skipScalar(bytes)
                 nodes.append(Node(value: .scalar(start..<scanner.position), name: name, end: index + 1))
             }
             name = try close(&open, &scanner, bytes)
         } while !open.isEmpty
-        scanner.skipBlanks(bytes)
-        guard scanner.position == bytes.count else { throw scanner.fails(expecting: "nothing after the object") }
+        scanner.skipWhiteSpace(bytes)
+        guard scanner.position == bytes.count else { throw scanner.error(expecting: "nothing after the object") }
     }
 
     /// Called after each value. Closes the containers that end here and returns the name of the next value, if it has
@@ -71,16 +72,16 @@ package struct JSONOutline: Sendable {
         _ open: inout [(index: Int, isObject: Bool)], _ scanner: inout JSONScanner, _ bytes: Span<UInt8>
     ) throws(JSONStructureError) -> JSONString? {
         while let container = open.last {
-            scanner.skipBlanks(bytes)
+            scanner.skipWhiteSpace(bytes)
             if scanner.consume(UInt8(ascii: container.isObject ? "}" : "]"), bytes) {
                 let node = nodes[container.index]
                 let whole = node.value.whole.lowerBound..<scanner.position
                 nodes[container.index] = Node(value: .container(whole), name: node.name, end: nodes.count)
                 open.removeLast()
             } else if scanner.consume(UInt8(ascii: ","), bytes) {
-                return container.isObject ? try scanner.takeName(bytes) : nil
+                return container.isObject ? try scanner.scanName(bytes) : nil
             } else {
-                throw scanner.fails(expecting: container.isObject ? "a comma or }" : "a comma or ]")
+                throw scanner.error(expecting: container.isObject ? "a comma or }" : "a comma or ]")
             }
         }
         return nil

@@ -1,22 +1,23 @@
 /// Validates nested objects and arrays without reporting their members.
 extension JSONScanner {
+    /// Scans one object or array with everything in it, without recursion.
     mutating func skipContainer(_ bytes: Span<UInt8>) throws(JSONStructureError) {
         var open = OpenContainers(limit: valueDepth)
         repeat {
-            skipBlanks(bytes)
+            skipWhiteSpace(bytes)
             if consume(UInt8(ascii: "{"), bytes) {
-                guard open.push(isObject: true) else { throw fails(expecting: "less nesting") }
-                skipBlanks(bytes)
+                guard open.push(isObject: true) else { throw error(expecting: "less nesting") }
+                skipWhiteSpace(bytes)
                 if peek(bytes) != UInt8(ascii: "}") {
-                    _ = try takeName(bytes)
+                    _ = try scanName(bytes)
                     continue
                 }
             } else if consume(UInt8(ascii: "["), bytes) {
-                guard open.push(isObject: false) else { throw fails(expecting: "less nesting") }
-                skipBlanks(bytes)
+                guard open.push(isObject: false) else { throw error(expecting: "less nesting") }
+                skipWhiteSpace(bytes)
                 if peek(bytes) != UInt8(ascii: "]") { continue }
             } else if peek(bytes) == UInt8(ascii: "\"") {
-                _ = try takeString(bytes)
+                _ = try scanString(bytes)
             } else {
                 try skipScalar(bytes)
             }
@@ -29,14 +30,14 @@ extension JSONScanner {
         _ open: inout OpenContainers, _ bytes: Span<UInt8>
     ) throws(JSONStructureError) {
         while !open.isEmpty {
-            skipBlanks(bytes)
+            skipWhiteSpace(bytes)
             if consume(open.isInObject ? UInt8(ascii: "}") : UInt8(ascii: "]"), bytes) {
                 open.pop()
             } else if consume(UInt8(ascii: ","), bytes) {
-                if open.isInObject { _ = try takeName(bytes) }
+                if open.isInObject { _ = try scanName(bytes) }
                 return
             } else {
-                throw fails(expecting: open.isInObject ? "a comma or }" : "a comma or ]")
+                throw error(expecting: open.isInObject ? "a comma or }" : "a comma or ]")
             }
         }
     }
@@ -55,6 +56,7 @@ private struct OpenContainers {
     }
 
     var isEmpty: Bool { depth == 0 }
+    /// Whether the innermost container is an object.
     var isInObject: Bool { kinds & 1 == 1 }
 
     /// Returns `false` if the maximum depth is already reached.
@@ -65,6 +67,7 @@ private struct OpenContainers {
         return true
     }
 
+    /// Removes the innermost container.
     mutating func pop() {
         kinds >>= 1
         depth -= 1

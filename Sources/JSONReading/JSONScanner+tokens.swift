@@ -1,18 +1,18 @@
 /// Scans strings, numbers and the literals `true`, `false` and `null`.
 extension JSONScanner {
     /// Scans `"name" :` and the white space around it.
-    mutating func takeName(_ bytes: Span<UInt8>) throws(JSONStructureError) -> JSONString {
-        skipBlanks(bytes)
-        let name = try takeString(bytes)
-        skipBlanks(bytes)
-        guard consume(UInt8(ascii: ":"), bytes) else { throw fails(expecting: "a colon") }
-        skipBlanks(bytes)
+    mutating func scanName(_ bytes: Span<UInt8>) throws(JSONStructureError) -> JSONString {
+        skipWhiteSpace(bytes)
+        let name = try scanString(bytes)
+        skipWhiteSpace(bytes)
+        guard consume(UInt8(ascii: ":"), bytes) else { throw error(expecting: "a colon") }
+        skipWhiteSpace(bytes)
         return name
     }
 
     /// Scans a string, quotes included, and records whether it contains escapes.
-    mutating func takeString(_ bytes: Span<UInt8>) throws(JSONStructureError) -> JSONString {
-        guard consume(UInt8(ascii: "\""), bytes) else { throw fails(expecting: "a string") }
+    mutating func scanString(_ bytes: Span<UInt8>) throws(JSONStructureError) -> JSONString {
+        guard consume(UInt8(ascii: "\""), bytes) else { throw error(expecting: "a string") }
         let start = position
         var isEscaped = false
         while true {
@@ -22,7 +22,7 @@ extension JSONScanner {
             }
             guard consume(UInt8(ascii: "\\"), bytes) else {
                 let isCut = position == bytes.count
-                throw fails(expecting: isCut ? "the end of a string" : "no control character in a string")
+                throw error(expecting: isCut ? "the end of a string" : "no control character in a string")
             }
             isEscaped = true
             try skipEscape(bytes)
@@ -38,26 +38,27 @@ extension JSONScanner {
         case UInt8(ascii: "u"):
             position += 1
             for _ in 0..<4 {
-                guard peek(bytes)?.hexDigit != nil else { throw fails(expecting: "a hex digit") }
+                guard peek(bytes)?.hexDigit != nil else { throw error(expecting: "a hex digit") }
                 position += 1
             }
-        default: throw fails(expecting: "an escape")
+        default: throw error(expecting: "an escape")
         }
     }
 
     /// Scans a number or a literal.
     mutating func skipScalar(_ bytes: Span<UInt8>) throws(JSONStructureError) {
         switch peek(bytes) {
-        case UInt8(ascii: "t"): try skipWord("true", bytes)
-        case UInt8(ascii: "f"): try skipWord("false", bytes)
-        case UInt8(ascii: "n"): try skipWord("null", bytes)
+        case UInt8(ascii: "t"): try skipLiteral("true", bytes)
+        case UInt8(ascii: "f"): try skipLiteral("false", bytes)
+        case UInt8(ascii: "n"): try skipLiteral("null", bytes)
         default: try skipNumber(bytes)
         }
     }
 
-    private mutating func skipWord(_ word: StaticString, _ bytes: Span<UInt8>) throws(JSONStructureError) {
-        for offset in 0..<word.utf8CodeUnitCount {
-            guard consume(word.utf8Start[offset], bytes) else { throw fails(expecting: "a value") }
+    /// Scans exactly the characters of `literal`.
+    private mutating func skipLiteral(_ literal: StaticString, _ bytes: Span<UInt8>) throws(JSONStructureError) {
+        for offset in 0..<literal.utf8CodeUnitCount {
+            guard consume(literal.utf8Start[offset], bytes) else { throw error(expecting: "a value") }
         }
     }
 
@@ -65,14 +66,14 @@ extension JSONScanner {
     private mutating func skipNumber(_ bytes: Span<UInt8>) throws(JSONStructureError) {
         let isNegative = consume(UInt8(ascii: "-"), bytes)
         if !consume(UInt8(ascii: "0"), bytes) {
-            guard skipDigits(bytes) else { throw fails(expecting: isNegative ? "a digit" : "a value") }
+            guard skipDigits(bytes) else { throw error(expecting: isNegative ? "a digit" : "a value") }
         }
         if consume(UInt8(ascii: "."), bytes) {
-            guard skipDigits(bytes) else { throw fails(expecting: "a digit") }
+            guard skipDigits(bytes) else { throw error(expecting: "a digit") }
         }
         if consume(UInt8(ascii: "e"), bytes) || consume(UInt8(ascii: "E"), bytes) {
             _ = consume(UInt8(ascii: "+"), bytes) || consume(UInt8(ascii: "-"), bytes)
-            guard skipDigits(bytes) else { throw fails(expecting: "a digit") }
+            guard skipDigits(bytes) else { throw error(expecting: "a digit") }
         }
     }
 

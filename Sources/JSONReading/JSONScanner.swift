@@ -19,8 +19,9 @@ package struct JSONScanner {
     let valueDepth: Int
 
     /// - Parameters:
-    /// - position: offset of the byte to start at. - valueDepth: the maximum nesting depth of a single value, at most
-    /// ``maximumDepth``; the object around it is one more level.
+    ///   - position: offset of the byte to start at.
+    ///   - valueDepth: the maximum nesting depth of a single value, at most ``maximumDepth``; the object around it is
+    ///     one more level.
     package init(at position: Int = 0, valueDepth: Int = JSONScanner.maximumDepth - 1) {
         self.position = position
         self.valueDepth = min(valueDepth, Self.maximumDepth)
@@ -28,47 +29,47 @@ package struct JSONScanner {
 
     /// Scans a document that consists of exactly one object. Passes each member to `body` in document order,
     /// duplicate names included.
-    package mutating func takeDocument(
+    package mutating func scanDocument(
         _ bytes: Span<UInt8>, _ body: (Member) -> Void
     ) throws(JSONStructureError) {
-        skipBlanks(bytes)
-        try takeObject(bytes, body)
-        skipBlanks(bytes)
-        guard position == bytes.count else { throw fails(expecting: "nothing after the object") }
+        skipWhiteSpace(bytes)
+        try scanObject(bytes, body)
+        skipWhiteSpace(bytes)
+        guard position == bytes.count else { throw error(expecting: "nothing after the object") }
     }
 
     /// Scans an object. Passes each member to `body` in document order, duplicate names included.
-    mutating func takeObject(_ bytes: Span<UInt8>, _ body: (Member) -> Void) throws(JSONStructureError) {
-        guard consume(UInt8(ascii: "{"), bytes) else { throw fails(expecting: "a JSON object") }
-        skipBlanks(bytes)
+    mutating func scanObject(_ bytes: Span<UInt8>, _ body: (Member) -> Void) throws(JSONStructureError) {
+        guard consume(UInt8(ascii: "{"), bytes) else { throw error(expecting: "a JSON object") }
+        skipWhiteSpace(bytes)
         if consume(UInt8(ascii: "}"), bytes) { return }
         repeat {
-            let name = try takeName(bytes)
-            body(Member(name: name, value: try takeValue(bytes)))
-            skipBlanks(bytes)
+            let name = try scanName(bytes)
+            body(Member(name: name, value: try scanValue(bytes)))
+            skipWhiteSpace(bytes)
         } while consume(UInt8(ascii: ","), bytes)
-        guard consume(UInt8(ascii: "}"), bytes) else { throw fails(expecting: "a comma or }") }
+        guard consume(UInt8(ascii: "}"), bytes) else { throw error(expecting: "a comma or }") }
     }
 
     /// Scans an array. Passes each element to `body` in document order.
-    mutating func takeArray(_ bytes: Span<UInt8>, _ body: (Value) -> Void) throws(JSONStructureError) {
-        guard consume(UInt8(ascii: "["), bytes) else { throw fails(expecting: "an array") }
-        skipBlanks(bytes)
+    mutating func scanArray(_ bytes: Span<UInt8>, _ body: (Value) -> Void) throws(JSONStructureError) {
+        guard consume(UInt8(ascii: "["), bytes) else { throw error(expecting: "an array") }
+        skipWhiteSpace(bytes)
         if consume(UInt8(ascii: "]"), bytes) { return }
         repeat {
-            skipBlanks(bytes)
-            body(try takeValue(bytes))
-            skipBlanks(bytes)
+            skipWhiteSpace(bytes)
+            body(try scanValue(bytes))
+            skipWhiteSpace(bytes)
         } while consume(UInt8(ascii: ","), bytes)
-        guard consume(UInt8(ascii: "]"), bytes) else { throw fails(expecting: "a comma or ]") }
+        guard consume(UInt8(ascii: "]"), bytes) else { throw error(expecting: "a comma or ]") }
     }
 
     /// Scans any value, however deeply nested, from its first byte to its last.
-    private mutating func takeValue(_ bytes: Span<UInt8>) throws(JSONStructureError) -> Value {
+    private mutating func scanValue(_ bytes: Span<UInt8>) throws(JSONStructureError) -> Value {
         let start = position
         switch peek(bytes) {
         case UInt8(ascii: "\""):
-            return .string(try takeString(bytes))
+            return .string(try scanString(bytes))
         case UInt8(ascii: "{"), UInt8(ascii: "["):
             try skipContainer(bytes)
             return .container(start..<position)
@@ -83,7 +84,7 @@ package struct JSONScanner {
 
 extension JSONScanner {
     /// Returns the error for the current position.
-    func fails(expecting expected: String) -> JSONStructureError {
+    func error(expecting expected: String) -> JSONStructureError {
         JSONStructureError(offset: position, expected: expected)
     }
 
@@ -100,11 +101,39 @@ extension JSONScanner {
     }
 
     /// Skips spaces, tabs and line breaks.
-    mutating func skipBlanks(_ bytes: Span<UInt8>) {
+    mutating func skipWhiteSpace(_ bytes: Span<UInt8>) {
         while position < bytes.count {
             switch bytes[position] {
             case 0x20, 0x0A, 0x0D, 0x09: position += 1
             default: return
+            }
+        }
+    }
+}
+
+extension JSONScanner {
+    /// One member of an object: its name and the position of its value.
+    package struct Member: Sendable, Hashable {
+        /// The string before the colon.
+        package let name: JSONString
+        /// The value after the colon.
+        package let value: Value
+    }
+
+    /// The type of a value and its byte range in the document.
+    package enum Value: Sendable, Hashable {
+        /// A string.
+        case string(JSONString)
+        /// A number, `true`, `false` or `null`, exactly as written.
+        case scalar(Range<Int>)
+        /// An object or an array, with its braces or brackets.
+        case container(Range<Int>)
+
+        /// The byte range of the value; of a string with its quotes.
+        package var whole: Range<Int> {
+            switch self {
+            case .string(let string): string.range.lowerBound - 1..<string.range.upperBound + 1
+            case .scalar(let range), .container(let range): range
             }
         }
     }

@@ -26,7 +26,7 @@ package struct JSONString: Sendable, Hashable {
 
     /// Returns the unescaped bytes; an unpaired surrogate becomes U+FFFD.
     package func unescaped(in bytes: Span<UInt8>) -> [UInt8] {
-        unescaped(in: bytes, orHalf: "\u{FFFD}") ?? []
+        unescaped(in: bytes, replacingUnpaired: "\u{FFFD}") ?? []
     }
 
     /// Returns the unescaped text; `nil` if the bytes are not UTF-8 or contain an unpaired surrogate.
@@ -39,11 +39,11 @@ package struct JSONString: Sendable, Hashable {
                     ? String(decoding: text, as: UTF8.self) : String(validating: text, as: UTF8.self)
             }
         }
-        return unescaped(in: bytes, orHalf: nil).flatMap { String(validating: $0, as: UTF8.self) }
+        return unescaped(in: bytes, replacingUnpaired: nil).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
-    /// - Parameter half: replacement for an unpaired surrogate; if it is `nil`, such a string has no result.
-    private func unescaped(in bytes: Span<UInt8>, orHalf half: UnicodeScalar?) -> [UInt8]? {
+    /// - Parameter replacement: replacement for an unpaired surrogate; if it is `nil`, such a string has no result.
+    private func unescaped(in bytes: Span<UInt8>, replacingUnpaired replacement: UnicodeScalar?) -> [UInt8]? {
         let text = bytes.extracting(range)
         guard isEscaped else { return text.withUnsafeBufferPointer { [UInt8]($0) } }
         var plain: [UInt8] = []
@@ -56,16 +56,16 @@ package struct JSONString: Sendable, Hashable {
             let letter = text[end + 1]
             position = end + 2
             if letter == UInt8(ascii: "u") {
-                guard let scalar = text.scalar(at: &position) ?? half else { return nil }
+                guard let scalar = text.scalar(at: &position) ?? replacement else { return nil }
                 plain.append(contentsOf: scalar.utf8)
             } else {
-                plain.append(Self.meaning(of: letter))
+                plain.append(Self.byte(escapedBy: letter))
             }
         }
     }
 
     /// Returns the byte that stands for the letter after a backslash, for example a line feed for `n`.
-    private static func meaning(of letter: UInt8) -> UInt8 {
+    private static func byte(escapedBy letter: UInt8) -> UInt8 {
         switch letter {
         case UInt8(ascii: "b"): 0x08
         case UInt8(ascii: "f"): 0x0C

@@ -11,7 +11,7 @@ struct CustomerDataLocator: Sendable {
     /// Transaction ids and original transaction ids.
     var identifiers: Set<String>
     /// App transaction ids: one for each customer's download of the app.
-    private(set) var downloads: Set<String> = []
+    private(set) var appTransactionIds: Set<String> = []
     /// Row ids in table `customer`.
     private(set) var customers: Set<Int64> = []
     /// Account tokens, in lower case.
@@ -21,9 +21,9 @@ struct CustomerDataLocator: Sendable {
     /// Row ids of difference examples that contain one of the customer's identifiers.
     private(set) var examples: Set<Int64> = []
     /// Row ids of archived verifyReceipt responses.
-    private(set) var answers: Set<Int64> = []
+    private(set) var archivedResponses: Set<Int64> = []
     /// Digests of receipts in `learntIdentifiers`, in hexadecimal.
-    private(set) var learnt: Set<String> = []
+    private(set) var receiptDigests: Set<String> = []
 
     init(app: Int64, scope: AppScope, identifiers: Set<String>) {
         self.app = app
@@ -34,12 +34,12 @@ struct CustomerDataLocator: Sendable {
     /// Follows the identifiers to all rows of the same customer.
     mutating func follow(in db: Database) throws {
         repeat {
-            try followCompanions(in: db)
+            try followAliases(in: db)
             try followRecords(in: db)
-            try followLearntIdentifiers(in: db)
-            try addCompanions(in: db)
-        } while try followAnswers(in: db)
-        try readTexts(in: db)
+            try followReceiptIdentifiers(in: db)
+            try addAliases(in: db)
+        } while try followArchivedResponses(in: db)
+        try addAccountTokens(in: db)
         try findNotifications(in: db)
         try findExamples(in: db)
     }
@@ -48,8 +48,9 @@ struct CustomerDataLocator: Sendable {
     var arguments: StatementArguments {
         [
             "app": app, "ids": Self.list(identifiers), "customers": Self.list(customers),
-            "notifications": Self.list(notifications), "examples": Self.list(examples), "answers": Self.list(answers),
-            "learnt": Self.list(learnt), "digests": Self.list(Set(identifiers.map(SHA.short))),
+            "notifications": Self.list(notifications), "examples": Self.list(examples),
+            "answers": Self.list(archivedResponses),
+            "learnt": Self.list(receiptDigests), "digests": Self.list(Set(identifiers.map(SHA.short))),
             "bundleId": scope.bundleId.rawValue, "environment": scope.environment.rawValue,
         ]
     }
@@ -57,7 +58,7 @@ struct CustomerDataLocator: Sendable {
     // MARK: - Parts
 
     /// Adds customers that have one of the identifiers as an alias (table `companion`).
-    private mutating func followCompanions(in db: Database) throws {
+    private mutating func followAliases(in db: Database) throws {
         customers.formUnion(
             try Int64.fetchAll(
                 db,
@@ -71,11 +72,11 @@ struct CustomerDataLocator: Sendable {
     /// new is found.
     private mutating func followRecords(in db: Database) throws {
         var before = -1
-        while before != identifiers.count + downloads.count + customers.count {
-            before = identifiers.count + downloads.count + customers.count
+        while before != identifiers.count + appTransactionIds.count + customers.count {
+            before = identifiers.count + appTransactionIds.count + customers.count
             for (column, list) in [
                 ("transactionId", Self.list(identifiers)), ("originalTransactionId", Self.list(identifiers)),
-                ("appTransactionId", Self.list(downloads)), ("customer", Self.list(customers)),
+                ("appTransactionId", Self.list(appTransactionIds)), ("customer", Self.list(customers)),
             ] {
                 let rows = try Row.fetchCursor(
                     db,
@@ -86,7 +87,7 @@ struct CustomerDataLocator: Sendable {
                 while let row = try rows.next() {
                     identifiers.insert(row[0])
                     identifiers.insert(row[1])
-                    if let download: String = row[2] { downloads.insert(download) }
+                    if let appTransactionId: String = row[2] { appTransactionIds.insert(appTransactionId) }
                     if let customer: Int64 = row[3] { customers.insert(customer) }
                 }
             }
@@ -95,14 +96,14 @@ struct CustomerDataLocator: Sendable {
 
     /// Adds the identifiers of receipts for which Apple once returned one of the identifiers. All identifiers of such
     /// a receipt belong to the customer.
-    private mutating func followLearntIdentifiers(in db: Database) throws {
+    private mutating func followReceiptIdentifiers(in db: Database) throws {
         let rows = try Row.fetchCursor(
             db, sql: "SELECT hex(receipt), originals || ' ' || others FROM learntIdentifiers")
         while let row = try rows.next() {
             let named = Set((row[1] as String).split(separator: " ").map(String.init))
             guard !named.isDisjoint(with: identifiers) else { continue }
             identifiers.formUnion(named)
-            learnt.insert(row[0])
+            receiptDigests.insert(row[0])
         }
     }
 
@@ -111,19 +112,19 @@ struct CustomerDataLocator: Sendable {
     /// is in the store, too.
     ///
     /// - Returns: whether new identifiers were found, so that the search must continue.
-    private mutating func followAnswers(in db: Database) throws -> Bool {
+    private mutating func followArchivedResponses(in db: Database) throws -> Bool {
         let before = identifiers.count
         var named: Set<String> = []
         let rows = try Row.fetchCursor(
             db, sql: "SELECT id, originals, body FROM lastGood WHERE app = ?", arguments: [app])
         while let row = try rows.next() {
-            guard !answers.contains(row[0]) else { continue }
-            let words = PersonalIdentifierScanner.all(in: row[2] as DatabaseValue)
-            guard !words.isDisjoint(with: identifiers) else { continue }
-            answers.insert(row[0])
+            guard !archivedResponses.contains(row[0]) else { continue }
+            let contained = PersonalIdentifierScanner.all(in: row[2] as DatabaseValue)
+            guard !contained.isDisjoint(with: identifiers) else { continue }
+            archivedResponses.insert(row[0])
             // The tokens of a customer in the store are read from the records. A response may also contain another
             // customer's token.
-            if customers.isEmpty { tokens.formUnion(words.filter { UUID(uuidString: $0) != nil }) }
+            if customers.isEmpty { tokens.formUnion(contained.filter { UUID(uuidString: $0) != nil }) }
             named.formUnion((row[1] as String).split(separator: " ").map(String.init))
         }
         identifiers.formUnion(
@@ -139,7 +140,7 @@ struct CustomerDataLocator: Sendable {
 
     /// Adds the aliases of the customer's receipts, except those that a record of this app has as its transaction id
     /// or original transaction id. Otherwise another customer's data could be erased.
-    private mutating func addCompanions(in db: Database) throws {
+    private mutating func addAliases(in db: Database) throws {
         identifiers.formUnion(
             try String.fetchAll(
                 db,
@@ -151,7 +152,7 @@ struct CustomerDataLocator: Sendable {
     }
 
     /// Adds the account tokens in the customer's current and replaced transactions.
-    private mutating func readTexts(in db: Database) throws {
+    private mutating func addAccountTokens(in db: Database) throws {
         for text in try DatabaseValue.fetchAll(
             db,
             sql: """
@@ -167,20 +168,20 @@ struct CustomerDataLocator: Sendable {
     /// Finds notifications that no column connects with a purchase, by their text: those about a download of the app,
     /// for example, and those of version 1.
     private mutating func findNotifications(in db: Database) throws {
-        let wanted = words
+        let targets = personalIdentifiers
         let rows = try Row.fetchCursor(
             db,
             sql: "SELECT id, text FROM notification WHERE app = ? AND (originalTransactionId IS NULL OR version = 1)",
             arguments: [app])
         while let row = try rows.next() {
-            let said = PersonalIdentifierScanner.all(in: row[1] as DatabaseValue)
-            if !said.isDisjoint(with: wanted) { notifications.insert(row[0]) }
+            let contained = PersonalIdentifierScanner.all(in: row[1] as DatabaseValue)
+            if !contained.isDisjoint(with: targets) { notifications.insert(row[0]) }
         }
     }
 
     /// Finds difference examples that contain one of the customer's identifiers or tokens.
     private mutating func findExamples(in db: Database) throws {
-        let wanted = words
+        let targets = personalIdentifiers
         let rows = try Row.fetchCursor(
             db,
             sql: """
@@ -188,16 +189,16 @@ struct CustomerDataLocator: Sendable {
                 JOIN difference ON key = difference WHERE bundleId = ?
                 """, arguments: [scope.bundleId.rawValue])
         while let row = try rows.next() {
-            let said = PersonalIdentifierScanner.all(in: row[1] as DatabaseValue)
-            if !said.isDisjoint(with: wanted) { examples.insert(row[0]) }
+            let contained = PersonalIdentifierScanner.all(in: row[1] as DatabaseValue)
+            if !contained.isDisjoint(with: targets) { examples.insert(row[0]) }
         }
     }
 
     /// All texts that identify the customer in a JWS or a response.
-    private var words: Set<String> { identifiers.union(downloads).union(tokens) }
+    private var personalIdentifiers: Set<String> { identifiers.union(appTransactionIds).union(tokens) }
 
-    private static func list(_ numbers: Set<Int64>) -> String {
-        "[" + numbers.map(String.init).joined(separator: ",") + "]"
+    private static func list(_ rowIDs: Set<Int64>) -> String {
+        "[" + rowIDs.map(String.init).joined(separator: ",") + "]"
     }
 
     private static func list(_ texts: Set<String>) -> String { Store.list(Array(texts)) }

@@ -18,7 +18,7 @@ package struct ForwardingTargetKey: Sendable, Hashable {
 package enum DeliveryState: Int64, Sendable, Hashable, CaseIterable {
     case waiting = 0
     case delivered = 1
-    /// Given up after the last retry. Only a replay on command queues it again.
+    /// Given up after the last retry. Only a replay (`forwarding replay`) queues it again.
     case abandoned = 2
     /// The target's form cannot express the notification, so there was nothing to send.
     case skipped = 3
@@ -89,4 +89,13 @@ package struct DeliverySummary: Sendable, Hashable {
     package let createdAt: Timestamp
     /// `nil` unless the delivery is waiting.
     package let nextAttempt: Timestamp?
+}
+
+/// Numbers of an app's deliveries that are not completed.
+package struct DeliveryBacklog: Sendable, Hashable {
+    package let bundleId: BundleIdentifier
+    /// Waiting for the first attempt or for a retry.
+    package let waiting: Int64
+    /// Given up after the last retry.
+    package let abandoned: Int64
 }

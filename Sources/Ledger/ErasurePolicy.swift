@@ -1,6 +1,6 @@
 /// The rule of one table for erasing a customer.
 ///
-/// Every table is either in ``erased`` or in ``spared``. A test compares both with the tables of the store.
+/// Every table is either in ``erased`` or in ``exempt``. A test compares both with the tables of the store.
 package struct ErasurePolicy: Sendable {
     package let name: String
     /// The name of the rows in the result, for example `transactions`.
@@ -32,7 +32,7 @@ package struct ErasurePolicy: Sendable {
     ]
 
     /// Tables without personal data, and the reason.
-    package static let spared: [String: String] = [
+    package static let exempt: [String: String] = [
         "app": "a bundle id and an environment",
         "addressee": "where notifications are forwarded to",
         "comparison": "counts",

@@ -59,7 +59,7 @@ private final class FingerprintFile {
         var configuration = Configuration()
         // A single transaction that never commits. The data need not survive the process, so no journal is needed.
         configuration.allowsUnsafeTransactions = true
-        (queue, insertion) = try asLedgerError(at: Self.place) {
+        (queue, insertion) = try asStorageError(at: Self.databaseName) {
             let queue = try DatabaseQueue(path: "", configuration: configuration)
             let insertion = try queue.inDatabase { db in
                 try db.execute(
@@ -73,7 +73,7 @@ private final class FingerprintFile {
         }
     }
 
-    private static let place = "temporary database"
+    private static let databaseName = "temporary database"
 
     /// The statement must be released before the connection. Otherwise SQLite keeps the connection open and would
     /// call GRDB's hooks after they are gone.
@@ -83,7 +83,7 @@ private final class FingerprintFile {
     }
 
     func insert(_ fingerprint: UInt64) throws(StorageError) -> Bool {
-        try asLedgerError(at: Self.place) {
+        try asStorageError(at: Self.databaseName) {
             try queue.inDatabase { _ in
                 guard let statement = insertion?.sqliteStatement else { return false }
                 sqlite3_bind_int64(statement, 1, Int64(bitPattern: fingerprint))

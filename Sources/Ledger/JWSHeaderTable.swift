@@ -12,34 +12,34 @@ final class JWSHeaderTable: Sendable {
     static let maximumBytes = 16_384
 
     private struct State {
-        var known: [(number: UInt16, text: [UInt8])] = []
+        var headers: [(id: UInt16, text: [UInt8])] = []
         var isFull = false
     }
 
     private let state = Mutex(State())
 
     /// Returns the row id of a header, or `nil` if it is not in the cache.
-    func number(of header: [UInt8]) -> UInt16? {
-        state.withLock { $0.known }.first { known in
-            known.text.count == header.count && memcmp(known.text, header, header.count) == 0
-        }?.number
+    func id(of header: [UInt8]) -> UInt16? {
+        state.withLock { $0.headers }.first { entry in
+            entry.text.count == header.count && memcmp(entry.text, header, header.count) == 0
+        }?.id
     }
 
     /// Returns the header with a row id, or `nil` if it is not in the cache.
-    func text(of number: UInt16) -> [UInt8]? {
-        state.withLock { $0.known }.first { $0.number == number }?.text
+    func text(of id: UInt16) -> [UInt8]? {
+        state.withLock { $0.headers }.first { $0.id == id }?.text
     }
 
     /// Adds a committed header. After a rollback, SQLite may give the same row id to another header.
-    func note(_ number: UInt16, _ header: [UInt8]) {
+    func insert(_ id: UInt16, _ header: [UInt8]) {
         state.withLock { state in
-            guard !state.known.contains(where: { $0.number == number }) else { return }
-            state.known.append((number, header))
+            guard !state.headers.contains(where: { $0.id == id }) else { return }
+            state.headers.append((id, header))
         }
     }
 
     /// `true` if the store has ``capacity`` headers and accepts no more.
     var isFull: Bool { state.withLock { $0.isFull } }
 
-    func noteFull() { state.withLock { $0.isFull = true } }
+    func markFull() { state.withLock { $0.isFull = true } }
 }

@@ -14,7 +14,7 @@ package struct MigrationCustomer: Sendable {
     /// The account token of the customer's rows; `nil` if they have none, or different ones.
     package let accountToken: String?
     /// Revision of the last lookup, and the JSON array of its signed transactions; `nil` if there was no lookup.
-    package let known: (revision: String, signedTransactions: [UInt8])?
+    package let previousLookup: (revision: String, signedTransactions: [UInt8])?
 }
 
 /// Result of a customer lookup.
@@ -63,11 +63,11 @@ package struct CustomerTally: Sendable, Hashable, Codable {
     package init() {}
 
     /// The number of all customers.
-    /// State of a customer's lookup, as stored in `customer.state`.
     package var all: Int64 { waiting + known + notFound + failed }
 }
 
 extension MigrationStore {
+    /// State of a customer's lookup, as stored in `customer.state`.
     private enum State: Int64 {
         case waiting = 0
         case known, notFound, failed
@@ -113,7 +113,7 @@ extension MigrationStore {
             let select = try db.cachedStatement(
                 sql: """
                     SELECT identifier FROM identifier WHERE customer = ? ORDER BY identifier
-                    LIMIT \(Self.toldIdentifiers)
+                    LIMIT \(Self.maximumIdentifiers)
                     """)
             return try Row.fetchAll(
                 db.cachedStatement(
@@ -127,7 +127,8 @@ extension MigrationStore {
                 MigrationCustomer(
                     key: row[0], bundleId: row[1], environment: row[2],
                     identifiers: try self.identifiers(of: row, select),
-                    accountToken: (row[4] as Int64) == 1 ? row[3] : nil, known: try self.known(of: row))
+                    accountToken: (row[4] as Int64) == 1 ? row[3] : nil,
+                    previousLookup: try self.previousLookup(of: row))
             }
         }
     }
@@ -140,16 +141,16 @@ extension MigrationStore {
     }
 
     /// Reads the sixth and seventh column; `nil` if there was no lookup.
-    private func known(of row: Row) throws(StorageError) -> (revision: String, signedTransactions: [UInt8])? {
+    private func previousLookup(of row: Row) throws(StorageError) -> (revision: String, signedTransactions: [UInt8])? {
         guard let revision = row[5] as String?, let data = row[6] as Data? else { return nil }
-        return (revision, try written([UInt8](data), "the lookup result of customer \(row[0] as Int64)"))
+        return (revision, try validated([UInt8](data), "the lookup result of customer \(row[0] as Int64)"))
     }
 
     /// Records the result of a lookup. Pending customers with an identifier of this customer's history are merged
     /// into it. If the lookup failed, the data of the previous one stays.
-    package func note(_ finding: CustomerLookupResult, of key: Int64) throws(StorageError) {
+    package func record(_ result: CustomerLookupResult, of key: Int64) throws(StorageError) {
         try write { db in
-            switch finding {
+            switch result {
             case .known(let columns):
                 try db.cachedStatement(
                     sql: """
@@ -200,7 +201,7 @@ extension MigrationStore {
     }
 
     /// Records the result of setting the account token on a customer's purchases.
-    package func note(tokenState: String, of key: Int64) throws(StorageError) {
+    package func record(tokenState: String, of key: Int64) throws(StorageError) {
         try write { db in
             try db.cachedStatement(sql: "UPDATE customer SET tokenState = ? WHERE key = ?").execute(
                 arguments: [tokenState, key])

@@ -4,7 +4,7 @@ import GRDB
 /// Identity of customers: authentic rows that share an identifier belong to the same customer.
 extension MigrationStore {
     /// Maximum number of identifiers that are loaded for one customer.
-    static let toldIdentifiers = 200
+    static let maximumIdentifiers = 200
 
     /// Returns the customer with these identifiers. If several customers have one of them, they are merged into one.
     ///
@@ -39,8 +39,8 @@ extension MigrationStore {
                 gained += try String.fetchAll(all, arguments: [other])
                 try self.merge(other, into: key, in: db)
             }
-            if !found.isEmpty { try self.askAgain(about: key, with: gained, in: db) }
-            if let accountToken { try self.note(accountToken, tokens: 1, of: key, in: db) }
+            if !found.isEmpty { try self.requestLookup(about: key, with: gained, in: db) }
+            if let accountToken { try self.record(accountToken, tokens: 1, of: key, in: db) }
             return key
         }
     }
@@ -55,7 +55,7 @@ extension MigrationStore {
     package func claimedCustomer(
         of identifiers: [String], bundleId: String, environment: String
     ) throws(StorageError) -> Int64 {
-        let claims = Set(identifiers).sorted().prefix(Self.toldIdentifiers).joined(separator: " ")
+        let claims = Set(identifiers).sorted().prefix(Self.maximumIdentifiers).joined(separator: " ")
         return try write { db in
             let scope = try self.scope(bundleId, environment, in: db)
             let select = try db.cachedStatement(sql: "SELECT key FROM customer WHERE scope = ? AND claims = ?")
@@ -80,20 +80,20 @@ extension MigrationStore {
     private func survivor(of keys: Set<Int64>, in db: Database) throws -> Int64? {
         guard keys.count > 1 else { return keys.first }
         let select = try db.cachedStatement(sql: "SELECT transactions IS NOT NULL FROM customer WHERE key = ?")
-        let known = try keys.filter { try Bool.fetchOne(select, arguments: [$0]) ?? false }
-        return known.min() ?? keys.min()
+        let withData = try keys.filter { try Bool.fetchOne(select, arguments: [$0]) ?? false }
+        return withData.min() ?? keys.min()
     }
 
     /// Queues a customer for a new lookup if it gains an identifier that is not in its history. Its data stays until
     /// then.
-    private func askAgain(about key: Int64, with gained: [String], in db: Database) throws {
+    private func requestLookup(about key: Int64, with gained: [String], in db: Database) throws {
         // A history is JSON, and the ids in it are strings, so a quoted id is searched.
-        let ask = try db.cachedStatement(
+        let update = try db.cachedStatement(
             sql: """
                 UPDATE customer SET state = 0, reason = NULL
                 WHERE key = ? AND (state <> 0 OR reason IS NOT NULL) AND ifnull(instr(transactions, ?), 0) = 0
                 """)
-        for identifier in gained { try ask.execute(arguments: [key, Data("\"\(identifier)\"".utf8)]) }
+        for identifier in gained { try update.execute(arguments: [key, Data("\"\(identifier)\"".utf8)]) }
     }
 
     /// Moves the identifiers, staged rows and account token of a customer to another one, and deletes it.
@@ -104,13 +104,13 @@ extension MigrationStore {
         }
         let token = try Row.fetchOne(
             db.cachedStatement(sql: "SELECT accountToken, tokens FROM customer WHERE key = ?"), arguments: [other])
-        if let token, let text = token[0] as String? { try note(text, tokens: token[1], of: key, in: db) }
+        if let token, let text = token[0] as String? { try record(text, tokens: token[1], of: key, in: db) }
         try db.cachedStatement(sql: "DELETE FROM customer WHERE key = ?").execute(arguments: [other])
     }
 
     /// Records an account token. Tokens are compared case-insensitively, as UUIDs are. Two different tokens count as
     /// no token.
-    private func note(_ accountToken: String, tokens: Int64, of key: Int64, in db: Database) throws {
+    private func record(_ accountToken: String, tokens: Int64, of key: Int64, in db: Database) throws {
         try db.cachedStatement(
             sql: """
                 UPDATE customer SET tokens = CASE

@@ -56,7 +56,7 @@ extension MigrationStore {
     /// Returns the lookup result in a row of the join of `staged` and `customer`.
     private func finding(in row: Row) throws(StorageError) -> CustomerLookupResult? {
         func bytes(_ column: Int) throws(StorageError) -> [UInt8] {
-            try written(
+            try validated(
                 (row[column] as Data?).map { [UInt8]($0) } ?? [], "the lookup result of row \(row[0] as Int64)")
         }
         // While a new lookup is pending, the previous result counts.

@@ -33,7 +33,7 @@ package final class MigrationStore {
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
         do throws(StorageError) {
-            queue = try asLedgerError(at: path) {
+            queue = try asStorageError(at: path) {
                 let queue = try DatabaseQueue(path: path, configuration: configuration)
                 try queue.inDatabase { db in
                     try db.requireDurableCommits(at: path)
@@ -76,9 +76,9 @@ package final class MigrationStore {
                 "an older version of receipt-bridge or another program wrote this file. Move it and the output "
                     + "away, and the same command starts over")
         }
-        let verdict = try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? ""
-        guard verdict == "ok" else {
-            throw StorageError(.notADatabase, at: path, verdict.replacing("\n", with: " "))
+        let checkResult = try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? ""
+        guard checkResult == "ok" else {
+            throw StorageError(.notADatabase, at: path, checkResult.replacing("\n", with: " "))
         }
         if isNew || found < version {
             if isNew { try prepare(db) } else { try separateReasons(db) }
@@ -155,15 +155,15 @@ package final class MigrationStore {
     }
 
     /// Returns the JSON if it has no zero byte. A damaged page of zeros must not get into a result.
-    func written(_ json: [UInt8], _ what: String) throws(StorageError) -> [UInt8] {
-        guard !json.contains(0) else { throw damaged(what) }
+    func validated(_ json: [UInt8], _ subject: String) throws(StorageError) -> [UInt8] {
+        guard !json.contains(0) else { throw damaged(subject) }
         return json
     }
 
     /// The error for a value that differs from what was written. SQLite has no checksums, so damage shows up only
     /// when a value is used.
-    package func damaged(_ what: String) -> StorageError {
-        Self.explained(StorageError(.notADatabase, at: path, "\(what) is damaged"))
+    package func damaged(_ subject: String) -> StorageError {
+        Self.explained(StorageError(.notADatabase, at: path, "\(subject) is damaged"))
     }
 
     /// Stores a value under a key, as JSON.
@@ -196,6 +196,6 @@ package final class MigrationStore {
     }
 
     func read<Result>(_ body: (Database) throws -> Result) throws(StorageError) -> Result {
-        try asLedgerError(at: path) { try queue.inDatabase(body) }
+        try asStorageError(at: path) { try queue.inDatabase(body) }
     }
 }

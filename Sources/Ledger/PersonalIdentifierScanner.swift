@@ -10,9 +10,9 @@ enum PersonalIdentifierScanner {
     private static let maximumDigits = 32
 
     static func all(in bytes: some Collection<UInt8>) -> Set<String> {
-        var words: Set<String> = []
-        collect(Array(bytes), depth: 0, into: &words)
-        return words
+        var identifiers: Set<String> = []
+        collect(Array(bytes), depth: 0, into: &identifiers)
+        return identifiers
     }
 
     /// Scans a column value, TEXT or BLOB.
@@ -24,18 +24,18 @@ enum PersonalIdentifierScanner {
         }
     }
 
-    private static func collect(_ bytes: [UInt8], depth: Int, into words: inout Set<String>) {
-        for run in bytes.split(whereSeparator: { !belongsToWord($0) }) {
-            if let word = word(run) {
-                words.insert(word)
+    private static func collect(_ bytes: [UInt8], depth: Int, into identifiers: inout Set<String>) {
+        for run in bytes.split(whereSeparator: { !isWordByte($0) }) {
+            if let identifier = identifier(in: run) {
+                identifiers.insert(identifier)
             } else if depth < maximumDepth, let payload = payload(of: run) {
-                collect(payload, depth: depth + 1, into: &words)
+                collect(payload, depth: depth + 1, into: &identifiers)
             }
         }
     }
 
     /// Matches letters, digits and the other characters of base64url and of the compact form of a JWS.
-    private static func belongsToWord(_ byte: UInt8) -> Bool {
+    private static func isWordByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
             UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
@@ -46,7 +46,7 @@ enum PersonalIdentifierScanner {
 
     /// Returns the run if it is a number of at most ``maximumDigits`` digits, or in lower case if it is a UUID; `nil`
     /// otherwise.
-    private static func word(_ run: ArraySlice<UInt8>) -> String? {
+    private static func identifier(in run: ArraySlice<UInt8>) -> String? {
         if run.count <= maximumDigits, run.allSatisfy({ (0x30...0x39).contains($0) }) {
             return String(decoding: run, as: UTF8.self)
         }

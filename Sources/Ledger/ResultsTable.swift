@@ -54,9 +54,9 @@ package final class ResultsTable {
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
         configuration.busyMode = .timeout(Self.timeout)
-        let queue = try asLedgerError(at: path) { try DatabaseQueue(path: path, configuration: configuration) }
+        let queue = try asStorageError(at: path) { try DatabaseQueue(path: path, configuration: configuration) }
         self.queue = queue
-        try asLedgerError(at: path) {
+        try asStorageError(at: path) {
             try queue.inDatabase { try truncate(rowsToKeep, in: $0) }
         }
         rows = rowsToKeep
@@ -68,7 +68,7 @@ package final class ResultsTable {
         var configuration = Configuration()
         configuration.readonly = true
         configuration.busyMode = .timeout(timeout)
-        let last = try asLedgerError(at: path) {
+        let last = try asStorageError(at: path) {
             try DatabaseQueue(path: path, configuration: configuration).read { db in
                 try db.tableExists("results") ? Int64.fetchOne(db, sql: "SELECT max(rowid) FROM results") : nil
             }
@@ -92,7 +92,7 @@ package final class ResultsTable {
 
     /// - Returns: `false` if another row has the same text in the first column. Nothing is written then.
     package func insert(_ row: borrowing RowBuffer) throws(StorageError) -> Bool {
-        let ids = try knownIds()
+        let ids = try loadedIDs()
         guard try row.withFirstText({ (id) throws(StorageError) in try ids.insert(id) }) else { return false }
         try onDatabase { db in
             let statement = try begin(db).sqliteStatement
@@ -103,21 +103,21 @@ package final class ResultsTable {
     }
 
     /// Returns the texts of the first column. The first call reads those of the existing rows.
-    private func knownIds() throws(StorageError) -> FingerprintSet {
+    private func loadedIDs() throws(StorageError) -> FingerprintSet {
         if let ids { return ids }
-        let known = FingerprintSet()
+        let existing = FingerprintSet()
         if rows > 0 {
             try onDatabase { db in
                 let statement = try db.makeStatement(sql: "SELECT \(SQLName(columns[0].name)) FROM results")
                 let steps = try Row.fetchCursor(statement)
                 while try steps.next() != nil {
-                    _ = try known.insert(
+                    _ = try existing.insert(
                         statement.sqliteStatement.utf8(at: 0) ?? UnsafeRawBufferPointer(start: nil, count: 0))
                 }
             }
         }
-        ids = known
-        return known
+        ids = existing
+        return existing
     }
 
     /// Commits. All previous writes are on disk when this returns.
@@ -139,7 +139,7 @@ package final class ResultsTable {
         try commit()
         insertion = nil
         try onDatabase { try $0.execute(sql: "PRAGMA journal_mode = DELETE") }
-        try asLedgerError(at: path) { try queue?.close() }
+        try asStorageError(at: path) { try queue?.close() }
         queue = nil
     }
 
@@ -176,8 +176,8 @@ package final class ResultsTable {
         try db.execute(sql: "BEGIN IMMEDIATE")
         isInTransaction = true
         if let insertion { return insertion }
-        let definitions = columns.enumerated().map { place, column in
-            "\(SQLName(column.name)) \(column.kind.rawValue)\(place == 0 ? " NOT NULL" : "")"
+        let definitions = columns.enumerated().map { position, column in
+            "\(SQLName(column.name)) \(column.kind.rawValue)\(position == 0 ? " NOT NULL" : "")"
         }
         try db.execute(
             sql: """
@@ -191,14 +191,14 @@ package final class ResultsTable {
     }
 
     /// Deletes the rows after the wanted ones. Throws `changed` if the database has fewer rows or other columns.
-    private func truncate(_ wanted: Int64, in db: Database) throws {
+    private func truncate(_ rowsToKeep: Int64, in db: Database) throws {
         // Returns the disk space of what an earlier process wrote to the log and did not commit.
         try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
         let names = try String.fetchAll(db, sql: "SELECT name FROM pragma_table_info('results') ORDER BY cid")
         guard !names.isEmpty else {
             let others = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
-            guard wanted == 0, others == 0 else {
-                throw StorageError(.changed, at: path, "there is no table results with \(wanted) rows")
+            guard rowsToKeep == 0, others == 0 else {
+                throw StorageError(.changed, at: path, "there is no table results with \(rowsToKeep) rows")
             }
             return
         }
@@ -207,7 +207,7 @@ package final class ResultsTable {
                 .changed, at: path, "the table results has different columns: \(names.joined(separator: ", "))")
         }
         let last = try Int64.fetchOne(db, sql: "SELECT max(rowid) FROM results") ?? 0
-        try Self.check(path, has: last, of: wanted)
-        if last > wanted { try db.execute(sql: "DELETE FROM results WHERE rowid > ?", arguments: [wanted]) }
+        try Self.check(path, has: last, of: rowsToKeep)
+        if last > rowsToKeep { try db.execute(sql: "DELETE FROM results WHERE rowid > ?", arguments: [rowsToKeep]) }
     }
 }

@@ -33,11 +33,11 @@ struct RetentionRule: Sendable {
     /// age.
     var primaryKey: String?
     /// SQL condition of an expired row. `:before` is milliseconds since 1970, `:beforeDay` is days since 1970.
-    let isPast: String
+    let expiredCondition: String
     /// A further SQL condition of the rows that may be deleted.
-    var mayGo = "1"
+    var deletableCondition = "1"
     /// SQL condition of the rows to scan; all rows if `nil`.
-    var among: String?
+    var filter: String?
     /// `true` if rows with larger rowids are newer. Then the scan ends at the first row that is not expired.
     var isInOrderOfAge = true
     /// Statements that delete rows of other tables first; `:keys` is a JSON array of rowids.
@@ -47,39 +47,45 @@ struct RetentionRule: Sendable {
 
     static let all: [RetentionRule] = [
         RetentionRule(
-            kind: "notifications", days: \.notifications, table: "notification", isPast: "receivedAt < :before"),
+            kind: "notifications", days: \.notifications, table: "notification",
+            expiredCondition: "receivedAt < :before"),
         RetentionRule(
-            kind: "forwardedDeliveries", days: \.forwardedDeliveries, table: "delivery", isPast: "queuedAt < :before",
-            mayGo: "state IN (\(DeliveryState.delivered.rawValue), \(DeliveryState.skipped.rawValue))",
+            kind: "forwardedDeliveries", days: \.forwardedDeliveries, table: "delivery",
+            expiredCondition: "queuedAt < :before",
+            deletableCondition: "state IN (\(DeliveryState.delivered.rawValue), \(DeliveryState.skipped.rawValue))",
             isInOrderOfAge: false),
         RetentionRule(
-            kind: "superseded", days: \.superseded, table: "supersededTransaction", isPast: "signedDate < :before"),
+            kind: "superseded", days: \.superseded, table: "supersededTransaction",
+            expiredCondition: "signedDate < :before"),
         RetentionRule(
-            kind: "customers", days: \.customers, table: "customer", isPast: "askedAt < :before",
-            mayGo: """
+            kind: "customers", days: \.customers, table: "customer", expiredCondition: "askedAt < :before",
+            deletableCondition: """
                 NOT EXISTS (SELECT 1 FROM transactionRecord WHERE customer = customer.id AND signedDate >= :before)
                 """,
             isInOrderOfAge: false, dependents: dependents(ofRecords: "customer")),
         // Records that are known only from notifications and belong to no customer.
         RetentionRule(
-            kind: "transactions", days: \.customers, table: "transactionRecord", isPast: "signedDate < :before",
-            among: "customer IS NULL AND place = 0", isInOrderOfAge: false, dependents: dependents(ofRecords: "id")),
+            kind: "transactions", days: \.customers, table: "transactionRecord",
+            expiredCondition: "signedDate < :before",
+            filter: "customer IS NULL AND place = 0", isInOrderOfAge: false, dependents: dependents(ofRecords: "id")),
         RetentionRule(
-            kind: "refunds", days: \.refunds, table: "refund", isPast: "date < :before", mayGo: "isTold = 1",
+            kind: "refunds", days: \.refunds, table: "refund", expiredCondition: "date < :before",
+            deletableCondition: "isTold = 1",
             isInOrderOfAge: false),
         RetentionRule(
             kind: "learntIdentifiers", days: \.learntIdentifiers, table: "learntIdentifiers", primaryKey: "receipt",
-            isPast: "learntAt < :before"),
+            expiredCondition: "learntAt < :before"),
         RetentionRule(
             kind: "renewalExtensions", days: \.renewalExtensions, table: "renewalExtension",
-            primaryKey: "originalTransactionId, app, requestIdentifier", isPast: "extendedAt < :before"),
-        RetentionRule(kind: "comparisons", days: \.comparisons, table: "difference", isPast: "day < :beforeDay"),
+            primaryKey: "originalTransactionId, app, requestIdentifier", expiredCondition: "extendedAt < :before"),
+        RetentionRule(
+            kind: "comparisons", days: \.comparisons, table: "difference", expiredCondition: "day < :beforeDay"),
         RetentionRule(
             kind: "comparisons", days: \.comparisons, table: "comparison",
-            primaryKey: "day, bundleId, environment, outcome", isPast: "day < :beforeDay"),
+            primaryKey: "day, bundleId, environment, outcome", expiredCondition: "day < :beforeDay"),
         RetentionRule(
             kind: "comparisons", days: \.comparisons, table: "comparedCustomer",
-            primaryKey: "bundleId, environment, customer", isPast: "day < :beforeDay"),
+            primaryKey: "bundleId, environment, customer", expiredCondition: "day < :beforeDay"),
     ]
 
     /// Returns the statements that delete the records of a customer, and what belongs to them.

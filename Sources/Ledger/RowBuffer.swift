@@ -24,7 +24,7 @@ package struct RowBuffer: Sendable {
     }
 
     /// Appends an INTEGER.
-    package mutating func append(_ number: Int64) { cells.append(.integer(number)) }
+    package mutating func append(_ integer: Int64) { cells.append(.integer(integer)) }
 
     /// Appends TEXT, or NULL if the string is `nil`.
     package mutating func append(_ string: String?) {
@@ -63,7 +63,7 @@ package struct RowBuffer: Sendable {
             for (index, cell) in zip(CInt(1)..., cells) {
                 switch cell {
                 case .null: sqlite3_bind_null(statement, index)
-                case .integer(let number): sqlite3_bind_int64(statement, index, number)
+                case .integer(let integer): sqlite3_bind_int64(statement, index, integer)
                 case .text(let end):
                     statement.bind(text: UnsafeRawBufferPointer(rebasing: buffer[start..<end]), at: index)
                     start = end

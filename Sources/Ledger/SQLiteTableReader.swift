@@ -44,7 +44,7 @@ package struct SQLiteTableReader: Sendable {
     }
 
     private let queue: DatabaseQueue
-    private let layout: TableSchema
+    private let tableSchema: TableSchema
     private let place: String
 
     /// - Parameters:
@@ -59,17 +59,17 @@ package struct SQLiteTableReader: Sendable {
         var configuration = Configuration()
         configuration.readonly = true
         configuration.busyMode = .timeout(Self.timeout)
-        let wish = TableSchema.TableSelection(
+        let selection = TableSchema.TableSelection(
             table: table, receiptColumn: receiptColumn, idColumn: idColumn, accountTokenColumn: accountTokenColumn)
         do throws(StorageError) {
-            (queue, layout) = try asLedgerError(at: path) {
+            (queue, tableSchema) = try asStorageError(at: path) {
                 let queue = try DatabaseQueue(path: path, configuration: configuration)
-                return (queue, try queue.inDatabase { try TableSchema(wish, in: $0, at: path) })
+                return (queue, try queue.inDatabase { try TableSchema(selection, in: $0, at: path) })
             }
         } catch {
             throw Self.explained(error, path: path)
         }
-        place = "\(path), table \(layout.table.text)"
+        place = "\(path), table \(tableSchema.table.text)"
     }
 
     /// Seconds to wait for a lock of another process.
@@ -85,15 +85,15 @@ package struct SQLiteTableReader: Sendable {
         after key: Int64?, maximumRows: Int, maximumBytes: Int, largestValue: Int
     ) throws(StorageError) -> [Row] {
         let columns =
-            [layout.key, layout.receipt.description]
-            + [layout.id, layout.accountToken].map { name in
+            [tableSchema.key, tableSchema.receipt.description]
+            + [tableSchema.id, tableSchema.accountToken].map { name in
                 name.map(\.description) ?? "NULL"
             }
         let sql = """
-            SELECT \(columns.joined(separator: ", ")) FROM \(layout.table)
-            \(key == nil ? "" : "WHERE \(layout.key) > ?") ORDER BY \(layout.key) LIMIT \(max(maximumRows, 1))
+            SELECT \(columns.joined(separator: ", ")) FROM \(tableSchema.table)
+            \(key == nil ? "" : "WHERE \(tableSchema.key) > ?") ORDER BY \(tableSchema.key) LIMIT \(max(maximumRows, 1))
             """
-        return try asLedgerError(at: place) {
+        return try asStorageError(at: place) {
             try queue.inDatabase { db in
                 let statement = try db.cachedStatement(sql: sql)
                 var rows: [Row] = []
@@ -110,19 +110,19 @@ package struct SQLiteTableReader: Sendable {
     }
 
     /// Returns the fingerprint of the table. Reads it from the database on every call, because the table can grow.
-    package func landmarks() throws(StorageError) -> TableFingerprint {
-        let id = layout.id?.description ?? "NULL"
-        return try asLedgerError(at: place) {
+    package func fingerprint() throws(StorageError) -> TableFingerprint {
+        let id = tableSchema.id?.description ?? "NULL"
+        return try asStorageError(at: place) {
             try queue.inDatabase { db in
                 let first = try GRDB.Row.fetchOne(
                     db,
                     sql: """
-                        SELECT \(layout.key) || ' ' || coalesce(hex(\(id)), '') FROM \(layout.table)
-                        ORDER BY \(layout.key) LIMIT 1
+                        SELECT \(tableSchema.key) || ' ' || coalesce(hex(\(id)), '') FROM \(tableSchema.table)
+                        ORDER BY \(tableSchema.key) LIMIT 1
                         """)
-                let last = try Int64.fetchOne(db, sql: "SELECT max(\(layout.key)) FROM \(layout.table)")
+                let last = try Int64.fetchOne(db, sql: "SELECT max(\(tableSchema.key)) FROM \(tableSchema.table)")
                 return TableFingerprint(
-                    table: layout.table.text, schema: layout.schema, first: first?[0], lastKey: last)
+                    table: tableSchema.table.text, schema: tableSchema.schema, first: first?[0], lastKey: last)
             }
         }
     }
@@ -164,5 +164,26 @@ extension SQLiteStatement {
     private func blob(at column: CInt) -> UnsafeRawBufferPointer? {
         guard let start = sqlite3_column_blob(self, column) else { return nil }
         return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(self, column)))
+    }
+}
+
+extension SQLiteTableReader {
+    /// Explains a permission error of a database in WAL mode. If SQLite may not create the `-shm` file in the folder,
+    /// it only reports that it cannot open the database.
+    package static func explained(_ error: StorageError, path: String) -> StorageError {
+        guard error.code == .notPermitted, isInWriteAheadMode(path) else { return error }
+        return StorageError(
+            .notPermitted, at: path,
+            "the database is in WAL mode, and to read it this user must be able to write \(path)-shm in the same folder "
+                + "(\(error.reason)). Copy the file together with its -wal to a writable folder, or have its "
+                + "owner run PRAGMA journal_mode = DELETE on it")
+    }
+
+    /// Returns whether the format version in the file's header is 2, which means WAL mode.
+    private static func isInWriteAheadMode(_ path: String) -> Bool {
+        guard let file = FileHandle(forReadingAtPath: path), let header = try? file.read(upToCount: 20) else {
+            return false
+        }
+        return header.starts(with: "SQLite format 3\0".utf8) && header.count == 20 && header.last == 2
     }
 }

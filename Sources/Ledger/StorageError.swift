@@ -69,7 +69,7 @@ extension StorageError {
 }
 
 /// Calls GRDB and converts its errors to ``StorageError``.
-func asLedgerError<Result>(at place: String, _ body: () throws -> Result) throws(StorageError) -> Result {
+func asStorageError<Result>(at place: String, _ body: () throws -> Result) throws(StorageError) -> Result {
     do {
         return try body()
     } catch {

@@ -84,7 +84,7 @@ extension Store {
         try await write { db in
             let find = try db.cachedStatement(sql: "SELECT digest, keptAt, size, app FROM lastGood WHERE question = ?")
             let before = try Row.fetchOne(find, arguments: [Data(row.question)])
-            let app = try Self.number(of: scope, in: db)
+            let app = try Self.appID(of: scope, in: db)
             if let before, before[0] as Data == Data(row.digest), before[3] as Int64 == app {
                 let age = now.milliseconds - (before[1] as Int64)
                 if !(0..<Self.day).contains(age) {
@@ -159,7 +159,7 @@ extension Store {
 
     /// Returns whether a record of one of these purchases was signed after that time. Records come from notifications
     /// and lookups.
-    package func holdsNews(
+    package func hasNewerRecord(
         of originals: [String], in scope: AppScope, since: Timestamp
     ) async throws(StorageError) -> Bool {
         try await read { db in
@@ -194,17 +194,17 @@ extension Store {
             let total = try Int.fetchOne(db, sql: "SELECT coalesce(sum(size), 0) FROM lastGood") ?? 0
             var excess = total - bytes
             let oldest = try Row.fetchAll(
-                db, sql: "SELECT id, keptAt, size FROM lastGood ORDER BY keptAt LIMIT \(Self.forgotten)")
+                db, sql: "SELECT id, keptAt, size FROM lastGood ORDER BY keptAt LIMIT \(Self.deletionBatch)")
             var count = 0
             for row in oldest where excess > 0 || (row[1] as Int64) < time.milliseconds {
                 try db.cachedStatement(sql: "DELETE FROM lastGood WHERE id = ?").execute(arguments: [row[0] as Int64])
                 excess -= row[2] as Int
                 count += 1
             }
-            return count == Self.forgotten
+            return count == Self.deletionBatch
         }
     }
 
     /// Maximum number of responses that are deleted in one transaction.
-    private static let forgotten = 500
+    private static let deletionBatch = 500
 }

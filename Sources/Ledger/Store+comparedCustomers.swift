@@ -33,10 +33,10 @@ extension Store {
     ///
     /// - Parameter limit: maximum number of customers of one app and environment. Further ones are not counted.
     static func add(_ customers: ComparedCustomers, limit: Int, to db: Database) throws {
-        let known = try Int.fetchOne(
+        let existing = try Int.fetchOne(
             db.cachedStatement(sql: "SELECT count(*) FROM comparedCustomer WHERE bundleId = ? AND environment = ?"),
             arguments: [customers.bundleId, customers.environment])
-        var room = limit - (known ?? 0)
+        var remaining = limit - (existing ?? 0)
         for digest in customers.digests {
             try db.cachedStatement(
                 sql: """
@@ -44,8 +44,8 @@ extension Store {
                     WHERE bundleId = ? AND environment = ? AND customer = ?
                     """
             ).execute(arguments: [customers.day, customers.bundleId, customers.environment, digest])
-            guard db.changesCount == 0, room > 0 else { continue }
-            room -= 1
+            guard db.changesCount == 0, remaining > 0 else { continue }
+            remaining -= 1
             try db.cachedStatement(sql: "INSERT INTO comparedCustomer VALUES (?, ?, ?, ?)").execute(
                 arguments: [customers.bundleId, customers.environment, digest, customers.day])
         }

@@ -78,7 +78,7 @@ extension Store {
                 """)
     }
 
-    /// Adds numbers to the stored ones.
+    /// Adds counts of comparisons and differences to the stored ones.
     ///
     /// - Parameter limit: maximum number of customers of one app and environment.
     package func add(
@@ -113,11 +113,11 @@ extension Store {
                 row.day, row.bundleId, row.environment, row.verdict, row.rule, row.path, row.count, row.first, row.last,
             ])
         guard let key, !row.examples.isEmpty else { return }
-        let known =
+        let existing =
             try Int.fetchOne(
                 db.cachedStatement(sql: "SELECT count(*) FROM differenceExample WHERE difference = ?"),
                 arguments: [key]) ?? 0
-        for example in row.examples.prefix(max(Self.differenceExamples - known, 0)) {
+        for example in row.examples.prefix(max(Self.differenceExamples - existing, 0)) {
             try db.cachedStatement(sql: "INSERT INTO differenceExample VALUES (?, ?)").execute(
                 arguments: [key, Data(example)])
         }

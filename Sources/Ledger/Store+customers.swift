@@ -4,13 +4,13 @@ package import StoreTypes
 extension Store {
     /// Stores the complete history of one customer. Records that were signed later than the history's stay unchanged.
     package func save(_ customer: CustomerRow, of scope: AppScope) async throws(StorageError) {
-        let transactions = await stored(customer.transactions.map(\.text))
-        let renewals = await stored(customer.renewals.map(\.text))
+        let transactions = await encode(customer.transactions.map(\.text))
+        let renewals = await encode(customer.renewals.map(\.text))
         try await write { db in
-            let app = try Self.number(of: scope, in: db)
-            let id = try Self.customer(holding: customer, app: app, in: db)
-            for (place, (row, text)) in zip(customer.transactions, transactions).enumerated() {
-                try Self.applyLookedUpTransaction(row, as: text, customer: id, place: Int64(place), app: app, in: db)
+            let app = try Self.appID(of: scope, in: db)
+            let id = try Self.customer(with: customer, app: app, in: db)
+            for (position, (row, text)) in zip(customer.transactions, transactions).enumerated() {
+                try Self.applyLookedUpTransaction(row, as: text, customer: id, place: Int64(position), app: app, in: db)
             }
             // A record that is no longer in the history is detached from the customer, unless it was signed after the
             // history.
@@ -22,8 +22,8 @@ extension Store {
                 arguments: [
                     id, customer.signedDate.milliseconds, Self.list(customer.transactions.map(\.transactionId)),
                 ])
-            for (place, row) in customer.statuses.enumerated() {
-                try Self.save(row, place: place, app: app, in: db)
+            for (position, row) in customer.statuses.enumerated() {
+                try Self.save(row, place: position, app: app, in: db)
             }
             for (row, text) in zip(customer.renewals, renewals) { try Self.save(row, as: text, app: app, in: db) }
             for identifier in customer.aliases {
@@ -57,7 +57,7 @@ extension Store {
         revoked: [RevocationRow], valid: [String], of scope: AppScope
     ) async throws(StorageError) {
         try await write { db in
-            let app = try Self.number(of: scope, in: db)
+            let app = try Self.appID(of: scope, in: db)
             for row in revoked { try Self.save(row, app: app, in: db) }
             for id in valid {
                 try Self.deleteRevocation(of: id, app: app, in: db)
@@ -78,7 +78,7 @@ extension Store {
     ///
     /// - Parameter limit: maximum number of revocations of one app and environment.
     package func revocations(limit: Int) throws(StorageError) -> [AppScope: [RevocationRow]] {
-        try readWaiting { db in
+        try readBlocking { db in
             var found: [AppScope: [RevocationRow]] = [:]
             for app in try Row.fetchAll(db, sql: "SELECT id, bundleId, environment FROM app") {
                 guard let bundleId = BundleIdentifier(rawValue: app[1]),
@@ -105,26 +105,26 @@ extension Store {
 
     /// Returns the id of the customer that has these records, and updates its row. Inserts a customer if there is
     /// none. If several customers have some of the records, they are merged into one.
-    private static func customer(holding row: CustomerRow, app: Int64, in db: Database) throws -> Int64 {
-        let held = try Int64.fetchAll(
+    private static func customer(with row: CustomerRow, app: Int64, in db: Database) throws -> Int64 {
+        let existing = try Int64.fetchAll(
             db,
             sql: """
                 SELECT DISTINCT customer FROM transactionRecord
                 WHERE app = ? AND customer IS NOT NULL AND transactionId IN (SELECT value FROM json_each(?))
                 ORDER BY customer
                 """, arguments: [app, list(row.transactions.map(\.transactionId))])
-        guard let id = held.first else {
+        guard let id = existing.first else {
             try db.execute(
                 sql: "INSERT INTO customer (app, askedAt, appAppleId, revision) VALUES (?, ?, ?, ?)",
                 arguments: [app, row.askedAt.milliseconds, row.appAppleId, row.revision])
             return db.lastInsertedRowID
         }
-        for other in held.dropFirst() {
+        for other in existing.dropFirst() {
             try db.execute(
                 sql: "UPDATE transactionRecord SET customer = ? WHERE customer = ?", arguments: [id, other])
             try db.execute(
                 sql: "UPDATE OR IGNORE companion SET customer = ? WHERE customer = ?", arguments: [id, other])
-            // An event that affected the merged customer requires a new lookup of the merged history.
+            // If the other customer was stale, the merged one is.
             try db.execute(
                 sql: """
                     UPDATE customer SET needsLookupSince = max(coalesce(needsLookupSince, since), since)
@@ -151,7 +151,7 @@ extension Store {
             sql: "SELECT id, signedDate FROM transactionRecord WHERE transactionId = ? AND app = ?")
         guard let old = try Row.fetchOne(find, arguments: [row.transactionId, app]) else {
             try insert(row, as: text, customer: customer, place: place, app: app, in: db)
-            try note(row, app: app, in: db)
+            try updateRevocation(row, app: app, in: db)
             return
         }
         let id: Int64 = old[0]
@@ -162,7 +162,7 @@ extension Store {
             return
         }
         try update(row, as: text, id: id, customer: customer, place: place, in: db)
-        try note(row, app: app, in: db)
+        try updateRevocation(row, app: app, in: db)
     }
 
     /// Returns the first customer that one of the identifiers leads to. Only the first eight of each kind are tried:
@@ -186,7 +186,7 @@ extension Store {
         var covered = Set(
             try String.fetchAll(db, sql: "SELECT identifier FROM companion WHERE customer = ?", arguments: [id]))
         var transactions: [String] = []
-        var takenBack: Set<String> = []
+        var revoked: Set<String> = []
         let records = try Row.fetchCursor(
             db.cachedStatement(
                 sql: """
@@ -198,7 +198,7 @@ extension Store {
             covered.insert(record[0])
             covered.insert(record[1])
             transactions.append(try text(record[2], in: db))
-            if record[3] { takenBack.insert(record[0]) }
+            if record[3] { revoked.insert(record[0]) }
         }
         guard (keys.originalTransactionIds + keys.transactionIds).allSatisfy({ covered.contains($0.rawValue) }) else {
             return nil
@@ -212,7 +212,7 @@ extension Store {
                     """), arguments: [app, id])
         return StoredCustomer(
             askedAt: Timestamp(milliseconds: row[0]), needsLookup: row[1] as Int64? != nil, appAppleId: row[2],
-            revision: row[3], transactions: transactions, takenBack: takenBack,
+            revision: row[3], transactions: transactions, revokedTransactionIds: revoked,
             subscriptions: try subscriptions.map {
                 StoredCustomer.Subscription(
                     originalTransactionId: $0[0], status: $0[1], subscriptionGroupIdentifier: $0[2],

@@ -36,8 +36,8 @@ package struct Erasure: Sendable, Hashable {
 
     fileprivate mutating func add(_ count: Int, _ name: String) {
         guard count > 0 else { return }
-        if let place = kinds.firstIndex(where: { $0.name == name }) {
-            kinds[place] = Kind(name: name, count: kinds[place].count + count)
+        if let index = kinds.firstIndex(where: { $0.name == name }) {
+            kinds[index] = Kind(name: name, count: kinds[index].count + count)
         } else {
             kinds.append(Kind(name: name, count: count))
         }
@@ -69,18 +69,18 @@ extension Store {
     ) async throws(StorageError) -> Erasure {
         let found = try await read { db in
             try Self.apps(bundleId, environment, in: db).compactMap { app, scope -> CustomerDataLocator? in
-                var footprint = CustomerDataLocator(
+                var locator = CustomerDataLocator(
                     app: app, scope: scope, identifiers: try Self.identifiers(of: subject, app: app, in: db))
-                guard !footprint.identifiers.isEmpty else { return nil }
-                try footprint.follow(in: db)
-                return footprint
+                guard !locator.identifiers.isEmpty else { return nil }
+                try locator.follow(in: db)
+                return locator
             }
         }
         let body: @Sendable (Database) throws -> Erasure = { db in
             var erasure = Erasure()
-            for footprint in found {
+            for locator in found {
                 try Self.erase(
-                    footprint, keepsRevocations: keepsRevocations, isDryRun: isDryRun, in: db, counting: &erasure)
+                    locator, keepsRevocations: keepsRevocations, isDryRun: isDryRun, in: db, counting: &erasure)
             }
             let rows = erasure.kinds.reduce(0) { $0 + $1.count }
             if !isDryRun, !erasure.isEmpty {
@@ -118,7 +118,7 @@ extension Store {
             return [id.rawValue]
         }
         // Account tokens occur only inside JWS, in the current ones or in replaced ones.
-        let wanted = token.uuidString.lowercased()
+        let tokenText = token.uuidString.lowercased()
         var found: Set<String> = []
         let rows = try Row.fetchCursor(
             db,
@@ -131,12 +131,12 @@ extension Store {
                 WHERE app = ?1 AND originalTransactionId IS NOT NULL
                 """, arguments: [app])
         while let row = try rows.next() {
-            if PersonalIdentifierScanner.all(in: row[1] as DatabaseValue).contains(wanted) { found.insert(row[0]) }
+            if PersonalIdentifierScanner.all(in: row[1] as DatabaseValue).contains(tokenText) { found.insert(row[0]) }
         }
-        let answers = try Row.fetchCursor(
+        let responses = try Row.fetchCursor(
             db, sql: "SELECT originals, body FROM lastGood WHERE app = ?", arguments: [app])
-        while let row = try answers.next() {
-            guard PersonalIdentifierScanner.all(in: row[1] as DatabaseValue).contains(wanted) else { continue }
+        while let row = try responses.next() {
+            guard PersonalIdentifierScanner.all(in: row[1] as DatabaseValue).contains(tokenText) else { continue }
             found.formUnion((row[0] as String).split(separator: " ").map(String.init))
         }
         return found
@@ -144,10 +144,10 @@ extension Store {
 
     /// Erases or counts the rows of one customer, table by table, and adds their numbers to `erasure`.
     private static func erase(
-        _ footprint: CustomerDataLocator, keepsRevocations: Bool, isDryRun: Bool, in db: Database,
+        _ locator: CustomerDataLocator, keepsRevocations: Bool, isDryRun: Bool, in db: Database,
         counting erasure: inout Erasure
     ) throws {
-        let (arguments, before) = (footprint.arguments, erasure)
+        let (arguments, before) = (locator.arguments, erasure)
         for table in ErasurePolicy.erased {
             let count =
                 try Int.fetchOne(
@@ -172,6 +172,6 @@ extension Store {
                 : "DELETE FROM \(table.name)"
             try db.execute(sql: "\(change) WHERE \(table.condition)", arguments: arguments)
         }
-        if erasure != before { erasure.scopes.append(footprint.scope) }
+        if erasure != before { erasure.scopes.append(locator.scope) }
     }
 }

@@ -44,7 +44,7 @@ extension Store {
     /// Stores an extension. A request that is already stored is ignored.
     package func save(_ row: ExtensionRow, of scope: AppScope) async throws(StorageError) {
         try await write { db in
-            let app = try Self.number(of: scope, in: db)
+            let app = try Self.appID(of: scope, in: db)
             try db.execute(
                 sql: "INSERT OR IGNORE INTO renewalExtension VALUES (?, ?, ?, ?, ?, ?, ?)",
                 arguments: [

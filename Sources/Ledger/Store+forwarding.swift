@@ -32,8 +32,8 @@ extension Store {
     }
 
     /// Inserts the deliveries of a notification. Runs in the transaction that stores the notification.
-    static func address(
-        _ notification: NotificationRow, number: Int64, to targetKeys: [ForwardingTargetKey], in db: Database
+    static func enqueueDeliveries(
+        of notification: NotificationRow, id: Int64, to targetKeys: [ForwardingTargetKey], in db: Database
     ) throws {
         for targetKey in targetKeys {
             try db.cachedStatement(
@@ -42,15 +42,15 @@ extension Store {
                     VALUES (?1, ?2, ?3, ?3, ?3)
                     """
             ).execute(arguments: [
-                try self.number(of: targetKey, in: db), number, notification.receivedAt.milliseconds,
+                try self.targetID(of: targetKey, in: db), id, notification.receivedAt.milliseconds,
             ])
         }
         guard !targetKeys.isEmpty, let body = notification.rawBody else { return }
-        try db.cachedStatement(sql: "INSERT INTO unusualBody VALUES (?, ?)").execute(arguments: [number, Data(body)])
+        try db.cachedStatement(sql: "INSERT INTO unusualBody VALUES (?, ?)").execute(arguments: [id, Data(body)])
     }
 
     /// Returns the row id of a target. Inserts a row if there is none.
-    private static func number(of targetKey: ForwardingTargetKey, in db: Database) throws -> Int64 {
+    private static func targetID(of targetKey: ForwardingTargetKey, in db: Database) throws -> Int64 {
         let arguments: StatementArguments = [targetKey.bundleId.rawValue, targetKey.form, targetKey.url]
         let find = try db.cachedStatement(sql: "SELECT id FROM addressee WHERE bundleId = ? AND form = ? AND url = ?")
         if let id = try Int64.fetchOne(find, arguments: arguments) { return id }
@@ -119,9 +119,10 @@ extension Store {
         switch outcome {
         case .delivered(let count): (state, bodies, attempts) = (.delivered, count, attempts + 1)
         case .skipped: state = .skipped
-        case .failed(let why, let count, let then):
-            (state, code, bodies, next, attempts) = (.waiting, why, count, then.milliseconds, attempts + 1)
-        case .abandoned(let why, let count): (state, code, bodies, attempts) = (.abandoned, why, count, attempts + 1)
+        case .failed(let reason, let count, let retryAt):
+            (state, code, bodies, next, attempts) = (.waiting, reason, count, retryAt.milliseconds, attempts + 1)
+        case .abandoned(let reason, let count):
+            (state, code, bodies, attempts) = (.abandoned, reason, count, attempts + 1)
         }
         let arguments: StatementArguments = [
             state.rawValue, attempts, bodies, code, next, delivery.id, delivery.queuedAt.milliseconds,
@@ -228,5 +229,29 @@ extension Store {
             attempts: row[9],
             lastFailure: row[10], createdAt: Timestamp(milliseconds: row[11]),
             nextAttempt: state == .waiting ? Timestamp(milliseconds: row[12]) : nil)
+    }
+}
+
+extension Store {
+    /// Returns the backlog of each app that has one. Reads only the partial indices of both states.
+    package func deliveryBacklog() async throws(StorageError) -> [DeliveryBacklog] {
+        try await read { db in
+            // The states are literals, because SQLite otherwise does not use the partial indices.
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT bundleId, sum(waiting), sum(dead) FROM (
+                        SELECT addressee AS target, count(*) AS waiting, 0 AS dead FROM delivery WHERE state = 0
+                        GROUP BY addressee
+                        UNION ALL
+                        SELECT addressee, 0, count(*) FROM delivery WHERE state = 2 GROUP BY addressee)
+                    JOIN addressee ON addressee.id = target GROUP BY bundleId ORDER BY bundleId
+                    """
+            ).compactMap { row in
+                BundleIdentifier(rawValue: row[0]).map {
+                    DeliveryBacklog(bundleId: $0, waiting: row[1], abandoned: row[2])
+                }
+            }
+        }
     }
 }

@@ -27,7 +27,7 @@ extension Store {
     ) async throws(StorageError) -> NotificationOutcome {
         let hintsPerDay = hintsPerDay
         return try await write { db in
-            let app = try Self.number(of: scope, in: db)
+            let app = try Self.appID(of: scope, in: db)
             let texts = EncodedNotification(raw: notification.text)
             guard try Self.insert(notification, as: texts, about: hints.first?.rawValue, app: app, in: db) != nil
             else { return .repeated }
@@ -44,14 +44,14 @@ extension Store {
         of app: Int64, onDayOf time: Timestamp, keeping count: Int, in db: Database
     ) throws {
         let day: Int64 = 86_400_000
-        let begin = time.milliseconds - time.milliseconds % day
+        let start = time.milliseconds - time.milliseconds % day
         try db.cachedStatement(
             sql: """
                 DELETE FROM notification WHERE id IN (
                     SELECT id FROM notification WHERE version = 1 AND app = ? AND receivedAt >= ? AND receivedAt < ?
                     ORDER BY receivedAt DESC, id DESC LIMIT -1 OFFSET ?)
                 """
-        ).execute(arguments: [app, begin, begin + day, count])
+        ).execute(arguments: [app, start, start + day, count])
     }
 
     /// Returns the number of bodies that ``reduceHints(pause:)`` would reduce.

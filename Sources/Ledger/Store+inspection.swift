@@ -27,20 +27,20 @@ extension Store {
     /// - Parameter limit: time limit of the integrity check. Damage is often found early.
     /// - Throws: ``StorageError``; `changed` for a store of a newer version.
     package static func inspect(path: String, limit: Duration = .seconds(30)) throws(StorageError) -> StoreInfo {
-        try asLedgerError(at: path) {
+        try asStorageError(at: path) {
             var configuration = Configuration()
             configuration.readonly = true
             configuration.busyMode = .timeout(5)
             let database = try DatabaseQueue(path: path, configuration: configuration)
             defer { try? database.close() }
             return try database.read { db in
-                guard try !layout.hasBeenSuperseded(db) else {
+                guard try !migrator.hasBeenSuperseded(db) else {
                     throw StorageError(.changed, at: path, "a newer version of receipt-bridge wrote this file")
                 }
-                let applied = try layout.completedMigrations(db)
+                let applied = try migrator.completedMigrations(db)
                 return StoreInfo(
                     bytes: size(of: path) + size(of: path + "-wal"), layout: applied.last,
-                    isCurrent: try layout.hasCompletedMigrations(db), integrity: try check(db, limit: limit))
+                    isCurrent: try migrator.hasCompletedMigrations(db), integrity: try check(db, limit: limit))
             }
         }
     }
@@ -58,12 +58,12 @@ extension Store {
                 db.sqliteConnection, 1_000,
                 { context in
                     guard let context else { return 0 }
-                    return Unmanaged<Deadline>.fromOpaque(context).takeUnretainedValue().isOver ? 1 : 0
+                    return Unmanaged<Deadline>.fromOpaque(context).takeUnretainedValue().hasExpired ? 1 : 0
                 }, Unmanaged.passUnretained(deadline).toOpaque())
             defer { sqlite3_progress_handler(db.sqliteConnection, 0, nil, nil) }
             do {
-                let verdict = try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? ""
-                return verdict == "ok" ? .intact : .damaged(verdict.replacing("\n", with: " "))
+                let result = try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? ""
+                return result == "ok" ? .intact : .damaged(result.replacing("\n", with: " "))
             } catch let error as DatabaseError where error.resultCode == .SQLITE_INTERRUPT {
                 return .unfinished
             } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
@@ -77,11 +77,11 @@ extension Store {
 
         init(limit: Duration) { end = .now + limit }
 
-        var isOver: Bool { .now >= end }
+        var hasExpired: Bool { .now >= end }
     }
 
     private static func size(of path: String) -> Int64 {
-        let facts = try? FileManager.default.attributesOfItem(atPath: path)
-        return (facts?[.size] as? NSNumber)?.int64Value ?? 0
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        return (attributes?[.size] as? NSNumber)?.int64Value ?? 0
     }
 }

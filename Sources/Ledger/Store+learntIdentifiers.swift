@@ -43,7 +43,7 @@ extension Store {
     package func customerIdentifiersByReceipt(limit: Int) throws(StorageError) -> [(
         receipt: [UInt8], keys: CustomerIdentifiers
     )] {
-        try readWaiting { db in
+        try readBlocking { db in
             let rows = try Row.fetchAll(
                 db, sql: "SELECT receipt, originals, others FROM learntIdentifiers ORDER BY learntAt DESC LIMIT ?",
                 arguments: [limit])

@@ -36,27 +36,27 @@ extension Store {
     ///
     /// - Parameter targetKeys: the targets to forward the notification to if it is new.
     package func save(
-        _ notification: NotificationRow, _ news: NotificationUpdate, of scope: AppScope,
+        _ notification: NotificationRow, _ update: NotificationUpdate, of scope: AppScope,
         for targetKeys: [ForwardingTargetKey] = []
     ) async throws(StorageError) -> NotificationOutcome {
-        let texts = await stored(notification, news)
+        let texts = await encode(notification, update)
         return try await write { db in
-            let app = try Self.number(of: scope, in: db)
+            let app = try Self.appID(of: scope, in: db)
             guard
-                let number = try Self.insert(
-                    notification, as: texts, about: news.originalTransactionId, app: app, in: db)
+                let id = try Self.insert(
+                    notification, as: texts, about: update.originalTransactionId, app: app, in: db)
             else { return .repeated }
-            try Self.address(notification, number: number, to: targetKeys, in: db)
+            try Self.enqueueDeliveries(of: notification, id: id, to: targetKeys, in: db)
             var isNew = false
-            if let transaction = news.transaction, let text = texts.transaction {
+            if let transaction = update.transaction, let text = texts.transaction {
                 isNew = try Self.applyReportedTransaction(
                     transaction, as: text, app: app, since: notification.clock, in: db)
             }
-            if let renewal = news.renewal, let text = texts.renewal {
+            if let renewal = update.renewal, let text = texts.renewal {
                 try Self.save(renewal, as: text, app: app, in: db)
             }
-            if let status = news.status { try Self.save(status, place: nil, app: app, in: db) }
-            if news.needsLookup, let original = news.originalTransactionId {
+            if let status = update.status { try Self.save(status, place: nil, app: app, in: db) }
+            if update.needsLookup, let original = update.originalTransactionId {
                 try Self.markStale(
                     customersOf: [original], app: app, since: notification.clock, in: db)
             }
@@ -65,7 +65,7 @@ extension Store {
     }
 
     /// Returns those identifiers that occur in a record of the app, each with the environment of the record.
-    package func known(
+    package func recordedIdentifiers(
         _ identifiers: [TransactionIdentifier], of bundleId: BundleIdentifier
     ) async throws(StorageError) -> [(identifier: TransactionIdentifier, environment: AppStoreEnvironment)] {
         try await read { db in
@@ -122,7 +122,7 @@ extension Store {
             try insert(row, as: text, customer: customer, app: app, in: db)
             // Only a lookup returns the position among the customer's other subscriptions.
             if let customer, isNewSubscription { try markStale(customer, since: clock, in: db) }
-            try note(row, app: app, in: db)
+            try updateRevocation(row, app: app, in: db)
             return true
         }
         let oldDate: Int64 = old[1]
@@ -135,7 +135,7 @@ extension Store {
             ])
         guard isNewer else { return false }
         try update(row, as: text, id: old[0], customer: old[2], place: nextPlace(of: old[2], in: db), in: db)
-        try note(row, app: app, in: db)
+        try updateRevocation(row, app: app, in: db)
         return true
     }
 
@@ -152,11 +152,11 @@ extension Store {
                         WHERE \(column) = ? AND app = ? AND customer IS NOT NULL LIMIT 1
                         """), arguments: [value, app])
         }
-        if let known = try customer("originalTransactionId", row.originalTransactionId) { return (known, false) }
-        guard let download = row.appTransactionId, let known = try customer("appTransactionId", download) else {
+        if let owner = try customer("originalTransactionId", row.originalTransactionId) { return (owner, false) }
+        guard let download = row.appTransactionId, let owner = try customer("appTransactionId", download) else {
             return (nil, false)
         }
-        return (known, row.isSubscription)
+        return (owner, row.isSubscription)
     }
 }
 

@@ -44,7 +44,7 @@ extension Store {
     }
 
     /// Stores or deletes the revocation of a purchase, depending on the record.
-    static func note(_ row: TransactionRow, app: Int64, in db: Database) throws {
+    static func updateRevocation(_ row: TransactionRow, app: Int64, in db: Database) throws {
         if let revocation = row.revocation {
             try save(revocation, app: app, in: db)
         } else {

@@ -61,7 +61,7 @@ extension Store {
 
     /// Returns one target for each customer, without those swept at or after that time. Records that are known only
     /// from notifications are grouped by app transaction id, otherwise by subscription.
-    package func refundTargets(notSweptSince begin: Timestamp) async throws(StorageError) -> [RefundTarget] {
+    package func refundTargets(notSweptSince start: Timestamp) async throws(StorageError) -> [RefundTarget] {
         try await read { db in
             let rows = try Row.fetchAll(
                 db,
@@ -73,7 +73,7 @@ extension Store {
                         SELECT min(id) FROM transactionRecord
                         GROUP BY app, coalesce('c' || customer, 'd' || appTransactionId, 'o' || originalTransactionId))
                     ORDER BY transactionRecord.id
-                    """, arguments: [begin.milliseconds])
+                    """, arguments: [start.milliseconds])
             return rows.compactMap { row in
                 guard let scope = Self.scope(row[0], row[1]), let id = TransactionIdentifier(rawValue: row[2]) else {
                     return nil
@@ -85,7 +85,7 @@ extension Store {
 
     /// Returns the target of one customer, or `nil` if it was swept at or after that time.
     package func refundTarget(
-        _ identifier: TransactionIdentifier, in scope: AppScope, notSweptSince begin: Timestamp
+        _ identifier: TransactionIdentifier, in scope: AppScope, notSweptSince start: Timestamp
     ) async throws(StorageError) -> RefundTarget? {
         try await read { db in
             let row = try Row.fetchOne(
@@ -96,7 +96,7 @@ extension Store {
                         """),
                 arguments: [identifier.rawValue, scope.bundleId.rawValue, scope.environment.rawValue])
             guard let row else { return RefundTarget(scope: scope, identifier: identifier, revision: nil) }
-            guard (row[1] as Int64) < begin.milliseconds else { return nil }
+            guard (row[1] as Int64) < start.milliseconds else { return nil }
             return RefundTarget(scope: scope, identifier: identifier, revision: row[0])
         }
     }
@@ -109,9 +109,9 @@ extension Store {
     package func save(
         _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp
     ) async throws(StorageError) {
-        let texts = await stored(refunds.map(\.transaction.text))
+        let texts = await encode(refunds.map(\.transaction.text))
         try await write { db in
-            let app = try Self.number(of: target.scope, in: db)
+            let app = try Self.appID(of: target.scope, in: db)
             for (refund, text) in zip(refunds, texts) { try Self.save(refund, as: text, app: app, in: db) }
             try db.cachedStatement(sql: "INSERT OR REPLACE INTO refundSweep VALUES (?, ?, ?, ?)").execute(
                 arguments: [app, target.identifier.rawValue, revision, now.milliseconds])
@@ -120,11 +120,11 @@ extension Store {
 
     private static func save(_ refund: RefundRow, as text: EncodedJWS, app: Int64, in db: Database) throws {
         let row = refund.transaction
-        let known = try Int64.fetchOne(
+        let storedDate = try Int64.fetchOne(
             db.cachedStatement(sql: "SELECT date FROM revocation WHERE transactionId = ? AND app = ?"),
             arguments: [row.transactionId, app])
         let isLatest = try applyReportedTransaction(row, as: text, app: app, since: row.signedDate, in: db)
-        if isLatest, row.isSubscription, known != refund.date.milliseconds {
+        if isLatest, row.isSubscription, storedDate != refund.date.milliseconds {
             try markStale(customersOf: [row.originalTransactionId], app: app, since: row.signedDate, in: db)
         }
         try db.cachedStatement(

@@ -22,8 +22,8 @@ extension Store {
             let count =
                 isDryRun
                 ? try await count(rule, before: before) : try await expire(rule, before: before, pause: pause)
-            if let place = counts.firstIndex(where: { $0.name == rule.kind }) {
-                counts[place].count += count
+            if let index = counts.firstIndex(where: { $0.name == rule.kind }) {
+                counts[index].count += count
             } else {
                 counts.append((rule.kind, count))
             }
@@ -56,14 +56,14 @@ extension Store {
         var last: Int64 = 0
         while true {
             let rows = try await scan(rule, after: last, before: before)
-            var keys = rows.filter(\.mayGo).map(\.key)
+            var keys = rows.filter(\.isDeletable).map(\.key)
             while !keys.isEmpty {
                 let some = Array(keys.prefix(batch.size))
                 keys.removeFirst(some.count)
                 _ = try await batch.run(in: self) { try rule.delete(some, before: before, in: $0) }
                 guard await pause(batch.time) else { return batch.count }
             }
-            guard rows.count == Self.window, let end = rows.last, end.isPast || !rule.isInOrderOfAge else {
+            guard rows.count == Self.window, let end = rows.last, end.isExpired || !rule.isInOrderOfAge else {
                 return batch.count
             }
             last = end.key
@@ -88,9 +88,9 @@ extension Store {
         mutating func run(
             in store: Store, _ body: @escaping @Sendable (Database) throws -> Int
         ) async throws(StorageError) -> Int {
-            let begin = ContinuousClock.now
+            let start = ContinuousClock.now
             let count = try await store.write(body)
-            time = begin.duration(to: .now)
+            time = start.duration(to: .now)
             self.count += count
             size = time > Self.limit ? max(size / 2, 1) : min(size * 2, 512)
             return count
@@ -100,13 +100,13 @@ extension Store {
     /// Reads the next rows of a table, and evaluates the conditions of the rule for each.
     private func scan(
         _ rule: RetentionRule, after key: Int64, before: Timestamp
-    ) async throws(StorageError) -> [(key: Int64, isPast: Bool, mayGo: Bool)] {
+    ) async throws(StorageError) -> [(key: Int64, isExpired: Bool, isDeletable: Bool)] {
         try await read { db in
             try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT rowid, \(rule.isPast), \(rule.isPast) AND \(rule.mayGo) FROM \(rule.table)
-                    WHERE rowid > :after AND \(rule.among ?? "1") ORDER BY rowid LIMIT :window
+                    SELECT rowid, \(rule.expiredCondition), \(rule.expiredCondition) AND \(rule.deletableCondition)
+                    FROM \(rule.table) WHERE rowid > :after AND \(rule.filter ?? "1") ORDER BY rowid LIMIT :window
                     """, arguments: rule.arguments(before) + ["after": key, "window": Self.window]
             ).map { ($0[0], $0[1], $0[2]) }
         }
@@ -119,7 +119,7 @@ extension RetentionRule {
     }
 
     /// The FROM and WHERE clauses that select the rows to delete.
-    var source: String { "FROM \(table) WHERE \(among ?? "1") AND \(isPast) AND \(mayGo)" }
+    var source: String { "FROM \(table) WHERE \(filter ?? "1") AND \(expiredCondition) AND \(deletableCondition)" }
 
     /// Deletes those of the rows that are still expired, because a row may have been updated since the scan. Returns
     /// their number.

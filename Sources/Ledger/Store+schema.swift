@@ -66,7 +66,7 @@ extension Store {
     }
 
     /// Returns the row id of an app in one environment. Inserts a row if there is none.
-    static func number(of scope: AppScope, in db: Database) throws -> Int64 {
+    static func appID(of scope: AppScope, in db: Database) throws -> Int64 {
         let arguments: StatementArguments = [scope.bundleId.rawValue, scope.environment.rawValue]
         let find = try db.cachedStatement(sql: "SELECT id FROM app WHERE bundleId = ? AND environment = ?")
         if let id = try Int64.fetchOne(find, arguments: arguments) { return id }

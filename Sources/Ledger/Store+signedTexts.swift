@@ -15,39 +15,39 @@ extension Store {
     // MARK: - Into the store
 
     /// Encodes a single JWS for storage.
-    func stored(_ text: String) async -> EncodedJWS {
-        guard let compact = JWSParts(text), let header = await number(of: compact.header) else { return .raw(text) }
-        return .packed(PackedJWS(compact, header: header))
+    func encode(_ text: String) async -> EncodedJWS {
+        guard let parts = JWSParts(text), let header = await headerID(of: parts.header) else { return .raw(text) }
+        return .packed(PackedJWS(parts, header: header))
     }
 
     /// Encodes several JWS for storage.
-    func stored(_ texts: [String]) async -> [EncodedJWS] {
-        var stored: [EncodedJWS] = []
-        stored.reserveCapacity(texts.count)
-        for text in texts { stored.append(await self.stored(text)) }
-        return stored
+    func encode(_ texts: [String]) async -> [EncodedJWS] {
+        var encoded: [EncodedJWS] = []
+        encoded.reserveCapacity(texts.count)
+        for text in texts { encoded.append(await encode(text)) }
+        return encoded
     }
 
     /// Encodes a notification together with its records.
-    func stored(_ notification: NotificationRow, _ news: NotificationUpdate) async -> EncodedNotification {
+    func encode(_ notification: NotificationRow, _ update: NotificationUpdate) async -> EncodedNotification {
         var (transaction, renewal): (EncodedNotification.Record?, EncodedNotification.Record?)
-        if let text = news.transaction?.text { transaction = (text, await stored(text)) }
-        if let text = news.renewal?.text { renewal = (text, await stored(text)) }
+        if let text = update.transaction?.text { transaction = (text, await encode(text)) }
+        if let text = update.renewal?.text { renewal = (text, await encode(text)) }
         guard notification.version == 2, let text = JWSParts(notification.text),
-            let header = await number(of: text.header)
+            let header = await headerID(of: text.header)
         else { return EncodedNotification(raw: notification.text, transaction: transaction, renewal: renewal) }
         return EncodedNotification(text, header: header, transaction: transaction, renewal: renewal)
     }
 
     /// Returns the row id of a header; `nil` if it cannot be stored. The row is committed in its own transaction
     /// before this returns, so that no other row refers to a row id that was never committed.
-    private func number(of header: [UInt8]) async -> UInt16? {
-        if let known = headers.number(of: header) { return known }
+    private func headerID(of header: [UInt8]) async -> UInt16? {
+        if let existing = headers.id(of: header) { return existing }
         guard header.count <= JWSHeaderTable.maximumBytes, !headers.isFull else { return nil }
         do throws(StorageError) {
-            let number = try await write { db in try Self.number(of: header, in: db) }
-            if let number { headers.note(number, header) } else { headers.noteFull() }
-            return number
+            let id = try await write { db in try Self.headerID(of: header, in: db) }
+            if let id { headers.insert(id, header) } else { headers.markFull() }
+            return id
         } catch {
             // The next write reports the error.
             return nil
@@ -56,10 +56,11 @@ extension Store {
 
     /// Returns the row id of a header, and inserts it if needed; `nil` if ``JWSHeaderTable/capacity`` headers are
     /// stored already.
-    private static func number(of header: [UInt8], in db: Database) throws -> UInt16? {
+    private static func headerID(of header: [UInt8], in db: Database) throws -> UInt16? {
         let text = Data(header)
-        if let known = try UInt16.fetchOne(db, sql: "SELECT id FROM signedHeader WHERE text = ?", arguments: [text]) {
-            return known
+        if let existing = try UInt16.fetchOne(db, sql: "SELECT id FROM signedHeader WHERE text = ?", arguments: [text])
+        {
+            return existing
         }
         let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM signedHeader") ?? 0
         guard count < JWSHeaderTable.capacity else { return nil }
@@ -75,23 +76,23 @@ extension Store {
         switch stored {
         case .raw(let text): text
         case .packed(let packed):
-            String(decoding: try packed.text { number in try header(number, in: db) }, as: UTF8.self)
+            String(decoding: try packed.text { id in try header(id, in: db) }, as: UTF8.self)
         case .damaged: throw damaged("a stored JWS")
         }
     }
 
-    private func header(_ number: UInt16, in db: Database) throws -> [UInt8] {
-        if let known = headers.text(of: number) { return known }
+    private func header(_ id: UInt16, in db: Database) throws -> [UInt8] {
+        if let existing = headers.text(of: id) { return existing }
         let find = try db.cachedStatement(sql: "SELECT text FROM signedHeader WHERE id = ?")
-        guard let bytes = try Data.fetchOne(find, arguments: [number]) else {
+        guard let bytes = try Data.fetchOne(find, arguments: [id]) else {
             throw damaged("the header of a stored JWS")
         }
         let header = [UInt8](bytes)
-        headers.note(number, header)
+        headers.insert(id, header)
         return header
     }
 
-    private func damaged(_ what: String) -> StorageError {
-        StorageError(.changed, at: path, "\(what) failed its integrity check")
+    private func damaged(_ subject: String) -> StorageError {
+        StorageError(.changed, at: path, "\(subject) failed its integrity check")
     }
 }

@@ -37,7 +37,7 @@ package final class Store: Sendable {
         /// Called once the store is open.
         var waiting: [@Sendable () -> Void] = []
         /// Called if the file was removed or replaced.
-        var whenLost: (@Sendable (StorageError) -> Void)?
+        var onLost: (@Sendable (StorageError) -> Void)?
     }
 
     /// Seconds to wait for a lock of another process.
@@ -90,14 +90,14 @@ package final class Store: Sendable {
                     """)
             if let maximumPages { try db.execute(sql: "PRAGMA max_page_count = \(maximumPages)") }
         }
-        let pool = try asLedgerError(at: path) {
+        let pool = try asStorageError(at: path) {
             let pool = try DatabasePool(path: path, configuration: configuration)
             try pool.writeWithoutTransaction { try $0.requireDurableCommits(at: path) }
-            let layout = Self.layout
-            guard try !pool.read(layout.hasBeenSuperseded) else {
+            let migrator = Self.migrator
+            guard try !pool.read(migrator.hasBeenSuperseded) else {
                 throw StorageError(.changed, at: path, "a newer version of receipt-bridge wrote this file")
             }
-            try layout.migrate(pool)
+            try migrator.migrate(pool)
             try Self.checkWriting(to: pool)
             return pool
         }
@@ -125,20 +125,20 @@ package final class Store: Sendable {
 
     /// The schema migrations, one for each version that added tables. Existing steps never change; new ones are
     /// appended.
-    static var layout: DatabaseMigrator {
-        var layout = DatabaseMigrator()
-        layout.registerMigration("comparisons", migrate: addComparisons)
-        layout.registerMigration("customers", migrate: addCustomers)
-        layout.registerMigration("extensions", migrate: addExtensions)
-        layout.registerMigration("refunds", migrate: addRefunds)
-        layout.registerMigration("forwarding", migrate: addForwarding)
-        layout.registerMigration("erasure", migrate: addErasure)
-        layout.registerMigration("lastGood", migrate: addLastGood)
-        layout.registerMigration("signedTexts", migrate: addSignedTexts)
-        layout.registerMigration("hints", migrate: addHints)
-        layout.registerMigration("learntByOriginals", migrate: addLearntByOriginals)
-        layout.registerMigration("comparedCustomers", migrate: addComparedCustomers)
-        return layout
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("comparisons", migrate: addComparisons)
+        migrator.registerMigration("customers", migrate: addCustomers)
+        migrator.registerMigration("extensions", migrate: addExtensions)
+        migrator.registerMigration("refunds", migrate: addRefunds)
+        migrator.registerMigration("forwarding", migrate: addForwarding)
+        migrator.registerMigration("erasure", migrate: addErasure)
+        migrator.registerMigration("lastGood", migrate: addLastGood)
+        migrator.registerMigration("signedTexts", migrate: addSignedTexts)
+        migrator.registerMigration("hints", migrate: addHints)
+        migrator.registerMigration("learntByOriginals", migrate: addLearntByOriginals)
+        migrator.registerMigration("comparedCustomers", migrate: addComparedCustomers)
+        return migrator
     }
 
     /// Runs a change. When this returns, all of it is on disk; if it throws, nothing of it is.
@@ -150,7 +150,7 @@ package final class Store: Sendable {
     ) async throws(StorageError) -> Result {
         do throws(StorageError) {
             let result = try await opened().queue.run(body)
-            counts.wrote()
+            counts.writeSucceeded()
             return result
         } catch {
             if !Task.isCancelled { counts.writeFailed(error) }
@@ -165,7 +165,7 @@ package final class Store: Sendable {
         let pool = try opened().pool
         do {
             let result = try await pool.read(body)
-            counts.wasRead()
+            counts.readSucceeded()
             return result
         } catch {
             let error = StorageError(error, at: path)
@@ -176,9 +176,9 @@ package final class Store: Sendable {
     }
 
     /// Reads a snapshot on the calling thread, which may block.
-    func readWaiting<Result>(_ body: (Database) throws -> Result) throws(StorageError) -> Result {
+    func readBlocking<Result>(_ body: (Database) throws -> Result) throws(StorageError) -> Result {
         let pool = try opened().pool
-        return try asLedgerError(at: path) { try pool.read(body) }
+        return try asStorageError(at: path) { try pool.read(body) }
     }
 
     /// Rewrites the whole file (`VACUUM`), so that no deleted data is left in it, and empties the write-ahead log.
@@ -187,14 +187,14 @@ package final class Store: Sendable {
         let pool = try opened().pool
         do {
             try await pool.vacuum()
-            try await Self.emptyLog(of: pool)
+            try await Self.truncateLog(of: pool)
         } catch {
             throw StorageError(error, at: path)
         }
     }
 
     /// Truncates the write-ahead log. Retries five times if another process is reading from it.
-    private static func emptyLog(of pool: DatabasePool) async throws {
+    private static func truncateLog(of pool: DatabasePool) async throws {
         var attempts = 0
         while true {
             do {

@@ -16,12 +16,12 @@ package final class StoreMetrics: Sendable {
         lastWriteFailed.load(ordering: .relaxed) || lastReadFailed.load(ordering: .relaxed)
     }
 
-    func wrote() {
+    func writeSucceeded() {
         writes.add()
         lastWriteFailed.store(false, ordering: .relaxed)
     }
 
-    func wasRead() { lastReadFailed.store(false, ordering: .relaxed) }
+    func readSucceeded() { lastReadFailed.store(false, ordering: .relaxed) }
 
     func writeFailed(_ error: StorageError) {
         lastWriteFailed.store(true, ordering: .relaxed)
@@ -35,6 +35,6 @@ package final class StoreMetrics: Sendable {
 
     /// Counts an error by its code.
     private func count(_ error: StorageError) {
-        if let place = StorageError.Code.allCases.firstIndex(of: error.code) { errors.add(place) }
+        if let index = StorageError.Code.allCases.firstIndex(of: error.code) { errors.add(index) }
     }
 }

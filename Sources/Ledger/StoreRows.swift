@@ -1,6 +1,19 @@
 package import StoreTypes
 
-/// A notification as stored. Rows are never updated.
+/// One app in one environment of the App Store. Transaction ids and other identifiers are unique only within a scope.
+package struct AppScope: Sendable, Hashable {
+    /// The app's bundle id.
+    package let bundleId: BundleIdentifier
+    /// Sandbox or production. The same id can exist in both.
+    package let environment: AppStoreEnvironment
+
+    package init(bundleId: BundleIdentifier, environment: AppStoreEnvironment) {
+        self.bundleId = bundleId
+        self.environment = environment
+    }
+}
+
+/// A notification as stored. The only later change is that retention reduces version 1 bodies of older versions.
 package struct NotificationRow: Sendable, Hashable {
     /// Apple's `notificationUUID`, the same for every retry. Version 1: a digest of the body.
     package let uuid: String

@@ -54,7 +54,7 @@ package struct StoredCustomer: Sendable {
     package let transactions: [String]
     /// Transaction ids that are revoked according to the latest information. It can be newer than the record:
     /// verifyReceipt may have reported the purchase as valid since.
-    package let takenBack: Set<String>
+    package let revokedTransactionIds: Set<String>
     /// In the order of the statuses response.
     package let subscriptions: [Subscription]
 }

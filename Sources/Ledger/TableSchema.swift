@@ -20,25 +20,25 @@ struct TableSchema: Sendable, Hashable {
     let schema: String
 
     /// Reads the schema of the database. Every error names the tables or columns that exist.
-    init(_ wish: TableSelection, in db: Database, at place: String) throws {
-        let (name, schema) = try Self.table(wish.table, in: db, at: place)
+    init(_ selection: TableSelection, in db: Database, at place: String) throws {
+        let (name, schema) = try Self.table(selection.table, in: db, at: place)
         self.schema = schema
         table = SQLName(name)
         let place = "\(place), table \(name)"
         let columns = try Column.all(of: name, in: db)
         key = try Self.key(of: table, columns: columns, in: db, at: place)
-        receipt = try Self.column(wish.receiptColumn, of: columns, at: place)
-        if let wanted = wish.idColumn {
-            id = try Self.column(wanted, of: columns, at: place)
+        receipt = try Self.column(selection.receiptColumn, of: columns, at: place)
+        if let requested = selection.idColumn {
+            id = try Self.column(requested, of: columns, at: place)
         } else {
             id = columns.first { SQLName.areSame($0.name, "id") }.map { SQLName($0.name) }
         }
-        accountToken = try wish.accountTokenColumn.map { try Self.column($0, of: columns, at: place) }
+        accountToken = try selection.accountTokenColumn.map { try Self.column($0, of: columns, at: place) }
     }
 
     /// Returns the selected table, otherwise the only table, otherwise `receipts`.
     private static func table(
-        _ wanted: String?, in db: Database, at place: String
+        _ requested: String?, in db: Database, at place: String
     ) throws -> (name: String, schema: String) {
         let rows = try Row.fetchAll(
             db,
@@ -48,11 +48,11 @@ struct TableSchema: Sendable, Hashable {
                 """)
         let all = rows.map { (name: $0[0] as String, isView: $0[1] as String == "view", schema: $0[2] as String) }
         let tables = all.filter { !$0.isView }
-        let named = all.filter { SQLName.areSame($0.name, wanted ?? "receipts") }
-        guard let found = wanted == nil && tables.count == 1 ? tables.first : named.first else {
+        let named = all.filter { SQLName.areSame($0.name, requested ?? "receipts") }
+        guard let found = requested == nil && tables.count == 1 ? tables.first : named.first else {
             let names = tables.isEmpty ? "there is none" : "there are: \(tables.map(\.name).joined(separator: ", "))"
-            let what = wanted.map { "no table \($0)" } ?? "no table receipts, and not exactly one table"
-            throw StorageError(.missingTable, at: place, "\(what); \(names)")
+            let problem = requested.map { "no table \($0)" } ?? "no table receipts, and not exactly one table"
+            throw StorageError(.missingTable, at: place, "\(problem); \(names)")
         }
         guard !found.isView else {
             let reason = "\(found.name) is a view: its rows have no integer key to resume from; select a table"
@@ -62,11 +62,12 @@ struct TableSchema: Sendable, Hashable {
     }
 
     /// Returns the column with this name, in the spelling of the table.
-    private static func column(_ wanted: String, of columns: [Column], at place: String) throws(StorageError) -> SQLName
+    private static func column(_ requested: String, of columns: [Column], at place: String) throws(StorageError)
+        -> SQLName
     {
-        guard let column = columns.first(where: { SQLName.areSame($0.name, wanted) }) else {
+        guard let column = columns.first(where: { SQLName.areSame($0.name, requested) }) else {
             let names = columns.map(\.name).joined(separator: ", ")
-            throw StorageError(.missingColumn, at: place, "no column \(wanted); there are: \(names)")
+            throw StorageError(.missingColumn, at: place, "no column \(requested); there are: \(names)")
         }
         return SQLName(column.name)
     }
@@ -78,7 +79,7 @@ struct TableSchema: Sendable, Hashable {
     ) throws -> String {
         let free = ["rowid", "_rowid_", "oid"].first { name in !columns.contains { SQLName.areSame($0.name, name) } }
         if let free, (try? db.makeStatement(sql: "SELECT \(free) FROM \(table) LIMIT 0")) != nil { return free }
-        let primary = columns.filter { $0.placeInPrimaryKey > 0 }
+        let primary = columns.filter { $0.positionInPrimaryKey > 0 }
         if primary.count == 1, primary[0].type.uppercased().contains("INT") { return "\(SQLName(primary[0].name))" }
         let reason = "the rows have neither a rowid nor an integer primary key to resume from"
         throw StorageError(.unusableTable, at: place, reason)
@@ -89,12 +90,39 @@ struct TableSchema: Sendable, Hashable {
         let name: String
         let type: String
         /// Position in the primary key, from 1; 0 for a column outside the primary key.
-        let placeInPrimaryKey: Int
+        let positionInPrimaryKey: Int
 
         static func all(of table: String, in db: Database) throws -> [Column] {
             let rows = try Row.fetchAll(
                 db, sql: "SELECT name, type, pk FROM pragma_table_xinfo(?) WHERE hidden <> 1", arguments: [table])
-            return rows.map { Column(name: $0[0], type: $0[1], placeInPrimaryKey: $0[2]) }
+            return rows.map { Column(name: $0[0], type: $0[1], positionInPrimaryKey: $0[2]) }
+        }
+    }
+}
+
+/// The name of a table or column of a foreign database, quoted for SQL.
+///
+/// Quotes inside the name are doubled, so that any name is safe. For example, `a"b` becomes `"a""b"`.
+struct SQLName: Sendable, Hashable, CustomStringConvertible {
+    let text: String
+
+    init(_ text: String) {
+        self.text = text
+    }
+
+    var description: String {
+        "\"\(text.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\""
+    }
+
+    /// Returns whether SQLite treats both names as equal: ASCII letters are compared case-insensitively.
+    static func areSame(_ one: String, _ other: String) -> Bool {
+        one.utf8.count == other.utf8.count && zip(one.utf8, other.utf8).allSatisfy { folded($0) == folded($1) }
+    }
+
+    private static func folded(_ byte: UInt8) -> UInt8 {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte + 0x20
+        default: byte
         }
     }
 }

@@ -47,15 +47,16 @@ final class WriteQueue: Sendable {
         _ body: @escaping @Sendable (Database) throws -> Result
     ) async throws(StorageError) -> Result {
         let outcome: Swift.Result<Result, StorageError> = await withCheckedContinuation { continuation in
-            let kept = Mutex(Swift.Result<Result, StorageError>.failure(StorageError(.failed, at: path, "not written")))
+            let stored = Mutex(
+                Swift.Result<Result, StorageError>.failure(StorageError(.failed, at: path, "not written")))
             let job = Job(
                 run: { db in
                     let value = try body(db)
-                    kept.withLock { $0 = .success(value) }
+                    stored.withLock { $0 = .success(value) }
                 },
-                fail: { failure in kept.withLock { $0 = .failure(failure) } },
+                fail: { failure in stored.withLock { $0 = .failure(failure) } },
                 finish: { failure in
-                    let result = kept.withLock { $0 }
+                    let result = stored.withLock { $0 }
                     continuation.resume(returning: failure.map { .failure($0) } ?? result)
                 })
             if let failure = add(job) { job.finish(failure) }

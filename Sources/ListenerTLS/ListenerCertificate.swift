@@ -51,6 +51,7 @@ package struct ListenerCertificate: Sendable {
 
     private typealias Loaded = (chain: [NIOSSLCertificate], encodings: [[UInt8]], leaf: [UInt8])
 
+    /// Parses the certificates without verifying them.
     private static func load(_ pem: [UInt8]) throws(ListenerCertificateError) -> Loaded {
         // NIOSSL does not accept empty buffers.
         guard !pem.isEmpty, let chain = try? NIOSSLCertificate.fromPEMBytes(pem),
@@ -75,6 +76,7 @@ package struct ListenerCertificate: Sendable {
         .TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA, .TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA,
     ]
 
+    /// Creates the TLS settings. BoringSSL checks here that the key belongs to the first certificate.
     private static func context(
         _ chain: [NIOSSLCertificate], _ key: NIOSSLPrivateKey
     ) throws(ListenerCertificateError) -> NIOSSLContext {
@@ -99,4 +101,21 @@ package struct ListenerCertificate: Sendable {
 package enum ListenerCertificateError: Error, Sendable, Hashable {
     case certificate(String)
     case privateKey(String)
+}
+
+extension ListenerCertificate {
+    /// Returns the DNS names and IP addresses that TLS clients compare with the requested host. The common name is
+    /// not included because clients ignore it.
+    static func names(of certificate: NIOSSLCertificate) -> [String] {
+        certificate._subjectAlternativeNames().compactMap { name in
+            switch name.nameType {
+            case .dnsName:
+                let text = String(decoding: name.contents, as: UTF8.self)
+                return text.utf8.allSatisfy { (0x21...0x7E).contains($0) } ? text : nil
+            case .ipAddress:
+                return try? SocketAddress(packedIPAddress: ByteBuffer(bytes: name.contents), port: 0).ipAddress
+            default: return nil
+            }
+        }
+    }
 }

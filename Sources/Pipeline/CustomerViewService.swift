@@ -7,6 +7,9 @@ import Rendering
 package import StoreTypes
 
 /// Answers the requests of new clients: a receipt, a signed transaction or an id in, the JSON view of its customer out.
+///
+/// A receipt or a signed transaction must be authentic before anything in it is used. The records come from the App
+/// Store Server API; only a receipt can answer without it.
 package struct CustomerViewService: Sendable {
     private let decoder: ReceiptDecoder
     private let verifier: SignedPayloadVerifier

@@ -5,6 +5,9 @@ package import StoreTypes
 
 /// The content of a signed text (JWS) of the App Store, and whether it is authentic. The text may be a transaction, a
 /// renewal, an app transaction, or a notification with the signed texts inside it.
+///
+/// The claims tell which one it is: a notification has `notificationType`, an app transaction `receiptType`, a renewal
+/// `autoRenewProductId` or `autoRenewStatus`. Any other text is checked as a transaction.
 package struct JWSInspection: Sendable {
     /// The signed payload, as JSON. Also set if the signature is not valid, as far as the payload can be read.
     package let claims: [UInt8]?

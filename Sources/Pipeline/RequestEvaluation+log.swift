@@ -39,7 +39,7 @@ extension VerifyReceiptService.RequestEvaluation {
     func logUndecodedReceipt() {
         guard case .rejected(let error, _) = verification, error.status == nil else { return }
         log(
-            .warning, "receipt could not be verified locally", by: "unjudged \(error.code.rawValue)", nil,
+            .warning, "receipt could not be verified locally", by: "undecided \(error.code.rawValue)", nil,
             ["reason": "\(error.code.rawValue)"])
     }
 

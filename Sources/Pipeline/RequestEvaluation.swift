@@ -12,6 +12,10 @@ extension VerifyReceiptService {
     /// For example, with `answer: [api, apple, receipt]` the App Store Server API is called first. If it has no
     /// response, Apple's verifyReceipt is called with the time that is left, and if that has none either, the receipt
     /// answers for itself.
+    ///
+    /// If no source has a response, the first fallback is returned, for example Apple's own 21009. Before that, and
+    /// before the source `receipt`, an unavailable Apple is replaced by its last good response from the archive,
+    /// because that response may hold renewals which the receipt does not.
     struct RequestEvaluation {
         let request: VerifyReceiptRequest
         let route: UpstreamRouter.Route
@@ -19,7 +23,7 @@ extension VerifyReceiptService {
         /// The receipt that the app's rules are checked against. It is never rendered into a response. `nil` if nothing
         /// in the request is authentic.
         let receiptForRules: Receipt?
-        /// Whether one of the receipt's purchases was presented with a different account before.
+        /// Whether one of the receipt's purchases was presented by another user before.
         let isReplay: Bool
         let app: AppConfiguration
         let requestOptions: RequestOptions
@@ -117,7 +121,7 @@ extension VerifyReceiptService {
         private func callApple(_ password: SharedSecretCheck, within limit: Duration) async -> SourceResult {
             guard let apple = service.apple else { return .unavailable(fallback: unavailable(from: .apple)) }
             var replacement: SharedSecret?
-            if case .fine(let secret) = password { replacement = secret }
+            if case .accepted(let secret) = password { replacement = secret }
             let outcome = await apple.answer(
                 body: request.forwardedBody(password: replacement), route: route,
                 isVerifiedHere: authenticReceipt != nil, followsToSandbox: followsToSandbox, within: limit)
@@ -135,11 +139,11 @@ extension VerifyReceiptService {
                 return .answered(forwarded(answer, from: environment))
             case .sandboxDenied:
                 return .answered(VerifyReceiptResult(.failure(.notAuthentic), source: .receipt, environment: .sandbox))
-            case .unavailable(let last, let environment, let reason, let wasAsked, _):
+            case .unavailable(let last, let environment, let reason, let wasCalled, _):
                 // The circuit breaker logs once when it opens. A request that it refuses is therefore logged at the
                 // debug level only.
                 log(
-                    wasAsked ? .warning : .debug, "Apple's verifyReceipt is unavailable; trying the next source",
+                    wasCalled ? .warning : .debug, "Apple's verifyReceipt is unavailable; trying the next source",
                     by: "apple", environment,
                     ["reason": "\(reason)"])
                 return .unavailable(
@@ -174,7 +178,7 @@ extension VerifyReceiptService {
         private func lastGoodKey(_ password: SharedSecretCheck) -> (ResponseArchive, ArchiveKey)? {
             guard let archive = service.lastGood, requestOptions.sources == nil, let receipt = authenticReceipt,
                 app.answer.contains(.apple), service.apps.configured(receipt.bundleId) != nil,
-                let password = ArchiveKey.Password(request.password, judged: password, for: app)
+                let password = ArchiveKey.Password(request.password, check: password, for: app)
             else { return nil }
             return (
                 archive,
@@ -220,7 +224,7 @@ extension VerifyReceiptService {
             let keys = service.observations.lookupKeys(of: receipt)
             guard !keys.isEmpty else { return .answered(answer(PurchaseHistory(receipt: receipt), from: .receipt)) }
             let scope = AppScope(bundleId: receipt.bundleId, environment: receipt.environment)
-            guard let snapshot = await service.stored?.snapshot(on: keys, in: scope, at: now, within: limit) else {
+            guard let snapshot = await service.stored?.snapshot(of: keys, in: scope, at: now, within: limit) else {
                 return .notAttempted
             }
             guard !receipt.contents.lacksStatus(in: snapshot.records) else { return .notAttempted }

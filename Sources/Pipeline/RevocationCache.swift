@@ -195,7 +195,7 @@ final class RevocationCache: Sendable {
             if indexes[key].map({ $0.count > Self.capacity }) == true { indexes[key] = RevocationIndex() }
             return after - before
         }
-        if isNew, added > 0 { counts?[bundleId].revoked(in: environment, count: added) }
+        if isNew, added > 0 { counts?[bundleId].recordRevocations(in: environment, count: added) }
     }
 
     /// Returns the revocations of an app; empty if there are none.
@@ -204,14 +204,14 @@ final class RevocationCache: Sendable {
     }
 
     /// Returns whether the revocation of one of these purchases was reversed after `since`.
-    func knowsNoMore(of transactionIds: [String], since: Timestamp, in scope: AppScope) -> Bool {
+    func hasReversal(of transactionIds: [String], since: Timestamp, in scope: AppScope) -> Bool {
         let index = revocations(of: scope.bundleId, in: scope.environment)
         return transactionIds.contains { id in
             guard let date = signedDates[RevocationKey(environment: scope.environment, transactionId: id)], date > since
             else {
                 return false
             }
-            return !index.mentions(id)
+            return !index.contains(id)
         }
     }
 
@@ -226,8 +226,9 @@ final class RevocationCache: Sendable {
     }
 
     /// Returns whether one of these purchases is recorded as revoked.
-    func knows(_ keys: CustomerIdentifiers, of bundleId: BundleIdentifier, in environment: AppStoreEnvironment) -> Bool
-    {
+    func hasRevocation(
+        for keys: CustomerIdentifiers, of bundleId: BundleIdentifier, in environment: AppStoreEnvironment
+    ) -> Bool {
         indexes.withLock { indexes in
             guard let revocations = indexes[Key(bundleId: bundleId, environment: environment)], !revocations.isEmpty
             else {

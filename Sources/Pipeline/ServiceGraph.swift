@@ -9,6 +9,9 @@ package import StoreTypes
 package import Transport
 
 /// The services of one configuration, wired to shared parts.
+///
+/// A reload creates a new graph from the previous one. Rules and API clients are new. Metrics, cached records, used
+/// rate limits, revocations and replay detection are taken over, because a reload must not lose them.
 package struct ServiceGraph: Sendable {
     /// Serves old clients: verifyReceipt.
     package let verifyReceipt: VerifyReceiptService

@@ -2,10 +2,18 @@ import Cryptography
 import StoreTypes
 
 /// The result of checking a request's `password` against the app's secrets.
+///
+/// | `password` | result |
+/// |---|---|
+/// | missing, `clientPassword: optional` | accepted; Apple gets the app's `sharedSecret` |
+/// | missing, `clientPassword: required` | 21004 for a receipt with an auto-renewable |
+/// | the `sharedSecret` | accepted |
+/// | one of `acceptedSecrets` | accepted; Apple gets the current `sharedSecret` |
+/// | anything else | wrong, unless the app has no secret to compare it with |
 enum SharedSecretCheck: Sendable {
     /// The request continues. `replacement` is sent to Apple instead of the client's password; `nil` sends it
     /// unchanged.
-    case fine(replacement: SharedSecret?)
+    case accepted(replacement: SharedSecret?)
     /// Present, but not a secret of the app. The source `apple` forwards it unchanged, because Apple checks it itself.
     /// Every other source returns 21004 for a receipt with an auto-renewable, and omits what the password protects for
     /// any other receipt.
@@ -24,12 +32,12 @@ enum SharedSecretCheck: Sendable {
         switch password {
         case .absent:
             guard app.clientPassword == .required else {
-                self = .fine(replacement: app.sharedSecret)
+                self = .accepted(replacement: app.sharedSecret)
                 return
             }
             self = hasAutoRenewable ? .missing : .absent
         case .notText:
-            self = app.sharedSecret == nil && app.acceptedSecrets.isEmpty ? .fine(replacement: nil) : .wrong
+            self = app.sharedSecret == nil && app.acceptedSecrets.isEmpty ? .accepted(replacement: nil) : .wrong
         case .text(let text):
             self = Self.check(text, for: app)
         }
@@ -40,7 +48,7 @@ enum SharedSecretCheck: Sendable {
     var omitsLatest: Bool {
         switch self {
         case .wrong, .absent: true
-        case .fine, .missing: false
+        case .accepted, .missing: false
         }
     }
 
@@ -50,8 +58,8 @@ enum SharedSecretCheck: Sendable {
         let isPrevious = app.acceptedSecrets.reduce(false) { found, secret in
             ConstantTime.equal(secret.reveal(), text.reveal()) || found
         }
-        if isCurrent { return .fine(replacement: nil) }
-        if isPrevious { return .fine(replacement: app.sharedSecret) }
-        return app.sharedSecret == nil && app.acceptedSecrets.isEmpty ? .fine(replacement: nil) : .wrong
+        if isCurrent { return .accepted(replacement: nil) }
+        if isPrevious { return .accepted(replacement: app.sharedSecret) }
+        return app.sharedSecret == nil && app.acceptedSecrets.isEmpty ? .accepted(replacement: nil) : .wrong
     }
 }

@@ -53,7 +53,7 @@ struct UpstreamObservations: Sendable {
         // Most responses reveal nothing new, and parsing all their rows is expensive.
         guard
             keys.isEmpty || Self.mentionsCancellation(answer.body)
-                || revocations.knows(keys, of: receipt.bundleId, in: receipt.environment)
+                || revocations.hasRevocation(for: keys, of: receipt.bundleId, in: receipt.environment)
         else { return [] }
         let rows = VerifyReceiptRow.all(in: answer.body)
         if keys.isEmpty { save(CustomerIdentifiers(rows), of: receipt) }

@@ -1,10 +1,19 @@
 package import AppStore
 package import StoreTypes
 
-/// Decides which of Apple's endpoints is called next, and when to stop. A value without sockets and clocks.
+/// Decides which of Apple's endpoints is called next, and when to stop. A value without sockets and clocks, so that
+/// every sequence of replies can be tested.
 ///
-/// Production first, then the sandbox on 21007; the status of the second response is checked as well. A temporary
-/// failure is retried at most twice. A final status is returned.
+/// | reply | next step |
+/// |---|---|
+/// | 21007 from production, route `auto` | call the sandbox; its status is checked as well |
+/// | 21005, 21009, 21100 to 21199 | retry after 100 ms, then after 400 ms; not if Apple says `"is_retryable":false` |
+/// | 21002 for a receipt that is authentic here | retry once, then unavailable |
+/// | any other status | return Apple's response |
+/// | HTTP 5xx, 429, 408, a timeout, no JSON | retry as above, after `Retry-After` if that is longer |
+/// | not sent, because the circuit breaker is open | unavailable |
+///
+/// There are at most two retries in all, so at most four calls.
 package struct UpstreamRouter: Sendable {
     /// The endpoint that the client requested.
     package enum Route: Sendable, Hashable {

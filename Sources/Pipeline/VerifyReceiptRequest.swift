@@ -41,7 +41,8 @@ package struct VerifyReceiptRequest: Sendable {
     /// The last member of each key.
     private let members: [JSONScanner.Member]
     /// Whether two JSON parsers could read the body differently: a key is repeated or written with escapes, or there is
-    /// a byte order mark.
+    /// a byte order mark. Apple must not read another receipt or password than the one that was checked here, so such a
+    /// body is never forwarded as it is.
     private let isAmbiguous: Bool
     /// Whether a mangled receipt was repaired, so that ``receiptText`` differs from the body.
     private let isRepaired: Bool
@@ -139,7 +140,7 @@ extension VerifyReceiptRequest {
         var members: [JSONScanner.Member] = []
         var count = 0
         do throws(JSONStructureError) {
-            try scanner.takeDocument(bytes) { member in
+            try scanner.scanDocument(bytes) { member in
                 count += 1
                 if count <= maximumKeys { members.append(member) }
             }

@@ -8,6 +8,14 @@ package import StoreTypes
 import Telemetry
 
 /// Answers verifyReceipt requests, from HTTP and from the command line: one request body in, one response out.
+///
+/// A request passes these steps, each of which may end it:
+///
+/// 1. The response cache, if an app names `stored` first.
+/// 2. Parsing and decoding: a body that is not JSON, or holds no base64, gets 21002.
+/// 3. The app of the receipt: with `unknownApps: refuse` an unknown one gets 21003, or 21002 if the text is no receipt.
+/// 4. Replay detection, if the caller names its user.
+/// 5. The app's sources, in ``RequestEvaluation``.
 package struct VerifyReceiptService: Sendable {
     let decoder: ReceiptDecoder
     let apps: AppRegistry
@@ -109,13 +117,13 @@ package struct VerifyReceiptService: Sendable {
         let start = ContinuousClock.now
         let reply = await reply(to: body, on: route, requestOptions)
         count(reply)
-        counts.took(.now - start, for: reply)
+        counts.recordDuration(.now - start, for: reply)
         return reply
     }
 
     /// Counts a response that another part of the server wrote. The responses of ``answer(body:route:requestOptions:)``
     /// are counted already.
-    package func count(_ reply: VerifyReceiptResult) { countedApps[reply.claimedApp].answered(reply) }
+    package func count(_ reply: VerifyReceiptResult) { countedApps[reply.claimedApp].recordResponse(reply) }
 
     /// Parses a request with the profile of this service.
     package func read(_ body: [UInt8]) throws(VerifyReceiptRequest.Failure) -> VerifyReceiptRequest {
@@ -131,7 +139,7 @@ package struct VerifyReceiptService: Sendable {
             ? ResponseCache.key(body, route) : nil
         if let cacheKey {
             let reply = await cachedResponse(cacheKey)
-            counts.answerMemory.add((reply == nil ? HitLabel.miss : .hit).rawValue)
+            counts.responseCache.add((reply == nil ? HitLabel.miss : .hit).rawValue)
             if let reply { return reply }
         }
         var request: VerifyReceiptRequest
@@ -209,7 +217,7 @@ package struct VerifyReceiptService: Sendable {
         -> Bool
     {
         guard let user = requestOptions.user, app.replay != .off else { return false }
-        return replays.sees(
+        return replays.detectReplay(
             keys(), in: scope, of: user, at: now(), logName: apps.logName(of: scope.bundleId), logger: logger)
     }
 
@@ -220,7 +228,7 @@ package struct VerifyReceiptService: Sendable {
         let now = now()
         guard
             let snapshot = await stored?.snapshot(
-                on: entry.keys, in: entry.scope, at: now, within: RequestDeadline(deadline).reading(before: 1)),
+                of: entry.keys, in: entry.scope, at: now, within: RequestDeadline(deadline).reading(before: 1)),
             snapshot.serial == entry.serial,
             snapshot.isCurrent(at: now, maximumAge: entry.app.storedMaxAge * 1_000),
             let answer = entry.answer.answer(requestDate: now)
@@ -271,14 +279,14 @@ extension AppRegistry {
     /// used for this and for nothing else. A text that names no app is treated as a receipt of an unknown app.
     fileprivate func resolution(of verification: VerifyReceiptService.ReceiptVerification) -> Decision {
         let bundleId: BundleIdentifier?
-        let verdict: VerifyReceiptStatus?
+        let status: VerifyReceiptStatus?
         switch verification {
-        case .authentic(let receipt): (bundleId, verdict) = (receipt.bundleId, nil)
-        case .rejected(let error, let claims): (bundleId, verdict) = (claims.bundleId, error.status)
+        case .authentic(let receipt): (bundleId, status) = (receipt.bundleId, nil)
+        case .rejected(let error, let claims): (bundleId, status) = (claims.bundleId, error.status)
         }
         switch resolution(of: bundleId) {
         case .app(let app): return .app(app)
-        case .refused: return .refused(verdict ?? .notAuthentic)
+        case .refused: return .refused(status ?? .notAuthentic)
         }
     }
 }

@@ -24,10 +24,10 @@ package struct VerifyReceiptSource: Sendable {
         ///
         /// - Parameters:
         ///   - last: the last temporary status that Apple returned; `nil` if there was none.
-        ///   - wasAsked: false if no request was sent, for example because the circuit breaker is open.
+        ///   - wasCalled: false if no request was sent, for example because the circuit breaker is open.
         ///   - isUnreachable: whether the last attempt failed to connect.
         case unavailable(
-            last: UpstreamResponse?, from: AppStoreEnvironment, reason: String, wasAsked: Bool, isUnreachable: Bool)
+            last: UpstreamResponse?, from: AppStoreEnvironment, reason: String, wasCalled: Bool, isUnreachable: Bool)
     }
 
     /// Sends a request to Apple, with retries.
@@ -43,7 +43,7 @@ package struct VerifyReceiptSource: Sendable {
         let end = ContinuousClock.now + limit
         var router = UpstreamRouter(route: route, isVerifiedHere: isVerifiedHere, followsToSandbox: followsToSandbox)
         var instruction = router.first
-        var (wasAsked, isUnreachable) = (false, false)
+        var (wasCalled, isUnreachable) = (false, false)
         while true {
             switch instruction {
             case .pass(let answer, let environment):
@@ -52,7 +52,7 @@ package struct VerifyReceiptSource: Sendable {
                 return .sandboxDenied
             case .unavailable(let last, let environment, let reason):
                 return .unavailable(
-                    last: last, from: environment, reason: reason, wasAsked: wasAsked, isUnreachable: isUnreachable)
+                    last: last, from: environment, reason: reason, wasCalled: wasCalled, isUnreachable: isUnreachable)
             case .call(let environment, let pause):
                 var remaining = end - ContinuousClock.now
                 if pause > 0 {
@@ -69,7 +69,7 @@ package struct VerifyReceiptSource: Sendable {
                 }
                 let reply = await client.send(
                     body: body, to: environment, timeout: remaining, isRetry: pause > 0)
-                wasAsked = wasAsked || !reply.isRefusal
+                wasCalled = wasCalled || !reply.isRefusal
                 isUnreachable = reply.isUnreachable
                 instruction = router.received(reply)
             }

@@ -3,6 +3,9 @@ package import StoreTypes
 
 /// An index of purchases that were refunded or revoked, by the ids that a receipt has for them. verifyReceipt never
 /// shows the refund of a consumable, so the index holds none.
+///
+/// A purchase has two ids, because a restored transaction may have another transaction id in the receipt than in the
+/// records; the web order line item id is the same.
 package struct RevocationIndex: Sendable {
     /// The revocation of one purchase.
     package struct Revocation: Sendable, Hashable {
@@ -58,7 +61,7 @@ package struct RevocationIndex: Sendable {
     }
 
     /// Returns whether the transaction id is in the index.
-    package func mentions(_ transactionId: String) -> Bool { byTransaction[transactionId] != nil }
+    package func contains(_ transactionId: String) -> Bool { byTransaction[transactionId] != nil }
 
     /// Returns the revocation by transaction id, otherwise by web order line item id.
     package func revocation(transactionId: String?, webOrderLineItemId: String?) -> Revocation? {

@@ -111,10 +111,15 @@ package struct ProductType: RawRepresentable, Sendable, Hashable {
 
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
+    /// A product that is bought once, for example a level of a game.
     package static let nonConsumable = ProductType(rawValue: 0)
+    /// A product that can be bought repeatedly. It is in receipts only until the app finishes its transaction.
     package static let consumable = ProductType(rawValue: 1)
+    /// A subscription for a limited time that does not renew.
     package static let nonRenewing = ProductType(rawValue: 2)
+    /// A subscription that renews until it is canceled.
     package static let autoRenewable = ProductType(rawValue: 3)
+    /// A subscription without a price, from the time of Newsstand.
     package static let freeSubscription = ProductType(rawValue: 4)
 }
 

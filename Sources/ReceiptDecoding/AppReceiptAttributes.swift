@@ -70,7 +70,7 @@ extension AppReceipt {
                     throw ReceiptDecodingError(
                         .tooMany, at: "attribute 17", "more than \(Self.maximumPurchases) purchases")
                 }
-                purchases.append(try InAppPurchase(attribute, number: purchases.count, in: bytes))
+                purchases.append(try InAppPurchase(attribute, index: purchases.count, in: bytes))
             } else {
                 do throws(BERError) { try read(attribute, in: bytes) } catch {
                     throw ReceiptDecodingError(error, at: "attribute \(attribute.type)")
@@ -83,6 +83,7 @@ extension AppReceipt {
         }
     }
 
+    /// Reads one attribute of the receipt; an unknown one is stored with its raw value.
     private mutating func read(_ attribute: ReceiptAttribute, in bytes: borrowing Span<UInt8>) throws(BERError) {
         switch attribute.type {
         case 0: receiptType = try attribute.text(in: bytes)
@@ -111,9 +112,9 @@ extension AppReceipt {
 extension InAppPurchase {
     /// Reads one purchase from the value of an attribute 17, which is again a `SET OF ReceiptAttribute`.
     ///
-    /// - Parameter number: the index of the purchase in the receipt, for error messages.
+    /// - Parameter index: the index of the purchase in the receipt, for error messages.
     fileprivate init(
-        _ attribute: ReceiptAttribute, number: Int, in bytes: borrowing Span<UInt8>
+        _ attribute: ReceiptAttribute, index: Int, in bytes: borrowing Span<UInt8>
     ) throws(ReceiptDecodingError) {
         self.init()
         var type: Int64?
@@ -127,13 +128,14 @@ extension InAppPurchase {
                 try read(attribute, in: bytes)
             }
         } catch {
-            throw ReceiptDecodingError(error, at: "attribute 17[\(number)]\(type.map { " › \($0)" } ?? "")")
+            throw ReceiptDecodingError(error, at: "attribute 17[\(index)]\(type.map { " › \($0)" } ?? "")")
         }
         guard unknownAttributes.count <= AppReceipt.maximumUnknownAttributes else {
-            throw ReceiptDecodingError(.tooMany, at: "attribute 17[\(number)]", "too many unknown attributes")
+            throw ReceiptDecodingError(.tooMany, at: "attribute 17[\(index)]", "too many unknown attributes")
         }
     }
 
+    /// Reads one attribute of the purchase; an unknown one is stored with its raw value.
     private mutating func read(_ attribute: ReceiptAttribute, in bytes: borrowing Span<UInt8>) throws(BERError) {
         switch attribute.type {
         case 1701: quantity = try attribute.number(in: bytes)

@@ -68,6 +68,7 @@ enum DateText {
         return (sign == UInt8(ascii: "-") ? -1 : 1) * (hours * 3600 + minutes * 60)
     }
 
+    /// Returns the number of days in a month of the Gregorian calendar.
     private static func days(of month: Int64, _ year: Int64) -> Int64 {
         switch month {
         case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28

@@ -22,8 +22,13 @@ struct PropertyListText {
     /// Maximum number of entries; genuine receipts have about 30.
     static let maximumEntries = 256
 
+    /// The entries in the order of the list.
     private(set) var entries: [Entry] = []
 
+    /// Parses a list.
+    ///
+    /// - Parameter place: the name of the list for error messages.
+    /// - Throws: ``ReceiptDecodingError`` if the list is malformed, truncated or too long.
     init(_ bytes: borrowing Span<UInt8>, at place: String) throws(ReceiptDecodingError) {
         var parser = Parser(place: place)
         try parser.expect(UInt8(ascii: "{"), in: bytes)
@@ -50,6 +55,7 @@ struct PropertyListText {
         entries.first { $0.key == key }?.value
     }
 
+    /// A parser of the tokens. It stores only the current position; the bytes are passed to each method.
     private struct Parser {
         let place: String
         var position = 0
@@ -58,12 +64,13 @@ struct PropertyListText {
             self.place = place
         }
 
+        /// Returns an error with the current position.
         func failure(_ reason: String) -> ReceiptDecodingError {
             ReceiptDecodingError(.malformed, at: place, "\(reason) at byte \(position)")
         }
 
         /// The error of a list that is cut off before its closing brace.
-        func early(_ reason: String, in bytes: borrowing Span<UInt8>) -> ReceiptDecodingError {
+        func truncated(_ reason: String, in bytes: borrowing Span<UInt8>) -> ReceiptDecodingError {
             ReceiptDecodingError(.truncated, at: place, "\(reason): the data ends at byte \(bytes.count)")
         }
 
@@ -74,7 +81,7 @@ struct PropertyListText {
         /// Returns the next byte that is not white space, without consuming it.
         mutating func peek(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> UInt8 {
             skipWhiteSpace(in: bytes)
-            guard position < bytes.count else { throw early("missing closing brace", in: bytes) }
+            guard position < bytes.count else { throw truncated("missing closing brace", in: bytes) }
             return bytes[position]
         }
 
@@ -86,6 +93,7 @@ struct PropertyListText {
             position += 1
         }
 
+        /// Reads a key as text.
         mutating func text(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> String {
             let token = try token(in: bytes)
             guard let text = token.span.text(0..<token.count) else {
@@ -99,6 +107,7 @@ struct PropertyListText {
             try peek(in: bytes) == UInt8(ascii: "\"") ? quoted(in: bytes) : word(in: bytes)
         }
 
+        /// Reads a value without quotes.
         private mutating func word(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> [UInt8] {
             let start = position
             while position < bytes.count, Self.isWordByte(bytes[position]) { position += 1 }
@@ -106,6 +115,7 @@ struct PropertyListText {
             return bytes.copy(start..<position)
         }
 
+        /// Returns whether a byte may be part of a value without quotes.
         private static func isWordByte(_ byte: UInt8) -> Bool {
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -116,13 +126,15 @@ struct PropertyListText {
             }
         }
 
+        /// Reads a value in quotes. The part before the first escape is copied at once, because most values have no
+        /// escape.
         private mutating func quoted(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> [UInt8] {
             position += 1
             let start = position
             while position < bytes.count, bytes[position] != UInt8(ascii: "\""), bytes[position] != UInt8(ascii: "\\") {
                 position += 1
             }
-            guard position < bytes.count else { throw early("missing closing quote", in: bytes) }
+            guard position < bytes.count else { throw truncated("missing closing quote", in: bytes) }
             var value = bytes.copy(start..<position)
             while bytes[position] != UInt8(ascii: "\"") {
                 if bytes[position] == UInt8(ascii: "\\") {
@@ -132,14 +144,15 @@ struct PropertyListText {
                     value.append(bytes[position])
                     position += 1
                 }
-                guard position < bytes.count else { throw early("missing closing quote", in: bytes) }
+                guard position < bytes.count else { throw truncated("missing closing quote", in: bytes) }
             }
             position += 1
             return value
         }
 
+        /// Reads an escape after its backslash. Returns the byte that it stands for.
         private mutating func escaped(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> UInt8 {
-            guard position < bytes.count else { throw early("missing closing quote", in: bytes) }
+            guard position < bytes.count else { throw truncated("missing closing quote", in: bytes) }
             let byte = bytes[position]
             position += 1
             switch byte {
@@ -148,7 +161,7 @@ struct PropertyListText {
             case UInt8(ascii: "r"): return 0x0D
             case UInt8(ascii: "t"): return 0x09
             case UInt8(ascii: "0"), UInt8(ascii: "1"):
-                guard position + 1 < bytes.count else { throw early("incomplete octal escape", in: bytes) }
+                guard position + 1 < bytes.count else { throw truncated("incomplete octal escape", in: bytes) }
                 guard case let high = bytes[position] &- 0x30, high < 8,
                     case let low = bytes[position + 1] &- 0x30, low < 8
                 else { throw failure("invalid octal escape") }

@@ -13,6 +13,7 @@ package enum ReceiptContents: Sendable, Hashable {
         }
     }
 
+    /// The bundle id of the app; `nil` if the receipt has none.
     package var bundleId: String? {
         switch self {
         case .app(let receipt): receipt.bundleId
@@ -44,6 +45,7 @@ package enum ReceiptContents: Sendable, Hashable {
             first: subscriptions.compactMap { $0.originalTransactionId.flatMap(TransactionIdentifier.init(rawValue:)) })
     }
 
+    /// Whether the receipt contains an auto-renewable subscription.
     package var hasAutoRenewable: Bool {
         switch self {
         case .app(let receipt): receipt.purchases.contains(where: \.isAutoRenewable)
@@ -54,6 +56,7 @@ package enum ReceiptContents: Sendable, Hashable {
 
 /// An authentic receipt. Only ``ReceiptDecoder`` creates it, after it has verified the signature.
 package struct Receipt: Sendable {
+    /// The decoded contents.
     package let contents: ReceiptContents
     /// The bytes of the receipt in the base64 form that Apple writes: standard alphabet, padded, no line breaks.
     /// Bytes after the end of the container are not included.
@@ -61,7 +64,9 @@ package struct Receipt: Sendable {
     /// The bytes that the signature covers: the content of an App Receipt, or version and `purchase-info` of a
     /// transactionReceipt. They are the same whatever container is written around them, so they identify the receipt.
     package let signedBytes: Redacted<[UInt8]>
+    /// The environment in which the receipt was created, production or sandbox.
     package let environment: AppStoreEnvironment
+    /// The bundle id of the app, which is syntactically valid.
     package let bundleId: BundleIdentifier
 
     init(

@@ -9,7 +9,9 @@ import StoreTypes
 /// Source: Apple, "Validating receipts on the device". The value contains a DER-encoded text or number, or raw bytes.
 /// An empty value and an empty text count as absent.
 struct ReceiptAttribute {
+    /// The attribute number, for example 1702.
     let type: Int64
+    /// The OCTET STRING with the value.
     let value: BERElement
 
     init(_ element: BERElement, in bytes: borrowing Span<UInt8>) throws(BERError) {

@@ -6,18 +6,18 @@ extension ReceiptDecoder {
     ///
     /// - Throws: the same errors as `decode`.
     package func bareVerification(of text: borrowing Span<UInt8>) throws -> BenchmarkVerification {
-        var intake = try ReceiptInput(text, profile: profile)
-        _ = try authenticatedContents(of: &intake)
-        switch intake.kind {
+        var input = try ReceiptInput(text, profile: profile)
+        _ = try authenticatedContents(of: &input)
+        switch input.kind {
         case .appReceipt:
-            let container = try SignedData(ber: intake.bytes.span)
+            let container = try SignedData(ber: input.bytes.span)
             let signature = try container.signature.get()
-            let key = try signerKey(of: container, in: intake.bytes.span)
+            let key = try signerKey(of: container, in: input.bytes.span)
             return try BenchmarkVerification(
-                key: key, signature: intake.bytes.span.copy(signature.signer.signature), message: container.content,
+                key: key, signature: input.bytes.span.copy(signature.signer.signature), message: container.content,
                 digest: signature.signer.digest)
         default:
-            let blob = try TransactionReceiptBlob(intake.bytes.span)
+            let blob = try TransactionReceiptBlob(input.bytes.span)
             let signature = try blob.signature.get()
             return try BenchmarkVerification(
                 key: signerKey(of: blob), signature: signature.value, message: signature.message, digest: .sha1)

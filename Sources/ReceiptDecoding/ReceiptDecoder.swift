@@ -1,12 +1,14 @@
 package import Cryptography
-package import StoreTypes
+import StoreTypes
 
 /// A decoder from base64 text to an authentic ``Receipt``. It is synchronous, performs no I/O, and reads no clock.
 ///
 /// The order of the steps: slice the container, verify the signer's certificate chain at the time of signing, verify
 /// the signature, and only then read the purchases.
 package struct ReceiptDecoder: Sendable {
+    /// The trusted root certificates and the known intermediate certificates.
     package let trust: TrustStore
+    /// The repairs that are applied before decoding.
     package let profile: ReceiptProfile
 
     package init(trust: TrustStore, profile: ReceiptProfile) {
@@ -18,8 +20,8 @@ package struct ReceiptDecoder: Sendable {
     ///
     /// - Throws: ``ReceiptDecodingError`` if the text is not a receipt, or the receipt is not authentic.
     package func decode(_ text: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> Receipt {
-        var intake = try ReceiptInput(text, profile: profile)
-        let (contents, signedBytes) = try authenticatedContents(of: &intake)
+        var input = try ReceiptInput(text, profile: profile)
+        let (contents, signedBytes) = try authenticatedContents(of: &input)
         guard let environment = contents.environment, environment != .xcode else {
             throw ReceiptDecodingError(.malformed, at: "attribute 0", "unknown receipt type")
         }
@@ -28,22 +30,22 @@ package struct ReceiptDecoder: Sendable {
         }
         return Receipt(
             contents: contents,
-            canonicalText: Redacted(intake.isCanonicalText ? text.copy(0..<text.count) : Base64.encode(intake.bytes)),
+            canonicalText: Redacted(input.isCanonicalText ? text.copy(0..<text.count) : Base64.encode(input.bytes)),
             signedBytes: Redacted(signedBytes), environment: environment, bundleId: bundleId)
     }
 
+    /// Verifies the signature. Returns the contents and the bytes that the signature covers.
     func authenticatedContents(
-        /// Verifies the signature. Returns the contents and the bytes that the signature covers.
-        of intake: inout ReceiptInput
+        of input: inout ReceiptInput
     ) throws(ReceiptDecodingError) -> (contents: ReceiptContents, signedBytes: [UInt8]) {
-        switch intake.kind {
+        switch input.kind {
         case .appReceipt:
-            let container = try SignedData(ber: intake.bytes.span)
-            try consume(container.consumed, of: &intake)
-            try authenticate(container, in: intake.bytes.span)
+            let container = try SignedData(ber: input.bytes.span)
+            try consume(container.consumed, of: &input)
+            try authenticate(container, in: input.bytes.span)
             return (.app(try AppReceipt(attributes: container.content.span)), container.content)
         case .transactionReceipt:
-            let blob = try TransactionReceiptBlob(intake.bytes.span)
+            let blob = try TransactionReceiptBlob(input.bytes.span)
             return (.transaction(blob.receipt), try authenticate(blob))
         case .jws:
             throw ReceiptDecodingError(.signedTransaction, at: "text", "a signed transaction instead of a receipt")
@@ -53,18 +55,19 @@ package struct ReceiptDecoder: Sendable {
     }
 
     /// Removes the bytes after the container if the profile allows it.
-    private func consume(_ count: Int, of intake: inout ReceiptInput) throws(ReceiptDecodingError) {
-        let surplus = intake.bytes.count - count
+    private func consume(_ count: Int, of input: inout ReceiptInput) throws(ReceiptDecodingError) {
+        let surplus = input.bytes.count - count
         guard surplus > 0 else { return }
         guard profile == .tolerant else {
             throw ReceiptDecodingError(
                 .trailingBytes, at: "SignedData", "\(surplus) bytes after the end of the container")
         }
-        intake.bytes.removeLast(surplus)
-        intake.isCanonicalText = false
-        intake.repairs.append(.trailingBytes)
+        input.bytes.removeLast(surplus)
+        input.isCanonicalText = false
+        input.repairs.append(.trailingBytes)
     }
 
+    /// Verifies the signature of an App Receipt.
     private func authenticate(
         _ container: SignedData, in bytes: borrowing Span<UInt8>
     ) throws(ReceiptDecodingError) {
@@ -146,72 +149,5 @@ package struct ReceiptDecoder: Sendable {
             throw ReceiptDecodingError(.unsupportedAlgorithm, at: "signer", "the signer's key is not an RSA key")
         }
         return key
-    }
-}
-
-extension ReceiptDecoder {
-    /// The readable part of a receipt, and the error because of which it is not trusted. For display and for routing
-    /// only; never the source of a verifyReceipt response.
-    package struct Inspection: Sendable {
-        package var kind: ReceiptKind
-        package var repairs: [ReceiptRepair]
-        /// `nil` if and only if the receipt is authentic.
-        package var failure: ReceiptDecodingError?
-        /// The contents as far as they could be read, also if the receipt is not authentic.
-        package var contents: ReceiptContents?
-        /// The signed text if `kind` is `jws`, so that the caller can verify it.
-        package var signedText: Redacted<String>?
-        /// The decoded bytes of the receipt, without trailing bytes; for a JWS, its text. `nil` if the text could not
-        /// be decoded.
-        package var bytes: Redacted<[UInt8]>?
-
-        package var isVerified: Bool { failure == nil }
-
-        package init(
-            kind: ReceiptKind, repairs: [ReceiptRepair], failure: ReceiptDecodingError?, contents: ReceiptContents?
-        ) {
-            self.kind = kind
-            self.repairs = repairs
-            self.failure = failure
-            self.contents = contents
-        }
-    }
-
-    /// Reads as much as possible, whether the receipt is authentic or not.
-    package func inspect(_ text: borrowing Span<UInt8>) -> Inspection {
-        var intake: ReceiptInput
-        do throws(ReceiptDecodingError) {
-            intake = try ReceiptInput(text, profile: profile)
-        } catch {
-            let kind: ReceiptKind = error.code == .signedTransaction ? .jws : .unknown
-            return Inspection(kind: kind, repairs: [], failure: error, contents: nil)
-        }
-        var inspection = Inspection(kind: intake.kind, repairs: intake.repairs, failure: nil, contents: nil)
-        do throws(ReceiptDecodingError) {
-            inspection.contents = try authenticatedContents(of: &intake).contents
-            if inspection.contents?.environment == nil {
-                throw ReceiptDecodingError(.malformed, at: "attribute 0", "unknown receipt type")
-            }
-        } catch {
-            inspection.failure = error
-            inspection.contents = inspection.contents ?? unauthenticatedContents(of: intake)
-        }
-        inspection.repairs = intake.repairs
-        inspection.bytes = Redacted(intake.bytes)
-        if intake.kind == .jws { inspection.signedText = Redacted(String(decoding: intake.bytes, as: UTF8.self)) }
-        if inspection.contents == nil, inspection.failure?.code == .purchaseInfoOnly { inspection.kind = .unknown }
-        return inspection
-    }
-
-    private func unauthenticatedContents(of intake: ReceiptInput) -> ReceiptContents? {
-        switch intake.kind {
-        case .appReceipt:
-            guard let container = try? SignedData(ber: intake.bytes.span) else { return nil }
-            return (try? AppReceipt(attributes: container.content.span)).map(ReceiptContents.app)
-        case .transactionReceipt:
-            return (try? TransactionReceiptBlob(intake.bytes.span)).map { .transaction($0.receipt) }
-        case .jws, .unknown:
-            return nil
-        }
     }
 }

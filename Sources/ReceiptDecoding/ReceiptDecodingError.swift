@@ -9,8 +9,11 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
         // Not a receipt.
         /// The file cannot be opened.
         case unreadable
+        /// The text is empty.
         case empty
+        /// The text exceeds the size limit.
         case tooLarge
+        /// The text is not base64 in the form that the profile accepts.
         case notBase64
         /// The bytes are neither a PKCS#7 container nor a property list.
         case notAReceipt
@@ -25,21 +28,35 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
         /// The text is a printed description of the data, for example `{length = 5432, bytes = 0x3082 … 6f70}`, which
         /// contains only some of the bytes.
         case truncatedDescription
+        /// Bytes follow the end of the receipt.
         case trailingBytes
+        /// A limit on the number of elements is exceeded.
         case tooMany
+        /// A mandatory attribute or key is missing.
         case missingAttribute
+        /// The version of the structure is not supported.
         case unsupportedVersion
 
         // Not authentic.
+        /// There is no signature.
         case unsigned
+        /// There is more than one signature.
         case severalSigners
+        /// The certificate that the signature names is not in the receipt.
         case signerCertificateMissing
+        /// The receipt uses an algorithm that genuine receipts never use.
         case unsupportedAlgorithm
+        /// A certificate cannot be parsed.
         case malformedCertificate
+        /// The key is too small, too large, or of another type.
         case keyRefused
+        /// The certificate does not have the extension that marks Apple's receipt signers.
         case notAReceiptSigner
+        /// The certificate chain does not end in a trusted root.
         case untrustedChain
+        /// The certificate chain was not valid at the time of signing.
         case outsideValidity
+        /// The signature does not match the contents.
         case badSignature
         /// The receipt was signed by StoreKit Testing on a developer's machine.
         case xcodeReceipt
@@ -61,8 +78,11 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
         case undecided
     }
 
+    /// The stable code.
     package let code: Code
+    /// The place in the receipt, for example `attribute 17[3] › 1708` or `SignerInfo.signature`.
     package let place: String
+    /// A sentence for people.
     package let reason: String
 
     package init(_ code: Code, at place: String, _ reason: String) {
@@ -73,6 +93,7 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
 
     package var description: String { "\(code.rawValue) at \(place): \(reason)" }
 
+    /// The meaning of the code for a verifyReceipt response.
     package var verdict: Verdict {
         switch code {
         case .unreadable, .empty, .tooLarge, .notBase64, .notAReceipt, .signedTransaction, .purchaseInfoOnly,
@@ -89,10 +110,12 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
 }
 
 extension ReceiptDecodingError {
+    /// An error of the BER parser; its code is always `malformed`.
     init(_ error: BERError, at place: String) {
         self.init(.malformed, at: place, "\(error)")
     }
 
+    /// An error of the cryptography, with the corresponding code.
     init(_ error: CryptographyError, at place: String) {
         let code: Code =
             switch error.code {

@@ -3,9 +3,11 @@ import StoreTypes
 
 /// The bytes of a receipt, extracted from the submitted text, and the repairs that were necessary.
 struct ReceiptInput: Sendable {
+    /// The kind of the decoded bytes.
     var kind: ReceiptKind
     /// The decoded bytes; for a JWS, its text.
     var bytes: [UInt8]
+    /// The repairs in the order in which they were applied; always empty for a canonical text.
     var repairs: [ReceiptRepair]
     /// Whether the submitted text equals ``Base64/encode(_:)`` of the bytes.
     var isCanonicalText: Bool

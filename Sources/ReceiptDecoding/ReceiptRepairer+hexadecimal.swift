@@ -9,6 +9,7 @@ extension ReceiptRepairer {
         return bytes
     }
 
+    /// Prefixes of hexadecimal digits: the notation of C, and PostgreSQL's with and without an escaped backslash.
     private static let prefixes = ["0x", "0X", "\\x", "\\\\x"]
 
     /// Decodes digits without a prefix if they begin like a receipt, and `<3082 0a…>`.
@@ -58,7 +59,7 @@ extension ReceiptRepairer {
     /// - Throws: ``ReceiptDecodingError`` with the code `truncatedDescription` if bytes are missing. `5432 bytes`, as
     ///   printed by Swift, contains none of them.
     mutating func describedData() throws(ReceiptDecodingError) -> [UInt8]? {
-        if let count = Self.countOfBytes(text) { throw Self.lost(count, shown: 0) }
+        if let count = Self.countOfBytes(text) { throw Self.incomplete(count, shown: 0) }
         let head = text.prefix(64).filter { !Self.isWhiteSpace($0) }
         guard head.starts(with: "{length=".utf8), let start = text.prefix(64).firstRange(of: Array("0x".utf8)) else {
             return nil
@@ -73,9 +74,10 @@ extension ReceiptRepairer {
             repairs.append(.dataDescription)
             return bytes
         }
-        throw Self.lost(length, shown: body.count { Self.hexDigit($0) != nil } / 2)
+        throw Self.incomplete(length, shown: body.count { Self.hexDigit($0) != nil } / 2)
     }
 
+    /// Returns the count in a text such as `5432 bytes`; `nil` for any other text.
     private static func countOfBytes(_ text: [UInt8]) -> Int? {
         let unit = Array(" bytes".utf8)
         guard text.count <= 24, text.suffix(unit.count).elementsEqual(unit) else { return nil }
@@ -83,7 +85,7 @@ extension ReceiptRepairer {
     }
 
     /// The error of a description of `length` bytes that contains only the first `shown`.
-    private static func lost(_ length: Int, shown: Int) -> ReceiptDecodingError {
+    private static func incomplete(_ length: Int, shown: Int) -> ReceiptDecodingError {
         ReceiptDecodingError(
             .truncatedDescription, at: "text",
             "the description of \(length) bytes contains only \(shown) of them; the rest is lost")

@@ -3,7 +3,7 @@ import JSONReading
 /// Removes wrappers around a receipt and decodes other spellings of its characters, before base64 is decoded.
 extension ReceiptRepairer {
     /// Removes a UTF-8 byte order mark.
-    mutating func unmark() {
+    mutating func removeByteOrderMark() {
         guard text.starts(with: [0xEF, 0xBB, 0xBF]) else { return }
         text.removeFirst(3)
         repairs.append(.byteOrderMark)
@@ -30,6 +30,7 @@ extension ReceiptRepairer {
         repairs.append(.utf16)
     }
 
+    /// Returns whether the first four bytes are alternately zero and not zero, as ASCII text in UTF-16 is.
     private static func alternates(_ text: [UInt8], zeroAt odd: Int) -> Bool {
         text.count >= 4 && (0..<4).allSatisfy { (text[$0] == 0) == ($0 % 2 == odd) }
     }
@@ -58,7 +59,7 @@ extension ReceiptRepairer {
         var found = [JSONScanner.Value?](repeating: nil, count: Self.wrappers.count)
         var scanner = JSONScanner()
         do throws(JSONStructureError) {
-            try scanner.takeDocument(bytes.span) { member in
+            try scanner.scanDocument(bytes.span) { member in
                 for (index, wrapper) in Self.wrappers.enumerated()
                 where member.name.matches(wrapper.key, in: bytes.span) {
                     found[index] = member.value
@@ -91,8 +92,8 @@ extension ReceiptRepairer {
                 switch text[position] {
                 case UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"): plain.append(0x0A)
                 case UInt8(ascii: "u"):
-                    plain.append(asciiEscape(behind: position) ?? text[position])
-                    if asciiEscape(behind: position) != nil { position += 4 }
+                    plain.append(asciiEscape(after: position) ?? text[position])
+                    if asciiEscape(after: position) != nil { position += 4 }
                 default: plain.append(text[position])
                 }
             } else {
@@ -107,7 +108,7 @@ extension ReceiptRepairer {
 
     /// Decodes the four digits after the `u` of an escape if they stand for an ASCII character, for example `002b`
     /// for `+`. Gson escapes `+` and `=` in this way.
-    private func asciiEscape(behind position: Int) -> UInt8? {
+    private func asciiEscape(after position: Int) -> UInt8? {
         guard position + 4 < text.count, text[position + 1] == UInt8(ascii: "0"),
             text[position + 2] == UInt8(ascii: "0"), let high = Self.hexDigit(text[position + 3]), high < 8,
             let low = Self.hexDigit(text[position + 4])
@@ -125,7 +126,7 @@ extension ReceiptRepairer {
     }
 
     /// Removes `-----BEGIN PKCS7-----` and the line at the end, which may be missing.
-    mutating func stripArmour() {
+    mutating func stripArmor() {
         let dashes = Array("-----".utf8)
         let begin = Array("-----BEGIN ".utf8)
         guard text.starts(with: begin), let label = text.prefix(128).dropFirst(begin.count).firstRange(of: dashes)
@@ -151,6 +152,7 @@ extension ReceiptRepairer {
         trim()
     }
 
+    /// Replaces each `%` with two hexadecimal digits by the byte; an incomplete escape is kept.
     private mutating func decodePercents() {
         var plain: [UInt8] = []
         plain.reserveCapacity(text.count)

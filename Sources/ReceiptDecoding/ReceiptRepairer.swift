@@ -12,35 +12,41 @@ struct ReceiptRepairer {
     var endsWithinByte = false
     /// The number of spaces that were trimmed directly after the text. They may have been `+` characters of the
     /// base64.
-    private var lastBlanks = 0
+    private var trailingSpaces = 0
 
+    /// Returns whether a byte is a space, a tab or part of a line break.
     static func isWhiteSpace(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
     }
 
+    /// Repairs and decodes a text.
+    ///
+    /// - Throws: ``ReceiptDecodingError`` if no repair makes it decodable.
     static func repair(_ text: [UInt8]) throws(ReceiptDecodingError) -> ReceiptInput {
-        var shop = ReceiptRepairer(text: text)
-        return try shop.intake()
+        var repairer = ReceiptRepairer(text: text)
+        return try repairer.run()
     }
 
     private init(text: [UInt8]) {
         self.text = text
     }
 
-    private mutating func intake() throws(ReceiptDecodingError) -> ReceiptInput {
+    /// Applies the repairs in a fixed order: first the encoding of the file, then wrappers and escapes, then the
+    /// alphabet and the padding of base64.
+    private mutating func run() throws(ReceiptDecodingError) -> ReceiptInput {
         if ReceiptInput.kind(of: text) == .appReceipt { return raw(.appReceipt) }
-        unmark()
+        removeByteOrderMark()
         decodeUTF16()
         trim()
         unquote()
         guard !text.isEmpty else { throw ReceiptDecodingError(.empty, at: "text", "the text is empty") }
         if let bytes = prefixedHexadecimal() {
-            guard ReceiptInput.kind(of: bytes) == .unknown else { return found(bytes) }
+            guard ReceiptInput.kind(of: bytes) == .unknown else { return result(bytes) }
             // Database columns of bytes often contain the base64 text, so the repairs continue with it.
             (text, endsWithinByte) = (bytes, false)
             trim()
         }
-        if let bytes = try describedData() { return found(bytes) }
+        if let bytes = try describedData() { return result(bytes) }
         if text.first == UInt8(ascii: "{") {
             if ReceiptInput.kind(of: text) == .transactionReceipt { return raw(.transactionReceipt) }
             try unwrapJSON()
@@ -48,13 +54,15 @@ struct ReceiptRepairer {
         if ReceiptInput.isCompactJWS(text) { return signedText() }
         unescape()
         stripDataURL()
-        if let bytes = hexadecimal() { return found(bytes) }
+        if let bytes = hexadecimal() { return result(bytes) }
         percentDecode()
-        stripArmour()
+        stripArmor()
         unfold()
         translateAlphabet()
         pad()
-        guard let bytes = Base64.decode(text.span) ?? bytesOfCutBase64(), !bytes.isEmpty else { throw unreadable() }
+        guard let bytes = Base64.decode(text.span) ?? decodeTruncatedBase64(), !bytes.isEmpty else {
+            throw unreadable()
+        }
         return unwrapOnce(bytes)
     }
 
@@ -70,6 +78,7 @@ struct ReceiptRepairer {
 
     // MARK: - Results
 
+    /// Returns the result for a text that needs no base64 decoding.
     private mutating func raw(_ kind: ReceiptKind, repaired: Bool = true) -> ReceiptInput {
         if repaired { repairs.append(.rawBytes) }
         return ReceiptInput(kind: kind, bytes: text, repairs: repairs, isCanonicalText: false)
@@ -77,14 +86,14 @@ struct ReceiptRepairer {
 
     /// Returns the result for bytes that were decoded from the text. It is never canonical, because the submitted
     /// text was different.
-    private func found(_ bytes: [UInt8]) -> ReceiptInput {
+    private func result(_ bytes: [UInt8]) -> ReceiptInput {
         let kind = ReceiptInput.kind(of: bytes)
-        let surplus: [ReceiptRepair] = endsWithinByte && Self.isWhole(bytes, kind) ? [.trailingBytes] : []
+        let surplus: [ReceiptRepair] = endsWithinByte && Self.isComplete(bytes, kind) ? [.trailingBytes] : []
         return ReceiptInput(kind: kind, bytes: bytes, repairs: repairs + surplus, isCanonicalText: false)
     }
 
     /// Returns whether the receipt in these bytes is complete.
-    private static func isWhole(_ bytes: [UInt8], _ kind: ReceiptKind) -> Bool {
+    private static func isComplete(_ bytes: [UInt8], _ kind: ReceiptKind) -> Bool {
         switch kind {
         case .appReceipt:
             var cursor = BERCursor(0..<bytes.count)
@@ -105,7 +114,7 @@ struct ReceiptRepairer {
 
     /// Decodes base64 of base64, and base64 of a JWS; other bytes are returned as they are.
     private mutating func unwrapOnce(_ bytes: [UInt8]) -> ReceiptInput {
-        let outer = found(bytes)
+        let outer = result(bytes)
         guard outer.kind == .unknown else { return outer }
         var inner = ReceiptRepairer(text: bytes)
         inner.decodeUTF16()
@@ -123,7 +132,7 @@ struct ReceiptRepairer {
         }
         repairs.append(.doubleBase64)
         repairs += inner.repairs.filter { !repairs.contains($0) }
-        return found(innerBytes)
+        return result(innerBytes)
     }
 
     // MARK: - Base64
@@ -133,7 +142,7 @@ struct ReceiptRepairer {
     mutating func trim() {
         let start = text.firstIndex { !Self.isWhiteSpace($0) } ?? text.endIndex
         let end = text.lastIndex { !Self.isWhiteSpace($0) }.map { $0 + 1 } ?? start
-        lastBlanks = text[end...].prefix { $0 == 0x20 }.count
+        trailingSpaces = text[end...].prefix { $0 == 0x20 }.count
         if end - start < text.count { text = Array(text[start..<max(start, end)]) }
     }
 
@@ -142,16 +151,17 @@ struct ReceiptRepairer {
     private mutating func unfold() {
         guard text.contains(where: Self.isWhiteSpace) else { return }
         let lines = text.split { $0 == 0x0A || $0 == 0x0D }
-        let hasInnerBlanks = lines.contains { line in
+        let hasInnerSpaces = lines.contains { line in
             line.contains(0x20) && line.firstIndex(of: 0x20) != line.indices.last
         }
-        if hasInnerBlanks, !text.contains(UInt8(ascii: "+")), !text.contains(UInt8(ascii: "-")), !holdsText() {
+        if hasInnerSpaces, !text.contains(UInt8(ascii: "+")), !text.contains(UInt8(ascii: "-")), !encodesText() {
             text = text.map { $0 == 0x20 ? UInt8(ascii: "+") : $0 }
             repairs.append(.spaceForPlus)
         }
         removeWhiteSpace()
     }
 
+    /// Removes all white space and reports the repair if there was any.
     private mutating func removeWhiteSpace() {
         guard text.contains(where: Self.isWhiteSpace) else { return }
         text.removeAll(where: Self.isWhiteSpace)
@@ -160,12 +170,13 @@ struct ReceiptRepairer {
 
     /// Returns whether the base64 is that of a transactionReceipt or of base64. Both are ASCII text, whose base64
     /// contains a `+` only for the characters `>` and `~`, so spaces in it were not `+`.
-    private func holdsText() -> Bool {
+    private func encodesText() -> Bool {
         let head = Array(text.lazy.filter { !Self.isWhiteSpace($0) }.prefix(1_024))
         guard let bytes = Base64.decode(Array(head.prefix(head.count & ~3)).span), !bytes.isEmpty else { return false }
         return ReceiptInput.kind(of: bytes) == .transactionReceipt || bytes.allSatisfy { $0 < 0x80 }
     }
 
+    /// Replaces the characters of base64url by those of base64.
     private mutating func translateAlphabet() {
         guard text.contains(where: { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }) else { return }
         for index in text.indices {
@@ -175,10 +186,11 @@ struct ReceiptRepairer {
         repairs.append(.urlSafeAlphabet)
     }
 
+    /// Adds the missing padding. If the text ended in spaces that were `+`, they are restored instead.
     private mutating func pad() {
         let missing = (4 - text.count % 4) % 4
         guard missing == 1 || missing == 2 else { return }
-        if missing == lastBlanks, repairs.contains(.spaceForPlus) {
+        if missing == trailingSpaces, repairs.contains(.spaceForPlus) {
             text += Array(repeating: UInt8(ascii: "+"), count: missing)
             return
         }
@@ -187,7 +199,7 @@ struct ReceiptRepairer {
     }
 
     /// Decodes base64 that was cut off. Its last character alone does not make a byte and is dropped.
-    private mutating func bytesOfCutBase64() -> [UInt8]? {
+    private mutating func decodeTruncatedBase64() -> [UInt8]? {
         guard text.count % 4 == 1, let bytes = Base64.decode(Array(text.dropLast()).span),
             ReceiptInput.kind(of: bytes) != .unknown
         else { return nil }

@@ -18,11 +18,17 @@ struct SignedData: Sendable {
     /// The number of bytes of the container. Bytes after it are not part of the receipt.
     let consumed: Int
 
+    /// 1.2.840.113549.1.7.2, signedData, without tag and length.
     private static let signedDataType: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x02]
+    /// 1.2.840.113549.1.7.1, data, without tag and length.
     private static let dataType: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x01]
     /// Genuine receipts contain one or three certificates.
     private static let maximumCertificates = 16
 
+    /// Slices the container.
+    ///
+    /// - Throws: ``ReceiptDecodingError`` if the structure around the content is broken. Errors in the certificates
+    ///   or the signature are stored in `signature` instead.
     init(ber bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) {
         let contentInfo = try Self.container(in: bytes)
         var fields: BERCursor
@@ -58,6 +64,7 @@ struct SignedData: Sendable {
         }
     }
 
+    /// Returns the content of eContent.
     private static func content(
         of encapsulated: BERElement, in bytes: borrowing Span<UInt8>
     ) throws(BERError) -> [UInt8] {

@@ -14,14 +14,20 @@ struct SignerInfo: Sendable {
     let issuer: Range<Int>
     /// The range of the serial number, without its tag and length.
     let serialNumber: Range<Int>
-    /// The range of the signature.
+    /// The digest algorithm of the signature.
     let digest: DigestAlgorithm
+    /// The range of the signature.
     let signature: Range<Int>
 
+    /// 1.3.14.3.2.26
     private static let sha1: [UInt8] = [0x2B, 0x0E, 0x03, 0x02, 0x1A]
+    /// 2.16.840.1.101.3.4.2.1
     private static let sha256: [UInt8] = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01]
+    /// 1.2.840.113549.1.1.1: the digest is only named by digestAlgorithm.
     private static let rsaEncryption: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01]
+    /// 1.2.840.113549.1.1.5
     private static let sha1WithRSA: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x05]
+    /// 1.2.840.113549.1.1.11
     private static let sha256WithRSA: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x0B]
 
     /// Reads the SET of signers.
@@ -47,6 +53,7 @@ struct SignerInfo: Sendable {
         try self.init(first, in: bytes)
     }
 
+    /// Reads one SignerInfo and checks its algorithms.
     private init(_ element: BERElement, in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) {
         let digestName: BERElement
         let signatureName: BERElement
@@ -85,6 +92,7 @@ struct SignerInfo: Sendable {
         }
     }
 
+    /// Returns the object identifier of an AlgorithmIdentifier; its parameters are ignored.
     private static func algorithmName(
         _ fields: inout BERCursor, in bytes: borrowing Span<UInt8>
     ) throws(BERError) -> BERElement {

@@ -1,4 +1,5 @@
 extension Span<UInt8> {
+    /// Returns the bytes of a range as an array.
     func copy(_ range: Range<Int>) -> [UInt8] {
         withUnsafeBufferPointer { [UInt8]($0[range]) }
     }

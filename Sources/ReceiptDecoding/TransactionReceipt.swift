@@ -23,6 +23,7 @@ package struct TransactionReceipt: Sendable, Hashable {
     package var claimedEnvironment: String?
     /// The unsigned `pod` of the outer list, a text of digits, for example `100` in the sandbox.
     package var pod: String?
+    /// The unsigned `signing-status` of the outer list, for example `0`.
     package var signingStatus: String?
     /// The date of a refund or revocation. No line holds it; it is added from a revocation that was recorded after
     /// the receipt was created.
@@ -77,8 +78,10 @@ extension TransactionReceipt {
         claimsSandbox != hasSandboxIdentifier
     }
 
+    /// Whether the unsigned line says that this is a sandbox receipt.
     private var claimsSandbox: Bool { claimedEnvironment == "Sandbox" }
 
+    /// Whether the signed transaction id is in the sandbox's range: 16 digits that begin with 100000 or 200000.
     private var hasSandboxIdentifier: Bool {
         transactionId.flatMap(TransactionIdentifier.init(rawValue:))?.isSandbox ?? false
     }

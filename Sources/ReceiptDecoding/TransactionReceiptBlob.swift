@@ -11,19 +11,27 @@ import StoreTypes
 /// SHA-1 over the version byte and the raw bytes of `purchase-info`. Apple does not document this; it was verified
 /// with genuine receipts from 2012 to 2019.
 struct TransactionReceiptBlob: Sendable {
+    /// The decoded contents, authentic or not.
     let receipt: TransactionReceipt
     /// The parsed signature, or the reason why it cannot be read. The receipt can be inspected in either case.
     let signature: Result<Signature, ReceiptDecodingError>
 
     /// The parts of the `signature` value.
     struct Signature: Sendable {
+        /// The kind of signer, which depends on the version.
         let role: SignerRole
         /// The signed bytes: version ‖ purchase-info.
         let message: [UInt8]
+        /// The RSA signature.
         let value: [UInt8]
+        /// The signer's certificate in DER.
         let certificate: [UInt8]
     }
 
+    /// Parses the outer list and the signed list.
+    ///
+    /// - Throws: ``ReceiptDecodingError`` if one of the lists cannot be parsed. An unreadable signature is stored in
+    ///   `signature` instead.
     init(_ bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) {
         let outer = try PropertyListText(bytes, at: "transactionReceipt")
         guard let encodedInfo = outer["purchase-info"] else {
@@ -71,6 +79,7 @@ struct TransactionReceiptBlob: Sendable {
 }
 
 extension TransactionReceiptBlob.Signature {
+    /// Splits the `signature` value into its parts. All lengths must match exactly.
     fileprivate init(_ blob: [UInt8], over info: [UInt8]) throws(ReceiptDecodingError) {
         let length: Int
         switch blob.first {

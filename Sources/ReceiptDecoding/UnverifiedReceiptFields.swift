@@ -16,10 +16,10 @@ extension ReceiptDecoder {
     /// Reads the claimed app and environment without verifying the signature; both are `nil` if the text cannot be
     /// decoded.
     package func claims(of text: borrowing Span<UInt8>) -> UnverifiedReceiptFields {
-        guard let intake = try? ReceiptInput(text, profile: profile) else { return UnverifiedReceiptFields() }
-        switch intake.kind {
+        guard let input = try? ReceiptInput(text, profile: profile) else { return UnverifiedReceiptFields() }
+        switch input.kind {
         case .appReceipt:
-            guard let container = try? SignedData(ber: intake.bytes.span),
+            guard let container = try? SignedData(ber: input.bytes.span),
                 let outline = try? AppReceiptAttributes.outline(of: container.content.span)
             else { return UnverifiedReceiptFields() }
             var receipt = AppReceipt()
@@ -27,7 +27,7 @@ extension ReceiptDecoder {
             return UnverifiedReceiptFields(
                 bundleId: outline.bundleId.flatMap(BundleIdentifier.init(rawValue:)), environment: receipt.environment)
         case .transactionReceipt:
-            guard let receipt = try? TransactionReceiptBlob(intake.bytes.span).receipt else {
+            guard let receipt = try? TransactionReceiptBlob(input.bytes.span).receipt else {
                 return UnverifiedReceiptFields()
             }
             return UnverifiedReceiptFields(

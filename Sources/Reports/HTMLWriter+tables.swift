@@ -79,7 +79,7 @@ extension HTMLWriter {
                 for (name, value) in facts {
                     html.row { html in
                         html.element("th", ["scope": "row", "role": "rowheader"], text: name)
-                        html.element("td", ["role": "cell"]) { $0.foreign(value, limit: 1_000) }
+                        html.element("td", ["role": "cell"]) { $0.untrusted(value, limit: 1_000) }
                     }
                 }
             }

@@ -1,6 +1,7 @@
 /// A writer of HTML that is also well-formed XML. Names of elements and attributes are constants, and all text is
 /// escaped, so untrusted text cannot become markup.
 package struct HTMLWriter {
+    /// The document so far, in UTF-8.
     package private(set) var bytes: [UInt8] = []
 
     /// Attributes of an element.
@@ -52,21 +53,22 @@ package struct HTMLWriter {
     ///   - text: Untrusted text.
     ///   - limit: Maximum number of characters to show.
     ///   - isPath: Allows a line break after each dot.
-    package mutating func foreign(_ text: String, limit: Int = 120, isPath: Bool = false) {
+    package mutating func untrusted(_ text: String, limit: Int = 120, isPath: Bool = false) {
         element("bdi") { html in
             for piece in PrintableText.pieces(of: text, limit: limit) {
                 switch piece {
                 case .plain(let plain) where isPath: html.path(plain)
                 case .plain(let plain): html.escaped(plain)
-                case .number(let number): html.element("span", ["class": "unseen"]) { $0.escaped(number) }
+                case .codePoint(let codePoint): html.element("span", ["class": "unseen"]) { $0.escaped(codePoint) }
                 }
             }
         }
     }
 
+    /// Writes a path with an optional line break after each dot.
     private mutating func path(_ text: String) {
-        for (place, part) in text.split(separator: ".", omittingEmptySubsequences: false).enumerated() {
-            if place > 0 {
+        for (index, part) in text.split(separator: ".", omittingEmptySubsequences: false).enumerated() {
+            if index > 0 {
                 raw(".")
                 empty("wbr", [:])
             }
@@ -93,8 +95,10 @@ package struct HTMLWriter {
         }
     }
 
+    /// Appends trusted text without escaping.
     private mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
+    /// Appends text with the five special characters of XML escaped.
     private mutating func escaped(_ text: String) {
         for byte in text.utf8 {
             switch byte {

@@ -25,7 +25,7 @@ extension Int64 {
 
 extension Duration {
     /// The duration with two units at most. For example, `0.4 s`, `2 min 5 s` or `3 h 12 min`.
-    package var words: String {
+    package var displayText: String {
         let seconds = components.seconds
         if seconds < 10 { return "\(seconds).\(components.attoseconds / 100_000_000_000_000_000) s" }
         if seconds < 60 { return "\(seconds) s" }
@@ -33,5 +33,6 @@ extension Duration {
         return "\(seconds / 3_600) h \(seconds / 60 % 60) min"
     }
 
+    /// Whole milliseconds, rounded toward zero.
     package var milliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }
 }

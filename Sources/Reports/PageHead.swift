@@ -1,3 +1,6 @@
+import Cryptography
+import Foundation
+
 extension HTMLWriter {
     /// Writes the `head` element with metadata, policy and style. The policy is also in the page because there is no
     /// HTTP header if the page is opened as a file.
@@ -19,4 +22,25 @@ extension HTMLWriter {
             if let style { html.style(style) }
         }
     }
+}
+
+/// Content Security Policy of a page: it may use only its own style and one script, which is identified by its
+/// digest.
+package enum ContentPolicy {
+    /// Returns the value of `Content-Security-Policy` for a page's `meta` element.
+    ///
+    /// https://www.w3.org/TR/CSP3/
+    package static func text(script: StaticString? = nil) -> String {
+        var rules = ["default-src 'none'", "style-src 'unsafe-inline'"]
+        if let script {
+            let bytes = Array(UnsafeBufferPointer(start: script.utf8Start, count: script.utf8CodeUnitCount))
+            let digest = Data(SHA.digest(bytes, with: .sha256)).base64EncodedString()
+            rules.append("script-src 'sha256-\(digest)'")
+        }
+        return (rules + ["base-uri 'none'", "form-action 'none'"]).joined(separator: "; ")
+    }
+
+    /// Returns the value for the HTTP header: the page's policy, and no embedding in frames. A `meta` element cannot
+    /// contain `frame-ancestors`.
+    package static func header(_ policy: String) -> String { "\(policy); frame-ancestors 'none'" }
 }

@@ -3,9 +3,10 @@
 package enum PrintableText {
     /// A part of a text.
     package enum Piece: Sendable, Hashable {
+        /// Visible characters.
         case plain(String)
         /// Code point of a character that is not shown. For example, `U+202E`.
-        case number(String)
+        case codePoint(String)
     }
 
     /// Splits a text into visible parts and code points.
@@ -27,12 +28,12 @@ package enum PrintableText {
                 plain.append(scalar)
             } else {
                 flush()
-                pieces.append(.number(number(of: scalar)))
+                pieces.append(.codePoint(codePoint(of: scalar)))
             }
         }
         flush()
         let rest = text.unicodeScalars.count - shown
-        if rest > 0 { pieces.append(.number("… and \(Int64(rest).grouped) more characters")) }
+        if rest > 0 { pieces.append(.codePoint("… and \(Int64(rest).grouped) more characters")) }
         return pieces
     }
 
@@ -41,11 +42,13 @@ package enum PrintableText {
         pieces(of: text).map { piece in
             switch piece {
             case .plain(let plain): plain
-            case .number(let number): "[\(number)]"
+            case .codePoint(let codePoint): "[\(codePoint)]"
             }
         }.joined()
     }
 
+    /// Returns whether a character is visible and does not affect its neighbors: no control, format or private-use
+    /// character, and no white space but the space.
     private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
         if scalar == " " { return true }
         if scalar.properties.isDefaultIgnorableCodePoint { return false }
@@ -56,7 +59,8 @@ package enum PrintableText {
         }
     }
 
-    private static func number(of scalar: Unicode.Scalar) -> String {
+    /// Returns the code point with at least four hexadecimal digits. For example, `U+000A`.
+    private static func codePoint(of scalar: Unicode.Scalar) -> String {
         let digits = String(scalar.value, radix: 16, uppercase: true)
         return "U+" + String(repeating: "0", count: max(4 - digits.count, 0)) + digits
     }

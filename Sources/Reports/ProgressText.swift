@@ -31,10 +31,10 @@ package struct ProgressText: Sendable, Hashable {
 
     /// All parts, in their order.
     package var text: String {
-        parts.indices.map { place in
-            let part = parts[place]
-            guard place > 0 else { return part.text }
-            return (parts[place - 1].separator == part.separator ? ", " : part.separator) + part.text
+        parts.indices.map { index in
+            let part = parts[index]
+            guard index > 0 else { return part.text }
+            return (parts[index - 1].separator == part.separator ? ", " : part.separator) + part.text
         }.joined()
     }
 
@@ -43,12 +43,12 @@ package struct ProgressText: Sendable, Hashable {
     package func text(columns: Int) -> String {
         var line = self
         while line.text.count > columns {
-            guard let place = line.leastImportant else { break }
-            if let short = line.parts[place].short {
-                let part = line.parts[place]
-                line.parts[place] = Part(short, importance: part.importance, after: part.separator)
+            guard let index = line.leastImportant else { break }
+            if let short = line.parts[index].short {
+                let part = line.parts[index]
+                line.parts[index] = Part(short, importance: part.importance, after: part.separator)
             } else if line.parts.count > 1 {
-                line.parts.remove(at: place)
+                line.parts.remove(at: index)
             } else {
                 break
             }

@@ -17,14 +17,15 @@ struct ErasureMonitor: Service {
     /// Time between two checks.
     private static let pause = Duration.seconds(5)
 
+    /// Polls the store until shutdown.
     func run() async throws {
         await cancelWhenGracefulShutdown {
             var last = try? await store.lastErasure()
-            var isSaid = false
+            var isLogged = false
             while (try? await Task.sleep(for: Self.pause)) != nil {
                 do throws(StorageError) {
                     let now = try await store.lastErasure()
-                    isSaid = false
+                    isLogged = false
                     guard now != last else { continue }
                     try live.now.pipelines.invalidateErasedCustomers(in: store)
                     shadow?.removePairs()
@@ -35,10 +36,10 @@ struct ErasureMonitor: Service {
                     guard !Task.isCancelled else { return }
                     // If the store is not open (yet), the code that opens it logs that. Each failure is logged once,
                     // until a check succeeds.
-                    if !isSaid, store.isOpen {
+                    if !isLogged, store.isOpen {
                         logger.error(
                             "cannot check the store for erased customers; will retry", metadata: ["reason": "\(error)"])
-                        isSaid = true
+                        isLogged = true
                     }
                 }
             }

@@ -3,7 +3,7 @@ package import Logging
 
 /// Writes one JSON object per line to standard error: `time`, `level`, `message` and the metadata. Example:
 ///
-///     {"appleStatus":"21005","level":"warning","message":"…","time":"2025-06-01T12:00:00Z"}
+///     {"host":"https://buy.itunes.apple.com","level":"error","message":"…","state":"open","time":"2026-11-21T12:00:00Z"}
 ///
 /// Receipts and secrets are values of types that print as `***`, so metadata cannot contain them. Other values may
 /// hold any text of a request, so control characters and invisible characters are written as JSON escapes.
@@ -33,6 +33,8 @@ package struct JSONLogHandler: LogHandler {
         set { metadata[key] = newValue }
     }
 
+    /// Writes the event. Metadata of the event overrides metadata of the provider, and this overrides metadata of the
+    /// logger.
     package func log(event: LogEvent) {
         var members: [String: String] = [:]
         let surroundings = metadata.merging(metadataProvider?.get() ?? [:], uniquingKeysWith: { $1 })
@@ -50,5 +52,35 @@ package struct JSONLogHandler: LogHandler {
         // Encoding cannot fail, because all keys and values are strings.
         let line = try? encoder.encode(head.merging(metadata, uniquingKeysWith: { $1 }))
         return line.map { escapingControls([UInt8]($0)) + [0x0A] } ?? []
+    }
+}
+
+extension JSONLogHandler {
+    /// Returns the JSON with every character escaped as `\uXXXX` that a terminal acts on, or that hides or reorders
+    /// text: Unicode's control (Cc) and format (Cf) characters, line and paragraph separators. A JSON parser reads
+    /// the same values as before. For example, U+202E (right-to-left override) becomes `\u202e`.
+    ///
+    /// - Parameter json: One line of JSON. Controls below U+0020 are already escaped in it.
+    static func escapingControls(_ json: [UInt8]) -> [UInt8] {
+        // Such characters occur only inside strings, because the rest of a JSON text is ASCII punctuation, digits and
+        // letters.
+        guard json.contains(where: { $0 >= 0x7F }) else { return json }
+        var escaped: [UInt8] = []
+        escaped.reserveCapacity(json.count + 64)
+        for scalar in String(decoding: json, as: UTF8.self).unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator:
+                for unit in String(scalar).utf16 { append(unit, to: &escaped) }
+            default: escaped.append(contentsOf: UTF8.encode(scalar).map { Array($0) } ?? [])
+            }
+        }
+        return escaped
+    }
+
+    /// Appends `\u` and four hexadecimal digits.
+    private static func append(_ unit: UInt16, to escaped: inout [UInt8]) {
+        let digits = Array("0123456789abcdef".utf8)
+        escaped += Array("\\u".utf8)
+        for shift in [12, 8, 4, 0] { escaped.append(digits[Int(unit >> UInt16(shift)) & 15]) }
     }
 }

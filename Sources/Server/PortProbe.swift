@@ -8,7 +8,7 @@ package enum PortProbe {
     /// The result of an attempt to bind an address.
     package enum Outcome: Sendable, Hashable {
         case free
-        case taken
+        case inUse
         /// The address is not one of this machine's, or this user may not use the port. The text says which.
         case unusable(String)
     }
@@ -16,19 +16,20 @@ package enum PortProbe {
     /// Binds the address and releases it at once. It does not listen, so clients that connect in the meantime get
     /// "connection refused" as before instead of a connection that is cut off.
     package static func bind(_ address: ProxyConfiguration.Address) -> Outcome {
-        guard let place = try? SocketAddress.makeAddressResolvingHost(address.host, port: address.port) else {
+        guard let socketAddress = try? SocketAddress.makeAddressResolvingHost(address.host, port: address.port) else {
             return .unusable("the host name does not resolve to an address")
         }
-        let number = socket(place.protocol.rawValue, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        guard number >= 0 else { return .unusable(lastError) }
-        defer { close(number) }
+        let descriptor = socket(socketAddress.protocol.rawValue, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return .unusable(lastError) }
+        defer { close(descriptor) }
         var isOn: Int32 = 1
-        setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout<Int32>.size))
-        let result = place.withSockAddr { Foundation.bind(number, $0, socklen_t($1)) }
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout<Int32>.size))
+        let result = socketAddress.withSockAddr { Foundation.bind(descriptor, $0, socklen_t($1)) }
         guard result != 0 else { return .free }
-        return errno == EADDRINUSE ? .taken : .unusable(lastError)
+        return errno == EADDRINUSE ? .inUse : .unusable(lastError)
     }
 
+    /// The text of `errno`, for example `Cannot assign requested address`.
     private static var lastError: String { String(cString: strerror(errno)) }
 
     /// Returns whether a TCP connection to the address can be opened within five seconds.

@@ -6,13 +6,13 @@ extension ProxyServer {
     /// The routes of the public listener. Legacy clients and the App Store need no token; all other routes require a
     /// bearer token, see ``BearerTokenMiddleware``.
     func publicRouter() -> Router<ProxyRequestContext> {
-        let router = watchedRouter()
+        let router = loggedRouter()
         VerifyReceiptController(
             live: live, shadow: shadow, clients: clients, disconnectMonitor: disconnectMonitor.public, bodies: bodies
         )
         .addRoutes(to: router)
         NotificationController(live: live, clients: clients, bodies: bodies).addRoutes(to: router)
-        HealthController(view: view, gate: gate(.public)).addRoutes(to: router)
+        HealthController(view: view, authorization: authorization(.public)).addRoutes(to: router)
         OpenAPIController().addRoutes(to: router)
         addGatedRoutes(of: .public, to: router)
         return router
@@ -20,8 +20,8 @@ extension ProxyServer {
 
     /// The routes of the operations listener.
     func operationsRouter() -> Router<ProxyRequestContext> {
-        let router = watchedRouter()
-        HealthController(view: view, gate: gate(.operations)).addRoutes(to: router)
+        let router = loggedRouter()
+        HealthController(view: view, authorization: authorization(.operations)).addRoutes(to: router)
         OpenAPIController().addRoutes(to: router)
         addGatedRoutes(of: .operations, to: router)
         return router
@@ -35,32 +35,33 @@ extension ProxyServer {
 
     /// Adds the routes that need a bearer token or a local request.
     private func addGatedRoutes(of listener: BearerTokenMiddleware.Listener, to router: Router<ProxyRequestContext>) {
-        let gate = gate(listener)
+        let authorization = authorization(listener)
         CustomerViewController(
-            live: live, gate: gate,
+            live: live, authorization: authorization,
             disconnectMonitor: listener == .public ? disconnectMonitor.public : disconnectMonitor.operations,
             clients: listener == .public ? clients : nil, bodies: bodies
         ).addRoutes(to: router)
-        ComparisonsController(shadow: shadow, gate: gate).addRoutes(to: router)
-        MetricsController(metrics: MetricsExporter(view: view), gate: gate).addRoutes(to: router)
-        StatusController(view: view, gate: gate).addRoutes(to: router)
+        ComparisonsController(shadow: shadow, authorization: authorization).addRoutes(to: router)
+        MetricsController(metrics: MetricsExporter(view: view), authorization: authorization).addRoutes(to: router)
+        StatusController(view: view, authorization: authorization).addRoutes(to: router)
     }
 
     /// A router with the access log and problem responses.
-    private func watchedRouter() -> Router<ProxyRequestContext> {
+    private func loggedRouter() -> Router<ProxyRequestContext> {
         let router = Router(context: ProxyRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: AccessLogMiddleware(counts: requests, logger: logger))
         router.add(middleware: ProblemMiddleware())
         return router
     }
 
-    private func gate(_ listener: BearerTokenMiddleware.Listener) -> BearerTokenMiddleware {
+    /// Returns the authorization check for a listener.
+    private func authorization(_ listener: BearerTokenMiddleware.Listener) -> BearerTokenMiddleware {
         BearerTokenMiddleware(live: live, listener: listener)
     }
 
     private var view: ServerHealth {
         ServerHealth(
-            version: version, live: live, requests: requests, handshakes: handshakes, turnedAway: clients.rejections,
+            version: version, live: live, requests: requests, handshakes: handshakes, rejections: clients.rejections,
             store: store, shadow: shadow, state: state,
             connections: { [disconnectMonitor] in (disconnectMonitor.public.count, disconnectMonitor.operations.count)
             },

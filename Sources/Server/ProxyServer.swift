@@ -101,22 +101,22 @@ package struct ProxyServer: Service {
         checkKeys()
         // Finishes when the operations listener accepts connections (after yielding its port) or is known to be
         // disabled.
-        let (operations, operationsAreSettled) = AsyncStream.makeStream(of: Int.self)
+        let (operations, operationsContinuation) = AsyncStream.makeStream(of: Int.self)
         var services: [any Service] = [publicListener(after: operations)]
         let isShared = settings.operationsListen == settings.listen && settings.listen.port != 0
         if !isShared, PortProbe.bind(settings.operationsListen) == .free {
             // Services stop one after the other, in reverse order. The operations listener stops after the public
             // one, so that a stuck connection of an operator does not keep the public listener open.
             let listener = operationsListener { port in
-                operationsAreSettled.yield(port)
-                operationsAreSettled.finish()
+                operationsContinuation.yield(port)
+                operationsContinuation.finish()
             }
             services.insert(listener, at: 0)
         } else {
             logger.warning(
                 "operations address already in use; operations listener disabled",
                 metadata: ["address": "\(settings.operationsListen)"])
-            operationsAreSettled.finish()
+            operationsContinuation.finish()
         }
         // Stopped after the listeners, because the last requests still produce work for them.
         if let shadow { services.insert(shadow, at: 0) }
@@ -126,10 +126,11 @@ package struct ProxyServer: Service {
             services.append(
                 RetentionService(store: store, retention: { [live] in live.now.settings.retention }, logger: logger))
         }
-        let (drained, isDrained) = AsyncStream.makeStream(of: Never.self)
+        let (drained, drainedContinuation) = AsyncStream.makeStream(of: Never.self)
         // The last service is stopped first.
         services.append(
-            DrainService(state: state, time: { [live] in live.now.settings.drainTime }, onEnd: { isDrained.finish() }))
+            DrainService(
+                state: state, time: { [live] in live.now.settings.drainTime }, onEnd: { drainedContinuation.finish() }))
         let group = ServiceGroup(configuration: .init(services: services, logger: logger))
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
@@ -176,7 +177,7 @@ package struct ProxyServer: Service {
     private func check(_ key: String, _ address: ProxyConfiguration.Address) throws {
         switch PortProbe.bind(address) {
         case .free: break
-        case .taken: throw ConfigurationError(["\(key): \(address) is already in use"])
+        case .inUse: throw ConfigurationError(["\(key): \(address) is already in use"])
         case .unusable(let reason): throw ConfigurationError(["\(key): \(address) cannot be used: \(reason)"])
         }
     }
@@ -193,19 +194,22 @@ package struct ProxyServer: Service {
                 var ports = ListeningPorts(public: channel.localAddress?.port ?? settings.listen.port, operations: nil)
                 for await port in operations { ports.operations = port }
                 guard !Task.isCancelled else { return }
-                state.listens()
+                state.setReady()
                 await onListening(ports)
             },
             logger: logger)
     }
 
+    /// Returns the operations listener.
+    ///
+    /// - Parameter onListening: Called with the port when the listener accepts connections.
     private func operationsListener(onListening: @escaping @Sendable (_ port: Int) -> Void) -> some Service {
         let address = live.now.settings.operationsListen
         return Application(
             router: operationsRouter(),
             server: server(disconnectMonitor.operations, nil),
             configuration: configuration(
-                address, atMost: descriptors?.operations ?? FileDescriptorBudget.mostOperations),
+                address, atMost: descriptors?.operations ?? FileDescriptorBudget.maximumOperations),
             onServerRunning: { onListening($0.localAddress?.port ?? address.port) },
             logger: logger)
     }
@@ -218,16 +222,17 @@ package struct ProxyServer: Service {
         _ disconnectMonitor: ClientDisconnectMonitor, _ clients: ClientRateLimiter?,
         _ certificate: ListenerCertificate? = nil
     ) -> HTTPServerBuilder {
-        let gate = ConnectionLimitHandler(live: live, clients: clients)
+        let connectionLimit = ConnectionLimitHandler(live: live, clients: clients)
         return HTTPServerBuilder { [live, handshakes, timeouts] responder in
             let channel = HTTP1ProxyChannel(
                 base: HTTP1Channel(
                     responder: responder,
+                    // Limits in bytes of one header field and of all header fields, and the number of fields.
                     configuration: .init(
                         httpDecoderConfiguration: .init(
                             maxHeaderFieldSize: 16_384, maxHeaderListSize: 65_536, maxHeaderFieldCount: 200))),
                 disconnectMonitor: disconnectMonitor, maximumBodyBytes: VerifyReceiptController.maximumBodyBytes,
-                gate: gate,
+                connectionLimit: connectionLimit,
                 timeouts: timeouts)
             guard let certificate else { return channel }
             return ProxyTLSChannel(
@@ -235,6 +240,8 @@ package struct ProxyServer: Service {
         }
     }
 
+    /// Returns the configuration of a listener. More connections than `connections` wait in the kernel's backlog of
+    /// 1,024.
     private func configuration(
         _ address: ProxyConfiguration.Address, atMost connections: Int
     ) -> ApplicationConfiguration {

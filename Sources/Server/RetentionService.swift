@@ -13,12 +13,12 @@ package struct RetentionService: Service {
     private let sleep: @Sendable (Duration) async throws -> Void
 
     /// Delay of the first run, which leaves the store to the other services while they start.
-    private static let begin = Duration.seconds(60)
+    private static let startDelay = Duration.seconds(60)
     /// Time between two runs.
     private static let pause = Duration.seconds(3_600)
     /// Retention uses at most one tenth of the store writer's time: after each batch of deletions it sleeps nine
     /// times as long as the batch took.
-    private static let share = 10
+    private static let writerShare = 10
     /// Shortest sleep after a batch.
     private static let minimumPause = Duration.milliseconds(50)
 
@@ -39,10 +39,11 @@ package struct RetentionService: Service {
         self.sleep = sleep
     }
 
+    /// Runs until shutdown.
     package func run() async throws {
         await cancelWhenGracefulShutdown {
             do {
-                try await sleep(Self.begin)
+                try await sleep(Self.startDelay)
                 while true {
                     await sweep()
                     try await sleep(Self.pause)
@@ -57,7 +58,7 @@ package struct RetentionService: Service {
     private func sweep() async {
         do throws(StorageError) {
             let deleted = try await store.expire(retention(), at: now()) { time in
-                (try? await sleep(max(Self.minimumPause, time * (Self.share - 1)))) != nil
+                (try? await sleep(max(Self.minimumPause, time * (Self.writerShare - 1)))) != nil
             }
             guard !deleted.isEmpty else { return }
             let counts = deleted.map { ($0.name, Logger.MetadataValue.string("\($0.count)")) }

@@ -13,10 +13,13 @@ import Telemetry
 
 /// Compares responses with those of a second source, in the background, and records the differences.
 ///
-/// An app's `shadow` names the second source, `shadowSampling` the part of the app's responses to compare. The queue is
-/// bounded: if the second source is too slow, comparisons are dropped and counted. Calls to the App Store Server API
-/// use a small part of the hourly rate limit, and none of what is reserved for clients. Only the digest of a receipt is
-/// stored.
+/// An app's `shadow` names the second source, `shadowSampling` the part of the app's responses to compare. For example,
+/// with `answer: [apple]`, `shadow: api` and `shadowSampling: 0.1` every tenth response of Apple's is compared with one
+/// from the App Store Server API.
+///
+/// The queue is bounded: if the second source is too slow, comparisons are dropped and counted. Calls to the App Store
+/// Server API use a small part of the hourly rate limit, and none of what is reserved for clients. Only the digest of a
+/// receipt is stored.
 package final class Shadow: Service {
     /// The apps to compare and the service to call, replaced on reload.
     private struct Configured: Sendable {
@@ -49,7 +52,7 @@ package final class Shadow: Service {
     /// The number of days that the page shows.
     package static let days: Int64 = 90
     /// The pause before a second comparison, in which volatile differences may disappear.
-    private static let timeout = Duration.seconds(2)
+    private static let repeatDelay = Duration.seconds(2)
 
     /// Creates the shadow. It does nothing if no app has a `shadow`.
     package init(
@@ -118,16 +121,16 @@ package final class Shadow: Service {
 
     // MARK: - Comparing
 
-    /// Compares one response. If a difference is unexpected or volatile, the client's source is asked again after a
-    /// pause, because the two responses were not rendered at the same time.
+    /// Compares one response. If a difference is unexpected or volatile, both sources are called again after a pause,
+    /// because the first two responses were not rendered at the same time.
     private func compare(_ job: ShadowJob) async {
         var scope = job.scope
         do throws(ShadowFailure) {
             var outcome = try await outcome(of: job, against: job.reply, at: job.time)
             // One source may already know something that the other does not, or that it has cached an older state of.
             if outcome.differences.contains(where: { $0.isVolatile || $0.verdict == .unexpected }) {
-                try? await Task.sleep(for: Self.timeout)
-                let repeated = await ask(job, job.reply.source, isFresh: true)
+                try? await Task.sleep(for: Self.repeatDelay)
+                let repeated = await fetch(job, job.reply.source, isFresh: true)
                 if repeated.source == job.reply.source {
                     outcome = try await self.outcome(of: job, against: repeated, at: now(), isFresh: true)
                 }
@@ -168,7 +171,7 @@ package final class Shadow: Service {
 
     /// Asks one source for its response to the same request, at background priority. Such requests are not counted as a
     /// client's.
-    private func ask(_ job: ShadowJob, _ source: AnswerSource, isFresh: Bool) async -> VerifyReceiptResult {
+    private func fetch(_ job: ShadowJob, _ source: AnswerSource, isFresh: Bool) async -> VerifyReceiptResult {
         await configured.withLock { $0.pipeline }.answer(
             body: job.body.reveal(), route: job.route,
             requestOptions: .init(sources: [source], priority: .background, isFresh: isFresh))
@@ -179,7 +182,7 @@ package final class Shadow: Service {
     private func outcome(
         of job: ShadowJob, against first: VerifyReceiptResult, at time: Timestamp, isFresh: Bool = false
     ) async throws(ShadowFailure) -> ShadowOutcome {
-        let second = await ask(job, job.shadow, isFresh: isFresh)
+        let second = await fetch(job, job.shadow, isFresh: isFresh)
         // A receipt without any transaction id is answered from itself, by every source.
         guard second.source == job.shadow || second.source == .receipt, second.answer.status.canBeCompared else {
             throw ShadowFailure("shadow.\(second.answer.status.rawValue)")

@@ -1,3 +1,32 @@
+import Synchronization
+
+/// A counter that only increases. Incrementing it costs one atomic addition and takes no lock.
+package final class Counter: Sendable {
+    private let value = Atomic<Int64>(0)
+
+    package init() {}
+
+    /// Adds the amount. Relaxed ordering is enough because no other memory depends on the count.
+    package func add(_ amount: Int64 = 1) { value.wrappingAdd(amount, ordering: .relaxed) }
+
+    /// The current value.
+    package var count: Int64 { value.load(ordering: .relaxed) }
+}
+
+/// A metric label with a fixed set of values.
+///
+/// Because the set is fixed, the content of a request can never create a new time series. The raw values count from
+/// 0.
+package protocol MetricLabel: RawRepresentable<Int>, CaseIterable, Sendable {
+    /// The value of the label in the metrics output.
+    var text: String { get }
+}
+
+extension MetricLabel {
+    /// Defaults to the name of the case.
+    package var text: String { "\(self)" }
+}
+
 /// A table of counters for every combination of one, two or three labels.
 ///
 /// All counters are allocated when the table is made, so incrementing one allocates nothing.
@@ -54,6 +83,7 @@ package final class CounterTable: Sendable {
         cell(first, second, third).map { cells[$0].count } ?? 0
     }
 
+    /// The index of a counter, or `nil` if it is outside the table.
     private func cell(_ first: Int, _ second: Int, _ third: Int) -> Int? {
         let cell = (first * seconds + second) * thirds + third
         return cells.indices.contains(cell) ? cell : nil

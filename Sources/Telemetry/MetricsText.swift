@@ -83,12 +83,14 @@ package struct MetricsText {
         write(" \(text)\n")
     }
 
+    /// Writes a number as Prometheus expects it. Whole numbers have no fraction, for example `3` instead of `3.0`.
     private static func text(_ value: Double) -> String {
         if value.isInfinite { return value > 0 ? "+Inf" : "-Inf" }
         if value.isNaN { return "NaN" }
         return value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : String(value)
     }
 
+    /// Writes a label value with backslashes, quotes and line feeds escaped.
     private mutating func escaped(_ text: String) {
         for byte in text.utf8 {
             switch byte {

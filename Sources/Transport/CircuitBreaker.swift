@@ -61,6 +61,7 @@ package struct CircuitBreaker: Sendable {
         case wait(Duration)
     }
 
+    /// The number of exchanges in one window, and how many of them failed.
     private struct Count {
         var exchanges = 0
         var failures = 0
@@ -117,6 +118,7 @@ package struct CircuitBreaker: Sendable {
         }
     }
 
+    /// Counts an outcome. A new window starts if the current one has ended.
     private mutating func count(isFailure: Bool, at now: ContinuousClock.Instant) {
         consecutiveFailures = isFailure ? consecutiveFailures + 1 : 0
         if windowEnds.map({ now >= $0 }) ?? true {
@@ -135,6 +137,7 @@ package struct CircuitBreaker: Sendable {
             || exchanges >= policy.minimumExchanges && Double(failures) >= Double(exchanges) * policy.failureShare
     }
 
+    /// Opens the breaker. The pause doubles with each opening until a probe succeeds.
     private mutating func open(at now: ContinuousClock.Instant, random: Double) {
         let pause = min(policy.firstPause * (1 << min(pauses, 20)), policy.longestPause)
         openUntil = now + pause / 2 + pause / 2 * min(max(random, 0), 1)
@@ -143,6 +146,7 @@ package struct CircuitBreaker: Sendable {
         change(to: .open)
     }
 
+    /// Changes the state, forgets all counts and makes earlier tickets invalid.
     private mutating func change(to state: State) {
         self.state = state
         generation += 1

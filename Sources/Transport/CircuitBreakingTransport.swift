@@ -21,6 +21,7 @@ package final class CircuitBreakingTransport: HTTPTransport {
         package let inFlight: Int
     }
 
+    /// The key of a host: scheme, name and port.
     private struct Origin: Hashable {
         let isSecure: Bool
         let name: String
@@ -31,6 +32,7 @@ package final class CircuitBreakingTransport: HTTPTransport {
         }
     }
 
+    /// The limits and counters of one host.
     private struct Host {
         var breaker: CircuitBreaker
         var retryBudget = RetryBudget()
@@ -92,8 +94,9 @@ package final class CircuitBreakingTransport: HTTPTransport {
         hosts.withLock { hosts in hosts.map { Self.state(of: $0.value, at: $0.key) } }.sorted { $0.host < $1.host }
     }
 
-    // MARK: - Before and after
+    // MARK: - Before and after an exchange
 
+    /// Requests permission for one exchange and reports a change of state after the lock is released.
     private func allow(
         _ request: HTTPRequest, to origin: Origin
     ) throws(TransportError) -> CircuitBreaker.Ticket {
@@ -136,6 +139,7 @@ package final class CircuitBreakingTransport: HTTPTransport {
         }
     }
 
+    /// Records the end of an exchange and reports a change of state after the lock is released.
     private func complete(_ ticket: CircuitBreaker.Ticket, _ outcome: CircuitBreaker.Outcome, at origin: Origin) {
         let now = now()
         let random = outcome == .failure ? Double.random(in: 0..<1) : 0
@@ -158,6 +162,7 @@ package final class CircuitBreakingTransport: HTTPTransport {
         }
     }
 
+    /// The new state of the host, or `nil` if it has not changed.
     private static func change(
         from before: CircuitBreaker.State, of host: Host?, at origin: Origin
     ) -> HostState? {

@@ -12,6 +12,7 @@ final class CurlCommandQueue: Sendable {
         let continuation: CheckedContinuation<Outcome, Never>
     }
 
+    /// A command for the event loop.
     enum Message: Sendable {
         case start(Submission)
         case cancel(ExchangeSchedule.ID)
@@ -84,7 +85,7 @@ final class CurlCommandQueue: Sendable {
         }
     }
 
-    // MARK: The driver
+    // MARK: Event loop
 
     /// Sets the waker. From now on the event loop is woken for each batch.
     func open(_ waker: CurlWaker) {

@@ -60,6 +60,7 @@ struct CurlEventLoop: ~Copyable {
         }
     }
 
+    /// Passes a command to the schedule.
     private mutating func receive(_ message: CurlCommandQueue.Message) {
         switch message {
         case .start(let submission):
@@ -86,6 +87,7 @@ struct CurlEventLoop: ~Copyable {
         }
     }
 
+    /// Starts an exchange in libcurl. Returns false if it could not start, and ends it with an error in that case.
     private mutating func start(_ id: ExchangeSchedule.ID) -> Bool {
         guard let submission = waiting.removeValue(forKey: id) else { return true }
         let host = submission.request.url.host
@@ -128,6 +130,7 @@ struct CurlEventLoop: ~Copyable {
         return hasFinished
     }
 
+    /// Converts the end of a transfer to a response or an error.
     private func outcome(of transfer: CurlTransfer, _ result: CURLcode) -> CurlCommandQueue.Outcome {
         let host = transfer.request.url.host
         if transfer.isTooLarge || result == CURLE_FILESIZE_EXCEEDED {
@@ -165,6 +168,7 @@ struct CurlEventLoop: ~Copyable {
         submission.continuation.resume(returning: outcome)
     }
 
+    /// The error for an exchange that the schedule ended: timed out, canceled or shut down.
     private func error(_ code: TransportError.Code, of id: ExchangeSchedule.ID) -> TransportError {
         let sent = transfers[id]?.handle.sentBytes ?? 0
         let request = transfers[id]?.request ?? waiting[id]?.request

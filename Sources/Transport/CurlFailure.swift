@@ -37,6 +37,7 @@ enum CurlFailure {
         return text
     }
 
+    /// Creates the error for a result code, with libcurl's description of the failure if it may be quoted.
     static func error(_ result: CURLcode, at host: String, text: String?) -> TransportError {
         let general = curl_easy_strerror(result).map { String(cString: $0) } ?? "libcurl error \(result.rawValue)"
         return TransportError(codes[result.rawValue] ?? .protocolError, at: host, quotable(text) ?? general)

@@ -100,6 +100,7 @@ final class CurlHandle {
     }
 }
 
+/// Sets options on a handle and collects the result codes, so that they can be checked together.
 private struct OptionSetter {
     let handle: UnsafeMutableRawPointer
     var results: [CURLcode] = []
@@ -117,6 +118,7 @@ private struct OptionSetter {
         results.append(bridge_curl_set_text(handle, option, value))
     }
 
+    /// Sets the URL, the trusted certificates and the proxy.
     mutating func setEndpoint(_ url: HTTPURL, _ configuration: CurlConfiguration) {
         set(CURLOPT_URL, url.text)
         set(CURLOPT_PROTOCOLS_STR, url.isSecure ? "https" : "http")
@@ -137,6 +139,7 @@ private struct OptionSetter {
         }
     }
 
+    /// Sets the HTTP version, the connect timeout, the size limit and TCP options.
     mutating func setProtocol(_ request: HTTPRequest) {
         // Requests with a body use HTTP/1.1, because libcurl before 8.0 spins while the peer's HTTP/2 window is full.
         let isUpload = request.method != .get

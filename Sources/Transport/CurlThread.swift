@@ -11,6 +11,7 @@
 ///
 /// `@unchecked Sendable` because a `pthread_t` is a plain value that any thread may join with, and it is only read.
 struct CurlThread: @unchecked Sendable {
+    /// The closure, boxed so that it can be passed through a C pointer.
     private final class Work {
         let run: @Sendable () -> Void
 
@@ -51,6 +52,7 @@ struct CurlThread: @unchecked Sendable {
         pthread_detach(identifier)
     }
 
+    /// The entry point of the thread. It blocks all signals, then runs the closure.
     private static func main(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
         var signals = sigset_t()
         sigfillset(&signals)

@@ -20,6 +20,7 @@ package struct ExchangeSchedule: Sendable {
         var isRunning = false
     }
 
+    /// The queue and the number of running exchanges of one origin.
     private struct Origin {
         var running = 0
         /// Exchange ids in order of arrival. May contain exchanges that have ended in the meantime.
@@ -33,6 +34,7 @@ package struct ExchangeSchedule: Sendable {
             return waiting[next]
         }
 
+        /// Removes the ids before `next` and those that have ended.
         mutating func compact(keeping isAlive: (ID) -> Bool) {
             waiting = waiting[next...].filter(isAlive)
             next = 0
@@ -99,6 +101,7 @@ package struct ExchangeSchedule: Sendable {
         return instants.min().map { max(now.duration(to: $0), .zero) }
     }
 
+    /// Starts waiting exchanges of an origin while the limits allow it.
     private mutating func startWaiting(of name: String, into actions: inout [Action]) {
         guard var origin = origins[name], origin.hasWaiting || origin.running == 0 else { return }
         while origin.hasWaiting, origin.running < maximumPerOrigin, running < maximumRunning {
@@ -116,6 +119,7 @@ package struct ExchangeSchedule: Sendable {
         origins[name] = origin.running == 0 && !origin.hasWaiting ? nil : origin
     }
 
+    /// Fails every exchange whose deadline has passed.
     private mutating func expire(_ now: ContinuousClock.Instant) {
         for (id, exchange) in exchanges where exchange.deadline <= now { fail(id, .timedOut) }
         nextDeadline = exchanges.values.map(\.deadline).min()

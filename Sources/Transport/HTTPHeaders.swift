@@ -50,7 +50,7 @@ extension HTTPHeaders {
     ]
 
     /// Returns the first field that may not be sent and the reason, or `nil` if all fields are allowed.
-    func firstRefused() -> (name: String, reason: String)? {
+    func firstRejected() -> (name: String, reason: String)? {
         for field in fields {
             guard !field.name.isEmpty, field.name.utf8.allSatisfy(Self.isTokenByte) else {
                 return ("-", "a header name is not a valid token")

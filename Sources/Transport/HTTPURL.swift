@@ -52,6 +52,7 @@ package struct HTTPURL: Sendable, Hashable {
         }
     }
 
+    /// Returns whether the host is loopback without a DNS query, because a name could be resolved to any address.
     private static func isLoopback(_ host: String) -> Bool {
         if host == "localhost" || host == "::1" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
@@ -68,6 +69,7 @@ package struct HTTPURL: Sendable, Hashable {
         return String(value) == part
     }
 
+    /// Splits `host:port`. The name is `nil` if it is invalid, the port is `nil` if none is written.
     private static func split(_ authority: Substring) -> (name: String?, port: Substring?) {
         if authority.hasPrefix("[") {
             guard let close = authority.firstIndex(of: "]") else { return (nil, nil) }
@@ -92,6 +94,7 @@ package struct HTTPURL: Sendable, Hashable {
         }
     }
 
+    /// Parses a port from 1 to 65535; `nil` if it is invalid.
     private static func port(_ digits: Substring?, default defaultPort: Int) -> Int? {
         guard let digits else { return defaultPort }
         let isNumber = (1...5).contains(digits.utf8.count) && digits.utf8.allSatisfy { (0x30...0x39).contains($0) }

@@ -1,6 +1,8 @@
 import ArgumentParser
 import Foundation
+import Hummingbird
 import Rendering
+import Server
 
 /// The `bench` command. It measures decoding and rendering on this machine, similar to `openssl speed`.
 struct BenchCommand: AsyncParsableCommand {
@@ -34,6 +36,7 @@ struct BenchCommand: AsyncParsableCommand {
         if json { Terminal.line(Array(Self.json(rows).utf8)) } else { Terminal.line(Self.table(rows)) }
     }
 
+    /// Returns the rows as JSON, one row per line.
     private static func json(_ rows: [BenchRow]) -> String {
         let lines = rows.map { row in
             """
@@ -51,6 +54,7 @@ struct BenchCommand: AsyncParsableCommand {
         return (try? encoder.encode(name)).map { String(decoding: $0, as: UTF8.self) } ?? "null"
     }
 
+    /// Returns the rows as an aligned table.
     private static func table(_ rows: [BenchRow]) -> String {
         let width = rows.map(\.name.count).max() ?? 0
         let lines = rows.map { row in
@@ -61,6 +65,7 @@ struct BenchCommand: AsyncParsableCommand {
         return ([header + ["µs", "limit µs", "ratio"].map { right($0, 12) }.joined()] + lines).joined(separator: "\n")
     }
 
+    /// Pads on the left, with at least one space.
     private static func right(_ text: String, _ width: Int) -> String {
         String(repeating: " ", count: max(1, width - text.count)) + text
     }
@@ -70,5 +75,18 @@ struct BenchCommand: AsyncParsableCommand {
         let hundredths = Int64((value * 100).rounded())
         let fraction = String(hundredths % 100)
         return "\(hundredths / 100).\(fraction.count == 1 ? "0" : "")\(fraction)"
+    }
+}
+
+/// Runs the hidden `bare-route` command: a server with one minimal route, which `make bench-http` uses as the
+/// baseline.
+struct BaselineRouteCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bare-route", abstract: "Serves one minimal route as a benchmark baseline.", shouldDisplay: false)
+
+    @Option var port: Int
+
+    func run() async throws {
+        try await BaselineRoute.application(port: port).runService()
     }
 }

@@ -93,7 +93,8 @@ struct CompareCommand: AsyncParsableCommand {
         }
         let comparer = RowComparer(
             reader: ReceiptReader(trust: trust), verifier: SignedPayloadVerifier(trust: trust),
-            answers: BatchResponseRenderer(settings: settings, trust: trust), live: live, overrides: overrides(settings)
+            renderer: BatchResponseRenderer(settings: settings, trust: trust), live: live,
+            overrides: overrides(settings)
         )
         let result: Result<Void, any Error>
         do { result = .success(try await run(comparer, asking: live)) } catch { result = .failure(error) }
@@ -101,12 +102,15 @@ struct CompareCommand: AsyncParsableCommand {
         try result.get()
     }
 
+    /// Returns the configured comparison rules by bundle id. If an app is configured twice, the last entry applies.
     private func overrides(_ settings: ProxyConfiguration) -> [String: [String: ComparisonContext.Override]] {
         Dictionary(
             settings.apps.compactMap { app in app.bundleId.map { ($0.rawValue, app.comparisonRules) } },
             uniquingKeysWith: { _, last in last })
     }
 
+    /// Comparisons of recorded pairs are limited by the processor, so there is one worker per core. Lookups wait for
+    /// the network, so there are 16.
     private func options(asks: Bool) -> ComparisonRunOptions {
         var options = ComparisonRunOptions(
             source: source, workers: rows.workers ?? (asks ? 16 : ProcessInfo.processInfo.activeProcessorCount))
@@ -121,15 +125,16 @@ struct CompareCommand: AsyncParsableCommand {
         return options
     }
 
+    /// Runs the comparison and prints its summary. Ctrl-C stops it at the next checkpoint.
     private func run(_ comparer: RowComparer, asking live: LiveComparison?) async throws {
         let watch = ComparisonMonitor()
         let signals = StopSignals.watching { watch.stop() }
         defer { signals.cancel() }
-        let ending: ComparisonRun.RunResult
+        let result: ComparisonRun.RunResult
         do {
             let progress = { @Sendable () -> ProgressText? in watch.snapshot.progress(wait: live?.rateLimitWait) }
-            ending = try await ProgressLine().showing(progress) {
-                let run = try ComparisonRun(options(asks: live != nil), comparer: comparer, watch: watch) {
+            result = try await ProgressLine().showing(progress) {
+                let run = try ComparisonRun(options(asks: live != nil), comparer: comparer, monitor: watch) {
                     Terminal.result($0)
                 }
                 return try await run.run()
@@ -141,17 +146,17 @@ struct CompareCommand: AsyncParsableCommand {
             case .interrupted: throw ExitCode.limit
             }
         }
-        Terminal.note(ComparisonTable.text(ending))
-        if live == nil, ending.compared == 0, ending.failed > 0 {
+        Terminal.note(ComparisonTable.text(result))
+        if live == nil, result.compared == 0, result.failed > 0 {
             Terminal.say(
                 "stored receipts were not looked up, because no App Store Server API key is configured",
                 hint: "specify a configuration with serverAPI by --config or RECEIPT_BRIDGE_CONFIG")
         }
-        if let stop = ending.stop {
+        if let stop = result.stop {
             Terminal.say(
                 "stopped: \(stop.sentence)\(destination == nil ? "" : "; run the same command again to resume")")
             throw ExitCode.limit
         }
-        if ending.failed > 0 || (failOnDiff && ending.unexpected > 0) { throw ExitCode.someNotVerified }
+        if result.failed > 0 || (failOnDiff && result.unexpected > 0) { throw ExitCode.someNotVerified }
     }
 }

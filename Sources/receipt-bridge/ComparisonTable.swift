@@ -7,26 +7,27 @@ enum ComparisonTable {
     /// Number of entries that are printed; the report contains all.
     private static let maximumEntries = 20
 
-    static func text(_ ending: ComparisonRun.RunResult) -> String {
+    /// Returns the summary: an aligned table, then a sentence about readiness for each app.
+    static func text(_ result: ComparisonRun.RunResult) -> String {
         var lines = [
-            ("rows", ending.rows), ("compared", ending.compared),
-            ("customers", ending.report.apps.reduce(0) { $0 + $1.customers }),
-            ("differ unexpectedly", ending.unexpected),
-            ("not compared", ending.failed),
+            ("rows", result.rows), ("compared", result.compared),
+            ("customers", result.report.apps.reduce(0) { $0 + $1.customers }),
+            ("differ unexpectedly", result.unexpected),
+            ("not compared", result.failed),
         ]
         var failures: [String: Int64] = [:]
-        for app in ending.report.apps { failures.merge(app.failures, uniquingKeysWith: +) }
+        for app in result.report.apps { failures.merge(app.failures, uniquingKeysWith: +) }
         lines += failures.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { ("  \($0.key)", $0.value) }
-        if ending.calls > 0 { lines.append(("calls", ending.calls)) }
+        if result.calls > 0 { lines.append(("calls", result.calls)) }
         // Adds up the entries of all apps; the report lists each app separately.
-        var places: [String: Int] = [:]
+        var indexes: [String: Int] = [:]
         var entries: [(name: String, count: Int64)] = []
-        for entry in ending.report.entries {
+        for entry in result.report.entries {
             let name = "\(entry.verdict.rawValue) \(entry.rule) \(PrintableText.text(of: entry.path))"
-            if let place = places[name] {
-                entries[place].count += entry.count
+            if let index = indexes[name] {
+                entries[index].count += entry.count
             } else {
-                places[name] = entries.count
+                indexes[name] = entries.count
                 entries.append((name, entry.count))
             }
         }
@@ -37,7 +38,7 @@ enum ComparisonTable {
             let text = number.grouped
             return name + String(repeating: " ", count: width - name.count + 2 + numbers - text.count) + text + "\n"
         }
-        let sentences = [Readiness](ending.report).map { PrintableText.text(of: $0.sentence) + "\n" }
+        let sentences = [Readiness](result.report).map { PrintableText.text(of: $0.sentence) + "\n" }
         return table.joined() + sentences.joined()
     }
 }

@@ -45,12 +45,12 @@ struct ConfigurationOptions: ParsableArguments {
     func addRoots(to settings: inout ProxyConfiguration) throws(ConfigurationError) {
         guard let roots else { return }
         let folder = URL(filePath: roots).standardizedFileURL
-        let neighbours = folder.deletingLastPathComponent().appending(path: "intermediates")
+        let intermediatesFolder = folder.deletingLastPathComponent().appending(path: "intermediates")
         do throws(ConfigurationError) {
             try settings.trust(certificatesIn: folder, named: roots)
             // The user did not name this folder, so it may be missing or empty.
-            if CertificateLoader.files(at: neighbours)?.isEmpty == false {
-                settings.intermediates += try CertificateLoader.read(neighbours)
+            if CertificateLoader.files(at: intermediatesFolder)?.isEmpty == false {
+                settings.intermediates += try CertificateLoader.read(intermediatesFolder)
             }
         } catch {
             throw ConfigurationError(error.findings.map { "--roots: \($0)" })
@@ -75,6 +75,7 @@ struct MappingsOption: ParsableArguments {
         completion: .directory)
     var mappings: String?
 
+    /// Replaces the field tables of the configuration.
     func apply(to settings: inout ProxyConfiguration) throws(ConfigurationError) {
         guard let mappings else { return }
         do throws(ConfigurationError) {

@@ -131,10 +131,10 @@ struct MigrateCommand: AsyncParsableCommand {
         var options = MigrationOptions(
             source: source, destination: destination,
             workers: rows.workers ?? ProcessInfo.processInfo.activeProcessorCount)
-        options.lasting.source = rows.sourceOptions(accountTokenColumn: accountTokenColumn)
-        options.lasting.withAPI = withAPI
-        options.lasting.allowUnverified = allowUnverified
-        options.lasting.trust = settings.trustDigest
+        options.persisted.source = rows.sourceOptions(accountTokenColumn: accountTokenColumn)
+        options.persisted.withAPI = withAPI
+        options.persisted.allowUnverified = allowUnverified
+        options.persisted.trust = settings.trustDigest
         options.isFresh = rows.fresh
         options.isPlan = plan
         options.isRefresh = refresh
@@ -146,18 +146,21 @@ struct MigrateCommand: AsyncParsableCommand {
         return options
     }
 
+    /// Runs the migration and prints its summary.
+    ///
+    /// - Parameter directory: Looks up customers; `nil` for decoding only.
     private func run(_ settings: ProxyConfiguration, trust: TrustStore, directory: AppStoreCustomerLookup?) async throws
     {
         let watch = MigrationMonitor()
         let display = MigrationDisplay(watch: watch) { directory?.rateLimitWait }
-        let ending: Migration.RunResult
+        let runResult: Migration.RunResult
         do throws(RunError) {
             let migration = try Migration(
                 options(settings, withAPI: directory != nil), reader: ReceiptReader(trust: trust),
-                directory: directory,
-                watch: watch,
-                say: { display.say($0) })
-            ending = try await Self.whileWatching(display, watch) { () async throws(RunError) in
+                lookups: directory,
+                monitor: watch,
+                notify: { display.say($0) })
+            runResult = try await Self.showingProgress(display, watch) { () async throws(RunError) in
                 try await migration.run()
             }
         } catch {
@@ -167,13 +170,13 @@ struct MigrateCommand: AsyncParsableCommand {
             case .interrupted: throw ExitCode.limit
             }
         }
-        if let directory, ending.stop == .planned {
-            Terminal.line(MigrationTable.plan(ending, callsPerHour: directory.callsPerHour))
+        if let directory, runResult.stop == .planned {
+            Terminal.line(MigrationTable.plan(runResult, callsPerHour: directory.callsPerHour))
             return
         }
-        display.table(MigrationTable.text(ending))
-        switch ending.stop {
-        case nil: if ending.hasFailures || ending.untiedCustomers > 0 { throw ExitCode.someNotVerified }
+        display.table(MigrationTable.text(runResult))
+        switch runResult.stop {
+        case nil: if runResult.hasFailures || runResult.customersWithoutToken > 0 { throw ExitCode.someNotVerified }
         case let stop?:
             Terminal.say("stopped: \(stop.sentence); run the same command again to resume")
             throw ExitCode.limit
@@ -181,19 +184,19 @@ struct MigrateCommand: AsyncParsableCommand {
     }
 
     /// Shows progress during the work. The first Ctrl-C or SIGTERM stops the run at its next checkpoint.
-    private static func whileWatching(
+    private static func showingProgress(
         _ display: MigrationDisplay, _ watch: MigrationMonitor,
         _ work: () async throws(RunError) -> Migration.RunResult
     ) async throws(RunError) -> Migration.RunResult {
-        let shown = Task { await display.run() }
+        let progressTask = Task { await display.run() }
         let signals = StopSignals.watching { watch.stop() }
         defer {
-            shown.cancel()
+            progressTask.cancel()
             signals.cancel()
         }
-        let ending = try await work()
-        shown.cancel()
-        await shown.value
-        return ending
+        let runResult = try await work()
+        progressTask.cancel()
+        await progressTask.value
+        return runResult
     }
 }

@@ -5,6 +5,7 @@ import Logging
 import Operations
 import Pipeline
 import Rendering
+import Reports
 import StoreTypes
 import StoredRows
 
@@ -70,35 +71,35 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
             let filter = try HistoryFilter(
                 type: type, subtype: subtype, transactionId: transactionId, onlyFailures: onlyFailures)
             let intake = replay ? try self.intake(context) : nil
-            let span = try HistoryInterval(
+            let interval = try HistoryInterval(
                 start: start.flatMap { Timestamp(instant: $0) }, end: end.flatMap { Timestamp(instant: $0) },
                 in: environment, now: .now)
-            if span.isClamped {
+            if interval.isClamped {
                 let days = HistoryInterval.days(environment)
-                Terminal.say("Apple keeps notifications for \(days) days; starting at \(span.start.instantText)")
+                Terminal.say("Apple keeps notifications for \(days) days; starting at \(interval.start.instantText)")
             }
-            var state = try destination.map { path in
+            var checkpoint = try destination.map { path in
                 try HistoryCheckpoint(
-                    besideFile: path,
+                    nextTo: path,
                     for: "\(context.scope.bundleId) \(environment.rawValue) \(filter.name) \(start ?? "-") \(replay)")
             }
-            var output = try self.output(&state)
-            let begin = max(span.start, state?.done ?? span.start)
+            var output = try self.output(&checkpoint)
+            let begin = max(interval.start, checkpoint?.done ?? interval.start)
             let catchUp = NotificationCatchUp(
                 client: context.client, environment: environment, filter: filter, intake: intake)
-            let watch = SweepMonitor()
-            let signals = StopSignals.watching { watch.stop() }
+            let monitor = SweepMonitor()
+            let signals = StopSignals.watching { monitor.stop() }
             defer { signals.cancel() }
-            let display = HistoryDisplay(span: begin..<max(begin, span.end))
+            let display = HistoryDisplay(interval: begin..<max(begin, interval.end))
             let isDone = try await catchUp.run(
-                over: HistoryWindows(from: begin, to: span.end, length: windowLength), to: &output,
+                over: HistoryWindows(from: begin, to: interval.end, length: windowLength), to: &output,
                 counts: { display.show($0) }
             ) { instant, size in
-                if let size { try state?.save(done: instant, size: size) }
+                if let size { try checkpoint?.save(done: instant, size: size) }
                 display.reached(instant)
-                return !watch.isStopped
+                return !monitor.isStopped
             }
-            try state?.end()
+            try checkpoint?.end()
             display.end(isReplay: replay)
             guard isDone else {
                 Terminal.say("stopped: a signal\(destination == nil ? "" : "; run the same command again to resume")")
@@ -108,6 +109,7 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
         }
     }
 
+    /// Returns the receiver that stores notifications exactly as the server does.
     private func intake(_ context: CommandContext) throws -> NotificationReceiver {
         let store = try context.requiredStore(for: "--replay")
         return try ServiceGraph(
@@ -116,10 +118,60 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
         ).notifications
     }
 
-    private func output(_ state: inout HistoryCheckpoint?) throws -> LineOutput {
+    /// Opens the destination. A file is truncated to the length in the checkpoint, because a killed run may have
+    /// written more.
+    private func output(_ checkpoint: inout HistoryCheckpoint?) throws -> LineOutput {
         guard let destination else { return LineOutput { Terminal.result($0) } }
-        let file = try OutputFile(path: destination, cutAt: state?.size)
-        try state?.begin()
+        let file = try OutputFile(path: destination, cutAt: checkpoint?.size)
+        try checkpoint?.begin()
         return LineOutput(file: file)
+    }
+}
+
+/// Progress and summary of `notifications history`, on standard error.
+final class HistoryDisplay {
+    private(set) var counts = NotificationCatchUp.Counts()
+    private let interval: Range<Timestamp>
+    private let line = ProgressLine()
+    private var last = ContinuousClock.now
+    private var instant: Timestamp
+
+    init(interval: Range<Timestamp>) {
+        self.interval = interval
+        instant = interval.lowerBound
+    }
+
+    /// Shows the counts.
+    func show(_ counts: NotificationCatchUp.Counts) {
+        self.counts = counts
+        showNow()
+    }
+
+    /// Records that everything before `instant` has been read.
+    func reached(_ instant: Timestamp) {
+        self.instant = instant
+        showNow()
+    }
+
+    /// Updates the line, but not more often than `line.pause`.
+    private func showNow() {
+        guard last.duration(to: .now) >= line.pause else { return }
+        last = .now
+        line.show(
+            ProgressText([
+                .init("\(counts.records) notifications", importance: 1),
+                .init("up to \(instant.instantText)", importance: 0),
+            ]))
+    }
+
+    /// Prints the summary.
+    func end(isReplay: Bool) {
+        line.clear()
+        var text =
+            "\(counts.records) notifications from \(interval.lowerBound.instantText) to \(interval.upperBound.instantText)"
+        if isReplay { text += ": \(counts.new) new, \(counts.known) already stored" }
+        if counts.refused > 0 { text += ", \(counts.refused) rejected" }
+        if counts.notVerified > 0 { text += ", \(counts.notVerified) not verified" }
+        Terminal.say(text)
     }
 }

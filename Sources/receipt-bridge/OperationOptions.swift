@@ -73,18 +73,19 @@ struct CommandContext {
     /// Limits of one call. A user waits for the result, but can wait longer than an app.
     static let options = CallOptions(timeLimit: .seconds(60), maximumCalls: 20)
 
+    /// - Throws: ``InvalidOperation`` if the app is not configured, is ambiguous or has no key.
     fileprivate init(
         settings: ProxyConfiguration, transport: CurlTransport, store: Store?, bundleId: String?,
         environment: AppStoreEnvironment
     ) throws {
         let apps = AppRegistry(settings: settings)
-        let wanted = try bundleId.map { text throws(InvalidOperation) in
-            guard let wanted = BundleIdentifier(rawValue: text), apps.configured(wanted) != nil else {
+        let configuredApp = try bundleId.map { text throws(InvalidOperation) in
+            guard let configuredApp = BundleIdentifier(rawValue: text), apps.configured(configuredApp) != nil else {
                 throw InvalidOperation("--bundle-id: \(text) is not configured")
             }
-            return wanted
+            return configuredApp
         }
-        guard let app = wanted ?? apps.only?.bundleId else {
+        guard let app = configuredApp ?? apps.only?.bundleId else {
             throw apps.isEmpty
                 ? InvalidOperation(
                     "no app is configured", hint: "specify the configuration with --config or RECEIPT_BRIDGE_CONFIG")
@@ -122,6 +123,7 @@ struct CommandContext {
 
 /// Prints the errors of these commands and turns them into exit codes.
 enum OperationFailure {
+    /// Prints the error and returns the exit code to throw.
     static func exit(for error: any Error) -> any Error {
         switch error {
         case let error as InvalidOperation:
@@ -149,6 +151,7 @@ enum OperationFailure {
 }
 
 extension ServerAPIError {
+    /// Temporary errors, rate limits and rejected keys exit with 3, because the same command may succeed later.
     fileprivate var exit: ExitCode {
         switch code {
         case .budgetSpent: .limit

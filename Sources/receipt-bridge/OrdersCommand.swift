@@ -33,11 +33,11 @@ struct OrdersCommand: ParsableCommand {
                 let order = try await context.client.order(orderId, CommandContext.options)
                 Terminal.line(OrderAnswer.line(order, orderId: orderId))
                 guard order.status == 0 else {
-                    let what =
+                    let message =
                         order.status == 1
                         ? "no such order, or the order has no purchase of this app"
                         : "undocumented order status \(order.status); treated as no such order"
-                    Terminal.say(what)
+                    Terminal.say(message)
                     throw ExitCode.someNotVerified
                 }
             }

@@ -23,18 +23,18 @@ final class ProgressLine: Sendable {
 
     /// Clears the line, so that other lines can be printed.
     func clear() {
-        let had = hasLine.withLock { had in
-            defer { had = false }
-            return had
+        let wasShown = hasLine.withLock { wasShown in
+            defer { wasShown = false }
+            return wasShown
         }
-        if had { Terminal.note("\r\u{1B}[2K") }
+        if wasShown { Terminal.note("\r\u{1B}[2K") }
     }
 
     /// Shows the result of `text` until `body` has returned; shows nothing while it is `nil`.
     func showing<Value>(
         _ text: @escaping @Sendable () -> ProgressText?, while body: () async throws -> Value
     ) async rethrows -> Value {
-        let shown = Task {
+        let progressTask = Task {
             while (try? await Task.sleep(for: pause)) != nil {
                 if let text = text() { show(text) } else { clear() }
             }
@@ -42,12 +42,12 @@ final class ProgressLine: Sendable {
         defer { clear() }
         do {
             let value = try await body()
-            shown.cancel()
-            await shown.value
+            progressTask.cancel()
+            await progressTask.value
             return value
         } catch {
-            shown.cancel()
-            await shown.value
+            progressTask.cancel()
+            await progressTask.value
             throw error
         }
     }

@@ -33,7 +33,7 @@ struct ReceiptBridge: AsyncParsableCommand {
         } catch {
             let isHelp = exitCode(for: error) == .success
             guard isHelp else {
-                Terminal.say(message(for: error), hint: "\(named(CommandLine.arguments.dropFirst())) --help")
+                Terminal.say(message(for: error), hint: "\(commandPath(CommandLine.arguments.dropFirst())) --help")
                 exit(withError: ExitCode.usage)
             }
             exit(withError: error)
@@ -41,12 +41,12 @@ struct ReceiptBridge: AsyncParsableCommand {
     }
 
     /// Returns the command named by the arguments, for example `receipt-bridge refunds sweep`.
-    private static func named(_ arguments: some Sequence<String>) -> String {
+    private static func commandPath(_ arguments: some Sequence<String>) -> String {
         var (command, words): (any ParsableCommand.Type, [String]) = (ReceiptBridge.self, ["receipt-bridge"])
         for argument in arguments {
-            let named = command.configuration.subcommands.first { $0.configuration.commandName == argument }
-            guard let named else { break }
-            command = named
+            let subcommand = command.configuration.subcommands.first { $0.configuration.commandName == argument }
+            guard let subcommand else { break }
+            command = subcommand
             words.append(argument)
         }
         return words.joined(separator: " ")

@@ -108,48 +108,51 @@ struct RefundsCommand: ParsableCommand {
             }
         }
 
+        /// Runs or resumes the sweep and prints its summary. A sweep with failed lookups stays unfinished, so that
+        /// the next run retries them.
         private func run(_ settings: ProxyConfiguration, _ clients: UpstreamClients, _ store: Store) async throws {
             guard clients.isConfigured else {
                 throw InvalidOperation(
                     "no app has serverAPI in the configuration",
                     hint: "specify the configuration with --config or RECEIPT_BRIDGE_CONFIG")
             }
-            let state = try SweepCheckpoint(besideStore: store.path)
+            let checkpoint = try SweepCheckpoint(nextTo: store.path)
             let name = ids.map { "ids \(URL(filePath: $0).standardizedFileURL.path)" } ?? "store"
-            let begin = try state.begin(name, at: .now)
+            let begin = try checkpoint.begin(name, at: .now)
             let targets = try await targets(settings, store, since: begin)
-            let watch = SweepMonitor()
+            let monitor = SweepMonitor()
             let path = destination.map { URL(filePath: $0).standardizedFileURL.path }
             var output = try await output(at: path, store)
             let sweep = RefundSweep(
                 clients: clients, store: store,
-                limits: .init(customers: limit, time: maxHours.map { .seconds($0 * 3_600) }), watch: watch,
+                limits: .init(customers: limit, time: maxHours.map { .seconds($0 * 3_600) }), monitor: monitor,
                 since: since.flatMap { Timestamp(instant: $0) })
             let line = ProgressLine()
-            let shown = Task { await Self.show(watch, clients, on: line) }
-            let signals = StopSignals.watching { watch.stop() }
+            let progressTask = Task { await Self.show(monitor, clients, on: line) }
+            let signals = StopSignals.watching { monitor.stop() }
             defer {
-                shown.cancel()
+                progressTask.cancel()
                 signals.cancel()
                 line.clear()
             }
             let stop = try await sweep.run(targets, to: &output, at: path)
             if let path { try await store.endRefundOutput(path) }
             line.clear()
-            Terminal.say(Self.text(watch.now, clients.calls))
+            Terminal.say(Self.text(monitor.now, clients.calls))
             if let stop {
                 Terminal.say("stopped: \(stop.sentence); run the same command again to resume")
                 throw ExitCode.limit
             }
-            let counts = watch.now
+            let counts = monitor.now
             guard counts.failed == 0 else {
                 Terminal.say("run the same command again to retry the customers that failed")
                 throw ExitCode.someNotVerified
             }
-            try state.finish(name)
+            try checkpoint.finish(name)
             if counts.notFound + counts.withoutKey > 0 { throw ExitCode.someNotVerified }
         }
 
+        /// Returns the customers that this sweep has not looked up yet: those of `--ids`, or all in the store.
         private func targets(
             _ settings: ProxyConfiguration, _ store: Store, since begin: Timestamp
         ) async throws -> [RefundTarget] {
@@ -169,6 +172,8 @@ struct RefundsCommand: ParsableCommand {
             return targets
         }
 
+        /// Opens the destination. A file that an earlier run wrote is truncated to the refunds that were marked as
+        /// reported; another file that is not empty is an error.
         private func output(at path: String?, _ store: Store) async throws -> LineOutput {
             guard let path else { return LineOutput { Terminal.result($0) } }
             if FileManager.default.fileExists(atPath: path), let size = try await store.sizeOfRefundOutput(path) {
@@ -179,6 +184,7 @@ struct RefundsCommand: ParsableCommand {
             return LineOutput(file: file)
         }
 
+        /// Returns the summary of a run. For example, `20 of 20 customers, 20 calls: 3 new refunds`.
         private static func text(_ counts: SweepCounts, _ calls: Int64) -> String {
             var text =
                 "\(counts.swept) of \(counts.customers) customers, \(calls) calls: \(counts.reported) new refunds"
@@ -189,9 +195,10 @@ struct RefundsCommand: ParsableCommand {
             return text
         }
 
-        private static func show(_ watch: SweepMonitor, _ clients: UpstreamClients, on line: ProgressLine) async {
+        /// Shows progress until the task is canceled.
+        private static func show(_ monitor: SweepMonitor, _ clients: UpstreamClients, on line: ProgressLine) async {
             while (try? await Task.sleep(for: line.pause)) != nil {
-                let counts = watch.now
+                let counts = monitor.now
                 let customers = "\(Int64(counts.swept).grouped) of \(Int64(counts.customers).grouped) customers"
                 var parts: [ProgressText.Part] = [
                     .init(customers, importance: 5), .init("\(clients.calls.grouped) calls", importance: 0),

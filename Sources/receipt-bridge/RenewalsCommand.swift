@@ -77,7 +77,7 @@ struct RenewalsCommand: ParsableCommand {
         func run() async throws {
             try await options.run { context in
                 if status {
-                    try await tell(context)
+                    try await printStatus(context)
                 } else if mass {
                     try await extendAll(context)
                 } else {
@@ -86,7 +86,8 @@ struct RenewalsCommand: ParsableCommand {
             }
         }
 
-        private func tell(_ context: CommandContext) async throws {
+        /// Prints the progress of an extension of all subscriptions.
+        private func printStatus(_ context: CommandContext) async throws {
             let request = try RequestIdentifier(uuid: requestId ?? "")
             let product = productId ?? ""
             let status = try await context.client.extensionStatus(
@@ -95,6 +96,7 @@ struct RenewalsCommand: ParsableCommand {
             Terminal.line(ExtensionAnswers.status(status, request, productId: product))
         }
 
+        /// Extends all active subscriptions of a product, after a confirmation.
         private func extendAll(_ context: CommandContext) async throws {
             let terms = try ExtensionInput(days: days ?? 0, reason: reason ?? -1)
             let identifier = try requestId.map { text throws(InvalidOperation) in try RequestIdentifier(uuid: text) }
@@ -105,7 +107,7 @@ struct RenewalsCommand: ParsableCommand {
                 productId: product, storefrontCountryCodes: try Storefronts(storefronts).codes)
             guard !dryRun else { return try context.preview(.extendAll(request)) }
             try confirm(request, context.scope)
-            let accepted = try await naming(request.requestIdentifier) {
+            let accepted = try await reportingRequest(request.requestIdentifier) {
                 try await context.client.extendAll(request, in: context.scope.environment, CommandContext.options)
             }
             Terminal.line(ExtensionAnswers.accepted(accepted, productId: product))
@@ -117,16 +119,18 @@ struct RenewalsCommand: ParsableCommand {
             let countries =
                 request.storefrontCountryCodes.isEmpty
                 ? "all countries" : request.storefrontCountryCodes.joined(separator: ", ")
-            let what =
+            let description =
                 "extends all active subscriptions of \(request.productId) by \(request.days) days (\(scope.bundleId), "
                 + "\(scope.environment.rawValue), \(countries)) and cannot be undone"
-            let answer = Terminal.answer(to: "this \(what). Type yes to send it")
+            let answer = Terminal.answer(to: "this \(description). Type yes to send it")
             guard answer != "yes" else { return }
             throw InvalidOperation(
-                answer == nil ? "not confirmed, nothing was sent: this \(what)" : "not confirmed, nothing was sent",
+                answer == nil
+                    ? "not confirmed, nothing was sent: this \(description)" : "not confirmed, nothing was sent",
                 hint: "--yes confirms it, --dry-run shows the request")
         }
 
+        /// Extends one subscription, and stores the extension to check the limit of two in 365 days next time.
         private func extendOne(_ context: CommandContext) async throws {
             guard let id = originalTransactionId.flatMap(TransactionIdentifier.init(rawValue:)) else {
                 throw InvalidOperation("--original-transaction-id: 1 to 20 digits, not all of them 0")
@@ -144,7 +148,7 @@ struct RenewalsCommand: ParsableCommand {
             let request = ExtensionRequest(
                 days: terms.days, reason: terms.reason, requestIdentifier: identifier.text)
             guard !dryRun else { return try context.preview(.extend(id, request)) }
-            let result = try await naming(identifier.text) {
+            let result = try await reportingRequest(identifier.text) {
                 try await context.client.extend(id, request, in: context.scope.environment, CommandContext.options)
             }
             Terminal.line(ExtensionAnswers.one(result, of: id, identifier))
@@ -161,7 +165,9 @@ struct RenewalsCommand: ParsableCommand {
 
         /// Prints the request id after an error that does not tell whether Apple executed the request. The same
         /// request can be sent again.
-        private func naming<Value>(_ identifier: String, _ body: () async throws -> Value) async throws -> Value {
+        private func reportingRequest<Value>(_ identifier: String, _ body: () async throws -> Value) async throws
+            -> Value
+        {
             do {
                 return try await body()
             } catch let error as ServerAPIError where error.isTemporary {

@@ -39,6 +39,8 @@ struct ServeCommand: AsyncParsableCommand {
         case debug, info, notice, warning, error
     }
 
+    /// Runs the server until SIGTERM or SIGINT. Resources are closed in the reverse order of their use: first the
+    /// listeners, then upstream connections, then the store after its pending writes.
     func run() async throws {
         let logger = Logger.toStandardError(level: Logger.Level(rawValue: logLevel.rawValue) ?? .notice)
         CoreDumps.disable()
@@ -49,6 +51,7 @@ struct ServeCommand: AsyncParsableCommand {
         let store: Store?
         let reload: ConfigurationReload<UnixSignalsSequence>
         do {
+            // Without SHA-1 and RSA-1024 the server would reject genuine old receipts, so it does not start.
             try SelfTest.run()
             let settings = try read()
             let descriptors = try FileDescriptorBudget(of: settings, logger: logger)
@@ -77,12 +80,12 @@ struct ServeCommand: AsyncParsableCommand {
                 announcing.logLevel = .notice
                 announcing.notice("listening on \(settings.tls == nil ? "http" : "https")://\(address)")
             }
-            let memory = store
+            let reloadStore = store
             reload = ConfigurationReload(
                 signals: hangups, server: server, read: { () throws(ConfigurationError) in try read() },
                 make: { settings, previous in
                     try ServiceGraph(
-                        settings: settings, transport: upstream, store: memory, previous: previous,
+                        settings: settings, transport: upstream, store: reloadStore, previous: previous,
                         tables: settings.tables, logger: logger)
                 }, logger: logger)
         } catch {
@@ -106,6 +109,7 @@ struct ServeCommand: AsyncParsableCommand {
         await close(store, logger)
     }
 
+    /// Closes the store, which copies its write-ahead log into the file. If that fails, a backup needs both files.
     private func close(_ store: Store?, _ logger: Logger) async {
         guard let failure = await store?.close() else { return }
         logger.warning(
@@ -134,6 +138,7 @@ struct ServeCommand: AsyncParsableCommand {
         try configuration.settings([configuration.addRoots, mappings.apply, listen])
     }
 
+    /// Applies `--listen`.
     private func listen(in settings: inout ProxyConfiguration) throws(ConfigurationError) {
         guard let listen else { return }
         guard let address = ProxyConfiguration.Address(listen) else {
@@ -160,7 +165,7 @@ struct ServeCommand: AsyncParsableCommand {
 
 extension CurlTransport {
     /// - Throws: `ConfigurationError`, `TransportError`.
-    convenience init(settings: ProxyConfiguration, connections: Int = FileDescriptorBudget.mostUpstream) throws {
+    convenience init(settings: ProxyConfiguration, connections: Int = FileDescriptorBudget.maximumUpstream) throws {
         try self.init(
             CurlConfiguration(
                 version: ReceiptBridge.version, proxy: settings.upstreamProxy.map { .url($0) } ?? .environment,
@@ -172,14 +177,14 @@ extension CurlTransport {
 extension Logger {
     /// Logs that a circuit breaker has changed its state.
     fileprivate func note(_ host: CircuitBreakingTransport.HostState) {
-        let words: [CircuitBreaker.State: Logger.Message] = [
+        let messages: [CircuitBreaker.State: Logger.Message] = [
             .closed: "circuit breaker closed for App Store host; the host responds again",
             .open: "circuit breaker open for App Store host; requests are not sent until it recovers",
             .halfOpen: "circuit breaker half open for App Store host; sending a probe request",
         ]
         log(
             level: host.state == .open ? .error : .notice,
-            words[host.state] ?? "circuit breaker of App Store host changed",
+            messages[host.state] ?? "circuit breaker of App Store host changed",
             metadata: ["host": "\(host.host)", "state": "\(host.state.rawValue)", "opened": "\(host.opened)"])
     }
 }

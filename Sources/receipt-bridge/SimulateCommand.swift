@@ -1,6 +1,8 @@
 import ArgumentParser
 import Foundation
+import Logging
 import Pipeline
+import Rendering
 import Server
 import Simulator
 import StoreTypes
@@ -83,7 +85,7 @@ struct SimulateCommand: AsyncParsableCommand {
         let clock = try simulatedClock()
         switch PortProbe.bind(ProxyConfiguration.Address(host: host, port: port)) {
         case .free: break
-        case .taken: throw ValidationError("--listen: \(listen) is already in use")
+        case .inUse: throw ValidationError("--listen: \(listen) is already in use")
         case .unusable(let reason): throw ValidationError("--listen: \(listen) cannot be used: \(reason)")
         }
         let directory = try state.map { path in
@@ -109,6 +111,7 @@ struct SimulateCommand: AsyncParsableCommand {
         }
     }
 
+    /// Parses `--listen`. Brackets around an IPv6 address are removed.
     private func address() throws -> (host: String, port: Int) {
         guard let colon = listen.lastIndex(of: ":"), let port = UInt16(listen[listen.index(after: colon)...]) else {
             throw ValidationError("--listen: must be HOST:PORT, not \(listen)")
@@ -119,6 +122,7 @@ struct SimulateCommand: AsyncParsableCommand {
         return (bare, Int(port))
     }
 
+    /// Parses `--notify`; `nil` if it was not given.
     private func target() throws -> NotificationTarget? {
         guard let notify else { return nil }
         guard let url = LoopbackURL(notify) else {
@@ -127,11 +131,40 @@ struct SimulateCommand: AsyncParsableCommand {
         return NotificationTarget(url: url)
     }
 
+    /// Parses `--clock`.
     private func simulatedClock() throws -> SimulatedClock {
         guard let clock else { return .real }
         guard let instant = Timestamp(iso8601: clock) else {
             throw ValidationError("--clock: must be an instant, for example 2026-11-21T12:00:00Z, not \(clock)")
         }
         return .fixed(instant)
+    }
+}
+
+/// Writes `answer.json` of each case in `Receipts/`: the response to `request.json` from the receipt alone, at the
+/// folder's fixed time.
+///
+/// The simulator cannot write these files, because it must not depend on the receipt decoder.
+struct SampleAnswers {
+    let folder: URL
+    private let pipeline: VerifyReceiptService
+
+    init(_ path: String) throws {
+        folder = URL(filePath: path)
+        var settings = ProxyConfiguration()
+        try settings.trust(certificatesIn: folder.appending(path: "roots"))
+        try settings.trust(certificatesIn: folder.appending(path: "intermediates"))
+        pipeline = try VerifyReceiptService(
+            settings: settings, transport: nil, tables: .bundled, logger: .toStandardError(level: .error),
+            now: { ReceiptsFolder.clock })
+    }
+
+    func write() async throws {
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() {
+            let folder = folder.appending(path: name)
+            guard let request = try? Data(contentsOf: folder.appending(path: "request.json")) else { continue }
+            let reply = await pipeline.answer(body: [UInt8](request), route: .auto, sources: [.receipt])
+            try Data(reply.answer.body + [0x0A]).write(to: folder.appending(path: "answer.json"))
+        }
     }
 }

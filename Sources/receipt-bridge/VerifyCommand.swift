@@ -82,11 +82,11 @@ struct VerifyCommand: AsyncParsableCommand {
             let reply = await pipeline.answer(body: body(of: bytes), route: environment.route, sources: sources)
             Terminal.result(reply.answer.body)
             if inputs.files.count > 1 || Terminal.resultsGoToTerminal { Terminal.line("") }
-            let isFine = reply.answer.status == .valid || reply.answer.status == .subscriptionExpired
+            let isSuccess = reply.answer.status == .valid || reply.answer.status == .subscriptionExpired
             if reply.answer.status == .malformedReceipt, ReceiptDecoder.repaired(bytes.span) != nil {
                 Terminal.say("\(input.name): rejected as by the server; `receipt-bridge decode` shows the reason")
             }
-            if !isFine, exit == .success { exit = .someNotVerified }
+            if !isSuccess, exit == .success { exit = .someNotVerified }
         }
         await transport.shutDown()
         guard exit == .success else { throw exit }
@@ -112,5 +112,6 @@ struct VerifyCommand: AsyncParsableCommand {
         return writer.finish()
     }
 
+    /// Tabs and line breaks are allowed in base64 text, because editors and mail programs insert them.
     private func isBreak(_ byte: UInt8) -> Bool { byte == 0x09 || byte == 0x0A || byte == 0x0D }
 }

@@ -12,11 +12,11 @@ struct ServerAPICallTests {
     private func requests(
         _ reply: Reply, _ body: (ServerAPIClient, TransactionIdentifier) async throws -> Void
     ) async throws -> [String] {
-        let standIn = try ScriptedServerAPI { _, _ in reply }
+        let api = try ScriptedServerAPI { _, _ in reply }
         let id = try #require(TransactionIdentifier(rawValue: Self.id))
-        try await body(standIn.client, id)
-        await standIn.end()
-        return standIn.requests
+        try await body(api.client, id)
+        await api.end()
+        return api.requests
     }
 
     @Test("Each changing call sends its method, path and body, and accepts its success status")
@@ -138,18 +138,18 @@ struct ServerAPICallTests {
 
     @Test("Refunds are paged from a given revision on")
     func refunds() async throws {
-        let standIn = try ScriptedServerAPI { path, _ in
+        let api = try ScriptedServerAPI { path, _ in
             try path.hasSuffix("revision=r1")
-                ? Answer.history([transaction("1")], revision: "r2", hasMore: true)
-                : Answer.history([transaction("2")], revision: "r3")
+                ? CannedResponse.history([transaction("1")], revision: "r2", hasMore: true)
+                : CannedResponse.history([transaction("2")], revision: "r3")
         }
         let id = try #require(TransactionIdentifier(rawValue: Self.id))
-        let (rows, revision) = try await standIn.client.refunds(id, in: .production, since: "r1")
-        await standIn.end()
+        let (rows, revision) = try await api.client.refunds(id, in: .production, since: "r1")
+        await api.end()
         #expect(rows.map(\.payload.transactionId) == ["1", "2"])
         #expect(revision == "r3")
         #expect(
-            standIn.requests
+            api.requests
                 == ["r1", "r2"].map { "GET /production/inApps/v2/refund/lookup/\(Self.id)?revision=\($0)" })
     }
 
@@ -159,17 +159,17 @@ struct ServerAPICallTests {
     func refusedRevision(refusals: Int?) async throws {
         // `nil` rejects the revision from an earlier sweep; a number rejects the second page's revision that many
         // times.
-        let standIn = try ScriptedServerAPI { path, count in
-            if path.hasSuffix("revision=old") { return Answer.error(4_000_005, status: 400) }
+        let api = try ScriptedServerAPI { path, count in
+            if path.hasSuffix("revision=old") { return CannedResponse.error(4_000_005, status: 400) }
             guard path.hasSuffix("revision=r1") else {
-                return try Answer.history([transaction("1")], revision: "r1", hasMore: true)
+                return try CannedResponse.history([transaction("1")], revision: "r1", hasMore: true)
             }
-            guard count > 2 * (refusals ?? 0) else { return Answer.error(4_000_005, status: 400) }
-            return try Answer.history([transaction("1"), transaction("2")], revision: "r2")
+            guard count > 2 * (refusals ?? 0) else { return CannedResponse.error(4_000_005, status: 400) }
+            return try CannedResponse.history([transaction("1"), transaction("2")], revision: "r2")
         }
         let id = try #require(TransactionIdentifier(rawValue: Self.id))
         func refunds() async throws -> [String?] {
-            try await standIn.client.refunds(id, in: .production, since: refusals == nil ? "old" : nil)
+            try await api.client.refunds(id, in: .production, since: refusals == nil ? "old" : nil)
                 .transactions.map(\.payload.transactionId)
         }
         if refusals == 2 {
@@ -178,10 +178,10 @@ struct ServerAPICallTests {
         } else {
             #expect(try await refunds() == ["1", "2"])
         }
-        await standIn.end()
+        await api.end()
         let path = "GET /production/inApps/v2/refund/lookup/\(Self.id)"
         let both = [path, "\(path)?revision=r1"]
-        #expect(standIn.requests == (refusals == nil ? ["\(path)?revision=old"] : both) + both)
+        #expect(api.requests == (refusals == nil ? ["\(path)?revision=old"] : both) + both)
     }
 
     @Test("A history call encodes its whole query and the revision")
@@ -207,14 +207,14 @@ struct ServerAPICallTests {
         "An invalid identifier is rejected without a call",
         arguments: ["", "..", ".", String(repeating: "9", count: 256)])
     func identifiers(text: String) async throws {
-        let standIn = try ScriptedServerAPI { _, _ in .respond() }
-        let error = await #expect(throws: ServerAPIError.self) { try await standIn.client.order(text) }
+        let api = try ScriptedServerAPI { _, _ in .respond() }
+        let error = await #expect(throws: ServerAPIError.self) { try await api.client.order(text) }
         #expect(error?.code == .invalidIdentifier)
         await #expect(throws: ServerAPIError.self) {
-            try await standIn.client.testNotificationStatus(text, in: .sandbox)
+            try await api.client.testNotificationStatus(text, in: .sandbox)
         }
-        await standIn.end()
-        #expect(standIn.requests.isEmpty)
+        await api.end()
+        #expect(api.requests.isEmpty)
     }
 
     @Test("The hosts default to Apple's, and an invalid base URL is rejected")

@@ -19,48 +19,52 @@ struct ServerAPIFailureTests {
             (.json("null"), "notJSON", 3),
             (.respond(), "emptyBody", 3), (.truncated(announced: 99, body: Array("{}".utf8)), "truncated", 3),
             (.reset, "connectionReset", 3), (.respond(status: 503), "httpStatus", 3),
-            (Answer.error(5_000_001, status: 500), "refused", 3), (Answer.error(4_040_002, status: 404), "refused", 3),
-            (Answer.error(5_000_000, status: 500), "refused", 1), (Answer.error(4_000_006, status: 400), "refused", 1),
-            (Answer.error(4_999_999, status: 400), "refused", 1), (.respond(status: 404), "httpStatus", 1),
+            (CannedResponse.error(5_000_001, status: 500), "refused", 3),
+            (CannedResponse.error(4_040_002, status: 404), "refused", 3),
+            (CannedResponse.error(5_000_000, status: 500), "refused", 1),
+            (CannedResponse.error(4_000_006, status: 400), "refused", 1),
+            (CannedResponse.error(4_999_999, status: 400), "refused", 1), (.respond(status: 404), "httpStatus", 1),
             (.respond(status: 302, headers: ["Location: /x"]), "httpStatus", 1),
             (.json("{\"signedTransactions\":[1]}"), "malformedAnswer", 1),
             (.json("{\"signedTransactions\":[\"x\"]}"), "notAuthentic", 1),
             (.json("{}"), "emptyHistory", 1),
         ] as [(Reply, String, Int)])
     func outages(reply: Reply, code: String, calls: Int) async throws {
-        let standIn = try ScriptedServerAPI { _, _ in reply }
-        let failure = await standIn.failure(environment: .production)
-        await standIn.end()
+        let api = try ScriptedServerAPI { _, _ in reply }
+        let failure = await api.failure(environment: .production)
+        await api.end()
         #expect(failure?.code.rawValue == code)
         #expect(failure?.isTemporary == (calls == 3))
-        #expect(standIn.requests.count == calls)
+        #expect(api.requests.count == calls)
     }
 
     @Test("A temporary failure is retried and the second response is returned")
     func passing() async throws {
-        let standIn = try ScriptedServerAPI { _, count in
+        let api = try ScriptedServerAPI { _, count in
             try count == 1
-                ? Answer.error(5_000_001, status: 500) : Answer.history([transaction("100", type: "Consumable")])
+                ? CannedResponse.error(5_000_001, status: 500)
+                : CannedResponse.history([transaction("100", type: "Consumable")])
         }
-        #expect(try await standIn.records().transactions.count == 1)
-        await standIn.end()
-        #expect(standIn.requests.count == 2)
+        #expect(try await api.records().transactions.count == 1)
+        await api.end()
+        #expect(api.requests.count == 2)
     }
 
     @Test("After a 401 the call is retried once with a new token")
     func flap() async throws {
-        let standIn = try ScriptedServerAPI { _, count in
-            try count == 1 ? Answer.unauthorized : Answer.history([transaction("100", type: "Consumable")])
+        let api = try ScriptedServerAPI { _, count in
+            try count == 1
+                ? CannedResponse.unauthorized : CannedResponse.history([transaction("100", type: "Consumable")])
         }
-        #expect(try await standIn.records(environment: .production).transactions.count == 1)
-        #expect(standIn.requests.count == 2)
-        await standIn.end()
-        let refusing = try ScriptedServerAPI { _, _ in Answer.unauthorized }
-        let failure = await refusing.failure(environment: .production)
-        await refusing.end()
+        #expect(try await api.records(environment: .production).transactions.count == 1)
+        #expect(api.requests.count == 2)
+        await api.end()
+        let rejecting = try ScriptedServerAPI { _, _ in CannedResponse.unauthorized }
+        let failure = await rejecting.failure(environment: .production)
+        await rejecting.end()
         #expect(failure?.code == .unauthorized)
         #expect(failure?.isTemporary == false)
-        #expect(refusing.requests.count == 2)
+        #expect(rejecting.requests.count == 2)
     }
 
     // Covers threat T22 (docs/threat-model.md).
@@ -72,11 +76,11 @@ struct ServerAPIFailureTests {
             ("yesterday", nil),
         ] as [(String, String?)])
     func clock(date: String, difference: String?) async throws {
-        let standIn = try ScriptedServerAPI(clock: ManualClock().clock) { _, _ in
+        let api = try ScriptedServerAPI(clock: ManualClock().clock) { _, _ in
             .respond(status: 401, headers: ["Date: \(date)"])
         }
-        let failure = try #require(await standIn.failure(environment: .production))
-        await standIn.end()
+        let failure = try #require(await api.failure(environment: .production))
+        await api.end()
         #expect(failure.code == .unauthorized)
         #expect(failure.reason.contains("clock") == (difference != nil), "\(failure)")
         #expect(failure.reason.contains(difference ?? "wrong key"), "\(failure)")
@@ -91,15 +95,15 @@ struct ServerAPIFailureTests {
         ] as [(String, Bool, Int)])
     func retryAfter(value: String, isAnswered: Bool, seconds: Int) async throws {
         let clock = ManualClock()
-        let standIn = try ScriptedServerAPI(clock: clock.clock) { _, count in
+        let api = try ScriptedServerAPI(clock: clock.clock) { _, count in
             try count == 1
-                ? Answer.error(4_290_000, status: 429, headers: ["Retry-After: \(value)"])
-                : Answer.history([transaction("100", type: "Consumable")])
+                ? CannedResponse.error(4_290_000, status: 429, headers: ["Retry-After: \(value)"])
+                : CannedResponse.history([transaction("100", type: "Consumable")])
         }
-        let failure = await standIn.failure(environment: .production)
-        await standIn.end()
+        let failure = await api.failure(environment: .production)
+        await api.end()
         #expect((failure == nil) == isAnswered)
-        #expect(standIn.requests.count == (isAnswered ? 2 : 1))
+        #expect(api.requests.count == (isAnswered ? 2 : 1))
         #expect(clock.uptime >= .seconds(seconds) && clock.uptime < .seconds(seconds + 1))
         if !isAnswered { #expect(failure?.errorNumber == .rateLimitExceeded) }
     }
@@ -108,19 +112,19 @@ struct ServerAPIFailureTests {
     func pause() async throws {
         let clock = ManualClock()
         let budget = ServerAPIBudget()
-        let standIn = try ScriptedServerAPI(budget: budget, clock: clock.clock) { _, count in
+        let api = try ScriptedServerAPI(budget: budget, clock: clock.clock) { _, count in
             try count == 1
-                ? Answer.error(4_290_000, status: 429, headers: ["Retry-After: 60"])
-                : Answer.history([transaction("100", type: "Consumable")])
+                ? CannedResponse.error(4_290_000, status: 429, headers: ["Retry-After: 60"])
+                : CannedResponse.history([transaction("100", type: "Consumable")])
         }
-        #expect(await standIn.failure(environment: .production)?.httpStatus == 429)
-        let failure = await standIn.failure(environment: .production)
+        #expect(await api.failure(environment: .production)?.httpStatus == 429)
+        let failure = await api.failure(environment: .production)
         #expect(failure?.code == .budgetSpent)
         #expect(failure?.retryAfter == .delay(.seconds(60)))
-        #expect(standIn.requests.count == 1)
+        #expect(api.requests.count == 1)
         clock.advance(.seconds(60))
-        #expect(await standIn.failure(environment: .production) == nil)
-        await standIn.end()
+        #expect(await api.failure(environment: .production) == nil)
+        await api.end()
     }
 
     @Test("A lookup ends within its time limit and its maximum number of calls")
@@ -132,11 +136,13 @@ struct ServerAPIFailureTests {
         #expect(failure?.code.rawValue == "timedOut")
         #expect(clock.now - start < .seconds(3))
         await silent.end()
-        let endless = try ScriptedServerAPI { _, count in try Answer.history([], revision: "r\(count)", hasMore: true) }
+        let endless = try ScriptedServerAPI { _, count in
+            try CannedResponse.history([], revision: "r\(count)", hasMore: true)
+        }
         #expect(await endless.failure(CallOptions(maximumCalls: 12))?.code == .tooManyCalls)
         #expect(endless.requests.count == 12)
         await endless.end()
-        let circling = try ScriptedServerAPI { _, _ in try Answer.history([], revision: "r", hasMore: true) }
+        let circling = try ScriptedServerAPI { _, _ in try CannedResponse.history([], revision: "r", hasMore: true) }
         #expect(await circling.failure(environment: .production)?.code == .endlessPages)
         #expect(circling.requests.count == 2)
         await circling.end()
@@ -144,28 +150,28 @@ struct ServerAPIFailureTests {
 
     @Test("A failed request for a test notification is not retried")
     func repeating() async throws {
-        let standIn = try ScriptedServerAPI { _, _ in .respond(status: 503) }
+        let api = try ScriptedServerAPI { _, _ in .respond(status: 503) }
         await #expect(throws: ServerAPIError.self) {
-            try await standIn.client.requestTestNotification(in: .sandbox)
+            try await api.client.requestTestNotification(in: .sandbox)
         }
-        await standIn.end()
-        #expect(standIn.requests.count == 1)
+        await api.end()
+        #expect(api.requests.count == 1)
     }
 
     @Test("A response about another app or environment, or with a foreign signature, is rejected")
     func strangers() async throws {
         let foreign = try TestPKI.foreign().jwsSigner.jws(payload: transaction("100"))
         let replies: [(Reply, ServerAPIError.Code)] = [
-            (try Answer.history([transaction("100")], bundleId: "com.example.other"), .wrongBundleId),
-            (try Answer.history([transaction("100", bundleId: "com.example.other")]), .wrongBundleId),
-            (try Answer.history([transaction("100")], environment: "Sandbox"), .wrongEnvironment),
-            (try Answer.history([transaction("100", environment: "Sandbox")]), .wrongEnvironment),
+            (try CannedResponse.history([transaction("100")], bundleId: "com.example.other"), .wrongBundleId),
+            (try CannedResponse.history([transaction("100", bundleId: "com.example.other")]), .wrongBundleId),
+            (try CannedResponse.history([transaction("100")], environment: "Sandbox"), .wrongEnvironment),
+            (try CannedResponse.history([transaction("100", environment: "Sandbox")]), .wrongEnvironment),
             (.json("{\"signedTransactions\":[\"\(foreign)\"]}"), .notAuthentic),
         ]
         for (reply, code) in replies {
-            let standIn = try ScriptedServerAPI { _, _ in reply }
-            let failure = await standIn.failure(environment: .production)
-            await standIn.end()
+            let api = try ScriptedServerAPI { _, _ in reply }
+            let failure = await api.failure(environment: .production)
+            await api.end()
             #expect(failure?.code == code)
             #expect(failure?.isTemporary == false)
         }

@@ -69,7 +69,7 @@ struct SignedPayloadTests {
             let text = try sign(key: stranger, extra: [.init("kid", .string("\(number)"))])
             #expect(code(text) == .badSignature)
         }
-        #expect(trust.chainVerifications == 1 && trust.rememberedChains == 1)
+        #expect(trust.chainVerifications == 1 && trust.cachedChains == 1)
         #expect(try code(sign()) == nil)
         #expect(trust.chainVerifications == 1)
         // A chain that fails verification is verified again each time and not cached.
@@ -79,12 +79,12 @@ struct SignedPayloadTests {
         for _ in 0..<2 {
             #expect(try code(sign(x5c: Array(mixed), key: foreign.jwsLeaf.key)) == .untrustedChain)
         }
-        #expect(trust.rememberedChains == 1)
+        #expect(trust.cachedChains == 1)
         // A cached leaf does not make another intermediate or root valid.
         let leaf = try self.chain()[0]
         #expect(try code(sign(x5c: [leaf, mixed[1], chain[2]])) == .untrustedChain)
         #expect(try code(sign(x5c: [leaf, chain[1], mixed[0]])) == .untrustedChain)
-        #expect(trust.rememberedChains == 1)
+        #expect(trust.cachedChains == 1)
     }
 
     // Covers threat T13 (docs/threat-model.md).
@@ -99,10 +99,10 @@ struct SignedPayloadTests {
             let signer = ReceiptSigner(leaf: leaf, issuers: [pki.jwsAuthority, pki.jwsRoot])
             _ = try verifier.verify(
                 sign(x5c: chain(signer)), as: TransactionPayload.self, now: Shared.noon)
-            #expect(trust.rememberedChains == min(number + 1, 3))
+            #expect(trust.cachedChains == min(number + 1, 3))
         }
         trust.removeCachedSigners()
-        #expect(trust.rememberedChains == 0)
+        #expect(trust.cachedChains == 0)
     }
 
     // Covers threat T17 (docs/threat-model.md).

@@ -8,9 +8,9 @@ import Transport
 
 /// Values shared by several suites: one test PKI, because generating its keys is slow.
 enum Shared {
-    private static let made = Result { try TestPKI() }
+    private static let result = Result { try TestPKI() }
 
-    static var pki: TestPKI { get throws { try made.get() } }
+    static var pki: TestPKI { get throws { try result.get() } }
 
     /// 2026-11-21T12:00:00Z.
     static let noon = Timestamp(seconds: 1_795_262_400)
@@ -47,7 +47,7 @@ func renewal(_ original: String, environment: String = "Production") -> JSONValu
 }
 
 /// Responses of the Server API.
-enum Answer {
+enum CannedResponse {
     static func history(
         _ rows: [JSONValue], revision: String = "r1", hasMore: Bool = false, bundleId: String = "com.example.app",
         environment: String = "Production"

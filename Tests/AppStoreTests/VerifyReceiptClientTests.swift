@@ -7,7 +7,7 @@ import Transport
 
 @Suite("verifyReceipt client")
 struct VerifyReceiptClientTests {
-    private func ask(
+    private func send(
         timeout: Duration = .seconds(20), body: [UInt8] = Array("{}".utf8),
         environment: AppStoreEnvironment = .production,
         _ answer: @escaping @Sendable (TestServer.Request) -> Reply
@@ -28,7 +28,7 @@ struct VerifyReceiptClientTests {
     @Test("The response is returned byte for byte with its status")
     func answer() async throws {
         let text = "  {\"status\" :21104,\"x\":\"\\u00e9\u{0301}\" , \"is-retryable\":true}\n"
-        let reply = try await ask { _ in
+        let reply = try await send { _ in
             .respond(headers: ["Content-Type: text/plain;charset=UTF-8"], body: Array(text.utf8))
         }
         #expect(
@@ -44,7 +44,7 @@ struct VerifyReceiptClientTests {
         ])
     func request(environment: AppStoreEnvironment, path: String) async throws {
         let body = Array("{\"receipt-data\":\"\\/\u{0}é\"}".utf8) + [0xFF]
-        let reply = try await ask(body: body, environment: environment) { request in
+        let reply = try await send(body: body, environment: environment) { request in
             let isRight =
                 request.head[0] == "POST \(path) HTTP/1.1" && request.body == body
                 && request.header("Content-Type") == "application/json"
@@ -58,7 +58,7 @@ struct VerifyReceiptClientTests {
         "A Retry-After is returned with the outage, at most an hour",
         arguments: [("7", Duration.seconds(7)), ("99999", .seconds(3_600)), ("soon", nil)])
     func retryAfter(header: String, pause: Duration?) async throws {
-        let reply = try await ask { _ in .respond(status: 429, headers: ["Retry-After: \(header)"]) }
+        let reply = try await send { _ in .respond(status: 429, headers: ["Retry-After: \(header)"]) }
         guard case .outage(let failure) = reply else {
             Issue.record("no outage")
             return
@@ -83,7 +83,7 @@ struct VerifyReceiptClientTests {
             (.hangUp, "emptyReply", true), (.endless, "responseTooLarge", false), (.never, "timedOut", true),
         ])
     func outage(reply: Reply, code: String, isTemporary: Bool) async throws {
-        let failure = try await ask(timeout: code == "timedOut" ? .milliseconds(150) : .seconds(20)) { _ in reply }
+        let failure = try await send(timeout: code == "timedOut" ? .milliseconds(150) : .seconds(20)) { _ in reply }
             .failure
         #expect(failure?.code.rawValue == code)
         #expect(failure?.isTemporary == isTemporary)
@@ -92,16 +92,16 @@ struct VerifyReceiptClientTests {
 
     @Test("An outage contains the HTTP status")
     func httpStatus() async throws {
-        let failure = try await ask { _ in .respond(status: 503, body: Array("busy".utf8)) }.failure
+        let failure = try await send { _ in .respond(status: 503, body: Array("busy".utf8)) }.failure
         #expect(failure?.httpStatus == 503)
         #expect(failure?.description == "httpStatus: 127.0.0.1: HTTP status 503")
     }
 
     @Test("Xcode has no endpoint, and a canceled task or a zero timeout gets an outage")
     func refusals() async throws {
-        #expect(try await ask(environment: .xcode) { _ in .json("{\"status\":0}") }.failure?.code == .noEndpoint)
-        #expect(try await ask(timeout: .zero) { _ in .never }.failure?.code.rawValue == "invalidRequest")
-        let task = Task { try await ask { _ in .never } }
+        #expect(try await send(environment: .xcode) { _ in .json("{\"status\":0}") }.failure?.code == .noEndpoint)
+        #expect(try await send(timeout: .zero) { _ in .never }.failure?.code.rawValue == "invalidRequest")
+        let task = Task { try await send { _ in .never } }
         try await Task.sleep(for: .milliseconds(50))
         task.cancel()
         #expect(try await task.value.failure?.code.rawValue == "cancelled")

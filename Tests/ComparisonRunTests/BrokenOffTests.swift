@@ -11,10 +11,10 @@ import TestSupport
 import Testing
 import Transport
 
-@Suite("A comparison that is broken off, or cannot begin")
+@Suite("Comparison runs that are stopped or cannot start")
 struct BrokenOffTests {
-    /// An App Store that never answers, or whose App Store Server API refuses every request.
-    private final class Apple: HTTPTransport {
+    /// An App Store that never responds, or whose App Store Server API rejects every request.
+    private final class FakeAppStore: HTTPTransport {
         private let isSilent: Bool
         private let count = Mutex(0)
 
@@ -22,7 +22,7 @@ struct BrokenOffTests {
             self.isSilent = isSilent
         }
 
-        var asked: Int { count.withLock { $0 } }
+        var requestCount: Int { count.withLock { $0 } }
 
         func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
             count.withLock { $0 += 1 }
@@ -43,7 +43,7 @@ struct BrokenOffTests {
 
     private static let count = 3
 
-    /// So many recorded pairs, and behind them as many receipts that Apple is asked about.
+    /// Writes a source of recorded pairs, followed by the same number of receipts that need requests to Apple.
     private func source(in folder: TemporaryFolder) async throws -> String {
         let recordings = try await Recordings.world
         var bytes: [UInt8] = []
@@ -61,9 +61,10 @@ struct BrokenOffTests {
         return options
     }
 
-    /// - Parameter apple: nil where nobody is to be asked.
+    /// - Parameter apple: `nil` if no requests are allowed.
     private func run(
-        _ options: ComparisonRunOptions, asking apple: Apple? = nil, watch: ComparisonMonitor = ComparisonMonitor()
+        _ options: ComparisonRunOptions, asking apple: FakeAppStore? = nil,
+        watch: ComparisonMonitor = ComparisonMonitor()
     ) async throws -> ComparisonRun.RunResult {
         let recordings = try await Recordings.world
         var live: LiveComparison?
@@ -77,18 +78,18 @@ struct BrokenOffTests {
         }
         let comparer = RowComparer(
             reader: ReceiptReader(trust: recordings.trust),
-            verifier: SignedPayloadVerifier(trust: recordings.trust), answers: recordings.answers, live: live,
+            verifier: SignedPayloadVerifier(trust: recordings.trust), renderer: recordings.answers, live: live,
             now: { SharedSimulator.noon })
-        return try await ComparisonRun(options, comparer: comparer, watch: watch) { _ in }.run()
+        return try await ComparisonRun(options, comparer: comparer, monitor: watch) { _ in }.run()
     }
 
-    /// The same, stopped as soon as somebody is asked, unless it ends by itself.
-    private func run(_ options: ComparisonRunOptions, stoppedAtFirst apple: Apple) async throws
+    /// The same, stopped at the first request, unless it ends before.
+    private func run(_ options: ComparisonRunOptions, stoppedAtFirst apple: FakeAppStore) async throws
         -> ComparisonRun.RunResult
     {
         let watch = ComparisonMonitor()
         let stopping = Task {
-            if await eventually({ apple.asked > 0 }) { watch.stop() }
+            if await eventually({ apple.requestCount > 0 }) { watch.stop() }
         }
         let ending = try await run(options, asking: apple, watch: watch)
         await stopping.value
@@ -96,13 +97,13 @@ struct BrokenOffTests {
     }
 
     @Test(
-        "ends while Apple is silent, and the next run does what was given up, each row once",
+        "A run can be stopped while Apple does not respond, and the next run compares the canceled rows once",
         .timeLimit(.minutes(1)), arguments: [nil, .milliseconds(400)] as [Duration?])
     func stopped(timeLimit: Duration?) async throws {
         let folder = try TemporaryFolder()
         var options = try await options(in: folder)
         options.timeLimit = timeLimit
-        let silent = Apple(isSilent: true)
+        let silent = FakeAppStore(isSilent: true)
         let first =
             try await timeLimit == nil
             ? run(options, stoppedAtFirst: silent) : run(options, asking: silent)
@@ -119,21 +120,23 @@ struct BrokenOffTests {
         #expect(try folder.read("out.jsonl") == folder.read("whole.jsonl"))
     }
 
-    @Test("keeps what failed for a while where it ends while that is tried again", .timeLimit(.minutes(1)))
+    @Test("Temporary failures are kept if a run is stopped while it retries them", .timeLimit(.minutes(1)))
     func stoppedRetry() async throws {
         let folder = try TemporaryFolder()
         let options = try await options(in: folder)
         let count = Int64(Self.count)
-        let first = try await run(options, asking: Apple(isSilent: false))
+        let first = try await run(options, asking: FakeAppStore(isSilent: false))
         #expect(first.stop == nil && first.rows == 2 * count && first.failed == count)
-        let second = try await run(options, stoppedAtFirst: Apple(isSilent: true))
+        let second = try await run(options, stoppedAtFirst: FakeAppStore(isSilent: true))
         #expect(second.stop == .asked && second.rows == 2 * count && second.failed == count)
-        let refusing = Apple(isSilent: false)
+        let refusing = FakeAppStore(isSilent: false)
         let third = try await run(options, asking: refusing)
         #expect(third.stop == nil && third.rows == 2 * count && third.failed == count && refusing.asked > 0)
     }
 
-    @Test("leaves neither a destination nor a progress file if the source cannot be opened", arguments: [false, true])
+    @Test(
+        "A run creates neither a destination nor a progress file if the source cannot be opened",
+        arguments: [false, true])
     func failedStart(isFresh: Bool) async throws {
         let folder = try TemporaryFolder()
         var options = try await options(in: folder)
@@ -143,7 +146,7 @@ struct BrokenOffTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("")) == ["in.jsonl"])
     }
 
-    @Test("refuses a file that it did not write, even if the progress file of a killed start is next to it")
+    @Test("A run rejects a destination that it did not write, even if there is a progress file of a killed start")
     func killedStart() async throws {
         let folder = try TemporaryFolder()
         var options = try await options(in: folder)

@@ -7,15 +7,17 @@ import StoreTypes
 import TestSupport
 import Testing
 
-/// Genuine receipts told by themselves, against the answers that Apple gave to them: what the two say of the receipt.
-@Suite("Genuine pairs", .enabled(if: Corpus.folder != nil, "no corpus of genuine receipts beside the checkout"))
+/// Compares the receipt data of genuine receipts with Apple's responses to them.
+@Suite(
+    "Pairs of genuine receipts and responses",
+    .enabled(if: Corpus.folder != nil, "no corpus of genuine receipts next to the checkout"))
 struct GenuineComparisonTests {
     struct Pair: Sendable, CustomTestStringConvertible {
         let answer: String
         let receipt: String
-        /// Seconds since 1970; nil: Apple's `request_date_ms`.
+        /// Seconds since 1970; `nil` for Apple's `request_date_ms`.
         let now: Int64?
-        /// By class, rule and path.
+        /// Differences by class, rule and path.
         let differences: Set<String>
 
         var testDescription: String { answer }
@@ -25,7 +27,7 @@ struct GenuineComparisonTests {
         Pair(
             answer: "PAIR-sandbox-demo-7iap-20150813-sha1-e5ef15",
             receipt: "app-receipts/sandbox-demo-7iap-20150813-sha1-e5ef15", now: nil, differences: []),
-        // Whoever published this answer changed the names in it; the receipt is as Apple signed it.
+        // The names in this published response were changed; the receipt is as Apple signed it.
         Pair(
             answer: "PAIR-sandbox-fashion-42iap-20201108-sha1-b5549e",
             receipt: "app-receipts/sandbox-fashion-42iap-20201108-sha1-b5549e", now: nil,
@@ -41,7 +43,9 @@ struct GenuineComparisonTests {
             differences: []),
     ]
 
-    @Test("say the same of the receipt, but for what somebody changed in an answer", arguments: pairs)
+    @Test(
+        "Genuine receipts and responses agree, except for values that were changed in a published response",
+        arguments: pairs)
     func receipt(pair: Pair) async throws {
         let folder = try #require(Corpus.folder)
         let apple = try ComparedAnswer(

@@ -11,17 +11,17 @@ import TestSupport
 import Testing
 import Transport
 
-@Suite("Receipts that both interfaces are asked about")
+@Suite("Comparison of receipts with live data of both endpoints")
 struct LiveComparisonTests {
-    /// Both of Apple's interfaces, as one recorded pair tells them.
-    private final class Apple: HTTPTransport {
-        /// What verifyReceipt answers.
+    /// Both of Apple's endpoints, with the responses of one recorded pair.
+    private final class FakeAppStore: HTTPTransport {
+        /// The verifyReceipt response.
         private let answer: [UInt8]
         private let history: [UInt8]
         private let statuses: [UInt8]
-        /// The status of the App Store Server API's answers; 401 refuses the key.
+        /// HTTP status of App Store Server API responses; 401 rejects the key.
         private let status: Int
-        private let asked = Mutex<[String]>([])
+        private let requested = Mutex<[String]>([])
 
         init(_ pair: Recordings.Pair, verifyReceipt: [String: Any]? = nil, status: Int = 200) throws {
             func bytes(_ object: [String: Any]?) throws -> [UInt8] {
@@ -33,11 +33,11 @@ struct LiveComparisonTests {
             self.status = status
         }
 
-        /// Paths, in order.
-        var questions: [String] { asked.withLock { $0 } }
+        /// Paths of the requests, in order.
+        var requests: [String] { requested.withLock { $0 } }
 
         func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
-            asked.withLock { $0.append(request.url.text) }
+            requested.withLock { $0.append(request.url.text) }
             if request.url.text.hasSuffix("verifyReceipt") { return HTTPResponse(status: 200, body: answer) }
             guard status == 200 else { return HTTPResponse(status: status, body: []) }
             return HTTPResponse(status: 200, body: request.url.text.contains("subscriptions") ? statuses : history)
@@ -58,8 +58,8 @@ struct LiveComparisonTests {
         var sentences: [String] { [Readiness](ending.report).map(\.sentence) }
     }
 
-    /// - Parameter rows: how often the receipt stands in the source.
-    private func compare(_ pair: Recordings.Pair, rows: Int = 1, asking apple: Apple) async throws -> Outcome {
+    /// - Parameter rows: Number of source rows with the receipt.
+    private func compare(_ pair: Recordings.Pair, rows: Int = 1, asking apple: FakeAppStore) async throws -> Outcome {
         let recordings = try await Recordings.world
         let folder = try TemporaryFolder()
         let receipt = try #require(recordings.store.receipts.first { $0.id == pair.id }).base64
@@ -74,10 +74,10 @@ struct LiveComparisonTests {
             now: { SharedSimulator.noon })
         let comparer = RowComparer(
             reader: ReceiptReader(trust: recordings.trust),
-            verifier: SignedPayloadVerifier(trust: recordings.trust), answers: recordings.answers, live: live,
+            verifier: SignedPayloadVerifier(trust: recordings.trust), renderer: recordings.answers, live: live,
             now: { SharedSimulator.noon },
             sleep: { _ in })
-        let ending = try await ComparisonRun(options, comparer: comparer, watch: ComparisonMonitor()) { _ in }.run()
+        let ending = try await ComparisonRun(options, comparer: comparer, monitor: ComparisonMonitor()) { _ in }.run()
         let bytes = try folder.read("out.jsonl")
         return Outcome(
             ending: ending,
@@ -86,7 +86,7 @@ struct LiveComparisonTests {
 
     /// A production App Receipt and its rows of `latest_receipt_info`.
     ///
-    /// - Parameter isWanted: asked with these rows, and those of the history.
+    /// - Parameter isWanted: Called with these rows, and those of the history.
     private func pair(
         where isWanted: ([[String: Any]], [[String: Any]]) -> Bool = { listed, _ in !listed.isEmpty && listed.count < 12
         }
@@ -100,10 +100,10 @@ struct LiveComparisonTests {
         throw SharedSimulator.Missing(what: "a recorded pair")
     }
 
-    @Test("A row of one receipt many times is one customer: too early to tell")
+    @Test("Many rows with the same receipt are one customer, so it is too early to tell")
     func repeated() async throws {
         let pair = try await pair()
-        let outcome = try await compare(pair, rows: 320, asking: try Apple(pair))
+        let outcome = try await compare(pair, rows: 320, asking: try FakeAppStore(pair))
         #expect(outcome.unexpected == [])
         let sentence = try #require(outcome.sentences.first)
         #expect(
@@ -114,7 +114,7 @@ struct LiveComparisonTests {
     }
 
     @Test(
-        "An unfinished consumable, which the records have and our answer has not, is a difference that a client would see"
+        "An unfinished consumable that is in the records but not in our response is a difference that clients see"
     )
     func consumable() async throws {
         func consumables(_ history: [[String: Any]]) -> [[String: Any]] {
@@ -134,45 +134,45 @@ struct LiveComparisonTests {
             "in_app_ownership_type": "PURCHASED",
         ])
         answer["latest_receipt_info"] = latest
-        let outcome = try await compare(pair, asking: try Apple(pair, verifyReceipt: answer))
+        let outcome = try await compare(pair, asking: try FakeAppStore(pair, verifyReceipt: answer))
         #expect(outcome.unexpected == ["unfinishedConsumable latestTransactions[\(id)]"])
         #expect(outcome.sentences.first?.contains("0 of 1 receipt (0 %) would get the same answer") == true)
     }
 
-    @Test("What only the answer says, and no record, is compared")
+    @Test("Data that only the rendered response has, and no record, is compared")
     func onlyInAnswer() async throws {
         let pair = try await pair()
         var answer = pair.verifyReceipt
         var receipt = answer["receipt"] as? [String: Any] ?? [:]
         receipt["original_application_version"] = "99.9"
         answer["receipt"] = receipt
-        let outcome = try await compare(pair, asking: try Apple(pair, verifyReceipt: answer))
+        let outcome = try await compare(pair, asking: try FakeAppStore(pair, verifyReceipt: answer))
         #expect(outcome.unexpected.count == 1, "\(outcome.unexpected)")
         #expect(outcome.unexpected.first?.hasPrefix("unexplained receipt.") == true, "\(outcome.unexpected)")
     }
 
-    @Test("A shared secret that Apple refuses ends the run at once, and says what to mend")
+    @Test("A shared secret that Apple rejects stops the run at once, with a message about what to fix")
     func wrongSecret() async throws {
         let pair = try await pair()
-        let apple = try Apple(pair, verifyReceipt: ["status": 21_004])
+        let apple = try FakeAppStore(pair, verifyReceipt: ["status": 21_004])
         let outcome = try await compare(pair, rows: 100, asking: apple)
         #expect(
             outcome.ending.stop?.sentence
                 == "Apple rejected the sharedSecret of com.example.app (21004): it is missing, or not the one in App Store Connect"
         )
         #expect(outcome.ending.rows == 0 && outcome.ending.failed == 0 && outcome.differences.isEmpty)
-        #expect(apple.questions.count <= 4, "\(apple.questions)")
+        #expect(apple.requests.count <= 4, "\(apple.requests)")
     }
 
-    @Test("A key that Apple refuses ends the run at once, and says what to mend")
+    @Test("A key that Apple rejects stops the run at once, with a message about what to fix")
     func wrongKey() async throws {
         let pair = try await pair()
-        let apple = try Apple(pair, status: 401)
+        let apple = try FakeAppStore(pair, status: 401)
         let outcome = try await compare(pair, rows: 100, asking: apple)
         let sentence = try #require(outcome.ending.stop?.sentence)
         #expect(sentence.hasPrefix("the App Store rejected the key of com.example.app ("), "\(sentence)")
         #expect(sentence.hasSuffix("check issuerId, keyId and privateKey of its serverAPI"), "\(sentence)")
         #expect(outcome.ending.rows == 0 && outcome.ending.failed == 0 && outcome.differences.isEmpty)
-        #expect(apple.questions.count <= 40, "\(apple.questions.count)")
+        #expect(apple.requests.count <= 40, "\(apple.requests.count)")
     }
 }

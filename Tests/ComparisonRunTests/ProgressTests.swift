@@ -2,7 +2,7 @@ import ComparisonRun
 import Reports
 import Testing
 
-@Suite("The progress of a comparison")
+@Suite("Progress line of a comparison")
 struct ComparisonProgressTests {
     private func snapshot() -> ComparisonMonitor.Snapshot {
         var snapshot = ComparisonMonitor().snapshot
@@ -11,7 +11,7 @@ struct ComparisonProgressTests {
         return snapshot
     }
 
-    @Test("leaves out the least important parts on a narrow terminal")
+    @Test("The least important parts are omitted on a narrow terminal")
     func narrow() {
         let progress = snapshot().progress(wait: nil)
         #expect(
@@ -22,7 +22,7 @@ struct ComparisonProgressTests {
         #expect(progress.text(columns: 37) == "compared 1,180 of 1,200 rows")
     }
 
-    @Test("shows how long calls wait for a rate limit before anything else")
+    @Test("The wait for a rate limit has precedence over all other parts")
     func waiting() {
         let progress = snapshot().progress(wait: .milliseconds(41_200))
         #expect(

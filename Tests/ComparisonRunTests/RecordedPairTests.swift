@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Recorded pairs")
 struct RecordedPairTests {
-    /// Everything that comes of a source.
+    /// All output of a run.
     private struct Outcome {
         let ending: ComparisonRun.RunResult
         let differences: [[String: Any]]
@@ -25,12 +25,12 @@ struct RecordedPairTests {
         let source = try folder.write("pairs.jsonl", lines.flatMap { $0 })
         let comparer = RowComparer(
             reader: ReceiptReader(trust: recordings.trust),
-            verifier: SignedPayloadVerifier(trust: recordings.trust), answers: recordings.answers, live: nil,
+            verifier: SignedPayloadVerifier(trust: recordings.trust), renderer: recordings.answers, live: nil,
             overrides: overrides,
             now: { SharedSimulator.noon })
         var options = ComparisonRunOptions(source: source, workers: 2)
         options.destination = folder.path("out.jsonl")
-        let ending = try await ComparisonRun(options, comparer: comparer, watch: ComparisonMonitor()) { _ in }.run()
+        let ending = try await ComparisonRun(options, comparer: comparer, monitor: ComparisonMonitor()) { _ in }.run()
         let bytes = FileManager.default.contents(atPath: folder.path("out.jsonl")) ?? Data()
         let differences = try bytes.split(separator: 0x0A).map { try Recordings.object([UInt8]($0)) }
         return Outcome(ending: ending, differences: differences)
@@ -42,7 +42,7 @@ struct RecordedPairTests {
         }
     }
 
-    @Test("A whole world recorded from both sides contradicts itself nowhere, and every row is verified")
+    @Test("Recordings of a whole simulated store have no unexpected difference, and every row is verified")
     func world() async throws {
         let pairs = try await Recordings.world.pairs
         let outcome = try await compare(try pairs.map { try $0.line })
@@ -53,7 +53,7 @@ struct RecordedPairTests {
         #expect(outcome.differences.allSatisfy { Set($0.keys).count == 6 })
     }
 
-    @Test("What was not recorded of the Server API is compared with nothing, in either half")
+    @Test("If the history or the statuses were not recorded, only the other part is compared")
     func halves() async throws {
         let pairs = try await Recordings.world.pairs
         for half in ["history", "statuses", "appAppleId"] {
@@ -73,13 +73,13 @@ struct RecordedPairTests {
                 unexpected(outcome) == [],
                 "without \(half): \(outcome.differences.filter { $0["class"] as? String == "unexpected" }.prefix(3))")
             #expect(outcome.ending.compared == Int64(pairs.count))
-            // Nothing found in half a comparison is no reason to switch.
+            // A partial comparison without differences is no reason to switch.
             let sentences = [Readiness](outcome.ending.report).map(\.sentence).joined(separator: "\n")
             #expect(sentences.contains("in part only") == (half != "appAppleId"), "\(sentences)")
         }
     }
 
-    @Test("What was changed by hand is found, named and tied to its receipt; nothing else is")
+    @Test("Every manual change is found with its rule and receipt, and there are no other differences")
     func planted() async throws {
         var pairs = try await Recordings.world.pairs
         var wanted: Set<String> = []
@@ -112,7 +112,7 @@ struct RecordedPairTests {
 
         let outcome = try await compare(try pairs.map { try $0.line })
         let found = Set(unexpected(outcome))
-        // A changed end of a period, and a cancellation, may also contradict the status of their subscription.
+        // A changed expiration date or a cancellation may also contradict the status of the subscription.
         #expect(
             found.subtracting(wanted).allSatisfy { [1, 2].map { "\(pairs[plain[$0]].id) entitlement" }.contains($0) },
             "\(found)")
@@ -123,7 +123,7 @@ struct RecordedPairTests {
         #expect(outcome.ending.report.pairs.contains { $0.receipt == pairs[plain[0]].id })
     }
 
-    @Test("Changed original ids are found, 30 of 30, and no other receipt differs")
+    @Test("Changed original ids are found, 30 of 30, and no other receipt has a difference")
     func originalIds() async throws {
         var pairs = try await Recordings.world.pairs
         var planted: Set<String> = []
@@ -138,14 +138,16 @@ struct RecordedPairTests {
         let outcome = try await compare(try pairs.map { try $0.line })
         let found = Set(unexpected(outcome))
         #expect(found.isSuperset(of: planted.map { "\($0) originalTransactionId" }))
-        // Without its newest period a subscription also contradicts its status.
+        // A subscription without its newest period also contradicts its status.
         #expect(
             found.isSubset(
                 of: planted.flatMap { id in ["originalTransactionId", "entitlement"].map { "\(id) \($0)" } }))
         #expect(outcome.ending.unexpected == 30)
     }
 
-    @Test("A recorded answer that is no verdict on the receipt is not compared", arguments: [21_004, 21_005, 21_100])
+    @Test(
+        "A recorded response whose status is no result for the receipt is not compared",
+        arguments: [21_004, 21_005, 21_100])
     func noVerdict(status: Int) async throws {
         var pair = try #require(try await Recordings.world.pairs.first)
         pair.verifyReceipt = ["status": status]
@@ -154,7 +156,7 @@ struct RecordedPairTests {
         #expect(outcome.ending.report.apps.map(\.failures) == [["verifyReceipt.\(status)": 1]])
     }
 
-    @Test("Rows that are decoded already are compared and marked")
+    @Test("Rows that were recorded decoded are compared and marked as unverified")
     func decoded() async throws {
         var pair = try #require(try await Recordings.world.pairs.first)
         let texts = pair.history?["signedTransactions"] as? [String] ?? []
@@ -163,7 +165,7 @@ struct RecordedPairTests {
         #expect(unexpected(outcome) == [] && outcome.ending.report.unverified == 1 && outcome.ending.compared == 1)
     }
 
-    /// A receipt of the world with both sides of it.
+    /// A receipt of the simulated store with both sides.
     private func whole(_ isWanted: (Recordings.Pair) -> Bool) async throws -> Recordings.Pair {
         let world = try await Recordings.world
         let found = world.pairs.first(where: isWanted)
@@ -176,7 +178,7 @@ struct RecordedPairTests {
         (pair.verifyReceipt["latest_receipt_info"] as? [[String: Any]])?.count ?? 0 > 1
     }
 
-    @Test("A whole world recorded with its receipts gets the same answer everywhere")
+    @Test("Recordings of a whole simulated store with receipts get the same answer")
     func worldWithReceipts() async throws {
         let world = try await Recordings.world
         let receipts = Dictionary(world.store.receipts.map { ($0.id, $0.base64) }, uniquingKeysWith: { $1 })
@@ -186,14 +188,14 @@ struct RecordedPairTests {
             return try pair.line
         }
         let outcome = try await compare(lines)
-        // A client sees these, which is why they are unexpected: see LiveComparisonTests.
+        // These are unexpected because clients see them, see LiveComparisonTests.
         let others = unexpected(outcome).filter { !$0.hasSuffix(" unfinishedConsumable") }
         #expect(others == [])
         #expect(outcome.ending.compared == Int64(lines.count) && outcome.ending.failed == 0)
         #expect(outcome.ending.report.apps.allSatisfy { $0.recordsOnly ?? 0 == 0 })
     }
 
-    @Test("A pair that holds the receipt is compared by the answer to it, too")
+    @Test("A pair with its receipt is also compared with the response rendered for it")
     func rendered() async throws {
         var pair = try await whole(subscribes)
         var receipt = pair.verifyReceipt["receipt"] as? [String: Any] ?? [:]
@@ -202,14 +204,14 @@ struct RecordedPairTests {
         let outcome = try await compare([try pair.line])
         #expect(unexpected(outcome) == ["\(pair.id) unexplained"])
         #expect(outcome.ending.report.apps.map { $0.recordsOnly ?? 0 } == [0])
-        // No record says which version was bought first.
+        // No record contains the version that was purchased first.
         pair.receipt = nil
         let without = try await compare([try pair.line])
         #expect(unexpected(without) == [])
         #expect(without.ending.report.apps.map(\.recordsOnly) == [1])
     }
 
-    @Test("No answer is made without signed rows and the statuses: then the records alone are compared")
+    @Test("Without signed rows and statuses no response is rendered, and only the records are compared")
     func notRendered() async throws {
         let pair = try await whole(subscribes)
         var decoded = pair
@@ -224,7 +226,7 @@ struct RecordedPairTests {
         }
     }
 
-    @Test("A receipt that is not authentic contradicts an answer that calls it valid")
+    @Test("A receipt that is not authentic contradicts a response with status 0")
     func forgedReceipt() async throws {
         var pair = try await whole(subscribes)
         pair.receipt = String(try #require(pair.receipt).dropLast(400))
@@ -233,7 +235,7 @@ struct RecordedPairTests {
         #expect(outcome.ending.report.apps.map(\.recordsOnly) == [1])
     }
 
-    @Test("An app's own word on a rule goes before the table")
+    @Test("An app's override of a rule has precedence")
     func overrides() async throws {
         var pair = try #require(try await Recordings.world.pairs.first)
         pair.verifyReceipt["unheard_of"] = 1
@@ -244,7 +246,7 @@ struct RecordedPairTests {
     }
 
     @Test(
-        "Sides that are missing, empty, web pages, forged or no answers at all are counted by what is wrong with them")
+        "Sides that are missing, empty, HTML pages, forged or no responses are counted by error code")
     func hostile() async throws {
         let pairs = try await Recordings.world.pairs
         let pair = try #require(pairs.first)
@@ -276,7 +278,7 @@ struct RecordedPairTests {
         #expect(outcome.ending.compared == 1 && outcome.ending.failed == 12)
     }
 
-    @Test("Another customer's history, and that of another environment, are not taken for the same")
+    @Test("The history of another customer or environment is reported as different")
     func strangers() async throws {
         let pairs = try await Recordings.world.pairs
         let production = try #require(
@@ -298,7 +300,7 @@ struct RecordedPairTests {
         #expect(unexpected(outcome).contains { $0.hasPrefix("second environment") })
     }
 
-    @Test("Version 1 of the history is said to have been used")
+    @Test("The report states that version 1 of the history was used")
     func versions() async throws {
         let pair = try #require(try await Recordings.world.pairs.first)
         var line = try String(decoding: pair.line.dropLast(2), as: UTF8.self)

@@ -7,16 +7,16 @@ import StoreTypes
 import TestSupport
 import Transport
 
-/// What a simulated App Store answers over HTTP about each of its receipts, recorded from both sides.
+/// Recorded responses of both endpoints of a simulated App Store for each of its receipts.
 struct Recordings {
-    /// A recorded pair, as somebody may change it.
+    /// A recorded pair, which tests can change.
     struct Pair: @unchecked Sendable {  // Dictionaries of JSON scalars, arrays and dictionaries, never shared.
         var id: String
         var verifyReceipt: [String: Any]
-        /// Nil where it was not recorded.
+        /// `nil` if it was not recorded.
         var history: [String: Any]?
         var statuses: [String: Any]?
-        /// The receipt that verifyReceipt answered; nil where it was not recorded.
+        /// The receipt in the verifyReceipt request; `nil` if it was not recorded.
         var receipt: String?
 
         var line: [UInt8] {
@@ -36,7 +36,7 @@ struct Recordings {
 
     private static let made = Task { try await Recordings(customers: 72) }
 
-    /// One world for all suites that only read.
+    /// A simulated store that is shared by all suites that only read.
     static var world: Recordings { get async throws { try await made.value } }
 
     private init(customers: Int) async throws {
@@ -80,7 +80,7 @@ struct Recordings {
         return pairs
     }
 
-    /// As the configuration of the world's first app makes them.
+    /// A renderer with the configuration of the first app.
     var answers: BatchResponseRenderer { BatchResponseRenderer(settings: Self.settings(store, port: 9), trust: trust) }
 
     static func settings(_ store: SimulatedStore, port: Int) -> ProxyConfiguration {

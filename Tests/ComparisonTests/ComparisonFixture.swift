@@ -3,7 +3,7 @@ import Foundation
 import StoreTypes
 import TestSupport
 
-/// A customer of three purchases, as both sides tell it: a subscription in its second period, and a non-consumable.
+/// Both sides of a customer with three purchases: a subscription in its second period, and a non-consumable.
 ///
 /// Tests change one side.
 struct ComparisonFixture {
@@ -35,11 +35,11 @@ struct ComparisonFixture {
     ]
     var status = 1
     var historyVersion = 2
-    /// The answer is to an iOS 6 receipt; without `flatLatest` of something that does not renew.
+    /// `true` for a response to an iOS 6 receipt. Without `flatLatest`, the product does not renew.
     var isFlat = false
-    /// What an answer to an iOS 6 receipt gives as its newest period.
+    /// The newest period in a response to an iOS 6 receipt.
     var flatLatest: Object?
-    /// In place of the history: an answer that was made of it.
+    /// A rendered response to compare with instead of the history.
     var otherAnswer: Object?
     var context = ComparisonContext(receipt: "planted")
 
@@ -54,7 +54,7 @@ struct ComparisonFixture {
         snapshot[0]["subscription_group_identifier"] = nil
     }
 
-    /// What verifyReceipt answers.
+    /// The verifyReceipt response.
     var answer: Object {
         if isFlat {
             var answer: Object = ["status": 0, "receipt": receipt]

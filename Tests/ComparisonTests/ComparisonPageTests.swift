@@ -5,9 +5,9 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("The page of a comparison")
+@Suite("Comparison page")
 struct ComparisonPageTests {
-    @Test("is well-formed, asks nobody for anything, and has one script that its policy names")
+    @Test("The page is well-formed, loads nothing, and has one script that its policy allows")
     func page() throws {
         let bytes = ComparisonPage(try ReportSample.report()).bytes
         let page = try ReportDocument(bytes)
@@ -32,7 +32,7 @@ struct ComparisonPageTests {
             })
     }
 
-    @Test("says the sentences first, what differs, and what it rests on")
+    @Test("The page has the sentences first, then the differences and the basis of the numbers")
     func contents() throws {
         let page = try ReportDocument(ComparisonPage(try ReportSample.report()).bytes)
         let text = page.all("body").first?.text ?? ""
@@ -53,7 +53,7 @@ struct ComparisonPageTests {
 
     // T27
     @Test(
-        "shows text of others as text",
+        "The page shows untrusted text as text",
         arguments: Named.list([
             "</script><script>alert(1)</script>", #""><img src=x onerror="alert(1)">"#, "]]>&amp;<!--'\"",
             "a\u{202E}b\u{2066}", "\0\u{1B}[31m\u{7F}\u{FEFF}\u{FFFE}", String(repeating: "<b>", count: 350_000),
@@ -70,7 +70,7 @@ struct ComparisonPageTests {
         #expect(bytes.count < 200_000, "\(bytes.count)")
     }
 
-    @Test("is bounded, whatever there is to tell")
+    @Test("The size of the page is bounded")
     func bounded() throws {
         var report = try ReportSample.report()
         let entry = try #require(report.entries.first)
@@ -85,7 +85,7 @@ struct ComparisonPageTests {
         #expect(text.contains("3,000 more in the report as JSON.") && text.contains("80 more are not shown."))
     }
 
-    @Test("shows both documents of every receipt in the report, of those that differ unexpectedly first")
+    @Test("The page shows both documents of every receipt in the report, those with unexpected differences first")
     func unexpectedFirst() throws {
         var report = try ReportSample.report()
         let expected = try ReportSample.pair(of: "sandboxPurge")
@@ -103,7 +103,7 @@ struct ComparisonPageTests {
         #expect(page.all("body").first?.text.contains("more are not shown.") == false)
     }
 
-    @Test("says that there is nothing where there is nothing")
+    @Test("The page of an empty report says that there is nothing")
     func empty() throws {
         let report = ComparisonReport(kind: .shadow, title: "receipt-bridge", madeAt: SharedSimulator.noon)
         let page = try ReportDocument(ComparisonPage(report).bytes)
@@ -112,7 +112,7 @@ struct ComparisonPageTests {
     }
 
     @Test(
-        "is written for a browser to look at",
+        "A sample page is written for tests in a browser",
         .enabled(if: ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"] != nil))
     func sample() throws {
         let folder = try #require(ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"])
@@ -125,23 +125,23 @@ struct ComparisonPageTests {
     }
 }
 
-/// Everything that others can say, said by somebody who means no good.
+/// A report whose untrusted values are all hostile.
 func hostileReport(_ text: String) throws -> ComparisonReport {
-    var scene = ComparisonFixture()
-    scene.receipt["bundle_id"] = text
-    scene.latest[1].merge(["product_id": text, "transaction_id": text, text: text]) { $1 }
-    scene.top[text] = text
-    scene.context.receipt = text
+    var fixture = ComparisonFixture()
+    fixture.receipt["bundle_id"] = text
+    fixture.latest[1].merge(["product_id": text, "transaction_id": text, text: text]) { $1 }
+    fixture.top[text] = text
+    fixture.context.receipt = text
     let scope = ComparisonReport.Scope(bundleId: text, environment: text)
     var report = ComparisonReport(kind: .run, title: text, madeAt: SharedSimulator.noon)
     report.apps = [ReportSample.app(scope, compared: 1, equal: 0, failures: [text: 1])]
-    report.entries = try scene.differences().map {
+    report.entries = try fixture.differences().map {
         ComparisonReport.Entry(
             scope: scope, verdict: $0.verdict, rule: $0.rule, path: $0.path, count: 1, examples: [$0])
     }
     report.entries.append(
         ComparisonReport.Entry(scope: scope, verdict: .unexpected, rule: text, path: text, count: 1))
-    report.pairs = [try scene.pair()]
+    report.pairs = [try fixture.pair()]
     report.notes = [text]
     return report
 }

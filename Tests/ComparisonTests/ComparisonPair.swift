@@ -5,12 +5,12 @@ import Simulator
 import StoreTypes
 import TestSupport
 
-/// One simulated customer seen from both sides.
+/// Both sides of one simulated customer.
 struct ComparisonPair {
     let answer: [UInt8]
     let records: CustomerRecords
 
-    /// verifyReceipt's answer to a receipt, and the records that the Server API has of its customer.
+    /// Creates the verifyReceipt response for a receipt, and the Server API's records of its customer.
     init(_ receipt: IssuedReceipt, in store: SimulatedStore) throws {
         let body = Array(Question.body(receipt.base64, password: SimulatedApp.first.sharedSecret, [:]))
         answer = try store.verifyReceipt.answer(body: body, at: .automatic).bytes

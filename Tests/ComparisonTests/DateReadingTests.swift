@@ -2,10 +2,10 @@ import Comparison
 import StoreTypes
 import Testing
 
-@Suite("Dates of answers")
+@Suite("Dates in responses")
 struct DateReadingTests {
     @Test(
-        "Milliseconds count, wherever they stand; texts only without them",
+        "Milliseconds have precedence in any key order; texts are used only without them",
         arguments: [
             (["purchase_date": "2001-09-09 01:46:40 Etc/GMT"], 1_000_000_000_000),
             (["purchase_date": "2001-09-09 01:46:41 Etc/GMT", "purchase_date_ms": "1000000000007"], 1_000_000_000_007),
@@ -23,7 +23,8 @@ struct DateReadingTests {
         #expect(answer.latest?.first?[.purchaseDate] == .instant(Timestamp(milliseconds: milliseconds)))
     }
 
-    @Test("What is no date stays a text", arguments: ["soon", "99999999999999999999", "-9223372036854775808"])
+    @Test(
+        "A value that is not a date stays a text", arguments: ["soon", "99999999999999999999", "-9223372036854775808"])
     func noDate(text: String) throws {
         let answer = try ComparedAnswer(
             verifyReceipt: try ComparisonFixture.bytes(

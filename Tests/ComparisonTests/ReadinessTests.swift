@@ -4,9 +4,9 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("Whether an app can switch")
+@Suite("Readiness of an app to switch")
 struct ReadinessTests {
-    @Test("is one sentence an app")
+    @Test("Readiness is one sentence for each app")
     func sentences() throws {
         let sentences = [Readiness](try ReportSample.report()).map(\.sentence)
         #expect(
@@ -33,7 +33,7 @@ struct ReadinessTests {
     }
 
     @Test(
-        "needs enough receipts, few failures and nothing unexpected",
+        "Readiness requires enough customers, few failures and no unexpected difference",
         arguments: [
             (0, 0, 0, Readiness.Verdict.notYet), (299, 299, 0, .notYet), (300, 300, 0, .safe), (300, 299, 0, .notSafe),
             (1, 0, 0, .notSafe), (9_900, 9_900, 100, .safe), (9_899, 9_899, 101, .notYet), (0, 0, 7, .notYet),
@@ -47,7 +47,7 @@ struct ReadinessTests {
     }
 
     @Test(
-        "bounds the share that would differ from above, with 95 % confidence",
+        "The upper bound of the share that would differ has 95 % confidence",
         arguments: [
             (300, 300, 0.01), (12_345, 12_345, 0.000_243), (2, 2, 1), (10, 5, 0.763), (12_345, 12_340, 0.000_948),
         ])
@@ -57,7 +57,7 @@ struct ReadinessTests {
         #expect((upper - bound).magnitude < bound / 200, "\(upper)")
     }
 
-    @Test("says how few there are, and in how many places they differ")
+    @Test("The sentence states small counts, and the number of differences")
     func words() {
         let scope = ReportSample.safe
         func statement(
@@ -103,7 +103,7 @@ struct ReadinessTests {
         #expect(statement(100, 64, many).contains("rule8 8, rule7 7, rule6 6, rule5 5, rule4 4, and 3 more rules."))
     }
 
-    @Test("counts customers: many receipts of one customer are no evidence of others")
+    @Test("Customers are counted, because many receipts of one customer say nothing about others")
     func customers() {
         let one = Readiness(
             ReportSample.app(ReportSample.safe, compared: 330, equal: 330, customers: 1), entries: [])
@@ -118,7 +118,7 @@ struct ReadinessTests {
         #expect(many.verdict == .safe && many.upperBound == 0.01)
     }
 
-    @Test("begins with an app; what names none comes last and says so")
+    @Test("The sentence starts with the app; receipts without a bundle id come last")
     func unnamed() {
         var tally = ComparisonSummary()
         tally.addFailure("html", of: .init(bundleId: "", environment: ""))
@@ -137,7 +137,7 @@ struct ReadinessTests {
             ])
     }
 
-    @Test("One customer counts once in a tally, in the sum of two and after its progress file is read again")
+    @Test("A customer is counted once in a summary, in merged summaries, and after reloading the progress file")
     func tally() throws {
         var tally = ComparisonSummary()
         for index in 0..<330 { tally.add([], of: ReportSample.safe, customer: Int64(index % 2)) }

@@ -5,7 +5,7 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("The report of a comparison as a file")
+@Suite("Comparison report files")
 struct ReportFormatTests {
     private func object(_ report: ComparisonReport) throws -> [String: Any] {
         try #require(try JSONSerialization.jsonObject(with: Data(report.json)) as? [String: Any])
@@ -38,7 +38,7 @@ struct ReportFormatTests {
         #expect(Set(example.keys) == ["receipt", "path", "class", "rule", "verifyReceipt", "serverAPI"])
     }
 
-    @Test("JSON of nothing has nulls for shares, and whatever others say is text")
+    @Test("JSON of an empty report has null shares, and untrusted text is a string")
     func edges() throws {
         var report = ComparisonReport(kind: .shadow, title: "\"<\u{202E}\0", madeAt: SharedSimulator.noon)
         report.apps = [ReportSample.app(ReportSample.safe, compared: 0, equal: 0)]
@@ -48,7 +48,7 @@ struct ReportFormatTests {
         #expect(try object(try hostileReport("]}\",<\u{2028}")).count == 8)
     }
 
-    @Test("Markdown begins with the sentences and has the tables")
+    @Test("Markdown starts with the sentences and contains the tables")
     func markdown() throws {
         let text = try ReportSample.report().markdown
         #expect(text.hasPrefix("# Comparison: receipts.jsonl\n\n"))
@@ -64,7 +64,7 @@ struct ReportFormatTests {
 
     // T27
     @Test(
-        "Markdown of hostile text is no markup and stays in its cell",
+        "Hostile text in Markdown is not markup and stays in its cell",
         arguments: Named.list([
             "<script>alert(1)</script>", "a|b\n| c | d |", "`code` **bold** [link](https://example.org) ![i](x)",
             "# head\u{2028}- list", "a\\|b", "\u{202E}abc", String(repeating: "|", count: 1_000_000),
@@ -74,7 +74,7 @@ struct ReportFormatTests {
         #expect(!markdown.contains("<") && !markdown.contains("://") && markdown.utf8.count < 100_000)
         #expect(!markdown.unicodeScalars.contains { $0 == "\u{202E}" || $0 == "\u{2028}" })
         for line in markdown.split(separator: "\n") where line.hasPrefix("| unexpected") {
-            // A pipe behind an odd number of backslashes is text.
+            // A pipe after an odd number of backslashes is text.
             var (cells, backslashes) = (0, 0)
             for character in line {
                 if character == "|", backslashes.isMultiple(of: 2) { cells += 1 }
@@ -84,10 +84,10 @@ struct ReportFormatTests {
         }
     }
 
-    @Test("A million equal differences make a report of a few hundred lines")
+    @Test("A million equal differences result in a report of a few hundred lines")
     func million() throws {
-        let scene = ReportSample.scene(of: "cancellation")
-        let differences = try scene.differences()
+        let fixture = ReportSample.fixture(of: "cancellation")
+        let differences = try fixture.differences()
         var tally = ComparisonSummary()
         for _ in 0..<1_000_000 { tally.add(differences, of: ReportSample.unsafe) }
         let report = tally.report(.run, title: "many", madeAt: SharedSimulator.noon)
@@ -95,7 +95,9 @@ struct ReportFormatTests {
         #expect(report.markdown.contains("0 of 1,000,000 receipts (0 %) would get the same answer; 1,000,000 differ"))
     }
 
-    @Test("The ending of its name says what a file is; only its owner may read it", arguments: ["html", "json", "md"])
+    @Test(
+        "The file name extension selects the format, and only the owner can read the file",
+        arguments: ["html", "json", "md"])
     func files(ending: String) throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "report-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -2,7 +2,7 @@ import Comparison
 import StoreTypes
 import TestSupport
 
-/// A report over three apps, made of planted differences: one may switch, one may not, of one too little is known.
+/// A report of planted differences in three apps: one can switch, one cannot, and for one it is too early to tell.
 enum ReportSample {
     static let safe = ComparisonReport.Scope(bundleId: "com.example.reader", environment: "Production")
     static let unsafe = ComparisonReport.Scope(bundleId: "com.example.app", environment: "Production")
@@ -27,7 +27,7 @@ enum ReportSample {
         return report
     }
 
-    /// - Parameter customers: nil for one customer a receipt.
+    /// - Parameter customers: `nil` for one customer for each receipt.
     static func app(
         _ scope: ComparisonReport.Scope, compared: Int64, equal: Int64, customers: Int64? = nil,
         failures: [String: Int64] = [:]
@@ -38,21 +38,21 @@ enum ReportSample {
         return app
     }
 
-    /// A customer with a rule's planted difference.
-    static func scene(of rule: String) -> ComparisonFixture {
-        var scene = ComparisonFixture()
-        PlantedDifference.all.first { $0.rule == rule }?.change(&scene)
-        scene.context.receipt = "sha256:\(rule)"
-        return scene
+    /// A customer with the planted difference of a rule.
+    static func fixture(of rule: String) -> ComparisonFixture {
+        var fixture = ComparisonFixture()
+        PlantedDifference.all.first { $0.rule == rule }?.change(&fixture)
+        fixture.context.receipt = "sha256:\(rule)"
+        return fixture
     }
 
-    static func pair(of rule: String) throws -> AlignedPair { try scene(of: rule).pair() }
+    static func pair(of rule: String) throws -> AlignedPair { try fixture(of: rule).pair() }
 
     private static func entries(
         _ scope: ComparisonReport.Scope, of counts: [String: Int64]
     ) throws -> [ComparisonReport.Entry] {
         try counts.sorted { $0.key < $1.key }.compactMap { rule, count in
-            guard let example = try scene(of: rule).differences().first else { return nil }
+            guard let example = try fixture(of: rule).differences().first else { return nil }
             return ComparisonReport.Entry(
                 scope: scope, verdict: example.verdict, rule: rule, path: example.path, count: count,
                 firstSeen: SharedSimulator.noon.advanced(byMilliseconds: -ComparisonFixture.day),

@@ -3,20 +3,20 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Rules of comparison")
+@Suite("Comparison rules")
 struct RuleTests {
-    @Test("The same purchases told by both sides give nothing")
+    @Test("The same purchases on both sides have no differences")
     func nothing() throws {
         #expect(try ComparisonFixture().differences() == [])
     }
 
-    @Test("Every rule finds what is planted for it, and nothing else is found")
+    @Test("Every rule matches the difference planted for it, and there are no others")
     func planted() throws {
         var matrix: [String: [String: Int]] = [:]
         for plant in PlantedDifference.all {
-            var scene = ComparisonFixture()
-            plant.change(&scene)
-            let differences = try scene.differences()
+            var fixture = ComparisonFixture()
+            plant.change(&fixture)
+            let differences = try fixture.differences()
             #expect(Set(differences.map(\.rule)) == [plant.rule], "\(plant.rule): \(differences.map(\.fullPath))")
             #expect(differences.allSatisfy { $0.verdict == plant.verdict }, "\(plant.rule)")
             if differences.isEmpty { matrix[plant.rule, default: [:]]["nothing", default: 0] += 1 }
@@ -32,63 +32,63 @@ struct RuleTests {
         #expect(Set(PlantedDifference.all.map(\.rule)) == Set(ComparisonRules.all.map(\.name)))
     }
 
-    @Test("An app's word goes before the table")
+    @Test("An app's overrides have precedence over the table")
     func overrides() throws {
-        var scene = ComparisonFixture()
-        scene.latest.reverse()
-        scene.context.overrides = ["order": .unexpected]
-        #expect(try scene.differences().map(\.verdict) == [.unexpected])
-        scene.context.overrides = ["order": .ignore]
-        #expect(try scene.differences() == [])
+        var fixture = ComparisonFixture()
+        fixture.latest.reverse()
+        fixture.context.overrides = ["order": .unexpected]
+        #expect(try fixture.differences().map(\.verdict) == [.unexpected])
+        fixture.context.overrides = ["order": .ignore]
+        #expect(try fixture.differences() == [])
         var missing = ComparisonFixture()
         missing.latest.remove(at: 0)
         missing.context.overrides = ["missingTransaction": .expected]
         #expect(try missing.differences().map(\.verdict) == [.expected])
     }
 
-    @Test("A difference is the six members of its JSON")
+    @Test("A difference is JSON with six keys")
     func json() throws {
-        var scene = ComparisonFixture()
-        scene.latest[1]["product_id"] = "\"<b>"
-        let difference = try #require(try scene.differences().first)
+        var fixture = ComparisonFixture()
+        fixture.latest[1]["product_id"] = "\"<b>"
+        let difference = try #require(try fixture.differences().first)
         #expect(
             String(decoding: difference.json, as: UTF8.self) == """
                 {"receipt":"planted","path":"latestTransactions[101].productId","class":"unexpected",\
                 "rule":"productId","verifyReceipt":"\\"<b>","serverAPI":"monthly"}
                 """)
-        scene = ComparisonFixture()
-        scene.latest[1]["quantity"] = String(repeating: "x", count: 100_000)
-        #expect(try scene.differences().allSatisfy { $0.json.count < 400 })
+        fixture = ComparisonFixture()
+        fixture.latest[1]["quantity"] = String(repeating: "x", count: 100_000)
+        #expect(try fixture.differences().allSatisfy { $0.json.count < 400 })
     }
 
-    @Test("A million equal differences take the memory of three; a million paths that of a thousand")
+    @Test("A million equal differences need the memory of three; a million paths that of a thousand")
     func tally() throws {
-        var scene = ComparisonFixture()
-        scene.status = 2
-        let differences = try scene.differences()
+        var fixture = ComparisonFixture()
+        fixture.status = 2
+        let differences = try fixture.differences()
         let scope = ComparisonReport.Scope(bundleId: "com.example.app", environment: "Production")
         var tally = ComparisonSummary()
         for _ in 0..<10_000 { tally.add(differences, of: scope) }
         #expect(tally.entries.count == 1 && tally.count(.unexpected) == 10_000)
         #expect(tally.entries.values.first?.examples.count == ComparisonSummary.maximumExamples)
         for index in 0..<3 {
-            var scene = ComparisonFixture()
-            for key in 0..<1_000 { scene.latest[1]["key\(index)_\(key)"] = key }
-            tally.add(try scene.differences(), of: scope)
+            var fixture = ComparisonFixture()
+            for key in 0..<1_000 { fixture.latest[1]["key\(index)_\(key)"] = key }
+            tally.add(try fixture.differences(), of: scope)
         }
         #expect(tally.count(.unexpected) == 13_000 && tally.overflow > 0)
         #expect(tally.entries.count <= ComparisonSummary.maximumEntries + 1)
         #expect(tally.compared == 10_003 && tally.equal == 0)
     }
 
-    @Test("One changed value of one row never goes unseen")
+    @Test("A single changed value in a single row is always reported")
     func property() throws {
         var generator = SeededGenerator("property")
         for _ in 0..<600 {
-            var scene = ComparisonFixture()
+            var fixture = ComparisonFixture()
             let isSnapshot = Bool.random(using: &generator)
             let index = isSnapshot ? 0 : Int.random(in: 0..<3, using: &generator)
-            let row = isSnapshot ? scene.snapshot[0] : scene.latest[index]
+            let row = isSnapshot ? fixture.snapshot[0] : fixture.latest[index]
             let key = try #require(row.keys.sorted().randomElement(using: &generator))
             let value = try #require(row[key] as? String)
             let changed: String? =
@@ -98,8 +98,34 @@ struct RuleTests {
                 case 2: value == "false" ? "true" : "1" + value
                 default: Int64(value).map { "\($0 + 1)" } ?? "?"
                 }
-            if isSnapshot { scene.snapshot[0][key] = changed } else { scene.latest[index][key] = changed }
-            #expect(try !scene.differences().isEmpty, "\(key): \(value) became \(changed ?? "nothing")")
+            if isSnapshot { fixture.snapshot[0][key] = changed } else { fixture.latest[index][key] = changed }
+            #expect(try !fixture.differences().isEmpty, "\(key): \(value) became \(changed ?? "nothing")")
         }
+    }
+}
+
+@Suite("Listing of comparison rules")
+struct RuleListingTests {
+    @Test("docs/COMPARISON.md contains the current rules; RECORD_GOLDENS=1 updates it and fails once")
+    func listing() throws {
+        let file = Repository.folder.appending(path: "docs/COMPARISON.md")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        let begin = try #require(text.range(of: "<!-- rules: begin -->\n"))
+        let end = try #require(text.range(of: "<!-- rules: end -->"))
+        let section = "\n" + RuleListing.markdown(ComparisonRules.all) + "\n"
+        if ProcessInfo.processInfo.environment["RECORD_GOLDENS"] == "1" {
+            let recorded = text[..<begin.upperBound] + section + text[end.lowerBound...]
+            try Data(recorded.utf8).write(to: file)
+            Issue.record("recorded: run the tests again without RECORD_GOLDENS")
+        } else {
+            #expect(
+                text[begin.upperBound..<end.lowerBound] == section,
+                "stale: run `RECORD_GOLDENS=1 swift test --filter RuleListingTests`")
+        }
+    }
+
+    @Test("An override of an unknown rule is detected")
+    func unknownOverrides() {
+        #expect(ComparisonRules.unknown(in: ["order": .ignore, "ordre": .ignore]) == ["ordre"])
     }
 }

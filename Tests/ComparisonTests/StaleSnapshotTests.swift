@@ -1,69 +1,70 @@
 import Comparison
 import Testing
 
-/// Formerly an old end was `expiresDate`, unexpected, where `latest_receipt_info` does not give the old period again.
+/// Regression tests: an outdated expiration date must not be unexpected (`expiresDate`) if `latest_receipt_info` does
+/// not contain the old period.
 @Suite("Receipts older than the newest period")
 struct StaleSnapshotTests {
-    @Test("The old end in an iOS 6 receipt is as old as the receipt")
+    @Test("An outdated expiration date in an iOS 6 receipt is expected")
     func flat() throws {
-        #expect(try said(Self.flatScene) == ["expected inAppSnapshot transactions[100].expiresDate"])
+        #expect(try describe(Self.flatFixture) == ["expected inAppSnapshot transactions[100].expiresDate"])
     }
 
-    @Test("So is that of in_app where verifyReceipt was asked for the newest periods only")
+    @Test("An outdated expiration date in in_app is expected if only the newest periods were requested")
     func excludingOld() throws {
-        #expect(try said(Self.excludingScene) == ["expected inAppSnapshot transactions[100].expiresDate"])
+        #expect(try describe(Self.excludingFixture) == ["expected inAppSnapshot transactions[100].expiresDate"])
     }
 
-    @Test("A refund that such a receipt does not know stays unexpected", arguments: [true, false])
+    @Test("A refund that such a receipt lacks is unexpected", arguments: [true, false])
     func refund(isFlat: Bool) throws {
-        var scene = isFlat ? Self.flatScene : Self.excludingScene
-        scene.history[0]["revocationDate"] = ComparisonFixture.now - 30 * ComparisonFixture.day
+        var fixture = isFlat ? Self.flatFixture : Self.excludingFixture
+        fixture.history[0]["revocationDate"] = ComparisonFixture.now - 30 * ComparisonFixture.day
         #expect(
-            try said(scene) == [
+            try describe(fixture) == [
                 "expected inAppSnapshot transactions[100].expiresDate",
                 "unexpected cancellation transactions[100].revocationDate",
             ])
     }
 
-    @Test("Without a newer period beside it another end stays unexpected", arguments: [true, false])
+    @Test("A different expiration date is unexpected if there is no newer period", arguments: [true, false])
     func newest(isFlat: Bool) throws {
-        var scene = isFlat ? Self.flatScene : Self.excludingScene
-        if isFlat { scene.flatLatest = nil } else { scene.latest.removeFirst() }
-        #expect(try said(scene) == ["unexpected expiresDate transactions[100].expiresDate"])
+        var fixture = isFlat ? Self.flatFixture : Self.excludingFixture
+        if isFlat { fixture.flatLatest = nil } else { fixture.latest.removeFirst() }
+        #expect(try describe(fixture) == ["unexpected expiresDate transactions[100].expiresDate"])
     }
 
-    @Test("So does another end where all periods were asked for and the old one is missing")
+    @Test("A different expiration date is unexpected if all periods were requested and the old one is missing")
     func notExcludingOld() throws {
-        var scene = Self.excludingScene
-        scene.context.excludesOldTransactions = false
-        #expect(try said(scene) == ["unexpected expiresDate transactions[100].expiresDate"])
+        var fixture = Self.excludingFixture
+        fixture.context.excludesOldTransactions = false
+        #expect(try describe(fixture) == ["unexpected expiresDate transactions[100].expiresDate"])
     }
 
-    @Test("So does an end that only one side tells", arguments: [true, false])
+    @Test("An expiration date that only one side has is unexpected", arguments: [true, false])
     func noEnd(isFlat: Bool) throws {
-        var scene = isFlat ? Self.flatScene : Self.excludingScene
-        scene.history[0]["expiresDate"] = nil
-        #expect(try said(scene) == ["unexpected expiresDate transactions[100].expiresDate"])
+        var fixture = isFlat ? Self.flatFixture : Self.excludingFixture
+        fixture.history[0]["expiresDate"] = nil
+        #expect(try describe(fixture) == ["unexpected expiresDate transactions[100].expiresDate"])
     }
 
-    /// Of the values of the receipt's own rows.
-    private func said(_ scene: ComparisonFixture) throws -> [String] {
-        try scene.differences().filter { $0.path.hasPrefix("transactions[].") }.map {
+    /// Returns the differences in the receipt's own rows.
+    private func describe(_ fixture: ComparisonFixture) throws -> [String] {
+        try fixture.differences().filter { $0.path.hasPrefix("transactions[].") }.map {
             "\($0.verdict.rawValue) \($0.rule) \($0.fullPath)"
         }
     }
 
-    /// The old period's row says an end that was moved since.
-    private static var excludingScene: ComparisonFixture {
-        var scene = ComparisonFixture()
-        scene.snapshot[0]["expires_date_ms"] = "\(ComparisonFixture.now - 11 * ComparisonFixture.day)"
-        scene.latest.removeFirst()
-        scene.context.excludesOldTransactions = true
-        return scene
+    /// The row of the old period has an expiration date that was changed later.
+    private static var excludingFixture: ComparisonFixture {
+        var fixture = ComparisonFixture()
+        fixture.snapshot[0]["expires_date_ms"] = "\(ComparisonFixture.now - 11 * ComparisonFixture.day)"
+        fixture.latest.removeFirst()
+        fixture.context.excludesOldTransactions = true
+        return fixture
     }
 
     /// The same in an iOS 6 receipt, where `expires_date` is in milliseconds.
-    private static var flatScene: ComparisonFixture {
+    private static var flatFixture: ComparisonFixture {
         func iOS6(_ wire: ComparisonFixture.Object) -> ComparisonFixture.Object {
             var row = wire
             row["expires_date"] = wire["expires_date_ms"]
@@ -71,11 +72,11 @@ struct StaleSnapshotTests {
             row["subscription_group_identifier"] = "20000001"
             return row.merging(["bid": "com.example.app", "app_item_id": "1234567890"]) { $1 }
         }
-        var scene = excludingScene
-        scene.context.excludesOldTransactions = false
-        scene.isFlat = true
-        scene.receipt = iOS6(scene.snapshot[0])
-        scene.flatLatest = iOS6(scene.latest[0])
-        return scene
+        var fixture = excludingFixture
+        fixture.context.excludesOldTransactions = false
+        fixture.isFlat = true
+        fixture.receipt = iOS6(fixture.snapshot[0])
+        fixture.flatLatest = iOS6(fixture.latest[0])
+        return fixture
     }
 }

@@ -5,9 +5,11 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("Two faces of one App Store")
+@Suite("Both endpoints of a simulated App Store")
 struct WorldTests {
-    @Test("verifyReceipt and the Server API of a whole world contradict each other nowhere", arguments: [false, true])
+    @Test(
+        "verifyReceipt and the Server API have no unexpected difference for any customer of a simulated store",
+        arguments: [false, true])
     func noInvention(upgradesAreCancelled: Bool) throws {
         var generator = SeededGenerator("noInvention")
         let store = try SimulatedStore(
@@ -35,7 +37,7 @@ struct WorldTests {
         #expect(tally.count(.expected) > 0)
     }
 
-    @Test("An answer compared with itself gives nothing")
+    @Test("A response compared with itself has no differences")
     func identical() throws {
         let store = try SharedSimulator.world
         for receipt in store.receipts {

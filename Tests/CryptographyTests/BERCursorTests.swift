@@ -16,7 +16,7 @@ struct BERCursorTests {
         }
     }
 
-    static let refused: [(what: String, bytes: [UInt8], code: BERError.Code)] = [
+    static let refused: [(name: String, bytes: [UInt8], code: BERError.Code)] = [
         ("an empty buffer", [], .truncated),
         ("a tag alone", [0x04], .truncated),
         ("a length without its content", [0x04, 0x01], .truncated),
@@ -36,8 +36,8 @@ struct BERCursorTests {
     ]
 
     // T10, T11
-    @Test("A malformed element is refused with the code of its error", arguments: Named.list(refused) { $0.what })
-    func refuses(row: Named<(what: String, bytes: [UInt8], code: BERError.Code)>) {
+    @Test("A malformed element is refused with the code of its error", arguments: Named.list(refused) { $0.name })
+    func refuses(row: Named<(name: String, bytes: [UInt8], code: BERError.Code)>) {
         #expect(failure(row.value.bytes) == row.value.code, "\(row)")
     }
 

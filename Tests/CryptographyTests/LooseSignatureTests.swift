@@ -19,7 +19,7 @@ struct LooseSignatureTests {
     private static let size = 128
     private static let message = Array("a receipt".utf8)
 
-    private static func number(_ base64: String) -> [UInt8] {
+    private static func decoded(_ base64: String) -> [UInt8] {
         [UInt8](Data(base64Encoded: base64, options: .ignoreUnknownCharacters) ?? Data())
     }
 
@@ -39,15 +39,15 @@ struct LooseSignatureTests {
         return beginning + [UInt8](repeating: garbage, count: size - beginning.count)
     }
 
-    private static func replacing(_ place: Int, in bytes: [UInt8], with byte: UInt8) -> [UInt8] {
+    private static func replacing(_ index: Int, in bytes: [UInt8], with byte: UInt8) -> [UInt8] {
         var changed = bytes
-        changed[place] = byte
+        changed[index] = byte
         return changed
     }
 
     private static let oid: [UInt8] = [0x06, 0x05, 0x2B, 0x0E, 0x03, 0x02, 0x1A]
 
-    static let encodings: [(what: String, encoded: [UInt8])] = [
+    static let encodings: [(name: String, encoded: [UInt8])] = [
         ("garbage after the hash (Bleichenbacher, 2006)", padded(by: 8, garbage: 0x5A)),
         ("two bytes of padding, then zeros", padded(by: 2, garbage: 0)),
         ("no padding, then zeros", padded(by: 0, garbage: 0)),
@@ -77,12 +77,12 @@ struct LooseSignatureTests {
     ]
 
     /// The cube root of the smallest number that begins with `00 01 FF 00` and the DigestInfo. It can be found without the key.
-    private static let cubeRoot = number("AUJUbwzLCHUmVkEzoPUO4iMXNUz8Q2gkaT6RlBo7dyprRHKJI3lhmJ+Bug==")
+    private static let cubeRoot = decoded("AUJUbwzLCHUmVkEzoPUO4iMXNUz8Q2gkaT6RlBo7dyprRHKJI3lhmJ+Bug==")
 
     private func key() throws -> VerifyingKey {
         let rsaEncryption = DEREncoder.sequence(DEREncoder.objectIdentifier("1.2.840.113549.1.1.1"), DEREncoder.null)
         let numbers = DEREncoder.sequence(
-            DEREncoder.integer(magnitude: Self.number(Self.modulus)), DEREncoder.integer(3))
+            DEREncoder.integer(magnitude: Self.decoded(Self.modulus)), DEREncoder.integer(3))
         return try VerifyingKey(
             publicKeyInfo: DEREncoder.sequence(rsaEncryption, DEREncoder.bitString(numbers)).span)
     }
@@ -91,12 +91,12 @@ struct LooseSignatureTests {
     private func raised(_ encoded: [UInt8]) throws -> [UInt8] {
         let context = try #require(BN_CTX_new())
         defer { BN_CTX_free(context) }
-        func number(_ bytes: [UInt8]) throws -> OpaquePointer {
+        func bigNumber(_ bytes: [UInt8]) throws -> OpaquePointer {
             try #require(BN_bin2bn(bytes, CInt(bytes.count), nil))
         }
-        let (base, exponent) = (try number(encoded), try number(Self.number(Self.privateExponent)))
-        let modulus = try number(Self.number(Self.modulus))
-        defer { for number in [base, exponent, modulus] { BN_free(number) } }
+        let (base, exponent) = (try bigNumber(encoded), try bigNumber(Self.decoded(Self.privateExponent)))
+        let modulus = try bigNumber(Self.decoded(Self.modulus))
+        defer { for value in [base, exponent, modulus] { BN_free(value) } }
         #expect(BN_mod_exp(base, base, exponent, modulus, context) == 1)
         var result = [UInt8](repeating: 0, count: Self.size)
         #expect(BN_bn2binpad(base, &result, CInt(Self.size)) == CInt(Self.size))
@@ -106,16 +106,16 @@ struct LooseSignatureTests {
     // T7
     @Test(
         "A signature with inexact padding is refused, even if it was made with the private key",
-        arguments: Named.list(encodings) { $0.what })
-    func forged(row: Named<(what: String, encoded: [UInt8])>) throws {
-        let (what, encoded) = row.value
+        arguments: Named.list(encodings) { $0.name })
+    func forged(row: Named<(name: String, encoded: [UInt8])>) throws {
+        let (name, encoded) = row.value
         let key = try key()
         let genuine = try raised(Self.padded(Self.digestInfo))
         try key.verify(genuine.span, over: Self.message.span, digest: .sha1)
         #expect(encoded.count == Self.size)
         let signature = try raised(encoded)
         #expect(
-            throwsCode(.badSignature, what) { try key.verify(signature.span, over: Self.message.span, digest: .sha1) })
+            throwsCode(.badSignature, name) { try key.verify(signature.span, over: Self.message.span, digest: .sha1) })
     }
 
     // T7
@@ -134,7 +134,7 @@ struct LooseSignatureTests {
         let genuine = try raised(Self.padded(Self.digestInfo))
         var sum: [UInt8] = []
         var carry = 0
-        for (left, right) in zip(genuine.reversed(), Self.number(Self.modulus).reversed()) {
+        for (left, right) in zip(genuine.reversed(), Self.decoded(Self.modulus).reversed()) {
             carry += Int(left) + Int(right)
             sum.insert(UInt8(carry & 0xFF), at: 0)
             carry >>= 8

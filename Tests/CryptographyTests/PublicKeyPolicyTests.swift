@@ -39,7 +39,7 @@ struct PublicKeyPolicyTests {
         DEREncoder.sequence(DEREncoder.octetString([1]), DEREncoder.octetString([2])),
         DEREncoder.octetString([4, 1, 1]), DEREncoder.integer(7))
 
-    static let refused: [(what: String, info: [UInt8], code: CryptographyError.Code)] = [
+    static let refused: [(name: String, info: [UInt8], code: CryptographyError.Code)] = [
         ("RSA, 16 bits", rsa(bits: 16), .keyRefused),
         ("RSA, 512 bits", rsa(bits: 512), .keyRefused),
         ("RSA, 1023 bits", rsa(bits: 1023), .keyRefused),
@@ -94,18 +94,18 @@ struct PublicKeyPolicyTests {
     // T7
     @Test(
         "A key that is too small, too large or of an unsupported type is refused before any arithmetic",
-        arguments: Named.list(refused) { $0.what })
-    func refuses(row: Named<(what: String, info: [UInt8], code: CryptographyError.Code)>) throws {
-        let (what, info, code) = row.value
-        #expect(throwsCode(code, what) { _ = try VerifyingKey(publicKeyInfo: info.span) })
+        arguments: Named.list(refused) { $0.name })
+    func refuses(row: Named<(name: String, info: [UInt8], code: CryptographyError.Code)>) throws {
+        let (name, info, code) = row.value
+        #expect(throwsCode(code, name) { _ = try VerifyingKey(publicKeyInfo: info.span) })
         let certificate = try CertificateBlueprint(
             issuer: .init(commonName: "Anyone", organization: "Test"), publicKeyInfo: info
         ).der()
         let expected: CryptographyError.Code = certificate.count > Certificate.maximumSize ? .malformed : code
-        #expect(throwsCode(expected, what) { _ = try Certificate(der: certificate.span) })
+        #expect(throwsCode(expected, name) { _ = try Certificate(der: certificate.span) })
     }
 
-    static let accepted: [(what: String, info: [UInt8])] = [
+    static let accepted: [(name: String, info: [UInt8])] = [
         ("RSA, 1024 bits", rsa(bits: 1024)), ("RSA, 1025 bits", rsa(bits: 1025)), ("RSA, 2048 bits", rsa(bits: 2048)),
         ("RSA, 4096 bits", rsa(bits: 4096)), ("RSA, exponent 3", rsa(bits: 2048, exponent: [3])),
         ("RSA, exponent of 32 bits", rsa(bits: 2048, exponent: [0xFF, 0, 0, 1])),
@@ -215,14 +215,14 @@ struct CertificateTests {
 }
 
 /// Returns whether the body throws an error with this code. Prints any other result.
-func throwsCode(_ code: CryptographyError.Code, _ what: String, _ body: () throws -> Void) -> Bool {
+func throwsCode(_ code: CryptographyError.Code, _ name: String, _ body: () throws -> Void) -> Bool {
     do {
         try body()
-        print("\(what): nothing was thrown")
+        print("\(name): nothing was thrown")
         return false
     } catch {
         let found = (error as? CryptographyError)?.code
-        if found != code { print("\(what): \(error)") }
+        if found != code { print("\(name): \(error)") }
         return found == code
     }
 }

@@ -11,10 +11,10 @@ struct TrustStoreTests {
     /// Looks up the key of a receipt signer that comes with its issuer but without its root.
     private func key(
         _ signer: ReceiptSigner, in store: TrustStore, role: SignerRole = .storeReceipt,
-        time: TrustStore.SigningTime = signed, travelling: [[UInt8]]? = nil
+        time: TrustStore.SigningTime = signed, presented: [[UInt8]]? = nil
     ) throws -> VerifyingKey {
         try key(
-            leaf: signer.leaf.certificate, authorities: travelling ?? signer.issuers.prefix(1).map(\.certificate),
+            leaf: signer.leaf.certificate, authorities: presented ?? signer.issuers.prefix(1).map(\.certificate),
             in: store, role: role, time: time)
     }
 
@@ -164,7 +164,7 @@ struct TrustStoreTests {
         // The result is the same if all issuers come with the leaf and the authorities are known.
         let informed = try self.store(knowsAuthorities: true)
         #expect(throws: CryptographyError.self) {
-            _ = try key(signer, in: informed, travelling: signer.issuers.map(\.certificate))
+            _ = try key(signer, in: informed, presented: signer.issuers.map(\.certificate))
         }
         #expect(informed.cachedSigners == 0)
     }
@@ -216,9 +216,9 @@ struct TrustStoreTests {
     func issuerUnknown() throws {
         let signer = try MintedReceipts.pki.receiptSigner
         let store = try store()
-        #expect(throwsCode(.issuerUnknown, "no authority") { _ = try key(signer, in: store, travelling: []) })
+        #expect(throwsCode(.issuerUnknown, "no authority") { _ = try key(signer, in: store, presented: []) })
         #expect(store.cachedSigners == 0)
-        _ = try key(signer, in: self.store(knowsAuthorities: true), travelling: [])
+        _ = try key(signer, in: self.store(knowsAuthorities: true), presented: [])
     }
 
     @Test("A chain is valid for one role only")
@@ -280,8 +280,8 @@ struct TrustStoreTests {
         let store = try store()
         let both = [old.certificate, pki.developerRelations.certificate]
         for time in [Validity.past.to.seconds, MintedReceipts.creation.seconds] {
-            _ = try key(pki.receiptSigner, in: store, time: .at(time), travelling: both)
-            _ = try key(pki.receiptSigner, in: store, time: .at(time), travelling: both.reversed())
+            _ = try key(pki.receiptSigner, in: store, time: .at(time), presented: both)
+            _ = try key(pki.receiptSigner, in: store, time: .at(time), presented: both.reversed())
         }
         #expect(store.cachedSigners == 2)
     }
@@ -290,10 +290,10 @@ struct TrustStoreTests {
     func bounded() throws {
         let pki = try MintedReceipts.pki
         let store = try store(cacheCapacity: 3)
-        for number in 0..<8 {
-            let signer = try pki.issueReceiptSigner { $0.subject.commonName = "Signer \(number)" }
+        for index in 0..<8 {
+            let signer = try pki.issueReceiptSigner { $0.subject.commonName = "Signer \(index)" }
             _ = try key(signer, in: store)
-            #expect(store.cachedSigners == min(number + 1, 3))
+            #expect(store.cachedSigners == min(index + 1, 3))
         }
         store.removeCachedSigners()
         #expect(store.cachedSigners == 0)
@@ -303,13 +303,13 @@ struct TrustStoreTests {
     func crowding() throws {
         let pki = try MintedReceipts.pki
         let store = try store(cacheCapacity: 4)
-        for number in 0..<12 {
+        for index in 0..<12 {
             let stranger = try CertificateBlueprint(
-                issuer: .init(commonName: "Stranger \(number)", organization: "Test"),
+                issuer: .init(commonName: "Stranger \(index)", organization: "Test"),
                 subject: pki.developerRelations.template.subject, publicKeyInfo: pki.root.key.publicKeyInfo
             ).der()
             _ = try key(
-                pki.receiptSigner, in: store, travelling: [stranger, pki.developerRelations.certificate, [], stranger])
+                pki.receiptSigner, in: store, presented: [stranger, pki.developerRelations.certificate, [], stranger])
         }
         #expect(store.cachedSigners == 1)
     }
@@ -320,14 +320,14 @@ struct TrustStoreTests {
         let good = pki.developerRelations.certificate
         let junk: [UInt8] = [0x30, 0]
         let store = try store()
-        _ = try key(pki.receiptSigner, in: store, travelling: [junk, junk, junk, good])
+        _ = try key(pki.receiptSigner, in: store, presented: [junk, junk, junk, good])
         store.removeCachedSigners()
         #expect(
             throwsCode(.malformed, "the fifth") {
-                _ = try key(pki.receiptSigner, in: store, travelling: [junk, junk, junk, junk, good])
+                _ = try key(pki.receiptSigner, in: store, presented: [junk, junk, junk, junk, good])
             })
         let large = [UInt8](repeating: 0x30, count: 16_385)
-        _ = try key(pki.receiptSigner, in: store, travelling: [large, good])
+        _ = try key(pki.receiptSigner, in: store, presented: [large, good])
         #expect(
             throwsCode(.malformed, "large leaf") {
                 _ = try key(

@@ -1,8 +1,8 @@
 import Foundation
 import Simulator
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 /// The built command-line tool, run as people and scripts run it.
 enum Binary {
@@ -132,9 +132,9 @@ final class Running: Sendable {
 
     /// Waits for the address in the log and returns its port.
     func port() async throws -> Int {
-        let said = await eventually(within: .seconds(30)) { errors.contains(Self.address) || !isRunning }
+        let isListening = await eventually(within: .seconds(30)) { errors.contains(Self.address) || !isRunning }
         let match = errors.firstMatch(of: Self.address)
-        guard said, let match, let port = Int(match.1) else {
+        guard isListening, let match, let port = Int(match.1) else {
             throw RawConnection.Failure(description: "it never listened: \(errors)")
         }
         return port
@@ -171,4 +171,33 @@ final class Folder: Sendable {
 extension JSONValue {
     /// The keys of an object's members, in order.
     var keys: [String] { if case .object(let members) = self { members.map(\.key) } else { [] } }
+}
+
+/// The resources that a process has used, from Linux's /proc.
+struct Usage {
+    /// CPU time in seconds, user and system.
+    let seconds: Double
+    /// Maximum resident memory in MB since the start.
+    let megabytes: Int
+    /// Current resident memory in KB.
+    let residentKilobytes: Int
+
+    init?(of process: Int32) {
+        func text(_ name: String) -> String {
+            (try? String(contentsOfFile: "/proc/\(process)/\(name)", encoding: .utf8)) ?? ""
+        }
+        let status = text("status")
+        guard let fields = text("stat").split(separator: ")").last?.split(separator: " "), fields.count > 12,
+            let user = Double(fields[11]), let system = Double(fields[12]),
+            let peak = status.firstMatch(of: /VmHWM:\s+(\d+) kB/).flatMap({ Int($0.1) }),
+            let resident = status.firstMatch(of: /VmRSS:\s+(\d+) kB/).flatMap({ Int($0.1) })
+        else { return nil }
+        seconds = (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+        megabytes = peak / 1_024
+        residentKilobytes = resident
+    }
+
+    /// Whether the process runs with AddressSanitizer, which retains freed memory.
+    static let isSanitized =
+        ProcessInfo.processInfo.environment["ASAN_OPTIONS"] != nil || dlsym(nil, "__asan_init") != nil
 }

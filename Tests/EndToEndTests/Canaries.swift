@@ -47,12 +47,12 @@ final class Canaries: Sendable {
         case contents
     }
 
-    func search(_ bytes: [UInt8], of place: String, allowing allowed: Allowed = .nothing) {
-        search(String(decoding: bytes, as: UTF8.self), of: place, allowing: allowed)
+    func search(_ bytes: [UInt8], of output: String, allowing allowed: Allowed = .nothing) {
+        search(String(decoding: bytes, as: UTF8.self), of: output, allowing: allowed)
     }
 
-    func search(_ text: String, of place: String, allowing allowed: Allowed = .nothing) {
-        searched.withLock { $0.append(place) }
+    func search(_ text: String, of output: String, allowing allowed: Allowed = .nothing) {
+        searched.withLock { $0.append(output) }
         var forms = secrets
         if allowed != .contents { forms.merge(contents) { $1 } }
         if allowed == .nothing { forms.merge(values) { $1 } }
@@ -60,14 +60,14 @@ final class Canaries: Sendable {
             let isFound = text.utf8.count >= form.utf8.count && text.contains(form)
             verdicts.withLock { verdicts in
                 verdicts[name, default: Verdict()].searched += 1
-                if isFound { verdicts[name, default: Verdict()].found.append(place) }
+                if isFound { verdicts[name, default: Verdict()].found.append(output) }
             }
-            #expect(!isFound, "\(name) appears in \(place)")
+            #expect(!isFound, "\(name) appears in \(output)")
         }
     }
 
     /// Prints a line for each value to the log of the tests.
-    func tell(_ title: String) {
+    func printResults(_ title: String) {
         for (name, verdict) in verdicts.withLock({ $0 }).sorted(by: { $0.key < $1.key }) {
             let places = Set(verdict.found).sorted().joined(separator: ", ")
             let found = verdict.found.isEmpty ? "not found" : "FOUND in \(places)"
@@ -76,7 +76,7 @@ final class Canaries: Sendable {
     }
 
     /// Returns the number of searched outputs whose names have this prefix.
-    func count(_ place: String) -> Int { searched.withLock { $0.count { $0.hasPrefix(place) } } }
+    func count(_ output: String) -> Int { searched.withLock { $0.count { $0.hasPrefix(output) } } }
 
     #if os(Linux)
         /// Searches everything that other users of the machine can read about a process and its children.

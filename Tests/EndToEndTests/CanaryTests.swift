@@ -14,7 +14,7 @@ struct CanaryTests {
     private static let forwarding = "canary-forwarding-2f60b1"
 
     /// A simulated App Store, a configuration with every kind of secret, and the values to search for.
-    private final class Scene: Sendable {
+    private final class CanaryFixture: Sendable {
         let stage: CommandFixture
         let consumer: TestServer
         let canaries: Canaries
@@ -67,7 +67,7 @@ struct CanaryTests {
             let keyLine = try #require(key.split(separator: "\n").dropFirst().first)
             canaries = Canaries(
                 secrets: [
-                    "the shared secret": SimulatedApp.first.sharedSecret, "the former secret": CanaryTests.previous,
+                    "the shared secret": SimulatedApp.first.sharedSecret, "the previous secret": CanaryTests.previous,
                     "a client's password": CanaryTests.wrong, "the bearer token": CanaryTests.token,
                     "the forwarding secret": CanaryTests.forwarding, "the In-App Purchase key": String(keyLine),
                 ],
@@ -187,7 +187,7 @@ struct CanaryTests {
     }
 
     /// Faults of the App Store, one set after the other.
-    private static let weathers: [[SimulatedFault]] = [
+    private static let faultSets: [[SimulatedFault]] = [
         [], [SimulatedFault(.status(503)), SimulatedFault(.status(401), endpoint: "serverAPI")],
         [SimulatedFault(.html), SimulatedFault(.reset, endpoint: "serverAPI")],
         [
@@ -201,18 +201,18 @@ struct CanaryTests {
         "Secrets and receipts are in no log, error, page, store or process of a server, whatever requests and faults come",
         arguments: ["debug", "info", "error"])
     func serving(level: String) async throws {
-        let scene = try await Scene()
-        let canaries = scene.canaries
-        let proxy = try scene.stage.start("serve", "--listen", "127.0.0.1:0", "--log-level", level)
+        let fixture = try await CanaryFixture()
+        let canaries = fixture.canaries
+        let proxy = try fixture.stage.start("serve", "--listen", "127.0.0.1:0", "--log-level", level)
         let port = try await proxy.port()
         // The faults take time and need to be tested at one log level only, because `debug` logs everything that the
         // other levels log.
-        for (weather, faults) in Self.weathers.prefix(level == "debug" ? 4 : 1).enumerated() {
-            scene.stage.appStore.faults.removeAll()
-            for fault in faults { scene.stage.appStore.faults.add(fault) }
+        for (faultSet, faults) in Self.faultSets.prefix(level == "debug" ? 4 : 1).enumerated() {
+            fixture.stage.appStore.faults.removeAll()
+            for fault in faults { fixture.stage.appStore.faults.add(fault) }
             // Without faults, all requests are sent. With faults, only those that call the App Store are.
-            for (number, request) in try scene.requests().enumerated()
-            where weather == 0 || [0, 3, 12, 16].contains(number) {
+            for (number, request) in try fixture.requests().enumerated()
+            where faultSet == 0 || [0, 3, 12, 16].contains(number) {
                 let connection = try RawConnection(port: port)
                 try await connection.send(request.bytes)
                 let answer = try? await connection.answer()
@@ -224,21 +224,21 @@ struct CanaryTests {
             canaries.search(process: proxy.identifier)
             #expect(canaries.count("/proc/") >= 2)
         #endif
-        #expect(await eventually { scene.consumer.counts.requests >= 1 })
+        #expect(await eventually { fixture.consumer.counts.requests >= 1 })
         proxy.stop()
         #expect(await proxy.end() == 0)
         #expect(level == "error" || proxy.errors.contains("\"message\""), "\(level)")
         canaries.search(proxy.errors, of: "the log of \(level)")
         canaries.search(proxy.output, of: "standard output")
         // The store contains what Apple signed, because responses are made from it. Secrets must not be in it.
-        for name in try FileManager.default.contentsOfDirectory(atPath: scene.stage.folder.url.path)
+        for name in try FileManager.default.contentsOfDirectory(atPath: fixture.stage.folder.url.path)
         where name.hasPrefix("bridge.sqlite") {
-            let bytes = [UInt8](try Data(contentsOf: scene.stage.folder.url.appending(path: name)))
+            let bytes = [UInt8](try Data(contentsOf: fixture.stage.folder.url.appending(path: name)))
             canaries.search(bytes, of: "store \(name)", allowing: .contents)
         }
         #expect(canaries.count("store ") >= 1 && canaries.count("answer ") > 20)
-        canaries.tell("serve --log-level \(level)")
-        await scene.stop()
+        canaries.printResults("serve --log-level \(level)")
+        await fixture.stop()
     }
 
     /// The commands, each with what its result may contain.
@@ -284,27 +284,27 @@ struct CanaryTests {
         "Secrets are in no error, report, progress file or process of a command; its result has only what was requested"
     )
     func commands() async throws {
-        let scene = try await Scene()
-        let (canaries, folder) = (scene.canaries, scene.stage.folder)
-        try folder.write("receipt.b64", scene.receipt.utf8)
-        try folder.write("damaged.b64", scene.receipt.replacing("M", with: "N").utf8)
-        let rows = [scene.receipt, String(scene.receipt.dropLast(10)), CanaryTests.wrong, ""].enumerated().map {
+        let fixture = try await CanaryFixture()
+        let (canaries, folder) = (fixture.canaries, fixture.stage.folder)
+        try folder.write("receipt.b64", fixture.receipt.utf8)
+        try folder.write("damaged.b64", fixture.receipt.replacing("M", with: "N").utf8)
+        let rows = [fixture.receipt, String(fixture.receipt.dropLast(10)), CanaryTests.wrong, ""].enumerated().map {
             JSONValue.object(["id": .string("row \($0)"), "receipt": .string($1)]).bytes + [0x0A]
         }
         try folder.write("in.jsonl", rows.joined())
-        try scene.writeMistakes()
+        try fixture.writeMistakes()
         let packed = try await Binary.run(
             URL(filePath: "/usr/bin/env"), ["gzip", "-k", folder.path("in.jsonl")], in: folder)
         #expect(packed.exit == 0, "\(packed.errors)")
-        let id = try #require(scene.customer.transactions.first).transactionId
-        for command in Self.commands { try await scene.run(command.words, id, allowing: command.allowed) }
+        let id = try #require(fixture.customer.transactions.first).transactionId
+        for command in Self.commands { try await fixture.run(command.words, id, allowing: command.allowed) }
         // Commands that write reports or results run once only.
         for endpoint in ["verifyReceipt", "serverAPI"] {
-            scene.stage.appStore.faults.add(SimulatedFault(.status(500), endpoint: endpoint))
+            fixture.stage.appStore.faults.add(SimulatedFault(.status(500), endpoint: endpoint))
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for command in Self.commands where !command.words.contains("--to") {
-                group.addTask { try await scene.run(command.words, id, allowing: command.allowed) }
+                group.addTask { try await fixture.run(command.words, id, allowing: command.allowed) }
             }
             try await group.waitForAll()
         }
@@ -317,8 +317,8 @@ struct CanaryTests {
             "out.jsonl.progress", "api.csv.progress", "differences.jsonl.progress", "history.jsonl", "refunds.jsonl",
             "bridge.sqlite", "bridge.sqlite.sweep",
         ] { #expect(canaries.count("file \(name)") >= 1, "\(name)") }
-        canaries.tell("commands")
-        await scene.stop()
+        canaries.printResults("commands")
+        await fixture.stop()
     }
 
     /// Returns the files that commands wrote, each with what it may contain: data of the Server API in the results of

@@ -110,11 +110,11 @@ struct CatchUpTests {
             JSONValue.object(["url": .string("http://127.0.0.1:\(server.port)/v1/notifications")]).bytes)
         let rounds = 5
         for round in 1...rounds {
-            let wish =
+            let body =
                 JSONValue.object([
                     "count": .number(Int64(Self.size.events / rounds)), "seed": .number(Int64(round)),
                 ]).bytes.dropLast() + Array(#","lost":0.05,"doubled":0.05,"shuffled":0.2,"speed":3600000}"#.utf8)
-            _ = try await store.ask("/events", Array(wish))
+            _ = try await store.ask("/events", Array(body))
             if round < rounds { try await server.killAndStart() }
         }
         let arrived = await eventually(within: .seconds(60)) {
@@ -135,11 +135,11 @@ struct CatchUpTests {
         let fresh = try await Server(try configuration("fresh", "api", "none"), in: folder)
         let expected = try await answers(fresh.port)
         var first = try await answers(server.port)
-        let straight = first.count { $0.source == "stored" }
-        print("\(receipts.count) receipts, \(straight) answered from the store at once")
+        let fromStore = first.count { $0.source == "stored" }
+        print("\(receipts.count) receipts, \(fromStore) answered from the store at once")
         // The others had an upgrade, a new subscription or an expiry without a notification, so they are looked up
         // first.
-        #expect(straight > receipts.count / 10)
+        #expect(fromStore > receipts.count / 10)
         // Responses that did not come from the store were looked up and are stored now.
         first = try await answers(server.port)
         let again = try await answers(server.port)

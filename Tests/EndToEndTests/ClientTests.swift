@@ -38,8 +38,8 @@ struct ClientTests {
         let python = Self.environment.appending(path: "bin/python")
         let requirements = Self.clients.appending(path: "requirements.txt")
         let mark = Self.environment.appending(path: "requirements.txt")
-        let wanted = try Data(contentsOf: requirements)
-        if (try? Data(contentsOf: mark)) == wanted { return python }
+        let expected = try Data(contentsOf: requirements)
+        if (try? Data(contentsOf: mark)) == expected { return python }
         let made = try await Binary.run(
             URL(filePath: "/usr/bin/env"), ["python3", "-m", "venv", Self.environment.path], in: folder)
         guard made.exit == 0 else {
@@ -57,7 +57,7 @@ struct ClientTests {
             print("not run: real clients, because their packages cannot be installed: \(installed.errors)")
             return nil
         }
-        try wanted.write(to: mark)
+        try expected.write(to: mark)
         return python
     }
 }

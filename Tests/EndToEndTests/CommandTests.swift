@@ -118,8 +118,8 @@ struct CommandTests {
         #expect(all.count == 21, "\(all.map(\.words))")
         for (words, command) in all {
             let lines = (command["discussion"]?.text ?? "").split(separator: "\n")
-            let place = lines.firstIndex { $0 == "Example:" }
-            let example = place.map { lines[($0 + 1)...].joined(separator: " ") } ?? ""
+            let exampleLine = lines.firstIndex { $0 == "Example:" }
+            let example = exampleLine.map { lines[($0 + 1)...].joined(separator: " ") } ?? ""
             #expect(lines.allSatisfy { !$0.hasPrefix("  ") || $0.count < 80 }, "\(words)")
             #expect(example.hasPrefix("  " + words.joined(separator: " ")), "\(words): \(lines)")
             let arguments = command["arguments"]?.elements ?? []
@@ -195,11 +195,11 @@ struct CommandTests {
         #expect(
             lines.map { $0["failure"]?["code"]?.text } == [nil, nil, "badSignature", "notBase64", "unreadable", nil])
         for line in lines {
-            let wanted = [
+            let expected = [
                 "file", "kind", "verified", "repairs", "failure", "environment", "bundleId", "receipt", "transactions",
                 "lookupKeys",
             ]
-            #expect(line.keys.filter { $0 != "environmentConflict" } == wanted)
+            #expect(line.keys.filter { $0 != "environmentConflict" } == expected)
             #expect(line["lookupKeys"]?.keys == ["originalTransactionIds", "transactionIds"])
         }
         #expect(lines[1]["environmentConflict"]?.flag == false && lines[1]["transactions"]?.elements?.count == 1)
@@ -346,7 +346,9 @@ struct CommandTests {
         #expect(passed.exit == 0 && passed.errors == "receipt-bridge: -: ignored unknown keys: receipt.new-key\n")
         let twice = try await Binary.run("mappings", "convert", "--to", "snake", "-", input: answer.output, in: folder)
         #expect(twice.exit == 1 && twice.output.isEmpty)
-        #expect(twice.errors == "receipt-bridge: -: this is already a verifyReceipt response; use --to camel to convert it\n")
+        #expect(
+            twice.errors
+                == "receipt-bridge: -: this is already a verifyReceipt response; use --to camel to convert it\n")
 
         let mappings = Repository.folder.appending(path: "Mappings")
         try FileManager.default.createDirectory(

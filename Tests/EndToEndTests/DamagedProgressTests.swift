@@ -41,7 +41,7 @@ struct DamagedProgressTests {
     /// A damage to the file, and the expected text of the error.
     private struct Damage {
         let name: String
-        let sentence: String
+        let message: String
         let change: (inout [UInt8]) -> Void
     }
 
@@ -49,31 +49,31 @@ struct DamagedProgressTests {
 
     private static func damages(_ command: Command) -> [Damage] {
         var damages = [
-            Damage(name: "cut in the middle of a page", sentence: "notADatabase") {
+            Damage(name: "cut in the middle of a page", message: "notADatabase") {
                 $0.removeLast($0.count / 2 + page / 2)
             },
-            Damage(name: "a page of zeros in the middle", sentence: "notADatabase") { bytes in
+            Damage(name: "a page of zeros in the middle", message: "notADatabase") { bytes in
                 // The sixth page begins a table or an index; a free page could have any content.
                 let begin = 5 * page
-                for place in begin..<begin + page { bytes[place] = 0 }
+                for index in begin..<begin + page { bytes[index] = 0 }
             },
-            Damage(name: "something else", sentence: "notADatabase") {
+            Damage(name: "another file", message: "notADatabase") {
                 $0 = Array("id,receipt\nr1,MIIT\n".utf8)
             },
             // The header field `user_version`: https://www.sqlite.org/fileformat.html#the_database_header
-            Damage(name: "of a newer version", sentence: "a newer version of receipt-bridge wrote this file") {
+            Damage(name: "of a newer version", message: "a newer version of receipt-bridge wrote this file") {
                 $0[63] = 99
             },
         ]
         if let json = command.json {
             damages.append(
-                Damage(name: "zeros in the middle of what it says", sentence: "notADatabase") { bytes in
+                Damage(name: "zeros in the stored JSON", message: "notADatabase") { bytes in
                     // Every occurrence, because the file also contains earlier versions of the text in unused parts.
                     for range in bytes.ranges(of: Array("\"\(json)\"".utf8)) {
-                        for place in range { bytes[place] = 0 }
+                        for index in range { bytes[index] = 0 }
                     }
                 })
-            damages.append(Damage(name: "empty", sentence: "or it is empty") { $0 = [] })
+            damages.append(Damage(name: "empty", message: "or it is empty") { $0 = [] })
         }
         return damages
     }
@@ -112,13 +112,13 @@ struct DamagedProgressTests {
             #expect(damaged != whole, "\(damage.name)")
             try stage.folder.write(command.progress, damaged)
             // A file that is not a progress file is never removed, not even with --fresh.
-            let isOther = damage.name == "something else" && command.words.contains("--offline")
+            let isOther = damage.name == "another file" && command.words.contains("--offline")
             for more in isOther ? [[], ["--fresh"]] : [[]] {
                 let outcome = try await stage.run(command.words + more)
                 #expect(outcome.exit == 2, "\(damage.name): \(outcome.exit) \(outcome.errors)")
                 #expect(outcome.errors.contains(command.progress), "\(damage.name): \(outcome.errors)")
-                #expect(outcome.errors.contains(damage.sentence), "\(damage.name): \(outcome.errors)")
-                guard damage.sentence == "notADatabase" else { continue }
+                #expect(outcome.errors.contains(damage.message), "\(damage.name): \(outcome.errors)")
+                guard damage.message == "notADatabase" else { continue }
                 #expect(
                     outcome.errors.contains("nothing was changed. Put a copy of it back, or move it"),
                     "\(damage.name): \(outcome.errors)")

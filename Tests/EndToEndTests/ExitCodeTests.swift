@@ -104,11 +104,11 @@ struct ExitCodeTests {
     /// Runs the commands concurrently, because each of them retries for some seconds. Each has a store of its own.
     private func expect(_ rows: [(words: [String], exit: Int32)], _ stage: CommandFixture, yaml: String) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for (place, row) in rows.enumerated() {
+            for (index, row) in rows.enumerated() {
                 try stage.folder.write(
-                    "\(place).yaml", yaml.replacing("sqlite:bridge.sqlite", with: "sqlite:\(place).sqlite").utf8)
+                    "\(index).yaml", yaml.replacing("sqlite:bridge.sqlite", with: "sqlite:\(index).sqlite").utf8)
                 group.addTask {
-                    let outcome = try await stage.run(row.words + ["--config", "\(place).yaml"])
+                    let outcome = try await stage.run(row.words + ["--config", "\(index).yaml"])
                     #expect(outcome.exit == row.exit, "\(row.words): \(outcome.exit) \(outcome.errors)")
                 }
             }
@@ -176,11 +176,11 @@ struct ExitCodeTests {
                 "endpoint": .string("serverAPI"),
             ]))
         let running = try stage.start("migrate", "receipts.jsonl", "--to", "out.jsonl")
-        let said = await eventually(within: .seconds(45)) {
+        let isLogged = await eventually(within: .seconds(45)) {
             running.errors.contains(
                 /looking up customers: 0 of \d+, .*, waiting \d+ s: App Store Server API rate limit\n/)
         }
-        #expect(said, "\(running.errors)")
+        #expect(isLogged, "\(running.errors)")
         running.stop()
         #expect(await running.end() == 3, "\(running.errors)")
         await stage.stop()

@@ -3,8 +3,8 @@ import Simulator
 import TestSupport
 import Testing
 
-/// What a process leaves behind, passes to child processes, or prints. docs/threat-model.md, section Hardening,
-/// refers to these tests.
+/// Traces of a process: files that it leaves, the environment of child processes, and printed names.
+/// docs/threat-model.md, section Hardening, refers to these tests.
 @Suite("Hardening")
 struct HardeningTests {
     @Test("A server leaves no core dump, which would contain secrets")

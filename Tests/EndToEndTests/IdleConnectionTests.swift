@@ -7,7 +7,7 @@ import Testing
     /// T20: clients that connect and send nothing, as many as the descriptors allow, to the built program.
     @Suite("Ten thousand idle clients")
     struct IdleConnectionTests {
-        private static let wanted = 10_000
+        private static let target = 10_000
         /// Number of other descriptors that this process and the server may have open.
         private static let others = 500
         /// Number of files that the server may open itself in the meantime, for example its store for another reader.
@@ -34,11 +34,11 @@ import Testing
             "Idle clients do not keep others from a response, and nothing of theirs stays open when they disconnect",
             .timeLimit(.minutes(2)))
         func silent() async throws {
-            let limit = OpenFilesLimit(raisedTo: Self.wanted + Self.others)
+            let limit = OpenFilesLimit(raisedTo: Self.target + Self.others)
             defer { limit.restore() }
             let allowed = limit.allowed
-            let wanted = min(Self.wanted, allowed - Self.others)
-            try #require(wanted > 0)
+            let target = min(Self.target, allowed - Self.others)
+            try #require(target > 0)
             let folder = try Folder()
             try StateDirectory(folder.url.path).write(SharedSimulator.store(customers: 4), host: "127.0.0.1", port: 9)
             let yaml = try String(contentsOf: folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
@@ -54,8 +54,8 @@ import Testing
                 try await connection.send(RawConnection.post("/verifyReceipt", body, ["Host: a", "Connection: close"]))
                 return try JSONValue(reading: try await connection.answer()?.body ?? [])["status"]?.integer
             }
-            let asked = 3
-            for _ in 0..<asked { #expect(try await ask() == 0) }
+            let requests = 3
+            for _ in 0..<requests { #expect(try await ask() == 0) }
             // Time for the server to close its ends of these connections. On a slow machine they may still be open
             // afterwards.
             try await Task.sleep(for: .milliseconds(500))
@@ -66,13 +66,13 @@ import Testing
             var idle: [RawConnection] = []
             // The server closes connections that are idle for a minute, so a slow machine opens as many as it can in
             // 25 seconds.
-            for _ in 0..<wanted where begin.duration(to: .now) < .seconds(25) {
+            for _ in 0..<target where begin.duration(to: .now) < .seconds(25) {
                 idle.append(try RawConnection(port: port))
             }
             let count = idle.count
-            #expect(count >= min(wanted, 1_000))
+            #expect(count >= min(target, 1_000))
             // Waits, because the kernel accepts connections before the server does.
-            let expected = filesBefore + count - asked
+            let expected = filesBefore + count - requests
             #expect(
                 try await Self.becomes({ $0 >= expected }, proxy.identifier),
                 "\(Self.openFiles(of: proxy.identifier)) of \(expected)")

@@ -22,12 +22,12 @@ struct MigrateTests {
             _ = await simulator.end()
             var bytes: [UInt8] = []
             let receipts = try folder.lines("state/receipts.jsonl") + folder.lines("state/hostile.jsonl")
-            for number in 1...rows {
-                let receipt = receipts[(number * 7) % receipts.count]
+            for index in 1...rows {
+                let receipt = receipts[(index * 7) % receipts.count]
                 let isEmpty = receipt["originalTransactionIds"]?.elements?.isEmpty ?? true
                 let outcome = receipt["expected"]?.text ?? (isEmpty ? "noTransactions" : "decoded")
                 outcomes[outcome, default: 0] += 1
-                bytes += JSONValue.object(["id": .string("r\(number)"), "receipt": receipt["receipt"]]).bytes + [0x0A]
+                bytes += JSONValue.object(["id": .string("r\(index)"), "receipt": receipt["receipt"]]).bytes + [0x0A]
             }
             try folder.write("in.jsonl", bytes)
         }

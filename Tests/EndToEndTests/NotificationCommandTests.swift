@@ -197,11 +197,11 @@ struct NotificationCommandTests {
         try await target(stage, port: port)
         var before: [String] = []
         for receipt in receipts { before.append(try await answer(port, receipt.base64).text) }
-        for (place, customer) in customers.enumerated() {
+        for (index, customer) in customers.enumerated() {
             try await stage.ask(
                 "POST", "/events",
                 .object([
-                    "event": .string(["renew", "autoRenewOff", "refund"][place % 3]), "customer": .string(customer.id),
+                    "event": .string(["renew", "autoRenewOff", "refund"][index % 3]), "customer": .string(customer.id),
                     "lost": .number(1),
                 ]))
         }

@@ -117,9 +117,9 @@ struct RefundSweepTests {
             #expect(exit == -SIGKILL || exit == 0, "\(sweep.errors)")
         }
         #expect(kills >= 2, "the sweep ended before it could be killed")
-        let told = ids(try stage.folder.lines("refunds.jsonl"))
-        #expect(Set(told).count == told.count)
-        #expect(Set(told) == Set(ids(whole.lines)))
+        let reported = ids(try stage.folder.lines("refunds.jsonl"))
+        #expect(Set(reported).count == reported.count)
+        #expect(Set(reported) == Set(ids(whole.lines)))
         // A sweep asks about a customer only once, unless the response was lost.
         let limited = try await stage.run("refunds", "sweep", "--limit", "1", "--budget", "1")
         #expect(limited.exit == 3 && limited.errors.contains("stopped: --limit"), "\(limited.errors)")
@@ -138,8 +138,8 @@ struct RefundSweepTests {
         #expect(await sweep.end() == -SIGKILL)
         let outcome = try await stage.run(words)
         #expect(outcome.exit == 0, "\(outcome.errors)")
-        let told = ids(try stage.folder.lines("refunds.jsonl"))
-        #expect(told.count >= 3 && Set(told).count == told.count)
+        let reported = ids(try stage.folder.lines("refunds.jsonl"))
+        #expect(reported.count >= 3 && Set(reported).count == reported.count)
         // There was nothing new, so content that appears in the file later is not the sweep's.
         let empty = ["refunds", "sweep", "--to", "empty.jsonl", "--budget", "1"]
         #expect(try await stage.run(empty).exit == 0)

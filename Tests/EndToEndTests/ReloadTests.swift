@@ -198,13 +198,13 @@ struct ReloadTests {
             let targets = paths.map { "      - {url: \"http://127.0.0.1:\(consumer.port)/\($0)\", as: raw}\n" }
             return stage.yaml + "    forward:\n" + targets.joined()
         }
-        func expect(_ wanted: [String: [String]], after uuid: String) async throws {
+        func expect(_ expected: [String: [String]], after uuid: String) async throws {
             let connection = try RawConnection(port: stage.port)
             try await connection.send(
                 RawConnection.post("/v1/notifications", try Self.notification(uuid), ["Host: a"]))
             #expect(try await connection.answer()?.status == 200)
             #expect(
-                await eventually(within: .seconds(30)) { arrived.withLock { $0 } == wanted },
+                await eventually(within: .seconds(30)) { arrived.withLock { $0 } == expected },
                 "\(uuid): \(arrived.withLock { $0 })")
         }
         try await expect([:], after: "nobody")

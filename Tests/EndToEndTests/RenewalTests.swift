@@ -83,10 +83,10 @@ struct RenewalTests {
         try await stage.expectRefusal(words, "not confirmed, nothing was sent")
         let accepted = try await stage.run(words + ["--request-id", id, "--yes"])
         #expect(accepted.exit == 0 && accepted.lines.first?["requestIdentifier"]?.text == id, "\(accepted.errors)")
-        let told = try await stage.run(
+        let reported = try await stage.run(
             "renewals", "extend", "--status", "--product-id", product, "--request-id", id)
-        let status = try #require(told.lines.first)
-        #expect(told.exit == 0 && status["complete"] == .bool(true) && status["completeDate"]?.integer != nil)
+        let status = try #require(reported.lines.first)
+        #expect(reported.exit == 0 && status["complete"] == .bool(true) && status["completeDate"]?.integer != nil)
         #expect((status["succeededCount"]?.integer ?? 0) > 0)
         let unknown = try await stage.run(
             "renewals", "extend", "--status", "--product-id", "com.example.app.other", "--request-id", id)

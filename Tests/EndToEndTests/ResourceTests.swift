@@ -21,7 +21,7 @@ struct ResourceTests {
 
     static let costly: [(what: String, make: @Sendable () throws -> [UInt8])] = [
         ("a hundred thousand attributes", { try receipt(repeated(Attribute.text(2, "com.example.app").der, 100_000)) }),
-        ("a hundred thousand empty ones", { try receipt(repeated(Attribute(99, raw: []).der, 100_000)) }),
+        ("a hundred thousand empty attributes", { try receipt(repeated(Attribute(99, raw: []).der, 100_000)) }),
         (
             "two million bytes of object identifiers",
             { try receipt(Attribute(98, raw: repeated([6, 1], 1_000_000)).der) }

@@ -135,13 +135,13 @@ struct ServeTests {
         defer { close(log) }
         let start = #"exec "$0" serve --config bridge.yaml --listen 127.0.0.1:0 --log-level info 2<>log"#
         let proxy = try Running(["-c", start, Binary.url.path], of: URL(filePath: "/bin/sh"), in: folder)
-        var said = ""
+        var logged = ""
         let isUp = await eventually(within: .seconds(30)) {
-            said += available(in: log)
-            return said.contains("listening on http://")
+            logged += available(in: log)
+            return logged.contains("listening on http://")
         }
         #expect(isUp)
-        let port = try #require(said.firstMatch(of: /http:\/\/[^\s"]+:(\d+)"/).flatMap { Int($0.1) })
+        let port = try #require(logged.firstMatch(of: /http:\/\/[^\s"]+:(\d+)"/).flatMap { Int($0.1) })
         let connection = try RawConnection(port: port)
         func ask() async throws {
             try await connection.send(RawConnection.post("/verifyReceipt", Array("{}".utf8)))
@@ -150,12 +150,12 @@ struct ServeTests {
         for _ in 0..<1_000 { try await ask() }
         #expect(available(in: log).utf8.count <= 1 << 16)
         try await ask()
-        let heard = await eventually {
-            said = available(in: log)
-            return said.contains("dropped")
+        let isReported = await eventually {
+            logged = available(in: log)
+            return logged.contains("dropped")
         }
-        #expect(heard)
-        expectJSONLines(said)
+        #expect(isReported)
+        expectJSONLines(logged)
         proxy.stop()
         #expect(await proxy.end() == 0)
     }

@@ -49,8 +49,12 @@ struct StoppedStoreTests {
         _ = try await proxy.port()
         proxy.stop()
         #expect(await proxy.end() == 0)
-        let said = proxy.errors.split(separator: "\n").filter { $0.contains("can be read or changed by other users") }
-        #expect(said.count == 1 && said[0].contains("token.txt") && said[0].contains("the file's group"), "\(said)")
+        let warnings = proxy.errors.split(separator: "\n").filter {
+            $0.contains("can be read or changed by other users")
+        }
+        #expect(
+            warnings.count == 1 && warnings[0].contains("token.txt") && warnings[0].contains("the file's group"),
+            "\(warnings)")
         let mode = try FileManager.default.attributesOfItem(atPath: secret.path)[.posixPermissions] as? Int
         #expect(mode == 0o440)
         await stage.stop()

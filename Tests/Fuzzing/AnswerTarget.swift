@@ -13,7 +13,7 @@ enum AnswerTarget {
         _ = try? VerifyReceiptStatusReader.scan(bytes)
         if let object = try? JSONObject(bytes) {
             _ = try? HistoryPage(object)
-            _ = try? StatusesAnswer(object)
+            _ = try? StatusResponse(object)
             _ = try? ExtensionResult(object)
             _ = try? MassExtensionStatus(object)
             _ = try? NotificationPage(object)
@@ -27,10 +27,11 @@ enum AnswerTarget {
         if case .version1(let body)? = try? NotificationBody(bytes) { hasNoPassword(body.redacted) }
     }
 
+    /// Checks that every member `password` was replaced by `***`.
     private static func hasNoPassword(_ text: String) {
         let bytes = Array(text.utf8)
         var scanner = JSONScanner()
-        let isObject: Void? = try? scanner.takeDocument(bytes.span) { member in
+        let isObject: Void? = try? scanner.scanDocument(bytes.span) { member in
             guard member.name.matches("password", in: bytes.span) else { return }
             require(
                 bytes.span.holds("\"***\"", at: member.value.whole), "the redacted version 1 body contains no password")

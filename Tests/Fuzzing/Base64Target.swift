@@ -7,19 +7,20 @@ import StoreTypes
 enum Base64Target {
     private static let strict = ReceiptDecoder(trust: FuzzTrust.seeds, profile: .apple)
     private static let lenient = ReceiptDecoder(trust: FuzzTrust.seeds, profile: .tolerant)
+    /// Reads receipts as `migrate` does.
     private static let reader = ReceiptReader(trust: FuzzTrust.seeds, now: { Rendered.now })
 
     static func run(_ text: [UInt8]) {
-        if let intake = try? ReceiptInput(text.span, profile: .apple), intake.kind != .unknown {
+        if let input = try? ReceiptInput(text.span, profile: .apple), input.kind != .unknown {
             let repaired = try? ReceiptInput(text.span, profile: .tolerant)
-            require(repaired?.kind == intake.kind, "the tolerant profile accepts what the apple profile accepts")
-            require(repaired?.bytes == intake.bytes, "both profiles decode to the same bytes")
+            require(repaired?.kind == input.kind, "the tolerant profile accepts what the apple profile accepts")
+            require(repaired?.bytes == input.bytes, "both profiles decode to the same bytes")
         }
         if let repaired = ReceiptDecoder.repaired(text.span) {
             require(
                 ReceiptDecoder.repaired(repaired.span) == repaired, "a repaired text is not changed by another repair")
-            let intake = try? ReceiptInput(repaired.span, profile: .apple)
-            require(intake?.isCanonicalText == true, "a repaired text is in the form that Apple writes")
+            let input = try? ReceiptInput(repaired.span, profile: .apple)
+            require(input?.isCanonicalText == true, "a repaired text is in the form that Apple writes")
         }
         if let bytes = Base64.decode(text.span) {
             require(

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the seeds of the fuzz targets anew, under `Corpus/`: one simulated App Store, whose roots are in `Corpus/trust`,
-signs all of them. Its keys are thrown away, so a single signed seed cannot be remade.
+"""Replaces the seeds of the fuzz targets in `Corpus/`. One simulated App Store, whose roots are in `Corpus/trust`, signs
+all of them. Its keys are not stored, so a single signed seed cannot be replaced without replacing all of them.
 
     Tests/Fuzzing/seeds.py --tool .build/release/receipt-bridge
 """
@@ -31,8 +31,8 @@ def write(target, name, data):
 
 
 def post(url, body):
-    with urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode()), timeout=30) as answer:
-        text = answer.read()
+    with urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode()), timeout=30) as response:
+        text = response.read()
         return json.loads(text) if text else None
 
 
@@ -53,13 +53,13 @@ def listen(bodies):
 
 
 def notifications(store, events, version):
-    """What the simulated App Store tells of these events, body by body."""
+    """The bodies of the notifications that the simulated App Store sends for these events."""
     bodies = []
     urllib.request.urlopen(urllib.request.Request(f"{store}/notifications/targets", method="DELETE"), timeout=30).read()
     post(f"{store}/notifications/targets", {"url": listen(bodies), "version": version})
-    told = sum(len(event["notifications"]) for name in events for event in post(f"{store}/events", {"event": name})["events"])
+    expected = sum(len(event["notifications"]) for name in events for event in post(f"{store}/events", {"event": name})["events"])
     until = time.monotonic() + 30
-    while len(bodies) < told and time.monotonic() < until:
+    while len(bodies) < expected and time.monotonic() < until:
         time.sleep(0.1)
     return bodies
 
@@ -70,13 +70,13 @@ def claims(jws):
 
 
 def payload(der):
-    """The content of a PKCS#7 container: the first OCTET STRING behind the name of `data`."""
-    place = der.index(bytes.fromhex("06092a864886f70d010701")) + 11
+    """The content of a PKCS#7 container: the first OCTET STRING after the identifier of `data`."""
+    offset = der.index(bytes.fromhex("06092a864886f70d010701")) + 11
     for _ in range(2):  # [0], OCTET STRING
-        first = der[place + 1]
-        length, place = (first, place + 2) if first < 128 else (
-            int.from_bytes(der[place + 2:place + 2 + first - 128], "big"), place + 2 + first - 128)
-    return der[place:place + length]
+        first = der[offset + 1]
+        length, offset = (first, offset + 2) if first < 128 else (
+            int.from_bytes(der[offset + 2:offset + 2 + first - 128], "big"), offset + 2 + first - 128)
+    return der[offset:offset + length]
 
 
 def signed(state, store):
@@ -86,36 +86,36 @@ def signed(state, store):
     decoded = sorted(((base64.b64decode(row["receipt"]), row["environment"]) for row in receipts), key=lambda row: len(row[0]))
     for style, is_of_style in [("app", lambda der: der[0] == 0x30), ("transaction", lambda der: der[0] == 0x7B)]:
         for environment in ["Production", "Sandbox"]:
-            found = [der for der, where in decoded if where == environment and is_of_style(der)]
-            for number, der in enumerate([found[0], found[len(found) // 2]]):
-                write("receipt", f"{style}-{environment}-{number}", der)
+            found = [der for der, found_environment in decoded if found_environment == environment and is_of_style(der)]
+            for index, der in enumerate([found[0], found[len(found) // 2]]):
+                write("receipt", f"{style}-{environment}-{index}", der)
                 if style == "app":
-                    write("attributes", f"{environment}-{number}", payload(der))
+                    write("attributes", f"{environment}-{index}", payload(der))
                 else:
                     info = re.search(rb'"purchase-info" = "([^"]*)"', der)[1]
-                    write("purchaseInfo", f"{environment}-{number}", base64.b64decode(info))
+                    write("purchaseInfo", f"{environment}-{index}", base64.b64decode(info))
     second = notifications(store, ["autoRenewOff", "refund", "buyConsumable", "renew"], 2)
     first = notifications(store, ["autoRenewOn", "billingFailure"], 1)
-    for number, body in enumerate(second):
+    for index, body in enumerate(second):
         document = json.loads(claims(body["signedPayload"]))
         data = document["data"]
         kind = document["notificationType"]
-        write("jws", f"transaction-{number}", data["signedTransactionInfo"])
-        write("claims", f"transaction-{number}", claims(data["signedTransactionInfo"]))
+        write("jws", f"transaction-{index}", data["signedTransactionInfo"])
+        write("claims", f"transaction-{index}", claims(data["signedTransactionInfo"]))
         if "signedRenewalInfo" in data:
-            write("jws", f"renewal-{number}", data["signedRenewalInfo"])
-            write("claims", f"renewal-{number}", claims(data["signedRenewalInfo"]))
+            write("jws", f"renewal-{index}", data["signedRenewalInfo"])
+            write("claims", f"renewal-{index}", claims(data["signedRenewalInfo"]))
         for name in ["signedTransactionInfo", "signedRenewalInfo"]:
             if name in data:
                 data[name] = "eyJh.eyJi.c2ln"
         write("claims", f"notification-{kind}", json.dumps(document))
     write("answer", "notification-2", json.dumps({"signedPayload": "eyJh.eyJi.c2ln"}))
-    for number, body in enumerate(first[:2]):
+    for index, body in enumerate(first[:2]):
         unified = body.get("unified_receipt", {})
         unified["latest_receipt"] = "MIIB"
         for name in ["latest_receipt_info", "pending_renewal_info"]:
             unified[name] = unified.get(name, [])[:1]
-        write("answer", f"notification-1-{number}", json.dumps(body))
+        write("answer", f"notification-1-{index}", json.dumps(body))
 
 
 def synthetic():

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// The reply of the test server to a request, including various kinds of misbehavior.
 package indirect enum Reply: Sendable {
@@ -69,5 +70,20 @@ package indirect enum Reply: Sendable {
 
     private static func head(_ lines: [String]) -> [UInt8] {
         Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
+    }
+}
+
+/// A gate that delays replies until the test opens it.
+package final class BlockingResponse: Sendable {
+    private let isOpen = Mutex(false)
+
+    package init() {}
+
+    /// Lets all replies through, including those that wait.
+    package func open() { isOpen.withLock { $0 = true } }
+
+    /// Blocks the calling thread, but at most a minute, because a test may fail before it opens the gate.
+    func wait() {
+        for _ in 0..<12_000 where !isOpen.withLock({ $0 }) { Thread.sleep(forTimeInterval: 0.005) }
     }
 }

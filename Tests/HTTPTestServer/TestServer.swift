@@ -111,3 +111,26 @@ package final class TestServer: Sendable {
         }
     }
 }
+
+/// A server on 127.0.0.1 that never reads. The kernel accepts connections and as many bytes as fit into its buffers.
+package final class DeafServer: Sendable {
+    package let port: Int
+    private let listener: Int32
+
+    package init() throws {
+        (listener, port) = try Socket.listen()
+    }
+
+    deinit { Socket.close(listener) }
+}
+
+/// Waits until the condition is true, even on a busy machine. Returns false if the limit is reached first.
+package func eventually(within limit: Duration = .seconds(10), _ condition: () -> Bool) async -> Bool {
+    let clock = ContinuousClock()
+    let end = clock.now + limit
+    while !condition() {
+        guard clock.now < end else { return false }
+        try? await Task.sleep(for: .milliseconds(5))
+    }
+    return true
+}

@@ -48,11 +48,11 @@ struct JSONObjectTests {
         for end in bytes.indices {
             #expect(throws: JSONStructureError.self) { try JSONObject(Array(bytes[..<end])) }
         }
-        for place in bytes.indices {
+        for offset in bytes.indices {
             for byte in [0x00, 0x22, 0x2C, 0x2D, 0x30, 0x5B, 0x5C, 0x5D, 0x6E, 0x75, 0x7B, 0x7D, 0x80, 0xFF] as [UInt8]
             {
                 var changed = bytes
-                changed[place] = byte
+                changed[offset] = byte
                 if let object = try? JSONObject(changed) { readAll(object) }
             }
         }

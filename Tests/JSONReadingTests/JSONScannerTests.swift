@@ -6,10 +6,11 @@ struct JSONScannerTests {
     private func members(_ bytes: [UInt8], valueDepth: Int = 63) throws(JSONStructureError) -> [JSONScanner.Member] {
         var scanner = JSONScanner(valueDepth: valueDepth)
         var members: [JSONScanner.Member] = []
-        try scanner.takeDocument(bytes.span) { members.append($0) }
+        try scanner.scanDocument(bytes.span) { members.append($0) }
         return members
     }
 
+    /// Returns the error message for a document; `nil` if it is valid.
     private func reason(_ bytes: [UInt8]) -> String? {
         do throws(JSONStructureError) {
             _ = try members(bytes)
@@ -54,14 +55,15 @@ struct JSONScannerTests {
             let plain = (0..<length).map {
                 [0x20, 0x21, 0x23, 0x5B, 0x5D, 0x7F, 0x80, 0xA2, 0xDC, 0xFF][$0 % 10] as UInt8
             }
-            for behind in [0, 1, 7, 8, 9] {
+            for trailing in [0, 1, 7, 8, 9] {
                 func document(_ inside: [UInt8]) -> [UInt8] {
-                    Array(#"{"a":""#.utf8) + plain + inside + Array(repeating: 0x61, count: behind) + Array(#""}"#.utf8)
+                    Array(#"{"a":""#.utf8) + plain + inside + Array(repeating: 0x61, count: trailing)
+                        + Array(#""}"#.utf8)
                 }
                 let found = try members(document([]))
-                #expect(found.map(\.value.whole) == [5..<7 + length + behind])
+                #expect(found.map(\.value.whole) == [5..<7 + length + trailing])
                 let escaped = try members(document(Array(#"\""#.utf8)))
-                #expect(escaped.map(\.value.whole) == [5..<9 + length + behind])
+                #expect(escaped.map(\.value.whole) == [5..<9 + length + trailing])
                 for control in 0..<0x20 as Range<UInt8> {
                     #expect(
                         reason(document([control]))
@@ -110,14 +112,14 @@ struct JSONScannerTests {
     }
 
     @Test("A value may have as many levels as configured, at most 64", arguments: [(1, 1), (64, 64), (100, 64)])
-    func valueDepth(told: Int, levels: Int) throws {
+    func valueDepth(configured: Int, levels: Int) throws {
         for (opening, closing) in [("[", "]"), (#"{"a":"#, "}")] {
             func nested(_ levels: Int) -> [UInt8] {
                 let value = String(repeating: opening, count: levels) + "1" + String(repeating: closing, count: levels)
                 return Array(#"{"a":\#(value)}"#.utf8)
             }
-            #expect(try members(nested(levels), valueDepth: told).count == 1)
-            #expect(throws: JSONStructureError.self) { try members(nested(levels + 1), valueDepth: told) }
+            #expect(try members(nested(levels), valueDepth: configured).count == 1)
+            #expect(throws: JSONStructureError.self) { try members(nested(levels + 1), valueDepth: configured) }
         }
     }
 }

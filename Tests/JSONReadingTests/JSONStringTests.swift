@@ -9,7 +9,7 @@ struct JSONStringTests {
         let bytes = Array(#"{"":""#.utf8) + inside + Array(#""}"#.utf8)
         var found: JSONString?
         var scanner = JSONScanner()
-        try scanner.takeDocument(bytes.span) { member in
+        try scanner.scanDocument(bytes.span) { member in
             if case .string(let string) = member.value { found = string }
         }
         let string = try #require(found)

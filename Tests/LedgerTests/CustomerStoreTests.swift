@@ -60,13 +60,13 @@ struct CustomerStoreTests {
         "At most the newest eight receipts without a purchase are stored of one customer, without affecting other customers"
     )
     func learntIdentifiers() async throws {
-        func keep(_ id: String, _ receipt: UInt8, at date: Int64) async throws {
+        func saveReceipt(_ id: String, _ receipt: UInt8, at date: Int64) async throws {
             try await store.saveIdentifiers(
                 CustomerIdentifiers(originalTransactionIds: [id], transactionIds: []), of: [receipt],
                 at: Timestamp(milliseconds: date))
         }
-        try await keep("10", 200, at: 1)
-        for number in 0..<30 as Range<UInt8> { try await keep("20", number, at: 100 - Int64(number)) }
+        try await saveReceipt("10", 200, at: 1)
+        for index in 0..<30 as Range<UInt8> { try await saveReceipt("20", index, at: 100 - Int64(index)) }
         #expect(
             try store.customerIdentifiersByReceipt(limit: 100).map {
                 "\($0.keys.originalTransactionIds[0]) \($0.receipt[0])"
@@ -112,21 +112,21 @@ struct CustomerStoreTests {
         for (uuid, date, isNew) in [("a", 1_500, true), ("b", 1_200, false), ("c", 1_500, false)]
             as [(String, Int64, Bool)]
         {
-            let news = NotificationUpdate(
+            let update = NotificationUpdate(
                 transaction: transaction("10", "10", at: date, text: uuid),
                 renewal: RenewalRow(
                     originalTransactionId: "10", signedDate: Timestamp(milliseconds: date), text: "renewal \(uuid)"),
                 status: StatusRow(
                     originalTransactionId: "10", status: date == 1_500 ? 4 : 2, subscriptionGroupIdentifier: nil,
                     clock: Timestamp(milliseconds: date)))
-            #expect(try await store.save(notification(uuid, at: date), news, of: scope) == .stored(isNew: isNew))
+            #expect(try await store.save(notification(uuid, at: date), update, of: scope) == .stored(isNew: isNew))
         }
         // A lookup whose response was signed before the notification.
         try await store.save(customer([transaction("10", "10", at: 1_400)], at: 1_400), of: scope)
-        let held = try #require(try await find(["10"]))
-        #expect(held.transactions == ["a"])
-        #expect(held.subscriptions.map(\.renewal) == ["renewal a"] && held.subscriptions.map(\.status) == [4])
-        #expect(held.subscriptions.map(\.subscriptionGroupIdentifier) == ["g"] && held.appAppleId == 7)
+        let stored = try #require(try await find(["10"]))
+        #expect(stored.transactions == ["a"])
+        #expect(stored.subscriptions.map(\.renewal) == ["renewal a"] && stored.subscriptions.map(\.status) == [4])
+        #expect(stored.subscriptions.map(\.subscriptionGroupIdentifier) == ["g"] && stored.appAppleId == 7)
         try await store.save(customer([transaction("10", "10", at: 1_600)], at: 1_600), of: scope)
         #expect(try await find(["10"])?.transactions == ["10@1600"])
         #expect(try await find(["10"])?.subscriptions.map(\.status) == [1])
@@ -136,8 +136,8 @@ struct CustomerStoreTests {
     func needsLookup() async throws {
         try await store.save(customer([transaction("10", "10", download: "d")]), of: scope)
         #expect(try await find(["10"])?.needsLookup == false)
-        let news = NotificationUpdate(transaction: transaction("11", "10", at: 1_500), needsLookup: true)
-        _ = try await store.save(notification("a", at: 1_500), news, of: scope)
+        let update = NotificationUpdate(transaction: transaction("11", "10", at: 1_500), needsLookup: true)
+        _ = try await store.save(notification("a", at: 1_500), update, of: scope)
         #expect(try await find(["10"])?.needsLookup == true)
         try await store.save(customer([transaction("10", "10", at: 1_400)], at: 1_400), of: scope)
         #expect(try await find(["10"])?.needsLookup == true)
@@ -154,12 +154,12 @@ struct CustomerStoreTests {
     }
 
     @Test("A reversed revocation marks its customer as stale and deletes nothing")
-    func takenBackNoMore() async throws {
+    func reversedRevocation() async throws {
         try await store.save(
             customer([transaction("10", "10", revoked: true), transaction("20", "20")], aliases: ["99"]), of: scope)
         try await store.save(revoked: [], valid: ["10"], of: scope)
-        let held = try #require(try await find(["10", "20"], ["99"]))
-        #expect(held.needsLookup && held.transactions.count == 2)
+        let stored = try #require(try await find(["10", "20"], ["99"]))
+        #expect(stored.needsLookup && stored.transactions.count == 2)
         try await store.save(
             customer([transaction("10", "10", at: 2_000), transaction("20", "20", at: 2_000)], at: 2_000), of: scope)
         #expect(try await find(["10", "20"], ["99"])?.needsLookup == false)
@@ -169,13 +169,13 @@ struct CustomerStoreTests {
     func needsOfTwo() async throws {
         try await store.save(customer([transaction("10", "10")]), of: scope)
         try await store.save(customer([transaction("20", "20")], aliases: ["99"]), of: scope)
-        let news = NotificationUpdate(transaction: transaction("21", "20", at: 1_500), needsLookup: true)
-        _ = try await store.save(notification("a", at: 1_500), news, of: scope)
+        let update = NotificationUpdate(transaction: transaction("21", "20", at: 1_500), needsLookup: true)
+        _ = try await store.save(notification("a", at: 1_500), update, of: scope)
         // Signed before the notification.
         try await store.save(
             customer([transaction("10", "10", at: 1_400), transaction("20", "20", at: 1_400)], at: 1_400), of: scope)
-        let held = try #require(try await find(["10", "20"], ["99"]))
-        #expect(held.needsLookup)
+        let stored = try #require(try await find(["10", "20"], ["99"]))
+        #expect(stored.needsLookup)
         try await store.save(
             customer([transaction("10", "10", at: 1_600), transaction("20", "20", at: 1_600)], at: 1_600), of: scope)
         #expect(try await find(["10", "20"])?.needsLookup == false)
@@ -192,10 +192,10 @@ struct CustomerStoreTests {
         _ = try await store.save(
             notification("b", at: 1_400),
             NotificationUpdate(transaction: transaction("11", "10", at: 1_400, revoked: true)), of: scope)
-        let told = RevocationRow(
+        let revocation = RevocationRow(
             transactionId: "77", webOrderLineItemId: "78", date: Timestamp(milliseconds: 5), reason: nil)
-        try await store.save(revoked: [told], valid: ["76"], of: scope)
-        #expect(try await find(["10"])?.takenBack == ["10"])
+        try await store.save(revoked: [revocation], valid: ["76"], of: scope)
+        #expect(try await find(["10"])?.revokedTransactionIds == ["10"])
         await store.close()
         let again = try Store(path: store.path)
         #expect(try again.revocations(limit: 10)[scope]?.map(\.transactionId) == ["10", "77"])

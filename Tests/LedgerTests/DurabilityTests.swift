@@ -18,9 +18,9 @@ struct DurabilityTests {
         scope = AppScope(bundleId: bundleId, environment: .production)
     }
 
-    private func save(_ number: Int, in store: Store) async throws {
+    private func save(_ index: Int, in store: Store) async throws {
         let row = NotificationRow(
-            uuid: "\(number)", version: 2, type: "DID_RENEW", subtype: nil, signedDate: nil,
+            uuid: "\(index)", version: 2, type: "DID_RENEW", subtype: nil, signedDate: nil,
             receivedAt: Timestamp(milliseconds: 1), text: String(repeating: "text ", count: 1_000))
         _ = try await store.save(row, NotificationUpdate(), of: scope)
     }
@@ -51,7 +51,7 @@ struct DurabilityTests {
     @Test("A closed store is a single file: a copy of it has every row")
     func oneFile() async throws {
         let store = try Store(path: path)
-        for number in 0..<50 { try await save(number, in: store) }
+        for index in 0..<50 { try await save(index, in: store) }
         // Opens a reader.
         #expect(try await store.notificationCount() == 50)
         #expect(await store.close() == nil)

@@ -35,7 +35,7 @@ struct ErasureTests {
         _ id: String, _ original: String, token: String?, at date: Int64 = 1_000, isRefunded: Bool = false,
         download: String? = nil
     ) -> TransactionRow {
-        let said = token.map { ",\"appAccountToken\":\"\($0)\"" } ?? ""
+        let tokenMember = token.map { ",\"appAccountToken\":\"\($0)\"" } ?? ""
         return TransactionRow(
             transactionId: id, originalTransactionId: original, appTransactionId: download ?? "\(original.dropLast())7",
             isSubscription: true, signedDate: Timestamp(milliseconds: date),
@@ -43,7 +43,7 @@ struct ErasureTests {
                 ? RevocationRow(
                     transactionId: id, webOrderLineItemId: "55\(id)", date: Timestamp(milliseconds: date), reason: 1,
                     signedDate: Timestamp(milliseconds: date)) : nil,
-            text: jws("{\"transactionId\":\"\(id)\",\"originalTransactionId\":\"\(original)\"\(said)}"))
+            text: jws("{\"transactionId\":\"\(id)\",\"originalTransactionId\":\"\(original)\"\(tokenMember)}"))
     }
 
     private func notification(_ uuid: String, _ version: Int = 2, text: String) -> NotificationRow {
@@ -74,11 +74,12 @@ struct ErasureTests {
         let targetKey = ForwardingTargetKey(bundleId: scope.bundleId, form: "raw", url: "http://127.0.0.1:9/")
         // The later version of the second transaction no longer has the token.
         for (name, token, date) in [("a", token, Int64(2_000)), ("b", nil, 3_000)] {
-            let news = NotificationUpdate(
+            let update = NotificationUpdate(
                 transaction: transaction(second, original, token: token, at: date, isRefunded: true))
             _ = try await store.save(
-                notification("\(prefix)\(name)", text: jws("{\"data\":{\"signedTransactionInfo\":\"\(news.text)\"}}")),
-                news,
+                notification(
+                    "\(prefix)\(name)", text: jws("{\"data\":{\"signedTransactionInfo\":\"\(update.text)\"}}")),
+                update,
                 of: scope, for: [targetKey])
         }
         // A notification about the app download only, and a version 1 notification without a known customer.
@@ -177,11 +178,11 @@ struct ErasureTests {
 
     // MARK: - Tests
 
-    @Test("Every table of the store is either erased or spared with a reason")
+    @Test("Every table of the store is either erased or exempt with a reason")
     func everyTable() throws {
-        let known = ErasurePolicy.erased.map(\.name) + ErasurePolicy.spared.keys
-        #expect(Set(known).count == known.count)
-        #expect(try tables() == Set(known))
+        let names = ErasurePolicy.erased.map(\.name) + ErasurePolicy.exempt.keys
+        #expect(Set(names).count == names.count)
+        #expect(try tables() == Set(names))
     }
 
     @Test("An erasure deletes the customer from every table and leaves no trace in the file, and keeps other customers")
@@ -241,7 +242,7 @@ struct ErasureTests {
         "A customer known only from an archived response is found by every id and by the token in it, with all purchases"
     )
     func answers() async throws {
-        func keep(_ question: String, _ ids: [String], _ token: String) async throws {
+        func archive(_ question: String, _ ids: [String], _ token: String) async throws {
             let rows = ids.map { #"{"transaction_id":"\#($0)","app_account_token":"\#(token)"}"# }
             _ = try await store.save(
                 ArchivedResponseRow(
@@ -249,8 +250,8 @@ struct ErasureTests {
                     body: Array("{\"latest_receipt_info\":[\(rows.joined(separator: ","))]}".utf8), latestReceipt: nil,
                     digest: [1], originals: [ids[0]]), of: scope, at: Self.now)
         }
-        try await keep("a", ["91000000000001", "91000000000002"], Self.token)
-        try await keep("b", ["92000000000001", "92000000000002"], Self.otherToken)
+        try await archive("a", ["91000000000001", "91000000000002"], Self.token)
+        try await archive("b", ["92000000000001", "92000000000002"], Self.otherToken)
         let token = try #require(UUID(uuidString: Self.token))
         let byToken = try await store.erase(.accountToken(token), isDryRun: true, at: Self.now)
         #expect(byToken.kinds == [.init(name: "lastGoodAnswers", count: 1)])
@@ -273,9 +274,9 @@ struct ErasureTests {
         try await fill(Self.mine, token: Self.token, in: scope)
         let erasure = try await erase(keeps: true)
         #expect(erasure.keptRevocations == 2 && !erasure.kinds.contains { $0.name == "revocations" })
-        let kept = try store.revocations(limit: 9)[scope] ?? []
+        let remaining = try store.revocations(limit: 9)[scope] ?? []
         #expect(
-            Set(kept) == [
+            Set(remaining) == [
                 RevocationRow(
                     transactionId: "\(Self.mine)2", webOrderLineItemId: nil, date: Timestamp(milliseconds: 4_000),
                     reason: nil),

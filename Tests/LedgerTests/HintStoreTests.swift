@@ -45,14 +45,14 @@ struct HintStoreTests {
     )
     func budget() async throws {
         let sandbox = AppScope(bundleId: scope.bundleId, environment: .sandbox)
-        for number in 0..<3 {
+        for index in 0..<3 {
             let row = NotificationRow(
-                uuid: "signed \(number)", version: 2, type: "DID_RENEW", subtype: nil, signedDate: nil,
+                uuid: "signed \(index)", version: 2, type: "DID_RENEW", subtype: nil, signedDate: nil,
                 receivedAt: Timestamp(milliseconds: 5), text: "text")
             _ = try await store.save(row, NotificationUpdate(), of: scope)
         }
         try await save("yesterday", at: Self.day - 1)
-        for number in 0..<5 { try await save("today \(number)", at: Self.day + Int64(number)) }
+        for index in 0..<5 { try await save("today \(index)", at: Self.day + Int64(index)) }
         try await save("sandbox", at: Self.day, in: sandbox)
         #expect(
             try rows("uuid") == [
@@ -93,14 +93,14 @@ struct HintStoreTests {
             "{\"latest_receipt\":\"\(blob)\", broken",
         ]
         try await DatabaseQueue(path: store.path).write { db in
-            for number in 0..<30 {
+            for index in 0..<30 {
                 try db.execute(
                     sql: """
                         INSERT INTO notification (uuid, version, type, app, receivedAt, originalTransactionId, text)
                         VALUES (?, 1, 'CANCEL', 1, ?, ?, ?)
                         """,
                     arguments: [
-                        "old \(number)", Self.day, number == 1 ? "700000000000900" : nil, bodies[min(number, 2)],
+                        "old \(index)", Self.day, index == 1 ? "700000000000900" : nil, bodies[min(index, 2)],
                     ])
             }
             try db.execute(

@@ -71,7 +71,7 @@ struct MigrationStoreTests {
             let columns = CustomerColumns(
                 environment: "Production", appAppleId: 5, transactions: [1], subscriptions: [2],
                 signedTransactions: [3], revision: "r", identifiers: ["1", "2"])
-            try ledger.note(.known(columns), of: first)
+            try ledger.record(.known(columns), of: first)
             #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 10).isEmpty)
             #expect(try !ledger.isWaiting(second))
             let finding = try #require(try ledger.stagedRows(after: 0, limit: 10).first?.finding)
@@ -106,8 +106,8 @@ struct MigrationStoreTests {
             let keys = [try customer("1", in: ledger), try customer("2", in: ledger)]
             let (key, other) = isKnownFirst ? (keys[0], keys[1]) : (keys[1], keys[0])
             let finding = isKnownFirst ? known("1") : known("2")
-            try ledger.note(finding, of: key)
-            try ledger.note(.notFound(reason: "4040010"), of: other)
+            try ledger.record(finding, of: key)
+            try ledger.record(.notFound(reason: "4040010"), of: other)
             for (row, customer) in zip(Int64(1)..., [key, other]) {
                 #expect(try ledger.stage(StagedRow(row: row, id: "r\(row)", customer: customer, result: [])))
             }
@@ -117,8 +117,8 @@ struct MigrationStoreTests {
             for row in Int64(1)...2 { #expect(try records(of: row, in: ledger) == before) }
             let waiting = try ledger.waitingCustomers(in: 1, after: 0, limit: 10)
             #expect(waiting.map(\.identifiers) == [["1", "2"]])
-            #expect(waiting.first?.known?.revision == "r")
-            try ledger.note(known("1", "2"), of: key)
+            #expect(waiting.first?.previousLookup?.revision == "r")
+            try ledger.record(known("1", "2"), of: key)
             #expect(try ledger.tally().known == 1)
         }
     }
@@ -127,8 +127,8 @@ struct MigrationStoreTests {
     func gains() throws {
         try with { ledger in
             let (first, second) = (try customer("1", in: ledger), try customer("8", in: ledger))
-            try ledger.note(known("1", "2"), of: first)
-            try ledger.note(.notFound(reason: "4040010"), of: second)
+            try ledger.record(known("1", "2"), of: first)
+            try ledger.record(.notFound(reason: "4040010"), of: second)
             #expect(try customer("1", "2", in: ledger) == first)
             #expect(try customer("8", in: ledger) == second)
             #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 10).isEmpty)
@@ -154,7 +154,7 @@ struct MigrationStoreTests {
             let waiting = try ledger.waitingCustomers(in: 1, after: 0, limit: 10)
             #expect(waiting.map(\.identifiers) == [["1"], ["2"], ["1", "2"], ["1"]])
             #expect(waiting.map(\.accountToken) == ["a", nil, nil, nil])
-            try ledger.note(known("1", "2"), of: claim)
+            try ledger.record(known("1", "2"), of: claim)
             #expect(try ledger.isWaiting(first))
             #expect(try ledger.isWaiting(second))
             #expect(try ledger.customersWithToken(after: 0, limit: 10).isEmpty)
@@ -168,16 +168,16 @@ struct MigrationStoreTests {
             for (row, customer) in zip(Int64(1)..., keys) {
                 #expect(try ledger.stage(StagedRow(row: row, id: "r\(row)", customer: customer, result: [])))
             }
-            try ledger.note(known("1"), of: keys[0])
-            try ledger.note(.notFound(reason: "4040010"), of: keys[1])
+            try ledger.record(known("1"), of: keys[0])
+            try ledger.record(.notFound(reason: "4040010"), of: keys[1])
             let before = try ledger.stagedRows(after: 0, limit: 10).map(\.finding)
             try ledger.refreshCustomers()
             #expect(try ledger.tally().waiting == 2)
             #expect(try ledger.stagedRows(after: 0, limit: 10).map(\.finding) == before)
-            try ledger.note(.failed(reason: "deadline"), of: keys[0])
+            try ledger.record(.failed(reason: "deadline"), of: keys[0])
             #expect(try ledger.staleCustomers() == 1)
             #expect(try ledger.stagedRows(after: 0, limit: 10).map(\.finding) == before)
-            try ledger.note(.notFound(reason: "4040010"), of: keys[0])
+            try ledger.record(.notFound(reason: "4040010"), of: keys[0])
             #expect(try records(of: 1, in: ledger) == nil)
             try ledger.refreshCustomers()
             #expect(try records(of: 1, in: ledger) == nil)
@@ -248,8 +248,8 @@ struct MigrationStoreTests {
     func failures() throws {
         try with { ledger in
             let (first, second) = (try customer("1", in: ledger), try customer("2", in: ledger))
-            try ledger.note(.failed(reason: "deadline"), of: first)
-            try ledger.note(.notFound(reason: "4040010"), of: second)
+            try ledger.record(.failed(reason: "deadline"), of: first)
+            try ledger.record(.notFound(reason: "4040010"), of: second)
             try ledger.retryFailedCustomers()
             #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 10).map(\.key) == [first])
             let tally = try ledger.tally()

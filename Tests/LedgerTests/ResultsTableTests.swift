@@ -12,10 +12,10 @@ struct ResultsTableTests {
         try ResultsTable(path: folder.path("a.db"), columns: columns, keeping: rows)
     }
 
-    private func row(_ id: String, _ number: Int64 = 1, _ text: String? = nil) -> RowBuffer {
+    private func row(_ id: String, _ integer: Int64 = 1, _ text: String? = nil) -> RowBuffer {
         var row = RowBuffer()
         row.append(id)
-        row.append(number)
+        row.append(integer)
         row.append(text)
         return row
     }
@@ -99,15 +99,15 @@ struct FingerprintSetTests {
     func membership(memoryLimit: Int) throws {
         var random = SeededGenerator("identifiers")
         let set = FingerprintSet(memoryLimit: memoryLimit)
-        var known: Set<[UInt8]> = []
+        var inserted: Set<[UInt8]> = []
         for text in ["", "\0", "a", "A", "a\0b", "a\0c", "é", "e\u{301}"] {
             #expect(try set.insert(text))
             #expect(try !set.insert(text))
-            known.insert(Array(text.utf8))
+            inserted.insert(Array(text.utf8))
         }
         for _ in 0..<20_000 {
             let text = String(UInt64.random(in: 0..<15_000, using: &random))
-            #expect(try set.insert(text) == known.insert(Array(text.utf8)).inserted)
+            #expect(try set.insert(text) == inserted.insert(Array(text.utf8)).inserted)
         }
     }
 

@@ -54,13 +54,13 @@ struct RetentionTests {
 
     @Test("A purchase stays readable after the notification that reported it has expired")
     func outlived() async throws {
-        let told = transaction("1", 500)
+        let reported = transaction("1", 500)
         let text = jws("{\"transactionId\":\"1\",\"productId\":\"com.example.app.yearly\"}")
         let row = TransactionRow(
             transactionId: "1", originalTransactionId: "1", appTransactionId: nil, isSubscription: true,
-            signedDate: told.signedDate, revocation: nil, text: text)
+            signedDate: reported.signedDate, revocation: nil, text: text)
         let renewal = RenewalRow(
-            originalTransactionId: "1", signedDate: told.signedDate,
+            originalTransactionId: "1", signedDate: reported.signedDate,
             text: jws("{\"originalTransactionId\":\"1\",\"autoRenewStatus\":1}"))
         let notification = NotificationRow(
             uuid: "n", version: 2, type: "SUBSCRIBED", subtype: nil, signedDate: ago(500), receivedAt: ago(500),
@@ -84,7 +84,9 @@ struct RetentionTests {
         #expect(customer?.transactions == [text] && customer?.subscriptions.map(\.renewal) == [renewal.text])
     }
 
-    private func tell(_ uuid: String, _ days: Int64, about id: String? = nil, to targetKeys: [ForwardingTargetKey] = [])
+    private func receive(
+        _ uuid: String, _ days: Int64, about id: String? = nil, to targetKeys: [ForwardingTargetKey] = []
+    )
         async throws
     {
         let row = NotificationRow(
@@ -107,10 +109,10 @@ struct RetentionTests {
         try await save(["old", "older"], asked: 900)
         try await save(["asked"], asked: 799)
         try await save(["heard"], asked: 900)
-        try await tell("n2", 700, about: "heard")
-        try await tell("n3", 100, about: "heard")
-        try await tell("n4", 900, about: "nobody")
-        try await tell("n5", 399, about: "somebody")
+        try await receive("n2", 700, about: "heard")
+        try await receive("n3", 100, about: "heard")
+        try await receive("n4", 900, about: "nobody")
+        try await receive("n5", 399, about: "somebody")
         for (id, days) in [("refundedLong", Int64(900)), ("refunded", 10)] {
             let target = RefundTarget(
                 scope: scope, identifier: try #require(TransactionIdentifier(rawValue: "\(days)")), revision: nil)
@@ -171,7 +173,7 @@ struct RetentionTests {
     func deliveries() async throws {
         let targetKey = ForwardingTargetKey(bundleId: scope.bundleId, form: "raw", url: "http://127.0.0.1:9/")
         for (uuid, days) in [("done", Int64(31)), ("dead", 32), ("waiting", 33), ("new", 2), ("gone", 401)] {
-            try await tell(uuid, days, to: [targetKey])
+            try await receive(uuid, days, to: [targetKey])
         }
         for due in try await store.dueDeliveries(to: targetKey, at: Self.now, limit: 9) {
             let delivery = try #require(try await store.dueDelivery(due.id, at: Self.now))
@@ -190,7 +192,7 @@ struct RetentionTests {
     func batches() async throws {
         let total = 2_500
         try await withThrowingTaskGroup { group in
-            for number in 0..<total { group.addTask { try await tell("\(number)", 500) } }
+            for index in 0..<total { group.addTask { try await receive("\(index)", 500) } }
             try await group.waitForAll()
         }
         var forever = Retention()

@@ -93,7 +93,7 @@ struct SQLiteTableReaderTests {
         let before = try table("CREATE TABLE t (receipt); INSERT INTO t VALUES ('a')", in: folder)
         let bytes = try folder.read("a.db")
         _ = try before.rows(after: nil, maximumRows: 3, maximumBytes: 9, largestValue: 9)
-        _ = try before.landmarks()
+        _ = try before.fingerprint()
         #expect(try folder.read("a.db") == bytes)
     }
 }

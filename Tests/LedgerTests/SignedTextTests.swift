@@ -52,7 +52,7 @@ struct SignedTextTests {
             signedDate: Timestamp(milliseconds: date), revocation: nil, text: text)
     }
 
-    private func news(
+    private func update(
         _ id: String, _ transaction: String?, _ renewal: String? = nil, at date: Int64 = 1_000
     ) -> NotificationUpdate {
         NotificationUpdate(
@@ -115,7 +115,7 @@ struct SignedTextTests {
         let (name, text, kind) = row.value
         // Stored as a notification, as a record that the notification does not contain, and as a record from a lookup.
         let first = notification("1", text)
-        _ = try await store.save(first, news("10", text, text), of: scope, for: [targetKey])
+        _ = try await store.save(first, update("10", text, text), of: scope, for: [targetKey])
         try await store.save(
             CustomerRow(
                 askedAt: Timestamp(milliseconds: 1_000), signedDate: Timestamp(milliseconds: 1_000), appAppleId: nil,
@@ -160,18 +160,19 @@ struct SignedTextTests {
             ("with more before it", #"{"t":1}"#, #"{"r":2}"#, #""t":" TOLD","r":"RENEWS""#, "R"),
             ("without its end", #"{"t":1}"#, #"{"r":2}"#, #""r":"RENEWS","t":"TOLD"#, "R"),
         ] as [(String, String, String, String, String)])
-    func nested(name: String, transaction: String, renewal: String, data: String, taken: String) async throws {
-        let (told, renews) = (Self.jws(transaction), Self.jws(renewal))
+    func nested(name: String, transaction: String, renewal: String, data: String, cutOut: String) async throws {
+        let (transactionJWS, renewalJWS) = (Self.jws(transaction), Self.jws(renewal))
         let text = Self.jws(
             "{\"data\":{"
-                + data.replacing("TOLD", with: told).replacing("TAIL", with: told.dropFirst())
-                .replacing("RENEWS", with: renews) + "}}")
-        _ = try await store.save(notification("1", text), news("10", told, renews), of: scope, for: [targetKey])
+                + data.replacing("TOLD", with: transactionJWS).replacing("TAIL", with: transactionJWS.dropFirst())
+                .replacing("RENEWS", with: renewalJWS) + "}}")
+        _ = try await store.save(
+            notification("1", text), update("10", transactionJWS, renewalJWS), of: scope, for: [targetKey])
         // After a later notification the record of the first becomes history.
         let later = Self.jws(#"{"t":"later"}"#)
-        #expect(try await self.transaction("10", of: store) == told, "\(name)")
+        #expect(try await self.transaction("10", of: store) == transactionJWS, "\(name)")
         _ = try await store.save(
-            notification("2", Self.outer("2", later, nil), at: 2_000), news("10", later, at: 2_000), of: scope,
+            notification("2", Self.outer("2", later, nil), at: 2_000), update("10", later, at: 2_000), of: scope,
             for: [targetKey])
         #expect(try await self.transaction("10", of: store) == later, "\(name)")
         #expect(try await forwarded(by: store) == Self.outer("2", later, nil), "\(name)")
@@ -179,7 +180,7 @@ struct SignedTextTests {
         #expect(all == [Self.outer("2", later, nil), text], "\(name)")
         #expect(try await store.previousNotifications(of: 2, limit: 9).map(\.text) == [text], "\(name)")
         var size = 68 + Self.payload(text).count
-        for (letter, inner) in [("T", told), ("R", renews)] where taken.contains(letter) {
+        for (letter, inner) in [("T", transactionJWS), ("R", renewalJWS)] where cutOut.contains(letter) {
             size += 8 + 68 + Self.payload(inner).count - inner.utf8.count
         }
         #expect(try rows("SELECT length(text) FROM notification WHERE id = 1") == ["\(size)"], "\(name)")
@@ -193,21 +194,21 @@ struct SignedTextTests {
         let alphabet = Array("ABCxyz019-_.=+/ \"\\\né".unicodeScalars)
         let nested = Self.jws(#"{"transactionId":"10","note":"\u00e9"}"#)
         var expected: [String] = []
-        for number in 0..<300 {
+        for sequence in 0..<300 {
             var scalars = Array(Self.outer("n", nested, nested).unicodeScalars)
             for _ in 0..<Int.random(in: 0...3, using: &random) {
-                let place = Int.random(in: 0..<scalars.count, using: &random)
+                let index = Int.random(in: 0..<scalars.count, using: &random)
                 switch Int.random(in: 0...2, using: &random) {
-                case 0: scalars[place] = alphabet[Int.random(in: 0..<alphabet.count, using: &random)]
-                case 1: scalars.remove(at: place)
-                default: scalars.insert(alphabet[Int.random(in: 0..<alphabet.count, using: &random)], at: place)
+                case 0: scalars[index] = alphabet[Int.random(in: 0..<alphabet.count, using: &random)]
+                case 1: scalars.remove(at: index)
+                default: scalars.insert(alphabet[Int.random(in: 0..<alphabet.count, using: &random)], at: index)
                 }
             }
             let text = String(String.UnicodeScalarView(scalars))
             expected.append(text)
-            let date = Int64(2_000 - number)
+            let date = Int64(2_000 - sequence)
             _ = try await store.save(
-                notification("\(number)", text, at: date), news("10", nested, nested, at: date), of: scope)
+                notification("\(sequence)", text, at: date), update("10", nested, nested, at: date), of: scope)
         }
         let found = try await store.notifications("DID_RENEW", about: "10", in: scope).map(\.text)
         #expect(found.count == expected.count)
@@ -217,9 +218,9 @@ struct SignedTextTests {
     @Test("At most 64 headers are stored; a JWS with any other header is stored as received")
     func headers() async throws {
         let headers = (0..<70).map { Self.segment("{\"alg\":\"ES256\",\"kid\":\"\($0)\"}") }
-        for (number, header) in headers.enumerated() {
+        for (sequence, header) in headers.enumerated() {
             _ = try await store.save(
-                notification("\(number)", Self.jws("{}", header: header), at: Int64(number)), NotificationUpdate(),
+                notification("\(sequence)", Self.jws("{}", header: header), at: Int64(sequence)), NotificationUpdate(),
                 of: scope, for: [targetKey])
         }
         await store.close()
@@ -241,9 +242,10 @@ struct SignedTextTests {
 
     @Test("JWS of an earlier version stay unchanged and readable")
     func formerVersion() async throws {
-        let (told, renews) = (Self.jws(#"{"t":1}"#), Self.jws(#"{"r":1}"#))
-        let text = Self.outer("1", told, renews)
-        _ = try await store.save(notification("1", text), news("10", told, renews), of: scope, for: [targetKey])
+        let (transactionJWS, renewalJWS) = (Self.jws(#"{"t":1}"#), Self.jws(#"{"r":1}"#))
+        let text = Self.outer("1", transactionJWS, renewalJWS)
+        _ = try await store.save(
+            notification("1", text), update("10", transactionJWS, renewalJWS), of: scope, for: [targetKey])
         await store.close()
         // The format of the earlier version.
         try await DatabaseQueue(path: store.path).write { db in
@@ -252,19 +254,21 @@ struct SignedTextTests {
                     UPDATE notification SET text = ?; UPDATE transactionRecord SET text = ?;
                     UPDATE subscription SET renewal = ?; DROP TABLE signedHeader;
                     DELETE FROM grdb_migrations WHERE identifier = 'signedTexts'
-                    """, arguments: [text, told, renews])
+                    """, arguments: [text, transactionJWS, renewalJWS])
         }
         let again = try Store(path: store.path)
         #expect(try await forwarded(by: again) == text)
-        #expect(try await transaction("10", of: again) == told)
-        #expect(try await again.save(notification("1", text), news("10", told, renews), of: scope) == .repeated)
+        #expect(try await transaction("10", of: again) == transactionJWS)
+        #expect(
+            try await again.save(notification("1", text), update("10", transactionJWS, renewalJWS), of: scope)
+                == .repeated)
         let later = Self.jws(#"{"t":2}"#)
         let outcome = try await again.save(
-            notification("2", Self.outer("2", later, nil), at: 2_000), news("10", later, at: 2_000), of: scope)
+            notification("2", Self.outer("2", later, nil), at: 2_000), update("10", later, at: 2_000), of: scope)
         #expect(outcome == .stored(isNew: true))
         #expect(try await transaction("10", of: again) == later)
         await again.close()
-        #expect(try rows("SELECT text FROM supersededTransaction") == [told])
+        #expect(try rows("SELECT text FROM supersededTransaction") == [transactionJWS])
         #expect(try rows("SELECT text FROM notification WHERE id = 1") == [text])
         #expect(try rows("SELECT typeof(text) FROM notification ORDER BY id") == ["text", "blob"])
     }
@@ -278,9 +282,10 @@ struct SignedTextTests {
             "UPDATE notification SET text = CAST(x'07' || substr(text, 2) AS BLOB)",
         ])
     func damaged(change: String) async throws {
-        let told = Self.jws(#"{"t":1}"#)
+        let transactionJWS = Self.jws(#"{"t":1}"#)
         _ = try await store.save(
-            notification("1", Self.outer("1", told, nil)), news("10", told), of: scope, for: [targetKey])
+            notification("1", Self.outer("1", transactionJWS, nil)), update("10", transactionJWS), of: scope,
+            for: [targetKey])
         await store.close()
         try await DatabaseQueue(path: store.path).write { try $0.execute(sql: change) }
         let again = try Store(path: store.path)

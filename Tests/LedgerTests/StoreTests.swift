@@ -74,16 +74,16 @@ struct StoreTests {
         let store = try Store(path: path, maximumPages: 200)
         let scope = AppScope(
             bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
-        func keep(_ numbers: Range<Int>) async throws {
-            let rows = numbers.map {
+        func saveRevocations(_ ids: Range<Int>) async throws {
+            let rows = ids.map {
                 RevocationRow(
                     transactionId: "\($0)", webOrderLineItemId: nil, date: Timestamp(milliseconds: 1), reason: nil)
             }
             try await store.save(revoked: rows, valid: [], of: scope)
         }
-        let error = await #expect(throws: StorageError.self) { try await keep(1..<50_000) }
+        let error = await #expect(throws: StorageError.self) { try await saveRevocations(1..<50_000) }
         #expect(error?.code == .full && store.counts.isFailing)
-        try await keep(1..<2)
+        try await saveRevocations(1..<2)
         #expect(!store.counts.isFailing)
         let cancelled = Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -103,9 +103,9 @@ struct StoreTests {
         }
         let scope = AppScope(
             bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
-        let told = Mutex<[String]>([])
+        let changes = Mutex<[String]>([])
         let store = Store(opening: path, pauses: [.milliseconds(20)]) { error in
-            told.withLock { $0.append(error?.code.rawValue ?? "open") }
+            changes.withLock { $0.append(error?.code.rawValue ?? "open") }
         }
         try await store.save(revoked: [refund("1")], valid: [], of: scope)
         let other = folder.path("other.sqlite")
@@ -121,7 +121,7 @@ struct StoreTests {
         }
         #expect(error?.code == .changed && !store.isOpen)
         #expect(throws: StorageError.self) { try store.revocations(limit: 9) }
-        #expect(told.withLock { $0 } == ["changed"])
+        #expect(changes.withLock { $0 } == ["changed"])
         await store.close()
         for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
         let found = try Store(path: path).revocations(limit: 9)

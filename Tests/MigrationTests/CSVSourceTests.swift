@@ -3,28 +3,28 @@ import StoredRows
 import TestSupport
 import Testing
 
-@Suite("A source of CSV")
+@Suite("CSV source")
 struct CSVSourceTests {
     static let files: [(text: String, rows: [SourceRow])] = [
         ("id,receipt\na,MIIT\n", [.text(1, "a", "MIIT")]),
         ("receipt\nMIIT\nMIIU\n", [.text(1, nil, "MIIT"), .text(2, nil, "MIIU")]),
         // Any order, other columns between, CRLF, a byte order mark.
         ("\u{FEFF}x,receipt,y,id\r\n1,MIIT,2,a\r\n3,MIIU,4,b\r\n", [.text(1, "a", "MIIT"), .text(2, "b", "MIIU")]),
-        // Quotes: around separators, line breaks and quotes, around nothing, and in the header.
+        // Quotes: around separators, line breaks and quotes, around an empty field, and in the header.
         (
             "\"id\",\"receipt\"\n\"a,b\",\"MI\r\nIT\n\"\n\"a\"\"b\",\"\"\"\"\n\"\",\"\"\n",
             [.text(1, "a,b", "MI\r\nIT\n"), .text(2, "a\"b", "\""), SourceRow(number: 3, id: nil, value: .missing)]
         ),
         ("a \"b,receipt\n1,2\n", [.text(1, nil, "2")]),
-        // A quote within plain text is a byte like others.
+        // A quote within plain text is an ordinary byte.
         ("id,receipt\na\"b,M\"\"T\n", [.text(1, "a\"b", "M\"\"T")]),
-        // Spaces belong to a field, but not to a name.
+        // Spaces are part of a field, but not of a column name.
         (" id , receipt \n a , MIIT \n", [.text(1, " a ", " MIIT ")]),
         // Semicolons and tabs.
         ("id;receipt\na;M,IIT\n", [.text(1, "a", "M,IIT")]),
         ("id\treceipt\na\t\"M\tIIT\"\n", [.text(1, "a", "M\tIIT")]),
         ("\"id;x\",receipt\na;b,MIIT\n", [.text(1, nil, "MIIT")]),
-        // Blank lines are no rows, empty fields are.
+        // Blank lines are not rows; lines with empty fields are.
         ("id,receipt\n\n\r\na,\n\n,MIIT\n", [SourceRow(number: 1, id: "a", value: .missing), .text(2, nil, "MIIT")]),
         // NUL bytes are bytes.
         ("id,receipt\na\0b,\0\n", [.text(1, "a\0b", "\0")]),
@@ -32,7 +32,7 @@ struct CSVSourceTests {
         ("id,receipt\n", []), ("id,receipt", []),
     ]
 
-    @Test("reads what RFC 4180 says, and what people write", arguments: files)
+    @Test("Files according to RFC 4180 and common variants are parsed", arguments: files)
     func file(text: String, expected: [SourceRow]) throws {
         for chunk in [4, 5, 7, 1 << 18] {
             var limits = SourceLimits()
@@ -42,7 +42,7 @@ struct CSVSourceTests {
     }
 
     @Test(
-        "gives a row that cannot be read for a broken record, and goes on",
+        "A malformed record is an unreadable row, and reading continues",
         arguments: [
             ("a,\"MI\"IT", "malformedQuotes"), ("a,\"MI\" ", "malformedQuotes"), ("a,\"MI\"\r", "malformedQuotes"),
             ("a", "wrongFieldCount"), ("a,b,c", "wrongFieldCount"), ("a,\"b,c\",d", "wrongFieldCount"),
@@ -58,7 +58,7 @@ struct CSVSourceTests {
         #expect(try rows(of: "id,receipt\na\nb,MIIT\n", as: "a.csv").first?.value.code == "wrongFieldCount")
     }
 
-    @Test("names the columns there are where one is missing")
+    @Test("The error for a missing column lists the existing columns")
     func missingColumns() throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("a.csv", "user,data,\"a,b\"\n1,2,3\n")
@@ -76,17 +76,17 @@ struct CSVSourceTests {
         #expect(try source.rest() == [.text(1, "1", "2", token: "3")])
     }
 
-    /// Rows without a header, with and without a line break; line breaks of long ago; what a terminal would obey.
+    /// Rows without a header, with and without a line break; old Mac line breaks; terminal escape sequences.
     static let rowsFirst = [
         "a,\(String(repeating: "SECRET", count: 11))\nb,MIIU\n", "a,b,\(String(repeating: "SECRET", count: 11))",
         "id,receipt\rSECRET,MIIT\r", "id\u{1B}[2J,SECRET\n", "id\u{9B}2J,SECRET\n", "17,SECRET\n",
     ]
 
-    @Test("gives a row that cannot be read for an id, or account token, that is not UTF-8")
+    @Test("An id or account token that is not UTF-8 makes the row unreadable")
     func malformedTexts() throws {
         var bytes = Array("id,user,receipt\n".utf8)
         for fields in [["a\u{E9}", "u", "MIIT"], ["b", "\u{C3}", "MIIT"], ["c", "\u{C3}\u{A9}", "\u{FF}"]] {
-            // Latin-1: a byte a character.
+            // Latin-1: one byte for each character.
             bytes += fields.joined(separator: ",").unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } + [0x0A]
         }
         let rows = try rows(of: bytes, as: "a.csv", options: SourceOptions(accountTokenColumn: "user"))
@@ -97,7 +97,7 @@ struct CSVSourceTests {
         #expect(rows.last?.value == .bytes([0xFF]))
     }
 
-    @Test("says nothing of a first line that is no header", arguments: rowsFirst)
+    @Test("The error contains no text of a first line that is not a header", arguments: rowsFirst)
     func silence(text: String) throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("a.csv", text)
@@ -109,22 +109,22 @@ struct CSVSourceTests {
         }
     }
 
-    @Test("names no more columns than can be read, nor longer ones")
+    @Test("The error lists a limited number of columns with limited length")
     func manyColumns() throws {
         let folder = try TemporaryFolder()
         let names = (1...22).map { "c\($0)" }
         let listed = names.prefix(20).joined(separator: ", ") + " and 2 more"
         let longest = String(repeating: "n", count: 64)
-        for (header, said) in [(names.joined(separator: ","), listed), (longest, longest)] {
+        for (header, expected) in [(names.joined(separator: ","), listed), (longest, longest)] {
             let path = try folder.write("a.csv", header + "\n")
-            #expect(throws: SourceError(.missingColumn, at: path, "no column receipt; there are: \(said)")) {
+            #expect(throws: SourceError(.missingColumn, at: path, "no column receipt; there are: \(expected)")) {
                 _ = try Sources.open(path)
             }
         }
     }
 
     @Test(
-        "refuses what has no header",
+        "A file without a header is rejected",
         arguments: [
             ("", SourceError.Code.malformed), ("\n", .missingColumn), ("\"receipt", .malformed),
             ("\"receipt\"x,id\n", .malformed),
@@ -133,19 +133,19 @@ struct CSVSourceTests {
         #expect(refusal(of: text, as: "a.csv") == code)
     }
 
-    @Test("refuses a header of too many bytes, or names")
+    @Test("A header with too many bytes or columns is rejected")
     func largeHeader() {
         #expect(refusal(of: String(repeating: "x", count: 2 << 20), as: "a.csv") == .malformed)
         #expect(refusal(of: String(repeating: ",", count: 5_000) + "\n", as: "a.csv") == .malformed)
     }
 
-    @Test("refuses UTF-16 by name")
+    @Test("UTF-16 is rejected with a message")
     func wideText() {
         let text = "id,receipt\n".utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
         #expect(throws: SourceError.self) { _ = try rows(of: [0xFF, 0xFE] + text, as: "a.csv") }
     }
 
-    @Test("takes a field of 1 MB; one over the limit is a row that cannot be read", arguments: [true, false])
+    @Test("A field of 1 MB is read; a field over the limit is an unreadable row", arguments: [true, false])
     func largeFields(isQuoted: Bool) throws {
         let (mark, pair) = isQuoted ? ("\"", "A,") : ("", "AB")
         func field(_ count: Int) -> String { mark + String(repeating: pair, count: count / 2) + mark }
@@ -161,12 +161,12 @@ struct CSVSourceTests {
         #expect(SourceLimits().field == 8 << 20)
     }
 
-    /// A quote that was not meant as one in row 8 of 20,000: in each column, alone or with a second one later.
+    /// A stray quote in row 8 of 20,000: in each column, alone or with a second one later.
     static let strayQuotes = [
         (8, "\"8,MIIT8,x", nil as Int?), (8, "8,\"MIIT8,x", nil), (8, "8,MIIT8,\"x", nil), (8, "8,\"MIIT8,x", 15_000),
     ]
 
-    @Test("loses no rows to a quote that opens a field and does not close it", arguments: strayQuotes, ["\n", "\r\n"])
+    @Test("A quote that is not closed does not affect other rows", arguments: strayQuotes, ["\n", "\r\n"])
     func strayQuote(quote: (row: Int, text: String, second: Int?), lineEnd: String) throws {
         var lines = ["id,receipt,x"] + (1...20_000).map { "\($0),MIIT\($0),x" }
         lines[quote.row] = quote.text
@@ -184,7 +184,7 @@ struct CSVSourceTests {
         }
     }
 
-    @Test("ends a record of too many lines, or bytes, at the first line break where the header's columns fit")
+    @Test("A record with too many lines or bytes ends at the first line break at which it has all columns")
     func overlongRecords() throws {
         func value(_ lines: Int) -> String { Array(repeating: "MIIT", count: lines).joined(separator: "\n") }
         func file(_ lines: Int) -> String {
@@ -207,7 +207,7 @@ struct CSVSourceTests {
         #expect(SourceLimits().quotedLines == 50_000)
     }
 
-    @Test("leaves a last row whose quote is open to be finished, unless rows follow in it")
+    @Test("A last row with an open quote may still be written, unless other rows follow in it")
     func openTail() throws {
         let open = try rows(of: "id,receipt\na,\"MI\nIT\nIU", as: "a.csv")
         #expect(
@@ -220,7 +220,7 @@ struct CSVSourceTests {
         #expect(try rows(of: "receipt\n\"MIIT\nMIIU\n", as: "a.csv").map(\.value.code) == ["malformedQuotes"])
     }
 
-    @Test("delivers a last record without an end by itself, and again when the file has grown")
+    @Test("A last record without a line break is a separate batch, and is read again after the file has grown")
     func unfinishedTail() throws {
         for (tail, rest, code) in [("b,\"MI", "\nIT\"\nc,MIIU\n", "malformedQuotes"), ("b,MI", "IT\nc,MIIU\n", nil)] {
             let folder = try TemporaryFolder()
@@ -242,7 +242,7 @@ struct CSVSourceTests {
         }
     }
 
-    @Test("never traps, and gives the same whatever the pieces are, for any bytes")
+    @Test("Arbitrary bytes never crash the parser and give the same rows for any chunk size")
     func anyBytes() throws {
         var random = SeededGenerator("CSV of any bytes")
         let alphabet = Array("\"\",,;\n\n\rab\t\0é\u{FEFF}".utf8)
@@ -263,7 +263,7 @@ struct CSVSourceTests {
                 limits.chunk = chunk
                 #expect(try rows(of: bytes, as: "a.csv", limits: limits) == whole, "\(chunk): \(bytes)")
             }
-            // As a whole, header included, it may be refused; it must not trap.
+            // The whole, including the header, may be rejected but must not crash.
             _ = try? rows(of: Array(bytes.dropFirst(header.utf8.count)), as: "a.csv")
         }
     }

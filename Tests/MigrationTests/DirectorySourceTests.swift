@@ -4,7 +4,7 @@ import StoredRows
 import TestSupport
 import Testing
 
-@Suite("A source that is a folder")
+@Suite("Directory source")
 struct DirectorySourceTests {
     private func limits(names: Int) -> SourceLimits {
         var limits = SourceLimits()
@@ -12,7 +12,7 @@ struct DirectorySourceTests {
         return limits
     }
 
-    @Test("gives a row a file, by paths in the order of their bytes", arguments: [1, 2, 3, 1 << 16])
+    @Test("Each file is a row, in byte order of paths", arguments: [1, 2, 3, 1 << 16])
     func order(names: Int) throws {
         let folder = try TemporaryFolder()
         let paths = ["a", "a.b", "b/a/c", "b/a.b64", "b/é", "b/z", "B", "c d", "d/e/f/g", "e%41", "ü"]
@@ -30,7 +30,7 @@ struct DirectorySourceTests {
         #expect(rows.map(\.value) == expected.map { $0 == "empty" ? .missing : .text("MIIT \($0)") })
     }
 
-    @Test("follows no link, and says so; nor does it read what is no file")
+    @Test("Symbolic links are not followed but reported; special files are not read")
     func links() throws {
         let folder = try TemporaryFolder()
         try folder.write("out/secret", "no")
@@ -46,7 +46,7 @@ struct DirectorySourceTests {
         #expect(rows.map(\.value.code) == ["symbolicLink", "symbolicLink", "symbolicLink", "notAFile", nil])
     }
 
-    @Test("gives a row for what is too large or too deep")
+    @Test("A file that is too large and a directory that is nested too deep are unreadable rows")
     func limits() throws {
         let folder = try TemporaryFolder()
         let deep = String(repeating: "a/", count: 40) + "x"
@@ -61,7 +61,7 @@ struct DirectorySourceTests {
         #expect(rows.first?.id == String(repeating: "a/", count: 31) + "a")
     }
 
-    @Test("goes on behind its position whatever came and went")
+    @Test("Reading resumes after its position, whatever files were added and removed")
     func changes() throws {
         let folder = try TemporaryFolder()
         for path in ["a/1", "a/2", "a/3", "b/1", "c"] { try folder.write("in/\(path)", path) }
@@ -84,7 +84,7 @@ struct DirectorySourceTests {
                 == .changed("it is a different directory"))
     }
 
-    @Test("spells a name that is no UTF-8 so that the file can be found, and goes on behind it")
+    @Test("A file name that is not UTF-8 is percent-encoded, and reading resumes after it")
     func strangeNames() throws {
         let folder = try TemporaryFolder()
         try folder.write("in/z", "last")

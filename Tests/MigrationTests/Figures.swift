@@ -5,9 +5,9 @@ import StoredRows
 import TestSupport
 import Testing
 
-/// How fast sources and sinks are. Not a test: `RECEIPT_BRIDGE_FIGURES=1 swift test -c release … --filter Figures`.
+/// Benchmarks of sources and sinks, not tests: `RECEIPT_BRIDGE_FIGURES=1 swift test -c release … --filter Figures`.
 @Suite(
-    "Figures of sources and destinations", .serialized,
+    "Benchmarks of sources and destinations", .serialized,
     .enabled(if: ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_FIGURES"] != nil))
 struct Figures {
     private func report(_ name: String, _ count: Int, bytes: Int64 = 0, _ body: () throws -> Bool) throws {
@@ -57,7 +57,7 @@ struct Figures {
         return Int64(size)
     }
 
-    @Test("sources, rows of 6 KB")
+    @Test("Sources with rows of 6 KB")
     func sources() throws {
         let folder = try TemporaryFolder()
         let receipt = String(repeating: "MIITtgYJKoZIhvcNAQcCoIITpzCCE6MCAQExCzAJBgUrDgMCGgUAMII+/vcN", count: 100)
@@ -92,7 +92,7 @@ struct Figures {
         try report("folder", 20_000) { try read(folder.path("in")) == 20_000 }
     }
 
-    @Test("a folder with a million names")
+    @Test("A directory with a million names")
     func names() throws {
         let folder = try TemporaryFolder()
         try folder.write("in/a", "")
@@ -105,7 +105,7 @@ struct Figures {
         }
     }
 
-    @Test("destinations, a checkpoint every 10,000 rows", arguments: SinkTests.names, [false, true])
+    @Test("Destinations with a checkpoint every 10,000 rows", arguments: SinkTests.names, [false, true])
     func sinks(name: String, hasRandomIds: Bool) throws {
         let folder = try TemporaryFolder()
         let count = 1_000_000

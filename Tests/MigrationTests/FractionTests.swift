@@ -4,10 +4,10 @@ import StoredRows
 import TestSupport
 import Testing
 
-@Suite("How much of a source was read")
+@Suite("Progress of a source")
 struct FractionTests {
     @Test(
-        "grows from nothing to all, also of what is compressed",
+        "The fraction grows from 0 to 1, also for compressed files",
         arguments: ["a.jsonl", "a.csv", "a.jsonl.gz", "a.csv.gz", "a.db"])
     func grows(name: String) throws {
         let folder = try TemporaryFolder()
@@ -21,7 +21,7 @@ struct FractionTests {
         #expect(fractions == fractions.sorted() && Set(fractions).count > 5, "\(Set(fractions).sorted())")
     }
 
-    @Test("begins where the source is gone on with")
+    @Test("The fraction starts at the position of a resumed source")
     func position() throws {
         let folder = try TemporaryFolder()
         for name in ["a.jsonl", "a.csv", "a.db"] {
@@ -33,14 +33,14 @@ struct FractionTests {
         }
     }
 
-    @Test("is not known of a folder, standard input and a table without rows")
+    @Test("The fraction is unknown for a directory, standard input and an empty table")
     func unknown() throws {
         let folder = try TemporaryFolder()
         try makeDatabase(folder.path("a.db"), "CREATE TABLE t (receipt)")
         for path in [folder.path(""), "-", folder.path("a.db")] { #expect(try Sources.open(path).fraction == nil) }
     }
 
-    /// Ten thousand rows of 300 characters that do not compress well; the table's keys begin at 5,001.
+    /// Writes 10,000 rows of 300 characters that do not compress well. The rowids of the table start at 5,001.
     private static func source(_ name: String, in folder: TemporaryFolder) throws -> String {
         if name.hasSuffix(".db") {
             try makeDatabase(

@@ -3,7 +3,7 @@ import StoredRows
 import TestSupport
 import Testing
 
-@Suite("A source of JSON lines")
+@Suite("JSON Lines source")
 struct JSONLinesSourceTests {
     static let lines: [(line: String, row: SourceRow?)] = [
         (#"{"id":"a","receipt":"MIIT"}"#, .text(1, "a", "MIIT")),
@@ -15,14 +15,14 @@ struct JSONLinesSourceTests {
         (#"{"id":"","receipt":"MIIT"}"#, .text(1, nil, "MIIT")),
         (#"{"id":true,"receipt":"MIIT"}"#, .text(1, nil, "MIIT")),
         (#"{"id":{"a":1},"receipt":"MIIT"}"#, .text(1, nil, "MIIT")),
-        // Escapes, in names too.
+        // Escapes, also in keys.
         (#"{"\u0069d":"\u00e4\ud83d\ude00","receipt":"a\/b\\c\nd\u0000e"}"#, .text(1, "ä😀", "a/b\\c\nd\0e")),
-        // The last of a repeated name counts.
+        // The last value of a repeated key is used.
         (#"{"id":"a","receipt":"one","id":"b","receipt":"two"}"#, .text(1, "b", "two")),
-        // `receipt` is preferred; where it says nothing the other name may.
+        // `receipt` has precedence; if it has no value, the other key is used.
         (#"{"receipt-data":"two","receipt":"one"}"#, .text(1, nil, "one")),
         (#"{"receipt":null,"receipt-data":"two"}"#, .text(1, nil, "two")),
-        // A whole answer goes through as it stands.
+        // A whole verifyReceipt response is passed on unchanged.
         (#"{"id":"a","receipt":{"status":0, "x":["\u0041"]}}"#, .text(1, "a", #"{"status":0, "x":["\u0041"]}"#)),
         (#"{"id":"a"}"#, SourceRow(number: 1, id: "a", value: .missing)),
         (#"{"id":"a","receipt":null}"#, SourceRow(number: 1, id: "a", value: .missing)),
@@ -31,7 +31,7 @@ struct JSONLinesSourceTests {
         ("", nil), (" \t\r", nil),
     ]
 
-    @Test("reads what a line says", arguments: lines)
+    @Test("A line is parsed", arguments: lines)
     func line(line: String, row: SourceRow?) throws {
         for ending in ["\n", "\r\n"] {
             #expect(try rows(of: line + ending, as: "a.jsonl") == (row.map { [$0] } ?? []))
@@ -39,7 +39,7 @@ struct JSONLinesSourceTests {
     }
 
     @Test(
-        "gives a row that cannot be read for a broken line, and goes on",
+        "A malformed line is an unreadable row, and reading continues",
         arguments: Named.list([
             ("MIIT", "notJSON"), (#""MIIT""#, "notJSON"), ("[1]", "notJSON"), (#"{"id":1"#, "notJSON"),
             (#"{"id":1} {"id":2}"#, "notJSON"), ("{\"receipt\":\"a\0b\"}", "notJSON"), ("\0", "notJSON"),
@@ -53,7 +53,7 @@ struct JSONLinesSourceTests {
         #expect(rows.dropFirst() == [.text(2, "b", "MIIT")])
     }
 
-    @Test("gives a row that cannot be read for an id, or account token, that is no text in UTF-8")
+    @Test("An id or account token that is not UTF-8 makes the row unreadable")
     func malformedTexts() throws {
         let options = SourceOptions(accountTokenColumn: "user")
         let texts: [(bytes: [UInt8], text: String?)] = [
@@ -74,13 +74,13 @@ struct JSONLinesSourceTests {
         }
     }
 
-    @Test("says nothing of the line in the reason")
+    @Test("The reason contains no text of the line")
     func silence() throws {
         let rows = try rows(of: "{\"receipt\":\"SECRET\",x}\n", as: "a.jsonl")
         #expect(rows.first.map { !"\($0.value)".contains("SECRET") } == true)
     }
 
-    @Test("numbers rows, not lines; a byte order mark is none of them")
+    @Test("Rows are numbered, not lines; a byte order mark is not a row")
     func numbers() throws {
         let text = "\u{FEFF}{\"receipt\":\"a\"}\n\n\r\n{\"receipt\":\"b\"}\n   \nx\n{\"receipt\":\"c\"}\n"
         let rows = try rows(of: text, as: "a.jsonl")
@@ -88,14 +88,14 @@ struct JSONLinesSourceTests {
         #expect(rows.map(\.value.code) == [nil, nil, "notJSON", nil])
     }
 
-    @Test("takes the names that are asked for, and no others")
+    @Test("Only the selected keys are used")
     func names() throws {
         let options = SourceOptions(receiptColumn: "data", idColumn: "user", accountTokenColumn: "token")
         let text = #"{"id":"a","receipt":"no","data":"yes","user":7,"token":"8a6f"}"# + "\n"
         #expect(try rows(of: text, as: "a.jsonl", options: options) == [.text(1, "7", "yes", token: "8a6f")])
     }
 
-    @Test("gives one row for a line that is too long, wherever the pieces end", arguments: [64, 1_000, 1 << 18])
+    @Test("A line that is too long is one row, for any chunk size", arguments: [64, 1_000, 1 << 18])
     func longLines(chunk: Int) throws {
         var limits = SourceLimits()
         (limits.chunk, limits.row) = (chunk, 500)
@@ -109,7 +109,7 @@ struct JSONLinesSourceTests {
         #expect(rows.map(\.value.code) == ["tooLarge"])
     }
 
-    @Test("delivers a last line without an end by itself, and again when the file has grown")
+    @Test("A last line without a line break is a separate batch, and is read again after the file has grown")
     func unfinishedTail() throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("a.jsonl", "{\"receipt\":\"a\"}\n{\"receipt\":\"b\"}\n{\"rec")
@@ -129,7 +129,7 @@ struct JSONLinesSourceTests {
         #expect(try grown.rest() == [.text(3, nil, "c"), .text(4, nil, "d")])
     }
 
-    @Test("ends a batch behind so many rows, or bytes, but never before the first row")
+    @Test("A batch ends after the given number of rows or bytes, but has at least one row")
     func batches() throws {
         let folder = try TemporaryFolder()
         let line = #"{"receipt":"\#(String(repeating: "A", count: 100))"}"# + "\n"
@@ -142,7 +142,7 @@ struct JSONLinesSourceTests {
         #expect(try source.next(maximumRows: 9, maximumBytes: 10_000) == nil)
     }
 
-    @Test("refuses a position at which no line begins")
+    @Test("A position that is not the start of a line is rejected")
     func strangePosition() throws {
         let folder = try TemporaryFolder()
         var source = try Sources.open(try folder.write("a.jsonl", "{\"receipt\":\"a\"}\n{\"receipt\":\"b\"}\n"))

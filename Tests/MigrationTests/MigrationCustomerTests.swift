@@ -8,17 +8,17 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("A migration that asks the Server API")
+@Suite("Migration with lookups in the Server API")
 struct MigrationCustomerTests {
-    /// Customers who are known by the ids in their histories.
-    final class Book: CustomerLookupService {
+    /// A lookup service whose customers are identified by the ids in their histories.
+    final class LookupServiceStub: CustomerLookupService {
         private struct State {
-            var asked: [[String]] = []
-            var answered: [[String]] = []
-            /// So many questions more are answered; nil for all.
-            var patience: Int?
+            var requested: [[String]] = []
+            var responded: [[String]] = []
+            /// Number of lookups that still get a response; `nil` for no limit.
+            var remainingResponses: Int?
             var failing: Set<String> = []
-            var refuses = false
+            var rejectsKey = false
             var tokens: [String] = []
             var revisions: [String] = []
         }
@@ -26,29 +26,29 @@ struct MigrationCustomerTests {
         private let histories: [[String]]
         private let state = Mutex(State())
 
-        /// - Parameter histories: all ids of a customer; who is in none is not known.
+        /// - Parameter histories: All ids of each customer. Other customers are unknown.
         init(_ histories: [[String]]) { self.histories = histories }
 
-        var asked: [[String]] { state.withLock { $0.asked } }
-        var answered: [[String]] { state.withLock { $0.answered } }
+        var requested: [[String]] { state.withLock { $0.requested } }
+        var responded: [[String]] { state.withLock { $0.responded } }
         var revisions: [String] { state.withLock { $0.revisions } }
         var tokens: [String] { state.withLock { $0.tokens } }
         func fail(_ ids: Set<String>) { state.withLock { $0.failing = ids } }
-        func refuse(_ refuses: Bool) { state.withLock { $0.refuses = refuses } }
-        func refuse(after answers: Int?) { state.withLock { $0.patience = answers } }
+        func rejectKey(_ rejectsKey: Bool) { state.withLock { $0.rejectsKey = rejectsKey } }
+        func rejectKey(after answers: Int?) { state.withLock { $0.remainingResponses = answers } }
 
         func handles(_ bundleId: String) -> Bool { bundleId == SimulatedApp.first.bundleId }
 
         func lookUp(_ customer: MigrationCustomer) async -> CustomerAnswer {
-            let (fails, refuses) = state.withLock { state in
-                state.asked.append(customer.identifiers)
-                if let known = customer.known { state.revisions.append(known.revision) }
-                let refuses = state.refuses || state.patience == 0
-                state.patience = state.patience.map { max($0 - 1, 0) }
-                if !refuses { state.answered.append(customer.identifiers) }
-                return (!state.failing.isDisjoint(with: customer.identifiers), refuses)
+            let (fails, rejectsKey) = state.withLock { state in
+                state.requested.append(customer.identifiers)
+                if let known = customer.previousLookup { state.revisions.append(known.revision) }
+                let rejectsKey = state.rejectsKey || state.remainingResponses == 0
+                state.remainingResponses = state.remainingResponses.map { max($0 - 1, 0) }
+                if !rejectsKey { state.responded.append(customer.identifiers) }
+                return (!state.failing.isDisjoint(with: customer.identifiers), rejectsKey)
             }
-            if refuses { return .giveUp(reason: "no key") }
+            if rejectsKey { return .giveUp(reason: "no key") }
             if fails { return .found(.failed(reason: "deadline")) }
             let history = histories.first { !Set($0).isDisjoint(with: customer.identifiers) }
             guard let history else { return .found(.notFound(reason: "4040010")) }
@@ -69,30 +69,30 @@ struct MigrationCustomerTests {
             }
         }
 
-        var usage: (calls: Int64, left: Int64?) { (Int64(asked.count), 100) }
+        var usage: (calls: Int64, left: Int64?) { (Int64(requested.count), 100) }
         var callsPerHour: Double { 100 }
     }
 
-    private func api(_ options: inout MigrationOptions) { options.lasting.withAPI = true }
+    private func api(_ options: inout MigrationOptions) { options.persisted.withAPI = true }
 
-    /// The ids of all customers of the world.
+    /// The ids of all customers of the simulated store.
     private func histories() throws -> [[String]] {
         try SharedSimulator.world.world.customers.map { $0.transactions.map(\.originalTransactionId) }.filter {
             !$0.isEmpty
         }
     }
 
-    @Test("asks once about each customer, whatever the number of receipts, and writes what it was told in all rows")
+    @Test("Each customer is looked up once for any number of receipts, and the data is written to all rows")
     func once() async throws {
         let world = try MigrationWorld()
-        // A line that nobody signed says another environment: such a customer is looked for in both.
+        // An unsigned line states another environment, so such a customer is looked up in both.
         let rows = world.rows.filter { !$0.id.contains("environmentLine") }
         try world.write(rows)
-        let book = Book(try histories())
-        let ending = try await world.run(directory: book, api)
+        let lookups = LookupServiceStub(try histories())
+        let ending = try await world.run(lookups: lookups, api)
         #expect(ending.stop == nil && ending.customers?.known == ending.customers?.all)
-        let customers = Set(book.asked.flatMap { $0 })
-        #expect(book.asked.flatMap { $0 }.count == customers.count, "somebody was asked about twice")
+        let customers = Set(lookups.requested.flatMap { $0 })
+        #expect(lookups.requested.flatMap { $0 }.count == customers.count, "a customer was looked up twice")
         let results = try world.results()
         #expect(results.map { $0["id"]?.text } == rows.map(\.id))
         for (row, result) in zip(rows, results) {
@@ -102,109 +102,109 @@ struct MigrationCustomerTests {
             #expect(row.expected != "decoded" || Set(ids).isSubset(of: told))
             #expect(result["revision"] == (row.expected == "decoded" ? .string("r1") : .null))
         }
-        let asked = book.asked.count
-        let again = try await world.run(directory: book, api)
-        #expect(again.wasFinished && book.asked.count == asked)
+        let requested = lookups.requested.count
+        let again = try await world.run(lookups: lookups, api)
+        #expect(again.wasFinished && lookups.requested.count == requested)
     }
 
-    @Test("tries again who failed for a while, and nobody else; the row is there meanwhile")
+    @Test("Only customers with a temporary failure are retried; their rows are in the result meanwhile")
     func failures() async throws {
         let world = try MigrationWorld()
         let receipt = try SharedSimulator.receipt(.activeSubscription)
-        let book = Book(try histories())
-        book.fail(Set(receipt.originalTransactionIds))
-        let first = try await world.run(directory: book, api)
+        let lookups = LookupServiceStub(try histories())
+        lookups.fail(Set(receipt.originalTransactionIds))
+        let first = try await world.run(lookups: lookups, api)
         #expect(first.stop == nil && first.counts.hasFailures && first.customers?.failed == 1)
         func row() throws -> JSONValue? { try world.results().first { $0["id"]?.text == receipt.id } }
         #expect(try row()?["outcome"]?.text == "failed")
         #expect(try row()?["reason"]?.text == "deadline")
-        book.fail([])
-        let asked = book.asked.count
-        let second = try await world.run(directory: book, api)
+        lookups.fail([])
+        let requested = lookups.requested.count
+        let second = try await world.run(lookups: lookups, api)
         #expect(second.stop == nil && second.customers?.failed == 0)
-        #expect(book.asked.count == asked + 1)
+        #expect(lookups.requested.count == requested + 1)
         #expect(try row()?["outcome"]?.text == "migrated")
         #expect(try world.results().count == world.rows.count)
     }
 
-    @Test("asks again about those who are known when it is told to, with the revision that it kept")
+    @Test("A refresh looks up known customers with the stored revision")
     func refresh() async throws {
         let world = try MigrationWorld()
-        let book = Book(try histories())
-        _ = try await world.run(directory: book, api)
-        let (asked, result) = (book.asked.count, try world.result)
-        #expect(book.revisions.isEmpty)
-        let ending = try await world.run(directory: book) {
+        let lookups = LookupServiceStub(try histories())
+        _ = try await world.run(lookups: lookups, api)
+        let (requested, result) = (lookups.requested.count, try world.result)
+        #expect(lookups.revisions.isEmpty)
+        let ending = try await world.run(lookups: lookups) {
             api(&$0)
             $0.isRefresh = true
         }
         #expect(ending.stop == nil && !ending.wasFinished)
-        #expect(book.revisions.count == book.asked.count - asked && Set(book.revisions) == ["r1"])
+        #expect(lookups.revisions.count == lookups.requested.count - requested && Set(lookups.revisions) == ["r1"])
         #expect(try world.result == result)
-        #expect(try await world.run(directory: book, api).wasFinished)
+        #expect(try await world.run(lookups: lookups, api).wasFinished)
     }
 
-    @Test("says notFound of customers whom nobody knows")
+    @Test("Unknown customers have the outcome notFound")
     func notFound() async throws {
         let world = try MigrationWorld()
-        let ending = try await world.run(directory: Book([]), api)
+        let ending = try await world.run(lookups: LookupServiceStub([]), api)
         #expect(ending.counts.count(of: .migrated) == 0 && ending.counts.count(of: .notFound) > 0)
         #expect(try world.results().allSatisfy { $0["outcome"]?.text != "notFound" || $0["reason"]?.text == "4040010" })
-        #expect(try await world.run(directory: Book([]), api).wasFinished)
+        #expect(try await world.run(lookups: LookupServiceStub([]), api).wasFinished)
     }
 
-    @Test("ends where the key is refused, with every row in the result, and goes on when it is not any more")
+    @Test("A rejected key stops the run with every row in the result, and the run resumes when it is accepted")
     func refusedKey() async throws {
         let world = try MigrationWorld()
-        let book = Book(try histories())
-        book.refuse(true)
-        let ending = try await world.run(directory: book, api)
+        let lookups = LookupServiceStub(try histories())
+        lookups.rejectKey(true)
+        let ending = try await world.run(lookups: lookups, api)
         #expect(ending.stop == .refusedByAppStore)
         #expect(try world.results().count == world.rows.count)
         #expect(try world.results().contains { $0["reason"]?.text == "notAskedYet" })
-        book.refuse(false)
-        let second = try await world.run(directory: book, api)
+        lookups.rejectKey(false)
+        let second = try await world.run(lookups: lookups, api)
         #expect(second.stop == nil && second.counts.count(of: .failed) == 0)
     }
 
-    @Test("plans without asking anybody or writing a result, and then goes on from there")
+    @Test("A plan makes no lookups and writes no result, and the next run resumes from it")
     func plan() async throws {
         let world = try MigrationWorld()
-        let book = Book(try histories())
-        let plan = try await world.run(directory: book) {
+        let lookups = LookupServiceStub(try histories())
+        let plan = try await world.run(lookups: lookups) {
             api(&$0)
             $0.isPlan = true
         }
-        #expect(plan.stop == .planned && book.asked.isEmpty)
+        #expect(plan.stop == .planned && lookups.requested.isEmpty)
         #expect(!FileManager.default.fileExists(atPath: world.destination.path))
-        let ending = try await world.run(directory: book, api)
-        #expect(ending.stop == nil && Int64(book.asked.count) <= plan.customers?.waiting ?? 0)
+        let ending = try await world.run(lookups: lookups, api)
+        #expect(ending.stop == nil && Int64(lookups.requested.count) <= plan.customers?.waiting ?? 0)
     }
 
-    @Test("looks nobody up for a receipt that is not authentic, unless it is told to, and marks it then")
+    @Test("A receipt that is not authentic is looked up only with --allow-unverified, and is marked")
     func unverified() async throws {
         let tampered = try #require(SharedSimulator.hostile.first { $0.mangling == "tamperedByte" })
         let receipt = try SharedSimulator.receipt(.activeSubscription)
         let row = MigrationWorld.Row(id: "t", receipt: tampered.text, expected: "refused")
         let strict = try MigrationWorld()
         try strict.write([row])
-        let book = Book([receipt.originalTransactionIds + tampered.originalTransactionIds])
-        _ = try await strict.run(directory: book, api)
-        #expect(book.asked.isEmpty)
+        let lookups = LookupServiceStub([receipt.originalTransactionIds + tampered.originalTransactionIds])
+        _ = try await strict.run(lookups: lookups, api)
+        #expect(lookups.requested.isEmpty)
         #expect(try strict.results().first?["outcome"]?.text == "refused")
         let lenient = try MigrationWorld()
         try lenient.write([row])
-        _ = try await lenient.run(directory: book) {
+        _ = try await lenient.run(lookups: lookups) {
             api(&$0)
-            $0.lasting.allowUnverified = true
+            $0.persisted.allowUnverified = true
         }
         let result = try #require(try lenient.results().first)
         #expect(result["outcome"]?.text == "migrated" && result["verified"] == .bool(false))
-        #expect(book.asked.count == 1)
+        #expect(lookups.requested.count == 1)
     }
 
     @Test(
-        "gives authentic rows what they would have without a forged one that claims their ids, and their accounts too")
+        "A forged row that claims ids of others changes neither the data nor the account tokens of authentic rows")
     func forged() async throws {
         let tampered = try #require(SharedSimulator.hostile.first { $0.mangling == "tamperedByte" })
         let first = try SharedSimulator.receipt(.activeSubscription, tampered.environment)
@@ -224,14 +224,14 @@ struct MigrationCustomerTests {
                 bytes += JSONValue.object(row).bytes + [0x0A]
             }
             try Data(bytes).write(to: world.source)
-            let book = Book([first.originalTransactionIds, second.originalTransactionIds])
-            _ = try await world.run(directory: book) {
+            let lookups = LookupServiceStub([first.originalTransactionIds, second.originalTransactionIds])
+            _ = try await world.run(lookups: lookups) {
                 api(&$0)
-                $0.lasting.allowUnverified = true
-                $0.lasting.source.accountTokenColumn = "user"
+                $0.persisted.allowUnverified = true
+                $0.persisted.source.accountTokenColumn = "user"
                 $0.accountTokens = .set
             }
-            return (try world.results(), book.tokens.sorted())
+            return (try world.results(), lookups.tokens.sorted())
         }
         let undisturbed = try await outcome(genuine)
         #expect(undisturbed.results.allSatisfy { $0["outcome"]?.text == "migrated" })
@@ -244,13 +244,13 @@ struct MigrationCustomerTests {
         }
     }
 
-    @Test("is stopped by its limit of rows and goes on behind it")
+    @Test("A run stops at its row limit, and the next run resumes after it")
     func limit() async throws {
         let world = try MigrationWorld()
-        let book = Book(try histories())
+        let lookups = LookupServiceStub(try histories())
         var runs = 0
         while try await world.run(
-            directory: book,
+            lookups: lookups,
             {
                 api(&$0); $0.rowLimit = 20
             }
@@ -259,7 +259,7 @@ struct MigrationCustomerTests {
         #expect(try world.results().map { $0["id"]?.text } == world.rows.map(\.id))
     }
 
-    @Test("ties account tokens to purchases when it is told to, and says what it would do before")
+    @Test("Account tokens are set only with --set-account-tokens; without it the run reports what it would set")
     func accountTokens() async throws {
         let world = try MigrationWorld()
         let first = try SharedSimulator.receipt(.activeSubscription)
@@ -273,29 +273,31 @@ struct MigrationCustomerTests {
             bytes += JSONValue.object(row).bytes + [0x0A]
         }
         try Data(bytes).write(to: world.source)
-        let book = Book(try histories())
+        let lookups = LookupServiceStub(try histories())
         @discardableResult
         func run(_ tokens: MigrationOptions.AccountTokens) async throws -> Migration.RunResult {
-            try await world.run(directory: book) {
+            try await world.run(lookups: lookups) {
                 api(&$0)
-                $0.lasting.source.accountTokenColumn = "user"
+                $0.persisted.source.accountTokenColumn = "user"
                 $0.accountTokens = tokens
             }
         }
-        #expect(try await run(.dryRun).untiedCustomers == 0)
-        #expect(book.tokens.isEmpty)
+        #expect(try await run(.dryRun).customersWithoutToken == 0)
+        #expect(lookups.tokens.isEmpty)
         let count = Set(first.originalTransactionIds).count
-        #expect(world.said.contains { $0.contains("\(count) purchases of 1 customers would be set") }, "\(world.said)")
-        #expect(world.said.contains { $0.contains("1 customers have rows with different account tokens") })
-        book.fail(Set(first.originalTransactionIds))
-        #expect(try await run(.set).untiedCustomers == 2)
-        #expect(book.tokens.isEmpty)
         #expect(
-            world.said.contains(
+            world.messages.contains { $0.contains("\(count) purchases of 1 customers would be set") },
+            "\(world.messages)")
+        #expect(world.messages.contains { $0.contains("1 customers have rows with different account tokens") })
+        lookups.fail(Set(first.originalTransactionIds))
+        #expect(try await run(.set).customersWithoutToken == 2)
+        #expect(lookups.tokens.isEmpty)
+        #expect(
+            world.messages.contains(
                 "account tokens: not set for 1 customers: not an original transaction id (4000187)"),
-            "\(world.said)")
-        book.fail([])
-        for _ in 0..<2 { #expect(try await run(.set).untiedCustomers == 1) }
-        #expect(book.tokens.sorted() == Set(first.originalTransactionIds).map { "\($0) \(token)" }.sorted())
+            "\(world.messages)")
+        lookups.fail([])
+        for _ in 0..<2 { #expect(try await run(.set).customersWithoutToken == 1) }
+        #expect(lookups.tokens.sorted() == Set(first.originalTransactionIds).map { "\($0) \(token)" }.sorted())
     }
 }

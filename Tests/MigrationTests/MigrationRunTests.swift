@@ -10,9 +10,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("A migration")
+@Suite("Migration runs")
 struct MigrationRunTests {
-    @Test("gives each row of the source exactly one row of the result, and counts what became of it")
+    @Test("Each row of the source has exactly one row in the result and is counted by outcome")
     func everyRow() async throws {
         let world = try MigrationWorld()
         let ending = try await world.run()
@@ -27,7 +27,7 @@ struct MigrationRunTests {
         #expect(ending.counts.outcomes == counted && ending.counts.rows == Int64(world.rows.count))
     }
 
-    @Test("that is done does nothing when it is asked for again, and ends as before")
+    @Test("A finished migration does nothing when it is run again, and ends with the same exit code")
     func again() async throws {
         let world = try MigrationWorld()
         let first = try await world.run()
@@ -38,7 +38,7 @@ struct MigrationRunTests {
     }
 
     @Test(
-        "that is done does not vouch for a result that somebody cut since, and leaves it as it is",
+        "A finished migration rejects a result that was truncated since, and does not change it",
         arguments: ["jsonl", "csv", "sqlite"])
     func cutResult(ending: String) async throws {
         let world = try MigrationWorld()
@@ -65,7 +65,7 @@ struct MigrationRunTests {
     }
 
     @Test(
-        "that was stopped goes on where it stopped, and ends with what an undisturbed one gives", arguments: [1, 7, 50])
+        "A stopped migration resumes, and has the same result as one that was not stopped", arguments: [1, 7, 50])
     func steps(limit: Int64) async throws {
         let whole = try MigrationWorld()
         _ = try await whole.run()
@@ -82,11 +82,11 @@ struct MigrationRunTests {
         #expect(try world.result == whole.result)
     }
 
-    @Test("notices a source that is another one, and options that are others")
+    @Test("A different source and different options are rejected")
     func changes() async throws {
         let world = try MigrationWorld()
         _ = try await world.run { $0.rowLimit = 5 }
-        let otherColumn = await world.failure { $0.lasting.source.receiptColumn = "receipt-data" }
+        let otherColumn = await world.failure { $0.persisted.source.receiptColumn = "receipt-data" }
         #expect(otherColumn?.description.contains("--receipt-column was the default and is now receipt-data") == true)
         try world.write(Array(world.rows.reversed()))
         let otherSource = await world.failure()
@@ -95,7 +95,7 @@ struct MigrationRunTests {
         #expect(ending.counts.rows == Int64(world.rows.count))
     }
 
-    @Test("goes on with what was added to its source, also behind a last line that was not whole")
+    @Test("A migration resumes with rows that were added, even after an incomplete last line")
     func growth() async throws {
         for cut in [0, 1, 40] {
             let world = try MigrationWorld()
@@ -109,11 +109,11 @@ struct MigrationRunTests {
             let second = try await world.run()
             #expect(second.counts.rows == Int64(world.rows.count))
             #expect(try world.results().map { $0["id"]?.text } == world.rows.map(\.id), "\(cut)")
-            #expect(world.said.contains { $0.contains("has grown") })
+            #expect(world.messages.contains { $0.contains("has grown") })
         }
     }
 
-    @Test("makes ids that are missing or repeated unique, and says so once")
+    @Test("Missing and repeated ids are made unique, with a single message")
     func ids() async throws {
         let world = try MigrationWorld()
         let receipt = world.rows[0].receipt
@@ -121,10 +121,10 @@ struct MigrationRunTests {
         let ending = try await world.run()
         #expect(try world.results().map { $0["id"]?.text } == ["a", "a#2", "#3", "a#2#4", "a#5"])
         #expect(ending.counts.renamedIds == 4)
-        #expect(world.said.count == 1)
+        #expect(world.messages.count == 1)
     }
 
-    @Test("takes no row from what a run that died while it wrote left in the folder of the source")
+    @Test("Files that a crashed run left in the source directory are not read as rows")
     func drafts() async throws {
         let world = try MigrationWorld()
         let folder = try TemporaryFolder()
@@ -138,7 +138,7 @@ struct MigrationRunTests {
         #expect(ending.counts.rows == 1)
     }
 
-    @Test("refuses a destination that is somebody else's, and one that another process works on")
+    @Test("A destination that belongs to something else or is in use by another process is rejected")
     func destinations() async throws {
         let world = try MigrationWorld()
         try Data("mine".utf8).write(to: world.destination)
@@ -153,13 +153,13 @@ struct MigrationRunTests {
         withExtendedLifetime(other) {}
     }
 
-    @Test("refuses somebody else's file also beside the progress file of a start that failed")
+    @Test("A destination that belongs to something else is rejected even with the progress file of a failed start")
     func failedStart() async throws {
         let world = try MigrationWorld()
         let failed = await world.failure { $0.source += ".nowhere" }
         #expect(failed != nil)
         #expect(!FileManager.default.fileExists(atPath: world.destination.path + ".progress"))
-        // A process that was killed while it started may leave one with nothing in it.
+        // A process that was killed while starting may leave an empty progress file.
         _ = try MigrationStore(path: world.destination.path + ".progress")
         try Data("mine".utf8).write(to: world.destination)
         for isFresh in [false, true] {
@@ -173,7 +173,7 @@ struct MigrationRunTests {
     }
 }
 
-/// A folder with a source of every kind of receipt, genuine and hostile.
+/// A directory with a source that contains every kind of receipt, genuine and hostile.
 final class MigrationWorld: Sendable {
     struct Row: Sendable {
         let id: String
@@ -203,7 +203,7 @@ final class MigrationWorld: Sendable {
 
     var source: URL { folder.appending(path: "in.jsonl") }
     var destination: URL { folder.appending(path: "out.jsonl") }
-    var said: [String] { sentences.withLock { $0 } }
+    var messages: [String] { sentences.withLock { $0 } }
     var sourceBytes: [UInt8] { get throws { [UInt8](try Data(contentsOf: source)) } }
     var result: [UInt8] { get throws { [UInt8](try Data(contentsOf: destination)) } }
 
@@ -220,13 +220,13 @@ final class MigrationWorld: Sendable {
     }
 
     func run(
-        directory: (any CustomerLookupService)? = nil, _ change: (inout MigrationOptions) -> Void = { _ in }
+        lookups: (any CustomerLookupService)? = nil, _ change: (inout MigrationOptions) -> Void = { _ in }
     ) async throws(RunError) -> Migration.RunResult {
         var options = MigrationOptions(source: source.path, destination: destination.path, workers: 2)
         change(&options)
         let migration = try Migration(
-            options, reader: Self.reader(), directory: directory, watch: MigrationMonitor(),
-            say: { sentence in self.sentences.withLock { $0.append(sentence) } })
+            options, reader: Self.reader(), lookups: lookups, monitor: MigrationMonitor(),
+            notify: { sentence in self.sentences.withLock { $0.append(sentence) } })
         return try await migration.run()
     }
 

@@ -4,7 +4,7 @@ import Migration
 import Reports
 import Testing
 
-@Suite("A line of progress")
+@Suite("Progress line of a migration")
 struct ProgressTextTests {
     private func reading() throws -> MigrationMonitor.Snapshot {
         var snapshot = MigrationMonitor().snapshot
@@ -25,7 +25,7 @@ struct ProgressTextTests {
         return snapshot
     }
 
-    @Test("of rows that are read leaves out the least important parts on a narrow terminal")
+    @Test("The least important parts are omitted on a narrow terminal while rows are read")
     func readingRows() throws {
         let progress = try reading().progress(rate: 41_200, elapsed: 200, wait: nil)
         #expect(
@@ -40,7 +40,7 @@ struct ProgressTextTests {
         #expect(progress.text(columns: 0).isEmpty)
     }
 
-    @Test("shows how long calls wait for a rate limit before anything else")
+    @Test("The wait for a rate limit has precedence over all other parts")
     func waiting() {
         let wait = Duration.milliseconds(41_200)
         let progress = asking().progress(rate: 0, elapsed: 200, wait: wait)
@@ -56,7 +56,7 @@ struct ProgressTextTests {
                 == "looking up customers: 1,234 of 60,000, 2,468 calls, 120 left of this hour")
     }
 
-    @Test("counts customers while account tokens are set")
+    @Test("Customers are counted while account tokens are set")
     func accounts() {
         var snapshot = MigrationMonitor().snapshot
         snapshot.phase = .linking
@@ -67,7 +67,7 @@ struct ProgressTextTests {
         #expect(progress.text(columns: 39) == "tokens 120 of 4,000, 3 failed")
     }
 
-    @Test("is never wider than it may be", arguments: 0...120)
+    @Test("The line is never wider than the terminal", arguments: 0...120)
     func widths(columns: Int) throws {
         for progress in [
             try reading().progress(rate: 1, elapsed: 1, wait: nil),

@@ -5,19 +5,19 @@ import Testing
     import FoundationXML
 #endif
 
-/// A page as a strict reader sees it: an element that is not closed, or text that is not escaped, is an error.
+/// A page parsed strictly: an element that is not closed, or text that is not escaped, is an error.
 struct Page {
     var language = ""
     var title = ""
     var policy = ""
-    /// By caption, and in it by the header of the row: the other cells.
+    /// Table cells by caption, then by row header.
     var tables: [String: [String: [String]]] = [:]
     var captions = 0
-    /// Every header cell says what it is the header of.
+    /// `true` if every header cell has a scope.
     var scopes = true
-    /// The classes of the tables, which are their layout on a narrow screen.
+    /// CSS classes of the tables, which determine their layout on a narrow screen.
     var styles: Set<String> = []
-    /// What plots are called.
+    /// Labels of the plots.
     var pictures: [String] = []
     var anchors: Set<String> = []
     var ids: Set<String> = []

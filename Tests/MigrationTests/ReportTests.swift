@@ -7,9 +7,9 @@ import StoredRows
 import TestSupport
 import Testing
 
-@Suite("The report of a migration")
+@Suite("Migration report")
 struct ReportTests {
-    @Test("is a page that is well-formed, asks nobody for anything and has no script")
+    @Test("The page is well-formed, loads nothing and has no script")
     func page() throws {
         let world = try ReportWorld()
         let html = try world.page(world.report(ReportWorld.counts))
@@ -26,7 +26,7 @@ struct ReportTests {
         #expect(!html.contains(world.folder.path))
     }
 
-    @Test("has tables that become cards or lists on a narrow screen")
+    @Test("The tables become cards or lists on a narrow screen")
     func narrow() throws {
         let world = try ReportWorld()
         try world.ledger.add([Refusal(row: 1, id: "a", code: "notBase64", place: "text", reason: "reason")])
@@ -35,7 +35,7 @@ struct ReportTests {
     }
 
     @Test(
-        "is written for a browser to look at",
+        "A sample page is written for tests in a browser",
         .enabled(if: ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"] != nil))
     func sample() throws {
         let folder = try #require(ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"])
@@ -54,7 +54,7 @@ struct ReportTests {
             .write(to: "\(folder)/migration.html", refusals: world.ledger)
     }
 
-    @Test("shows the numbers that it was given, in tables")
+    @Test("The tables show the given numbers")
     func numbers() throws {
         let world = try ReportWorld()
         let page = try Page(try world.page(world.report(ReportWorld.counts)))
@@ -78,7 +78,7 @@ struct ReportTests {
 
     // T27
     @Test(
-        "escapes what rows and names say",
+        "Texts of rows and names are escaped",
         arguments: [
             (#"<img src="x" onerror="alert(1)">"#, #"<img src="x" onerror="alert(1)">"#),
             ("]]>&amp;<!--'\"", "]]>&amp;<!--'\""),
@@ -95,7 +95,7 @@ struct ReportTests {
         ])
         var options = world.options
         options.source = "/somewhere/\(id.replacing("/", with: "").replacing("\0", with: "")).jsonl"
-        options.lasting.source.receiptColumn = id
+        options.persisted.source.receiptColumn = id
         let html = try world.page(MigrationReport(options: options, ending: .init(counts: ReportWorld.counts)))
         let page = try Page(html)
         let rows = try #require(page.tables["Refused rows in the order of the source"])
@@ -109,7 +109,7 @@ struct ReportTests {
         #expect(json["refusals"]?.elements?.first?["id"] == .string(id))
     }
 
-    @Test("cuts an id that is longer than a page can bear, and says so; the file for programs has all of it")
+    @Test("The page truncates a very long id and says so; the JSON file contains all of it")
     func longId() throws {
         let world = try ReportWorld()
         let id = String(repeating: "x", count: 3_000_000)
@@ -119,7 +119,7 @@ struct ReportTests {
         #expect(try world.json(world.report(ReportWorld.counts))["refusals"]?.elements?.first?["id"] == .string(id))
     }
 
-    @Test("for programs has every number and every refused row")
+    @Test("The JSON file has every number and every refused row")
     func json() throws {
         let world = try ReportWorld()
         let refusals = (1...1_500).map {
@@ -131,7 +131,7 @@ struct ReportTests {
             counts.add(ResultRow(id: "a", outcome: .refused, kind: "unknown", verified: false), year: nil)
         }
         var ending = Migration.RunResult(counts: counts, stop: .rowLimit)
-        ending.taken = 50
+        ending.rowsRead = 50
         ending.duration = .milliseconds(2_500)
         let json = try world.json(MigrationReport(options: world.options, ending: ending))
         #expect(json["report"] == .string("receipt-bridge migrate") && json["version"] == .number(1))
@@ -160,11 +160,11 @@ struct ReportTests {
         #expect(page.text.contains("Stopped early: --limit is reached. Run the same command again to resume."))
     }
 
-    @Test("tells of customers and calls where the Server API was asked")
+    @Test("The report has customers and calls if the Server API was used")
     func customers() throws {
         let world = try ReportWorld()
         var options = world.options
-        options.lasting.withAPI = true
+        options.persisted.withAPI = true
         var tally = CustomerTally()
         (tally.known, tally.notFound, tally.failed) = (1_200, 30, 4)
         var ending = Migration.RunResult(counts: ReportWorld.counts)
@@ -181,14 +181,14 @@ struct ReportTests {
         #expect(json["customers"]?["all"] == .number(1_234) && json["calls"] == .number(2_468))
     }
 
-    @Test("says the result in a sentence")
+    @Test("The summary states the result in a sentence")
     func sentences() throws {
         func sentence(
             _ outcomes: [(Outcome, Int)], withAPI: Bool = false, isLenient: Bool = false, stop: Migration.Stop? = nil
         ) -> String {
             var options = MigrationOptions(source: "a", destination: "b", workers: 1)
-            options.lasting.withAPI = withAPI
-            options.lasting.allowUnverified = isLenient
+            options.persisted.withAPI = withAPI
+            options.persisted.allowUnverified = isLenient
             var counts = MigrationCounts()
             for (outcome, count) in outcomes {
                 for number in 0..<count {
@@ -220,7 +220,7 @@ struct ReportTests {
                 == "All 3 rows are authentic receipts; nothing was refused; nothing failed.")
     }
 
-    @Test("of nothing, and of one outcome alone, is a page too", arguments: Outcome.allCases + [nil])
+    @Test("Reports of no rows and of a single outcome are valid pages", arguments: Outcome.allCases + [nil])
     func sparse(outcome: Outcome?) throws {
         let world = try ReportWorld()
         var counts = MigrationCounts()
@@ -236,7 +236,7 @@ struct ReportTests {
         #expect(try world.json(world.report(counts))["refusals"] == .array([]))
     }
 
-    @Test("draws many years, and years that nobody lived in, without growing")
+    @Test("The plot of years is bounded for many and for impossible years")
     func years() throws {
         let world = try ReportWorld()
         var counts = MigrationCounts()
@@ -248,7 +248,7 @@ struct ReportTests {
         #expect(years.count == 20 && years["until 2051"]?.first == "83" && years["9999"]?.first == "1")
     }
 
-    @Test("is readable by its owner alone, takes the place of an older one, and leaves nothing beside it")
+    @Test("A report is readable only by its owner, replaces an older one, and leaves no other file")
     func files() throws {
         let world = try ReportWorld()
         for name in ["report.html", "report.json"] {
@@ -263,7 +263,7 @@ struct ReportTests {
         #expect(names.filter { !$0.hasPrefix("progress") } == ["report.html", "report.json"])
     }
 
-    @Test("has hundreds of thousands of refused rows, one a line, without holding them")
+    @Test("The JSON file has hundreds of thousands of refused rows, which are not held in memory")
     func many() throws {
         let world = try ReportWorld()
         let count = 200_000
@@ -277,7 +277,7 @@ struct ReportTests {
         }
         try world.ledger.commit()
         let file = world.folder.appending(path: "many.json")
-        Memory.forget()
+        Memory.resetPeak()
         let before = Memory.peak
         let duration = try ContinuousClock().measure {
             try world.report(ReportWorld.counts).write(to: file.path, refusals: world.ledger)
@@ -293,9 +293,9 @@ struct ReportTests {
     }
 }
 
-@Suite("A migration that is to be reported")
+@Suite("Reports of migration runs")
 struct ReportedMigrationTests {
-    @Test("writes its reports, with every refused row of the source")
+    @Test("A run writes its reports with every refused row of the source")
     func run() async throws {
         let world = try MigrationWorld()
         let (html, json) = (world.folder.appending(path: "r.html"), world.folder.appending(path: "r.json"))
@@ -313,7 +313,7 @@ struct ReportedMigrationTests {
         }
     }
 
-    @Test("that is done is reported when it is asked for again, as it was")
+    @Test("A finished migration writes the same report when it is run again")
     func again() async throws {
         let world = try MigrationWorld()
         let file = world.folder.appending(path: "r.json")
@@ -327,7 +327,7 @@ struct ReportedMigrationTests {
         #expect(report["run"]?["rowsPerSecond"] == .null)
     }
 
-    @Test("that was stopped says so, and counts its runs")
+    @Test("The report of a stopped migration says so and counts the runs")
     func stopped() async throws {
         let world = try MigrationWorld()
         let file = world.folder.appending(path: "r.json")
@@ -338,7 +338,9 @@ struct ReportedMigrationTests {
         #expect(report["stop"]?.text == "rowLimit")
     }
 
-    @Test("refuses a report that cannot be written before it begins", arguments: ["no/such/r.html", "r.txt", "f.json"])
+    @Test(
+        "A run with a report that cannot be written is rejected before it starts",
+        arguments: ["no/such/r.html", "r.txt", "f.json"])
     func impossible(name: String) async throws {
         let world = try MigrationWorld()
         try FileManager.default.createDirectory(
@@ -353,7 +355,7 @@ struct ReportedMigrationTests {
     }
 }
 
-/// A folder with a ledger, and counts of nine rows.
+/// A directory with a progress file, and counts of nine rows.
 private final class ReportWorld {
     let folder: URL
     let ledger: MigrationStore

@@ -5,9 +5,9 @@ import StoredRows
 import TestSupport
 import Testing
 
-@Suite("A run that is broken off and goes on")
+@Suite("Resuming runs")
 struct ResumeTests {
-    /// Rows as somebody may have stored them, with what makes trouble in each format.
+    /// Random rows, including values that are difficult in each format.
     private func stored(_ random: inout SeededGenerator) -> [(id: String?, value: String)] {
         let pieces = ["MIIT", "\"", ",", "\n", "\r\n", "é", "\\", "\0", "{", "😀", "a/b+c==", " "]
         return (0..<Int.random(in: 1...60, using: &random)).map { number in
@@ -19,7 +19,7 @@ struct ResumeTests {
 
     private static let kinds = ["jsonl", "csv", "jsonl.gz", "csv.gz", "sqlite", "folder", "-"]
 
-    /// Writes the rows as a source of that kind, some broken ones among them; its path.
+    /// Writes the rows as a source of the given kind, including some malformed ones, and returns its path.
     private func write(
         _ rows: [(id: String?, value: String)], as kind: String, in folder: TemporaryFolder,
         _ random: inout SeededGenerator
@@ -70,7 +70,7 @@ struct ResumeTests {
         return path + ".gz"
     }
 
-    /// Opens a source; `-` stands for the file of JSON lines, read as standard input.
+    /// Opens a source; `-` is the JSON Lines file, read as standard input.
     private func withSource<Result>(
         _ path: String, _ kind: String, _ limits: SourceLimits, at position: SourcePosition?,
         _ body: (inout any RowSource) throws -> Result
@@ -89,7 +89,7 @@ struct ResumeTests {
         try JSONDecoder().decode(Value.self, from: JSONEncoder().encode(value))
     }
 
-    @Test("gives the same rows from every position, in batches of any size", arguments: kinds)
+    @Test("A source returns the same rows from every position, for any batch size", arguments: kinds)
     func sources(kind: String) throws {
         var random = SeededGenerator("resume a source, \(kind)")
         for _ in 0..<(kind.hasSuffix("gz") ? 4 : 20) {
@@ -106,7 +106,7 @@ struct ResumeTests {
                 limits.chunk = Int.random(in: 4...200, using: &random)
                 limits.names = Int.random(in: 1...20, using: &random)
                 try withSource(path, kind, limits, at: position) { source in
-                    // So many batches, then another process goes on.
+                    // Read some batches, then resume as another process would.
                     for _ in 0..<Int.random(in: 1...4, using: &random) {
                         let size = Int.random(in: 1...20, using: &random)
                         guard let batch = try source.next(maximumRows: size, maximumBytes: 10 * size) else {
@@ -122,7 +122,7 @@ struct ResumeTests {
         }
     }
 
-    /// A row in which everything depends on the number.
+    /// A row whose values all depend on the number.
     private func result(_ number: Int, withAPI: Bool) -> ResultRow {
         var row = SinkTests.samples[number % 3]
         row.id = number % 5 == 4 ? "id \(number - 1)" : "id \(number)"
@@ -131,7 +131,7 @@ struct ResumeTests {
         return row
     }
 
-    /// Writes a row, with its number behind an id that is taken.
+    /// Writes a row, with its number appended if the id exists.
     private func write(_ number: Int, to sink: inout any ResultSink, withAPI: Bool) throws {
         var row = result(number, withAPI: withAPI)
         guard try sink.write(row) == .repeatedId else { return }
@@ -140,7 +140,7 @@ struct ResumeTests {
     }
 
     // T23
-    @Test("leaves the same destination from every checkpoint", arguments: SinkTests.names)
+    @Test("A destination has the same content after resuming from any checkpoint", arguments: SinkTests.names)
     func sinks(name: String) throws {
         var random = SeededGenerator("resume a sink, \(name)")
         for turn in 0..<12 {
@@ -164,7 +164,7 @@ struct ResumeTests {
                     position = try kept(try sink.checkpoint())
                     #expect(position?.rows == Int64(number))
                 }
-                // A checkpoint that nobody heard of any more.
+                // A checkpoint whose position was lost in the crash.
                 if Bool.random(using: &random) { _ = try sink.checkpoint() }
                 isAtEnd = number == count
                 if isAtEnd { try sink.close() }

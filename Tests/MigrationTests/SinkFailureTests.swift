@@ -5,7 +5,7 @@ import StoredRows
 import TestSupport
 import Testing
 
-@Suite("A destination that cannot be written")
+@Suite("Destinations that cannot be written")
 struct SinkFailureTests {
     private func fill(_ sink: inout any ResultSink, _ count: Int = 100_000) throws(SinkError) {
         let bundleId = String(repeating: "com.example.", count: 100)
@@ -16,7 +16,7 @@ struct SinkFailureTests {
         _ = try sink.checkpoint()
     }
 
-    /// What is thrown first, and what then by every further call.
+    /// Error codes of the first failing call and of all later calls.
     private func failures(_ sink: inout any ResultSink) -> [SinkError.Code?] {
         var codes: [SinkError.Code?] = []
         do throws(SinkError) { try fill(&sink) } catch { codes.append(error.code) }
@@ -26,7 +26,7 @@ struct SinkFailureTests {
         return codes
     }
 
-    @Test("because the disk is full says so, and goes on saying so", arguments: ["out.jsonl", "out.csv"])
+    @Test("A destination on a full disk fails, and all later calls fail too", arguments: ["out.jsonl", "out.csv"])
     func fullDevice(name: String) throws {
         let folder = try TemporaryFolder()
         try FileManager.default.createSymbolicLink(atPath: folder.path(name), withDestinationPath: "/dev/full")
@@ -34,7 +34,7 @@ struct SinkFailureTests {
         #expect(failures(&sink) == [.full, .full, .full, .full])
     }
 
-    /// A file system of 2 MiB.
+    /// Mounts a file system of 2 MiB.
     private static func mountSmallDisk(at path: String) -> Bool {
         mount("tmpfs", path, "tmpfs", 0, "size=2m") == 0
     }
@@ -46,7 +46,7 @@ struct SinkFailureTests {
 
     // T23
     @Test(
-        "because a small disk is full keeps what it had at its checkpoint",
+        "A destination on a full disk keeps the data of its last checkpoint",
         .enabled(if: canMount, "only root can mount a file system: make test-root"), arguments: SinkTests.names)
     func smallDisk(name: String) throws {
         let folder = try TemporaryFolder()
@@ -57,7 +57,7 @@ struct SinkFailureTests {
         let path = "\(disk)/\(name)"
         try Data(repeating: 0, count: 1 << 20).write(to: URL(filePath: "\(disk)/filler"))
         let position = try fillUp(path)
-        // Somebody makes room.
+        // Make room on the disk.
         try FileManager.default.removeItem(atPath: "\(disk)/filler")
         var sink = try ResultWriters.open(path, withAPI: false, at: position)
         for row in SinkTests.samples { #expect(try sink.write(row) == .repeatedId) }
@@ -65,7 +65,7 @@ struct SinkFailureTests {
         try sink.close()
     }
 
-    /// The position of the one checkpoint that there was room for.
+    /// Fills the disk and returns the position of the only checkpoint that succeeded.
     private func fillUp(_ path: String) throws -> SinkPosition {
         var sink = try ResultWriters.open(path, withAPI: false)
         for row in SinkTests.samples { _ = try sink.write(row) }
@@ -74,7 +74,9 @@ struct SinkFailureTests {
         return position
     }
 
-    @Test("because there is no folder, or it may not be written, or is the destination", arguments: SinkTests.names)
+    @Test(
+        "A destination fails if its directory is missing or read-only, or if it is a directory itself",
+        arguments: SinkTests.names)
     func forbidden(name: String) throws {
         let folder = try TemporaryFolder()
         for path in [folder.path("no/\(name)"), "/proc/\(name)"] {
@@ -86,7 +88,7 @@ struct SinkFailureTests {
         #expect(error?.code == .notWritable)
     }
 
-    @Test("because somebody else holds the database", .timeLimit(.minutes(1)))
+    @Test("A destination fails if another process has locked the database", .timeLimit(.minutes(1)))
     func locked() throws {
         let folder = try TemporaryFolder()
         let path = folder.path("out.sqlite")

@@ -5,11 +5,11 @@ import StoredRows
 import TestSupport
 import Testing
 
-@Suite("A destination")
+@Suite("Destinations")
 struct SinkTests {
     static let names = ["out.jsonl", "out.csv", "out.sqlite"]
 
-    /// With everything that a format has to take care of.
+    /// Rows with every value that needs special handling in a format.
     static let samples = [
         ResultRow(
             id: "c-1", digest: "00ff", outcome: .decoded, kind: "appReceipt", verified: true, repairs: ["lineBreaks"],
@@ -25,7 +25,7 @@ struct SinkTests {
                 subscriptions: Array("[]".utf8), signedTransactions: Array(#"["eyJ"]"#.utf8), revision: "r_1")),
     ]
 
-    /// Writes rows and closes; the text or the table that comes out.
+    /// Writes rows, closes the destination, and returns its directory.
     private func write(_ rows: [ResultRow], as name: String, withAPI: Bool) throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
         var sink = try ResultWriters.open(folder.path(name), withAPI: withAPI)
@@ -34,7 +34,7 @@ struct SinkTests {
         return folder
     }
 
-    @Test("of JSON lines has an object a row, its members always the same")
+    @Test("A JSON Lines destination has an object for each row, always with the same keys")
     func jsonLines() throws {
         let folder = try write(Self.samples, as: "out.jsonl", withAPI: true)
         #expect(
@@ -59,7 +59,7 @@ struct SinkTests {
         #expect(try write([], as: "out.jsonl", withAPI: true).text("out.jsonl") == "")
     }
 
-    @Test("of CSV has a header and a record a row, quoted where it must be")
+    @Test("A CSV destination has a header and a record for each row, quoted if necessary")
     func csv() throws {
         let folder = try write(Self.samples, as: "out.csv", withAPI: true)
         let names =
@@ -79,7 +79,7 @@ struct SinkTests {
         #expect(try write([], as: "out.csv", withAPI: false).text("out.csv") == names + "\r\n")
     }
 
-    @Test("in SQLite is one table, arrays as their JSON text", arguments: ["out.sqlite", "out.db"])
+    @Test("A SQLite destination is one table, with arrays as JSON text", arguments: ["out.sqlite", "out.db"])
     func table(name: String) throws {
         let folder = try write(Self.samples, as: name, withAPI: true)
         let queue = try DatabaseQueue(path: folder.path(name))
@@ -99,7 +99,7 @@ struct SinkTests {
         #expect(rows[1]["repairs"] as String == "[]")
         #expect(rows[2]["transactions"] as String == #"[{"a":"b,c"},{}]"#)
         #expect(rows[2]["appAppleId"] as Int64 == 1_234_567_890)
-        // Text behind a NUL, too.
+        // Text after a NUL is stored too.
         let id = try queue.read { try Data.fetchOne($0, sql: "SELECT CAST(id AS BLOB) FROM results WHERE rowid = 3") }
         #expect(id == Data("c\u{0}3 é".utf8))
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)
@@ -108,7 +108,7 @@ struct SinkTests {
         #expect(try DatabaseQueue(path: empty.path(name)).read { try $0.columns(in: "results").count } == 12)
     }
 
-    @Test("takes no id twice, before and after a restart", arguments: names)
+    @Test("A repeated id is rejected, before and after reopening", arguments: names)
     func repeatedIds(name: String) throws {
         let folder = try TemporaryFolder()
         var sink = try ResultWriters.open(folder.path(name), withAPI: true)
@@ -127,7 +127,7 @@ struct SinkTests {
         #expect(try sink.checkpoint().rows == 4)
     }
 
-    @Test("is for its owner's eyes only", arguments: names)
+    @Test("A destination is readable only by its owner", arguments: names)
     func permissions(name: String) throws {
         let folder = try TemporaryFolder()
         var sink = try ResultWriters.open(folder.path(name), withAPI: false)
@@ -140,7 +140,7 @@ struct SinkTests {
         #expect(try folder.permissions(name) == 0o600)
     }
 
-    @Test("never overwrites what is there; an empty file is nothing", arguments: names)
+    @Test("An existing file is not overwritten, unless it is empty", arguments: names)
     func existing(name: String) throws {
         let folder = try TemporaryFolder()
         let path = try folder.write(name, "mine")
@@ -157,7 +157,7 @@ struct SinkTests {
                 == .destinationExists)
     }
 
-    @Test("is opened at its start whatever a dead run left there", arguments: names)
+    @Test("A destination is opened at its start, whatever a crashed run left there", arguments: names)
     func start(name: String) throws {
         let folder = try TemporaryFolder()
         for attempt in 0..<3 {
@@ -167,7 +167,7 @@ struct SinkTests {
         }
     }
 
-    @Test("must hold what was written to it", arguments: names)
+    @Test("A destination that lacks data that was written is rejected", arguments: names)
     func changed(name: String) throws {
         let folder = try TemporaryFolder()
         let path = folder.path(name)
@@ -193,7 +193,7 @@ struct SinkTests {
         #expect(refusal(position) == .changed)
     }
 
-    @Test("has a name that says what it is")
+    @Test("The file name extension selects the format")
     func unknownKind() throws {
         for name in ["out", "out.txt", "out.jsonl.gz", "-"] {
             let error = #expect(throws: SinkError.self) { _ = try ResultWriters.open(name, withAPI: false) }

@@ -4,9 +4,9 @@ import StoredRows
 import TestSupport
 import Testing
 
-@Suite("What a path names as a source")
+@Suite("Source paths")
 struct SourcesTests {
-    @Test("is told by its ending, in capitals too")
+    @Test("The file name extension selects the kind of source, ignoring case")
     func kinds() throws {
         let folder = try TemporaryFolder()
         try makeDatabase(folder.path("a.db"), "CREATE TABLE t (receipt)")
@@ -18,7 +18,7 @@ struct SourcesTests {
         for (path, kind) in kinds { #expect(try Sources.open(path).identity.kind == kind, "\(path)") }
     }
 
-    @Test("is nothing with another ending, or without a file")
+    @Test("An unknown extension and a missing file are rejected")
     func nothing() throws {
         let folder = try TemporaryFolder()
         for name in ["a", "a.txt", "a.json", "a.gz", "a.sqlite.gz", "jsonl"] {
@@ -30,7 +30,7 @@ struct SourcesTests {
         ) { _ = try Sources.open(folder.path("b.csv")) }
     }
 
-    @Test("may not be a device, or what may not be read")
+    @Test("A device and a file without read permission are rejected")
     func forbidden() throws {
         let folder = try TemporaryFolder()
         #expect(mkfifo(folder.path("a.jsonl"), 0o600) == 0)
@@ -38,7 +38,7 @@ struct SourcesTests {
         #expect(error?.code == .notReadable)
     }
 
-    @Test("is another file when it begins differently or has become shorter")
+    @Test("A file with a different beginning or a smaller size is a different source")
     func comparison() throws {
         let folder = try TemporaryFolder()
         let text = String(repeating: "{\"receipt\":\"a\"}\n", count: 10_000)

@@ -4,9 +4,9 @@ import StoredRows
 import TestSupport
 import Testing
 
-@Suite("A source that comes as a stream")
+@Suite("Stream sources")
 struct StreamTests {
-    /// The file with `.gz` behind its name.
+    /// Compresses a file and returns the path with `.gz` appended.
     private func compress(_ folder: TemporaryFolder, _ name: String) throws -> String {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
@@ -21,7 +21,7 @@ struct StreamTests {
         range.map { "{\"id\":\($0),\"receipt\":\"\(String(repeating: "\($0) ", count: 50))\"}\n" }.joined()
     }
 
-    @Test("reads compressed JSON and CSV as it reads them plain")
+    @Test("Compressed JSON and CSV have the same rows as uncompressed files")
     func compressed() throws {
         let folder = try TemporaryFolder()
         let files = [
@@ -38,7 +38,7 @@ struct StreamTests {
         }
     }
 
-    @Test("says that compressed data is cut off, after all rows before it", arguments: [0, 5, 17, 200, 30_000])
+    @Test("Truncated compressed data is reported after all rows before the end", arguments: [0, 5, 17, 200, 30_000])
     func truncated(kept: Int) throws {
         let folder = try TemporaryFolder()
         try folder.write("a.jsonl", lines(1...5_000))
@@ -59,14 +59,14 @@ struct StreamTests {
         #expect(kept != 30_000 || rows.count == 5_000)
     }
 
-    @Test("refuses what only has the name of a compressed file")
+    @Test("A file with the extension of a compressed file but other content is rejected")
     func notCompressed() throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("a.csv.gz", "id,receipt\na,b\n")
         #expect(#expect(throws: SourceError.self) { _ = try Sources.open(path) }?.code == .truncated)
     }
 
-    @Test("takes compressed parts one after another, as when one is appended")
+    @Test("Concatenated compressed parts are read one after another")
     func members() throws {
         let folder = try TemporaryFolder()
         try folder.write("a.jsonl", lines(1...100))
@@ -80,7 +80,7 @@ struct StreamTests {
         #expect(try grown.rest().map(\.number) == Array(101...200))
     }
 
-    @Test("leaves no process behind when reading stops early")
+    @Test("No gzip process remains if reading stops early")
     func stopped() throws {
         let folder = try TemporaryFolder()
         try folder.write("a.jsonl", lines(1...50_000))
@@ -95,7 +95,7 @@ struct StreamTests {
 
     // MARK: - Standard input
 
-    /// Opens a pipe in which that text comes, a bit at a time.
+    /// Opens a pipe through which the text arrives in small parts.
     private func withInput<Result>(_ text: String, _ body: (Int32) throws -> Result) throws -> Result {
         let pipe = Pipe()
         let writer = Thread {
@@ -108,7 +108,7 @@ struct StreamTests {
         return try body(pipe.fileHandleForReading.fileDescriptor)
     }
 
-    @Test("goes on in standard input behind what was read before, if it is the same")
+    @Test("Reading of standard input resumes after the previous data, if that is unchanged")
     func standardInput() throws {
         signal(SIGPIPE, SIG_IGN)
         let text = lines(1...3_000)

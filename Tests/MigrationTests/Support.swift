@@ -4,7 +4,7 @@ import StoredRows
 import TestSupport
 
 extension SourceRow {
-    /// A row with a receipt that is text.
+    /// Creates a row with a text receipt.
     static func text(_ number: Int64, _ id: String?, _ receipt: String, token: String? = nil) -> SourceRow {
         SourceRow(number: number, id: id, value: .text(receipt), accountToken: token)
     }
@@ -19,7 +19,7 @@ extension StoredValue {
 }
 
 extension RowSource {
-    /// All that is left, in batches of the sizes given over and over.
+    /// Returns all remaining rows, in batches of the given sizes, which are repeated.
     mutating func rest(_ sizes: [Int] = [1_000]) throws(SourceError) -> [SourceRow] {
         var rows: [SourceRow] = []
         var turn = 0
@@ -31,7 +31,7 @@ extension RowSource {
     }
 }
 
-/// The rows of a file with that text.
+/// Returns the rows of a file with this text.
 func rows(
     of text: String, as name: String, options: SourceOptions = SourceOptions(), limits: SourceLimits = SourceLimits()
 ) throws -> [SourceRow] {
@@ -46,7 +46,7 @@ func rows(
     return try source.rest()
 }
 
-/// The code with which a file with that text is refused.
+/// Returns the error code for a file with this text.
 func refusal(of text: String, as name: String, options: SourceOptions = SourceOptions()) -> SourceError.Code? {
     do {
         _ = try rows(of: text, as: name, options: options)
@@ -56,7 +56,7 @@ func refusal(of text: String, as name: String, options: SourceOptions = SourceOp
     }
 }
 
-/// Somebody else's database.
+/// Creates a database of another program.
 func makeDatabase(_ path: String, _ sql: String) throws {
     let queue = try DatabaseQueue(path: path)
     try queue.writeWithoutTransaction { try $0.execute(sql: sql) }

@@ -5,7 +5,7 @@ import StoredRows
 import TestSupport
 import Testing
 
-@Suite("A source in SQLite")
+@Suite("SQLite source")
 struct TableSourceTests {
     private func source(_ sql: String, _ options: SourceOptions = SourceOptions()) throws -> [SourceRow] {
         let folder = try TemporaryFolder()
@@ -23,7 +23,7 @@ struct TableSourceTests {
         }
     }
 
-    @Test("gives text and bytes as stored, in the order of rowids")
+    @Test("Text and bytes are returned as stored, in the order of rowids")
     func values() throws {
         let rows = try source(
             """
@@ -47,7 +47,7 @@ struct TableSourceTests {
             ])
     }
 
-    @Test("gives a row that cannot be read for an id that is text, and not UTF-8")
+    @Test("An id that is text but not UTF-8 makes the row unreadable")
     func malformedId() throws {
         let rows = try source(
             """
@@ -58,7 +58,7 @@ struct TableSourceTests {
         #expect(rows.map(\.id) == [nil, "aé"])
     }
 
-    @Test("reads text of a database in UTF-16")
+    @Test("Text in a UTF-16 database is read")
     func wideText() throws {
         let rows = try source(
             "PRAGMA encoding = 'UTF-16le'; CREATE TABLE t (id TEXT, receipt TEXT); INSERT INTO t VALUES ('é', 'MIIT')")
@@ -70,7 +70,7 @@ struct TableSourceTests {
         ("CREATE TABLE x (receipt); CREATE TABLE Receipts (receipt); INSERT INTO Receipts VALUES ('y')", nil, ["y"]),
         ("CREATE TABLE x (receipt); CREATE TABLE y (receipt); INSERT INTO y VALUES ('y')", "Y", ["y"]),
         ("CREATE TABLE x (receipt); CREATE VIEW receipts AS SELECT * FROM x; INSERT INTO x VALUES ('x')", nil, ["x"]),
-        // Names that look like something else.
+        // Names that look like SQL.
         (#"CREATE TABLE "a "" b; DROP TABLE" ("receipt"); INSERT INTO "a "" b; DROP TABLE" VALUES ('x')"#, nil, ["x"]),
         (
             #"CREATE TABLE "select" (receipt, "rowid", "oid" TEXT); INSERT INTO "select" VALUES ('x', 3, 'y')"#, nil,
@@ -80,7 +80,7 @@ struct TableSourceTests {
             "CREATE TABLE x (receipt, rowid, oid, _rowid_ INTEGER PRIMARY KEY); INSERT INTO x VALUES ('x', 2, 3, 4)",
             nil, ["x"]
         ),
-        // An integer primary key does where there are no rowids.
+        // An integer primary key is used if there are no rowids.
         (
             "CREATE TABLE x (k INTEGER PRIMARY KEY, receipt) WITHOUT ROWID; INSERT INTO x VALUES (7, 'x'), (3, 'y')",
             nil, ["y", "x"]
@@ -89,7 +89,7 @@ struct TableSourceTests {
         ("CREATE TABLE x (receipt)", nil, []),
     ]
 
-    @Test("finds the table that is meant", arguments: tables)
+    @Test("The table is selected by name or as the only one", arguments: tables)
     func table(sql: String, table: String?, values: [String]) throws {
         let rows = try source(sql, SourceOptions(table: table))
         #expect(rows == zip(1..., values).map { .text($0, nil, $1) })
@@ -113,14 +113,14 @@ struct TableSourceTests {
         ),
     ]
 
-    @Test("names what there is where it cannot read", arguments: refusals)
+    @Test("The error for a missing table or column lists the existing ones", arguments: refusals)
     func refused(sql: String, options: SourceOptions, code: SourceError.Code, words: String) throws {
         let error = try #require(try refusal(sql, options))
         #expect(error.code == code)
         #expect(error.reason.contains(words), "\(error)")
     }
 
-    @Test("refuses a file that is no database, and one that is not there")
+    @Test("A file that is not a database and a missing file are rejected")
     func noDatabase() throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("a.db", String(repeating: "not a database ", count: 100))
@@ -129,7 +129,7 @@ struct TableSourceTests {
         #expect(#expect(throws: SourceError.self) { _ = try Sources.open(missing) }?.code == .notFound)
     }
 
-    @Test("is read while others write, in either journal mode", arguments: ["DELETE", "WAL"])
+    @Test("A database is read while other processes write, in either journal mode", arguments: ["DELETE", "WAL"])
     func otherWriters(mode: String) throws {
         let folder = try TemporaryFolder()
         let path = folder.path("a.sqlite")
@@ -139,7 +139,7 @@ struct TableSourceTests {
         for number in 1...10 { try write("INSERT INTO receipts VALUES ('\(number)', 'r\(number)')") }
         var source = try Sources.open(path)
         let first = try #require(try source.next(maximumRows: 5, maximumBytes: 1_000))
-        // Between two batches nothing is held.
+        // No lock is held between two batches.
         try write("DELETE FROM receipts WHERE id = '2'; INSERT INTO receipts VALUES ('11', 'r11')")
         try write("INSERT INTO receipts (rowid, id, receipt) VALUES (2, 'late', 'r')")
         let rest = try source.rest([3])
@@ -154,7 +154,7 @@ struct TableSourceTests {
         #expect(try again.comparison(with: source.identity) != .grown)
     }
 
-    @Test("is another one with another first row, definition or table")
+    @Test("A different first row, definition or table is a different source")
     func identity() throws {
         let folder = try TemporaryFolder()
         let statements = [

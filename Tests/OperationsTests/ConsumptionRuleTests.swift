@@ -3,22 +3,22 @@ import Operations
 import StoreTypes
 import Testing
 
-@Suite("Consumption that Apple would not take")
+@Suite("Rules of consumption information")
 struct ConsumptionRuleTests {
     struct Case: Sendable {
         var type: ProductType? = .consumable
         var delivery: String? = "DELIVERED"
         var percentage: Int64?
         var preference: String?
-        /// A word of the refusal; nil where it may be sent.
+        /// Part of the expected error; `nil` if the input is valid.
         var refusal: String?
     }
 
     static let cases: [Case] = [
         Case(), Case(percentage: 0), Case(percentage: 100_000), Case(percentage: 67_932, preference: "DECLINE"),
         Case(percentage: 100_001, refusal: "0 to 100000"), Case(percentage: -1, refusal: "0 to 100000"),
-        Case(delivery: nil, refusal: "--delivery-status"), Case(delivery: "delivered", refusal: "none of DELIVERED"),
-        Case(preference: "GRANT", refusal: "none of DECLINE"),
+        Case(delivery: nil, refusal: "--delivery-status"), Case(delivery: "delivered", refusal: "not one of DELIVERED"),
+        Case(preference: "GRANT", refusal: "not one of DECLINE"),
         Case(delivery: "UNDELIVERED_OTHER", percentage: 1, refusal: "must be 0"),
         Case(delivery: "UNDELIVERED_OTHER", percentage: 0),
         Case(type: .autoRenewable),
@@ -32,7 +32,7 @@ struct ConsumptionRuleTests {
         Case(type: nil, preference: "GRANT_PRORATED"), Case(type: nil, percentage: 5),
     ]
 
-    @Test("by delivery, product and preference", arguments: cases)
+    @Test("Delivery status, product type and refund preference are checked together", arguments: cases)
     func rules(_ example: Case) {
         let draft = ConsumptionInput(
             sampleContentProvided: false, deliveryStatus: example.delivery, percentage: example.percentage,
@@ -47,7 +47,7 @@ struct ConsumptionRuleTests {
     }
 
     @Test(
-        "of the older form: numbers in their ranges, a UUID or nothing, consumables and subscriptions",
+        "Version 1 requires numbers in range, a UUID or an empty token, and a consumable or subscription",
         arguments: [
             ([.deliveryStatus: 0], "", nil, nil), ([.deliveryStatus: 5, .playTime: 7], "", .autoRenewable, nil),
             ([:], "", nil, "--delivery-status"), ([.deliveryStatus: 6], "", nil, "--delivery-status: 0 to 5"),
@@ -66,9 +66,9 @@ struct ConsumptionRuleTests {
         }
     }
 
-    @Test("Apple waits twelve hours")
+    @Test("The deadline is twelve hours after Apple's request")
     func deadline() throws {
-        let deadline = ConsumptionDeadline(asked: Timestamp(seconds: 1_795_262_400))
+        let deadline = ConsumptionDeadline(requestedAt: Timestamp(seconds: 1_795_262_400))
         try deadline.check(at: Timestamp(seconds: 1_795_262_400 + 43_200))
         #expect(
             throws: InvalidOperation(

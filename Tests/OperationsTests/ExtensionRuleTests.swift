@@ -3,10 +3,10 @@ import Operations
 import StoreTypes
 import Testing
 
-@Suite("Extensions that Apple would not do")
+@Suite("Rules of renewal extensions")
 struct ExtensionRuleTests {
     @Test(
-        "days are 1 to 90 and reasons 0 to 3",
+        "Days must be 1 to 90 and reasons 0 to 3",
         arguments: [
             (0, 1, false), (1, 0, true), (90, 3, true), (91, 1, false), (-1, 1, false), (30, 4, false), (30, -1, false),
         ]
@@ -16,7 +16,7 @@ struct ExtensionRuleTests {
     }
 
     @Test(
-        "a request of all subscribers is a UUID; of one, any name without spaces",
+        "A request id is a UUID for all subscribers, and any text without spaces for one",
         arguments: [
             ("758883e8-151b-47b7-abd0-60c4d804c2f5", true, true), ("ours-1", false, true), ("", false, false),
             ("two words", false, false), (String(repeating: "a", count: 129), false, false),
@@ -27,7 +27,7 @@ struct ExtensionRuleTests {
     }
 
     @Test(
-        "storefronts are countries of three capital letters",
+        "Storefronts must be country codes of three capital letters",
         arguments: [
             ("USA", ["USA"]), ("USA,DEU", ["USA", "DEU"]), ("usa", nil), ("US", nil), ("", nil), ("USA,", nil),
         ])
@@ -44,7 +44,7 @@ struct ExtensionRuleTests {
     }
 
     @Test(
-        "the third in 365 days waits for the first to be a year old; the same request again is not one more",
+        "A third extension has to wait until the first is 365 days old; a repeated request does not count",
         arguments: [
             ([], 0, nil), ([0], 0, nil), ([0, 10], 20, 365), ([0, 10], 364, 365), ([0, 10], 365, nil),
             ([10, 0], 20, 365), ([0, 10, 380], 381, nil), ([0, 200, 380], 381, 565),
@@ -61,7 +61,7 @@ struct ExtensionRuleTests {
         }
     }
 
-    @Test("a refusal says when the next one is possible")
+    @Test("The error says when the next extension is possible")
     func sentence() throws {
         let allowance = ExtensionQuota(
             [extended("a", day: 20_000), extended("b", day: 20_001)], for: try RequestIdentifier("c"))

@@ -2,15 +2,15 @@ import Operations
 import StoreTypes
 import Testing
 
-@Suite("Spans of the notification history")
+@Suite("Intervals of the notification history")
 struct HistoryIntervalTests {
     private static let now = Timestamp(seconds: 1_795_262_400)
     private static let day: Int64 = 86_400_000
 
-    private static func days(_ number: Int64) -> Timestamp { now.advanced(byMilliseconds: number * day) }
+    private static func days(_ count: Int64) -> Timestamp { now.advanced(byMilliseconds: count * day) }
 
     @Test(
-        "go back no further than Apple remembers, and end now at the latest",
+        "An interval is limited to the time Apple keeps notifications and ends now at the latest",
         arguments: [(AppStoreEnvironment.production, 180), (.sandbox, 30)] as [(AppStoreEnvironment, Int64)])
     func clamped(environment: AppStoreEnvironment, days: Int64) throws {
         let oldest = Self.days(-days).advanced(byMilliseconds: 60_000)
@@ -28,7 +28,7 @@ struct HistoryIntervalTests {
         }
     }
 
-    @Test("are read in pieces, the earliest first, and a piece that is too long in halves")
+    @Test("An interval is read in windows, the earliest first, and a window that is too long in halves")
     func windows() {
         var windows = HistoryWindows(from: Self.now, to: Self.days(2).advanced(byMilliseconds: 5), length: Self.day)
         func window(_ start: Int64, _ end: Int64) -> HistoryWindows.Window {
@@ -51,7 +51,7 @@ struct HistoryIntervalTests {
     }
 
     @Test(
-        "instants are days, ISO 8601 or milliseconds",
+        "Instants are days, ISO 8601 or milliseconds",
         arguments: [
             ("2026-11-21", 1_795_219_200_000), ("2026-11-21T12:00:00Z", 1_795_262_400_000),
             ("2026-11-21T12:00:00.250Z", 1_795_262_400_250), ("2026-11-21T13:00:00+01:00", 1_795_262_400_000),
@@ -61,7 +61,7 @@ struct HistoryIntervalTests {
         #expect(Timestamp(instant: text)?.milliseconds == milliseconds)
     }
 
-    @Test("are of a customer or of a type")
+    @Test("A filter selects a customer or a type, not both")
     func filters() {
         #expect(throws: InvalidOperation.self) { try HistoryFilter(subtype: "UPGRADE") }
         #expect(throws: InvalidOperation.self) { try HistoryFilter(type: "REFUND", transactionId: "1") }

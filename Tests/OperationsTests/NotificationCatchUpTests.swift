@@ -12,7 +12,8 @@ struct NotificationCatchUpTests {
     private static let day: Int64 = 86_400_000
     private static let start = Timestamp(seconds: 1_795_219_200)
 
-    /// An App Store with a notification an hour, in no order at all, three a page, whose tokens die after a few pages.
+    /// An App Store with one notification per hour in random order, three per page, whose pagination tokens expire
+    /// after a few pages.
     private final class AppStore: HTTPTransport {
         private let life: Int
 
@@ -63,7 +64,8 @@ struct NotificationCatchUpTests {
             budget: ServerAPIBudget())
     }
 
-    @Test("each record is told once, whatever their order and however often a token dies", arguments: [2, 3, 5, 100])
+    @Test(
+        "Each record is written once, whatever the order and however often a token expires", arguments: [2, 3, 5, 100])
     func expired(life: Int) async throws {
         var lines = 0
         var checkpoints: [Timestamp] = []
@@ -83,7 +85,7 @@ struct NotificationCatchUpTests {
         #expect(checkpoints == [Self.start.advanced(byMilliseconds: Self.day), end])
     }
 
-    @Test("a checkpoint may end it")
+    @Test("A checkpoint can stop the run")
     func stopped() async throws {
         var output = LineOutput { _ in }
         let catchUp = NotificationCatchUp(

@@ -10,7 +10,7 @@ struct RefundListTests {
         return try RefundList(Array(text.utf8), scope: AppScope(bundleId: bundleId, environment: .production))
     }
 
-    @Test("hold ids, objects with one, and lines of a migration's result; each customer once")
+    @Test("A list has ids, objects with an id and result lines of a migration, and each customer is swept once")
     func lines() throws {
         let list = try read(
             """
@@ -30,14 +30,14 @@ struct RefundListTests {
     }
 
     @Test(
-        "name the line that is none of these",
+        "Other lines are an error that names the line",
         arguments: [("1\nabc\n", "line 2"), ("{\"id\": 5}", "line 1"), ("1\n2\n{", "line 3"), ("0", "line 1")])
-    func mistakes(text: String, place: String) throws {
+    func mistakes(text: String, line: String) throws {
         do {
             _ = try read(text)
             Issue.record("\(text) was read")
         } catch let error as InvalidOperation {
-            #expect(error.reason.contains(place), "\(error)")
+            #expect(error.reason.contains(line), "\(error)")
         }
     }
 }

@@ -21,6 +21,7 @@ struct CustomerRecordsCacheTests {
             let receipt = try #require(store.receipts(of: customer).first)
             let first = await pipeline.answer(body: body(receipt), route: .auto)
             #expect(first.source == .api && first.answer.status == .valid)
+            // One lookup is two calls: the transaction history and the subscription statuses.
             #expect(store.requests.total == 2)
             clock.now = SharedSimulator.noon.advanced(byMilliseconds: 59_000)
             let second = await pipeline.answer(body: body(receipt), route: .auto)

@@ -6,6 +6,7 @@ import Testing
 
 @Suite("Errors of the customer view")
 struct CustomerViewErrorTests {
+    /// Among them a full-width digit, 21 digits, and an id that is still percent-encoded.
     static let malformedIds = [
         "", "0", "000", "../", "..", "1/../2", "1a", " 1", "1\n", "-1", "１", "123456789012345678901", "%30",
     ]

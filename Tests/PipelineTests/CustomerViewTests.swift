@@ -73,8 +73,8 @@ struct CustomerViewTests {
                     #expect(row["bundleId"]?.text == SimulatedApp.first.bundleId, "\(kind)")
                     #expect(row["environment"]?.text == customer.environment.rawValue, "\(kind)")
                     #expect(row["webOrderLineItemId"]?.text != "0", "\(kind)")
-                    for word in ["isTrialPeriod", "isInIntroOfferPeriod", "promotionalOfferId", "productAppleId"] {
-                        #expect(row[word] == nil, "\(kind): \(word)")
+                    for key in ["isTrialPeriod", "isInIntroOfferPeriod", "promotionalOfferId", "productAppleId"] {
+                        #expect(row[key] == nil, "\(kind): \(key)")
                     }
                 }
             }

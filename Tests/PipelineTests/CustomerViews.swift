@@ -11,6 +11,7 @@ struct CustomerViews {
     let store: SimulatedStore
     let pipeline: CustomerViewService
 
+    /// Removes the app's key, so that only receipts can answer.
     static let noKey = { @Sendable (_: inout ProxyConfiguration, app: inout AppConfiguration) in app.serverAPI = nil }
 
     /// Runs the body, then stops everything that it needed.

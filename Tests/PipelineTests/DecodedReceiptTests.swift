@@ -8,6 +8,7 @@ import Testing
 
 @Suite("Decoding of stored texts")
 struct DecodedReceiptTests {
+    /// A reader that trusts the certificates of the simulator only.
     private func reader() throws -> ReceiptReader {
         let pki = try SharedSimulator.pki
         var settings = ProxyConfiguration()

@@ -10,6 +10,8 @@ import TestSupport
 import Testing
 import Transport
 
+/// Sends every receipt of a simulated world to both sources. If a run fails, set `RECEIPT_BRIDGE_SEED` to the printed
+/// seed to repeat it. The simulated clock stands still, so even the request dates are equal.
 @Suite("Responses from the Server API, compared with verifyReceipt")
 struct EquivalenceTests {
     #if DEBUG
@@ -47,6 +49,7 @@ struct EquivalenceTests {
         #expect((tally.expected[.latestReceiptEcho] ?? 0) > 0)
     }
 
+    /// Returns the response of the simulated verifyReceipt endpoint.
     private func apple(
         _ body: [UInt8], _ environment: AppStoreEnvironment, port: Int, transport: CurlTransport
     ) async throws -> [UInt8] {

@@ -19,9 +19,13 @@ final class FakeApple: HTTPTransport {
 
     /// A reply that replaces the simulated one.
     enum Instead: Sendable {
+        /// HTTP 200 with a body that holds only this status.
         case status(Int)
+        /// An empty HTTP response.
         case http(Int)
+        /// HTTP 200 with this body.
         case body(String)
+        /// No HTTP response: the transport throws this error.
         case failure(TransportError.Code)
     }
 
@@ -34,6 +38,7 @@ final class FakeApple: HTTPTransport {
         self.instead = instead
     }
 
+    /// An outage: every request gets HTTP 503.
     static let isDown = { @Sendable (_: AppStoreEnvironment, _: Int) -> Instead? in .http(503) }
 
     var questions: [Question] { sent.withLock { $0 } }

@@ -14,10 +14,13 @@ import Testing
     .enabled(if: Corpus.folder != nil, "no corpus of genuine receipts next to the checkout"))
 struct GenuineResponseTests {
     struct Pair: Sendable, CustomTestStringConvertible {
+        /// The name of the response file in the corpus, without extension.
         let answer: String
+        /// The path of the receipt in the corpus, without extension.
         let receipt: String
         /// The time of our response; `nil` for Apple's `request_date_ms`.
         let now: Timestamp?
+        /// The expected differences, as ``AnswerDifferences`` writes them.
         let differences: [String]
 
         var testDescription: String { answer }

@@ -107,8 +107,8 @@ struct AnswerTally {
             if let rule = ExpectedDifference.of(path, ours: ours, theirs: theirs) {
                 expected[rule, default: 0] += 1
             } else {
-                let words = [ours, theirs].map { "\($0 ?? "nothing")".prefix(60) }
-                unexpected[path] = "\(receipt): \(words[0]) instead of \(words[1])"
+                let values = [ours, theirs].map { "\($0 ?? "nothing")".prefix(60) }
+                unexpected[path] = "\(receipt): \(values[0]) instead of \(values[1])"
             }
         }
     }

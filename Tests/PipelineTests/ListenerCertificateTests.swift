@@ -11,6 +11,7 @@ import Testing
 struct ListenerCertificateTests {
     private static let yaml = "tls: {certificate: tls/chain.pem, privateKey: tls/key.pem}\n"
 
+    /// Reads a configuration file from a folder.
     private func settings(
         _ yaml: String = yaml, in folder: TemporaryFolder, environment: [String: String] = [:]
     ) throws -> ProxyConfiguration {
@@ -19,6 +20,7 @@ struct ListenerCertificateTests {
             file: folder.url.appending(path: "bridge.yaml"), environment: environment)
     }
 
+    /// Returns the errors for a certificate chain and a key; `nil` leaves the file out.
     private func findings(_ chain: [UInt8]?, _ key: [UInt8]?, _ yaml: String = yaml) throws -> [String] {
         let folder = try TemporaryFolder()
         if let chain { try folder.write("tls/chain.pem", chain) }

@@ -41,17 +41,17 @@ struct NotificationHintTests {
         #expect(await open.refusal(body("anything")) == .noSharedSecret)
     }
 
-    private struct Kept: Equatable {
+    private struct StoredRow: Equatable {
         var uuid, type, text: String
         var original: String?
     }
 
-    private func kept(_ bridge: StoringTestProxy) async throws -> [Kept] {
+    private func storedRows(_ bridge: StoringTestProxy) async throws -> [StoredRow] {
         try await DatabaseQueue(path: bridge.store.path).read { db in
             try Row.fetchAll(
                 db,
                 sql: "SELECT uuid, type, text, originalTransactionId FROM notification WHERE version = 1 ORDER BY id"
-            ).map { Kept(uuid: $0[0], type: $0[1], text: $0[2], original: $0[3]) }
+            ).map { StoredRow(uuid: $0[0], type: $0[1], text: $0[2], original: $0[3]) }
         }
     }
 
@@ -67,8 +67,8 @@ struct NotificationHintTests {
         #expect(try await bridge.receive(body("former", "former")) == .repeated)
         #expect(try await bridge.receive(body("x", "former")) == .repeated)
         #expect(
-            try await kept(bridge) == [
-                Kept(
+            try await storedRows(bridge) == [
+                StoredRow(
                     uuid: "sha256:c9d72d92735d4333015852759982fef3f26a571591bb8e98395034d9051e02e9",
                     type: "CANCEL", text: "700000000000998 700000000000997 700000000000996", original: nil)
             ])
@@ -91,7 +91,7 @@ struct NotificationHintTests {
         // A receipt of a customer who is not in the store.
         #expect(await bridge.refusal(body(Self.secret, receipt: receipt, id: nil)) == nil)
         #expect(
-            try await kept(bridge).map(\.text) == [
+            try await storedRows(bridge).map(\.text) == [
                 "700000000000995", "700000000000100 700000000000500 700000000000101",
             ])
     }
@@ -120,8 +120,8 @@ struct NotificationHintTests {
     func hint() async throws {
         let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
-        #expect(await bridge.learn(receipt))
-        bridge.appStore.tell { world in
+        #expect(await bridge.waitUntilStored(receipt))
+        bridge.appStore.update { world in
             world.clock = SharedSimulator.noon.advanced(byMilliseconds: 2_000)
             world.change("700000000000500") { $0.revoked = SharedSimulator.noon }
         }
@@ -141,15 +141,15 @@ struct NotificationHintTests {
         try await Task.sleep(for: .milliseconds(50))
         #expect(bridge.appStore.questions.count == after)
         // The invalidated records may be out of date, so the next request does a lookup.
-        bridge.appStore.tell { world in
+        bridge.appStore.update { world in
             world.clock = SharedSimulator.noon.advanced(byMilliseconds: 3_000)
             world.change("700000000000500") { $0.revoked = nil }
         }
-        let asked = await bridge.ask(receipt)
-        #expect(asked.source == .api && !asked.body.contains("cancellation_date"))
+        let reply = await bridge.ask(receipt)
+        #expect(reply.source == .api && !reply.body.contains("cancellation_date"))
         #expect(bridge.appStore.questions.count == after + 2)
         // The result is stored after the response is sent.
-        #expect(await bridge.learn(receipt))
+        #expect(await bridge.waitUntilStored(receipt))
         let afterwards = bridge.appStore.questions.count
         bridge.now = SharedSimulator.noon.advanced(byMilliseconds: 60_000)
         #expect(await bridge.refusal(body(Self.secret, ["n": .string("later")], receipt: receipt)) == nil)
@@ -162,7 +162,7 @@ struct NotificationHintTests {
     func namedOnly(id: String) async throws {
         let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
-        #expect(await bridge.learn(receipt))
+        #expect(await bridge.waitUntilStored(receipt))
         let before = bridge.appStore.questions.count
         let number = try #require(Int64(id))
         let mangled = String(receipt.dropLast(400)) + String(repeating: "A", count: 400)

@@ -34,7 +34,7 @@ struct NotificationReceiverTests {
         #expect(counts.stored == 2 && counts.repeated == 2 && counts.refused.isEmpty)
     }
 
-    // MARK: - What is refused
+    // MARK: - Rejected notifications
 
     @Test(
         "A malformed body is rejected",
@@ -88,7 +88,7 @@ struct NotificationReceiverTests {
         let bridge = try StoringTestProxy()
         let soon = Twist(signedDate: SharedSimulator.noon.advanced(byMilliseconds: 299_000))
         _ = try await bridge.receive(try bridge.appStore.notification("REFUND", of: Self.feature, soon))
-        bridge.appStore.tell { $0.clock = SharedSimulator.noon.advanced(byMilliseconds: 400_000) }
+        bridge.appStore.update { $0.clock = SharedSimulator.noon.advanced(byMilliseconds: 400_000) }
         let nested = try bridge.appStore.notification(
             "REFUND", of: Self.feature, Twist(signedDate: SharedSimulator.noon))
         #expect(await bridge.refusal(nested) == .signedInFuture)
@@ -108,7 +108,7 @@ struct NotificationReceiverTests {
         }
     }
 
-    // MARK: - What is taken
+    // MARK: - Stored notifications
 
     @Test("Notifications without a purchase are stored, for example tests and summaries")
     func others() async throws {
@@ -148,8 +148,8 @@ struct NotificationReceiverTests {
     func unknownType() async throws {
         let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
-        #expect(await bridge.learn(receipt))
-        bridge.appStore.tell { world in
+        #expect(await bridge.waitUntilStored(receipt))
+        bridge.appStore.update { world in
             world.change(Self.feature) { $0.revoked = SharedSimulator.noon }
         }
         let body = try bridge.appStore.notification("SOMETHING_NEW", "LATER", of: Self.feature)
@@ -166,12 +166,12 @@ struct NotificationReceiverTests {
         for reversed in [false, true] {
             let bridge = try StoringTestProxy()
             let receipt = try bridge.appStore.receipt()
-            #expect(await bridge.learn(receipt))
-            bridge.appStore.tell { world in
+            #expect(await bridge.waitUntilStored(receipt))
+            bridge.appStore.update { world in
                 world.change(Self.feature) { $0.revoked = SharedSimulator.noon }
             }
             let refund = try bridge.appStore.notification("REFUND", of: Self.feature)
-            bridge.appStore.tell { world in
+            bridge.appStore.update { world in
                 world.change(Self.feature) { $0.revoked = nil }
             }
             let reversal = try bridge.appStore.notification("REFUND_REVERSED", of: Self.feature)
@@ -194,14 +194,14 @@ struct NotificationReceiverTests {
     func otherProcess() async throws {
         let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
-        #expect(await bridge.learn(receipt))
+        #expect(await bridge.waitUntilStored(receipt))
         let other = try StoringTestProxy(appStore: bridge.appStore, folder: bridge.folder)
         for (minute, revoked) in [(1, SharedSimulator.noon), (2, nil)] as [(Int64, Timestamp?)] {
-            bridge.appStore.tell { world in world.change(Self.feature) { $0.revoked = revoked } }
+            bridge.appStore.update { world in world.change(Self.feature) { $0.revoked = revoked } }
             let type = revoked == nil ? "REFUND_REVERSED" : "REFUND"
-            let told = try bridge.appStore.notification(type, of: Self.feature)
+            let notification = try bridge.appStore.notification(type, of: Self.feature)
             // One process receives the refund, the other one its reversal.
-            #expect(try await (revoked == nil ? other : bridge).receive(told) == .stored(isNew: true))
+            #expect(try await (revoked == nil ? other : bridge).receive(notification) == .stored(isNew: true))
             bridge.now = SharedSimulator.noon.advanced(byMilliseconds: minute * 61_000)
             let reply = await bridge.ask(receipt)
             let fresh = await bridge.askAPI(receipt).body
@@ -214,9 +214,9 @@ struct NotificationReceiverTests {
     func lateOldPeriod() async throws {
         let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
-        #expect(await bridge.learn(receipt))
+        #expect(await bridge.waitUntilStored(receipt))
         let late = try bridge.appStore.notification("EXPIRED", "VOLUNTARY", of: "700000000000101", Twist(uuid: "late"))
-        bridge.appStore.tell { world in
+        bridge.appStore.update { world in
             world.change { $0.renews = 0 }
         }
         try await bridge.receive(
@@ -232,14 +232,14 @@ struct NotificationReceiverTests {
     func noStatus() async throws {
         let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
-        #expect(await bridge.learn(receipt))
+        #expect(await bridge.waitUntilStored(receipt))
         try await bridge.receive(
             try bridge.appStore.notification("DID_RENEW", of: "700000000000101", Twist(status: .some(nil))))
         #expect(await bridge.ask(receipt).source == .api)
-        #expect(await bridge.learn(receipt))
+        #expect(await bridge.waitUntilStored(receipt))
     }
 
-    // MARK: - The disk
+    // MARK: - Storage failures
 
     @Test("No notification is acknowledged while the disk is full, and each is stored when it is received again")
     func full() async throws {
@@ -252,12 +252,12 @@ struct NotificationReceiverTests {
             for body in rest { group.addTask { await bridge.refusal(body) == nil ? nil : body } }
             return await group.reduce(into: []) { $0 += $1.map { [$0] } ?? [] }
         }
-        let said = bodies.count - refused.count
-        #expect((3..<60).contains(said))
+        let acknowledged = bodies.count - refused.count
+        #expect((3..<60).contains(acknowledged))
         let stored = try await bridge.notifications()
-        #expect(stored >= said)
+        #expect(stored >= acknowledged)
         // A single small notification may still fit.
-        var isFull = stored > said
+        var isFull = stored > acknowledged
         for body in refused where await bridge.refusal(body) == .storeUnavailable { isFull = true }
         #expect(isFull)
         await bridge.store.close()
@@ -284,7 +284,7 @@ struct NotificationReceiverTests {
         #expect(try await bridge.notifications() == 1)
     }
 
-    // MARK: - Apple's own
+    // MARK: - Notifications from Apple
 
     private static let genuine = Corpus.files(in: "jws").filter { $0.lastPathComponent.hasPrefix("apple-notification") }
 

@@ -24,7 +24,7 @@ struct OutageDrillTests {
 
     /// An app's view of a response: the transactions that grant access at a time, and those that were revoked.
     private struct Rights {
-        var held: Set<String> = []
+        var active: Set<String> = []
         var revoked: Set<String> = []
         /// Original transaction ids of subscriptions without a current period whose last period was not revoked.
         var ended: Set<String> = []
@@ -47,11 +47,11 @@ struct OutageDrillTests {
                 // iOS 6 responses have milliseconds in `expires_date`.
                 let expires = (row["expires_date_ms"]?.text ?? row["expires_date"]?.text).flatMap { Int64($0) }
                 guard let expires else {
-                    held.insert(id)
+                    active.insert(id)
                     continue
                 }
                 if expires > now.milliseconds {
-                    held.insert(id)
+                    active.insert(id)
                     running.insert(original)
                 } else {
                     ended.insert(original)
@@ -60,7 +60,7 @@ struct OutageDrillTests {
             ended.subtract(running)
             // A transaction that one row shows as revoked does not count, even if another row has it without a
             // revocation.
-            held.subtract(revoked)
+            active.subtract(revoked)
         }
     }
 
@@ -123,7 +123,7 @@ struct OutageDrillTests {
         let folder = try TemporaryFolder()
         let bridge = try TestProxy(order, appStore, port: port, curl: curl, path: folder.path("bridge.sqlite"))
         // Before the outage, notifications are received.
-        try await tell(appStore.happen(40, seed: 3), of: appStore, to: bridge)
+        try await receive(appStore.simulate(40, seed: 3), of: appStore, to: bridge)
         let receipts = appStore.receipts
         var seen: [String: [UInt8]] = [:]
         for receipt in receipts {
@@ -131,19 +131,21 @@ struct OutageDrillTests {
             #expect(reply.answer.status == .valid || reply.answer.status == .subscriptionExpired, "\(receipt.id)")
             seen[receipt.id] = reply.answer.body
         }
-        try await recordOutcome(bridge)
-        let kept = try await bridge.store.lastGoodUsage()
-        #expect((kept.count > 0) == order.contains(.apple))
-        if kept.count > 0 { print("\(kept.count) responses archived, \(kept.bytes / kept.count) bytes each") }
+        try await waitForWrites(bridge)
+        let archived = try await bridge.store.lastGoodUsage()
+        #expect((archived.count > 0) == order.contains(.apple))
+        if archived.count > 0 {
+            print("\(archived.count) responses archived, \(archived.bytes / archived.count) bytes each")
+        }
         // Some purchases are refunded. Then the App Store refuses all connections.
         var refunds: [EventOutcome] = []
         for customer in appStore.world.customers where refunds.count < 12 {
-            if let outcome = try? appStore.happen(EventRequest(.refund, customerId: customer.id)) {
+            if let outcome = try? appStore.simulate(EventRequest(.refund, customerId: customer.id)) {
                 refunds.append(outcome)
             }
         }
         #expect(refunds.count == 12)
-        try await tell(refunds, of: appStore, to: bridge)
+        try await receive(refunds, of: appStore, to: bridge)
         let refunded = Set(refunds.flatMap(\.notifications).compactMap { $0.transaction?.transactionId })
         await appStore.stop()
         for hours in Self.hours {
@@ -169,14 +171,15 @@ struct OutageDrillTests {
         switch reply.answer.status {
         case .valid, .subscriptionExpired:
             tally.sources[reply.source.rawValue, default: 0] += 1
-            let told = try Rights(reply.answer.body, at: now)
+            let rights = try Rights(reply.answer.body, at: now)
             // Responses never show a consumable's refund.
             let consumables = Set(
                 receipt.customer.transactions.filter { $0.product.kind == .consumable }.map(\.transactionId))
-            let lost = known.held.subtracting(told.held).subtracting(refunded)
+            let lost = known.active.subtracting(rights.active).subtracting(refunded)
             #expect(lost.isEmpty, "\(name) lost \(lost)")
-            #expect(told.held.isDisjoint(with: refunded.subtracting(consumables)), "\(name) holds a refunded purchase")
-            #expect(known.revoked.isSubset(of: told.revoked), "\(name) lost a revocation")
+            #expect(
+                rights.active.isDisjoint(with: refunded.subtracting(consumables)), "\(name) holds a refunded purchase")
+            #expect(known.revoked.isSubset(of: rights.revoked), "\(name) lost a revocation")
         case .temporarilyUnavailable:
             tally.askedToComeAgain += 1
             // Only a customer with an ended subscription, which may have been renewed since, may get 21005.
@@ -187,14 +190,14 @@ struct OutageDrillTests {
     }
 
     /// Receives the notifications as the App Store posts them.
-    private func tell(_ outcomes: [EventOutcome], of appStore: SimulatedStore, to bridge: TestProxy) async throws {
+    private func receive(_ outcomes: [EventOutcome], of appStore: SimulatedStore, to bridge: TestProxy) async throws {
         for notification in outcomes.flatMap(\.notifications) {
             try await bridge.pipelines.notifications.receive(try appStore.body(of: notification))
         }
     }
 
     /// Waits until all background writes are done.
-    private func recordOutcome(_ bridge: TestProxy) async throws {
+    private func waitForWrites(_ bridge: TestProxy) async throws {
         var counts: [Int] = []
         for _ in 0..<100 {
             let count = try await DatabaseQueue(path: bridge.store.path).read { db in

@@ -73,7 +73,7 @@ struct PipelineTests {
         #expect(bridge.apple.questions.count == 1)
     }
 
-    // MARK: - Apple does not answer
+    // MARK: - Apple is unavailable
 
     static let silences: [FakeApple.Instead] = [
         .http(503), .http(403), .http(302), .body("<html>We'll be back</html>"), .body("{}"), .body(""),
@@ -146,7 +146,7 @@ struct PipelineTests {
         #expect(alone.apple.questions.count == 3)
     }
 
-    // MARK: - Receipts that are none
+    // MARK: - Invalid receipts
 
     private func tampered() throws -> String {
         try #require(try SharedSimulator.hostile.first { $0.mangling == "tamperedByte" }).text

@@ -13,19 +13,19 @@ struct RenewalDueTests {
     /// the second.
     private final class Renewing: HTTPTransport {
         private let answers: [[JSONValue]]
-        private let asked = Mutex<[String]>([])
+        private let requestLog = Mutex<[String]>([])
 
         /// - Parameter answers: history and statuses of each lookup; the last ones are repeated.
         init(_ answers: [[JSONValue]]) { self.answers = answers }
 
-        var questions: [String] { asked.withLock { $0 } }
+        var questions: [String] { requestLog.withLock { $0 } }
 
         func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
             let kind = request.url.text.contains("/history/") ? 0 : 1
-            let round = asked.withLock { asked in
+            let round = requestLog.withLock { requestLog in
                 let name = kind == 0 ? "history" : "statuses"
-                asked.append(name)
-                return asked.count { $0 == name } - 1
+                requestLog.append(name)
+                return requestLog.count { $0 == name } - 1
             }
             return HTTPResponse(status: 200, body: answers[min(round, answers.count - 1)][kind].bytes)
         }
@@ -33,7 +33,7 @@ struct RenewalDueTests {
         func shutDown(grace: Duration) async {}
     }
 
-    private struct Story {
+    private struct Scenario {
         let store: SimulatedStore
         let receipt: IssuedReceipt
         let transaction: SimulatedTransaction
@@ -92,33 +92,34 @@ struct RenewalDueTests {
 
     @Test("A just ended subscription is looked up again, and its renewal is found")
     func renewed() async throws {
-        let story = try Story()
+        let scenario = try Scenario()
         let transport = Renewing([
-            try story.answers(end: minuteAgo, status: 2), try story.answers(end: nextMonth, status: 1),
+            try scenario.answers(end: minuteAgo, status: 2), try scenario.answers(end: nextMonth, status: 1),
         ])
-        let (status, questions) = try await story.ask(transport)
+        let (status, questions) = try await scenario.ask(transport)
         #expect(status == 0)
         #expect(questions == ["history", "statuses", "history", "statuses"])
     }
 
     @Test("A subscription that is still ended after the second lookup gives 21006")
     func over() async throws {
-        let story = try Story()
-        let (status, questions) = try await story.ask(Renewing([try story.answers(end: minuteAgo, status: 2)]))
+        let scenario = try Scenario()
+        let (status, questions) = try await scenario.ask(Renewing([try scenario.answers(end: minuteAgo, status: 2)]))
         #expect(status == 21006)
         #expect(questions.count == 4)
     }
 
     @Test("A subscription that cannot be renewing is not looked up again")
     func nothingToExpect() async throws {
-        let story = try Story()
+        let scenario = try Scenario()
         let hourAgo = SharedSimulator.noon.advanced(byMilliseconds: -3_600_000)
         for answers in [
-            try story.answers(end: hourAgo, status: 2), try story.answers(end: minuteAgo, status: 2, renews: 0),
-            try story.answers(end: minuteAgo, status: 2, retries: true), try story.answers(end: minuteAgo, status: 3),
-            try story.answers(end: minuteAgo, status: 5),
+            try scenario.answers(end: hourAgo, status: 2), try scenario.answers(end: minuteAgo, status: 2, renews: 0),
+            try scenario.answers(end: minuteAgo, status: 2, retries: true),
+            try scenario.answers(end: minuteAgo, status: 3),
+            try scenario.answers(end: minuteAgo, status: 5),
         ] {
-            let (status, questions) = try await story.ask(Renewing([answers]))
+            let (status, questions) = try await scenario.ask(Renewing([answers]))
             #expect(status == 21006)
             #expect(questions == ["history", "statuses"])
         }
@@ -146,18 +147,18 @@ struct RenewalDueTests {
         arguments: turns.indices)
     func aroundTheEnd(index: Int) async throws {
         let turn = Self.turns[index]
-        let story = try Story()
+        let scenario = try Scenario()
         let transport = Renewing([
-            try story.answers(end: SharedSimulator.noon.advanced(byMilliseconds: turn.end), status: 1)
+            try scenario.answers(end: SharedSimulator.noon.advanced(byMilliseconds: turn.end), status: 1)
         ])
         let clock = MovableClock()
         let pipeline = try ServerAPIWorld.pipeline(
-            story.store, port: 9, transport: transport, answer: [.api], now: { clock.now })
+            scenario.store, port: 9, transport: transport, answer: [.api], now: { clock.now })
         for post in turn.posts {
             clock.now = SharedSimulator.noon.advanced(byMilliseconds: post.at)
             let before = transport.questions.count
             let reply = await pipeline.answer(
-                body: Array(Question.body(story.receipt.base64, password: nil, [:])), route: .auto)
+                body: Array(Question.body(scenario.receipt.base64, password: nil, [:])), route: .auto)
             #expect(reply.answer.status == .valid)
             #expect(transport.questions.count - before == post.calls, "at \(post.at)")
         }
@@ -165,16 +166,16 @@ struct RenewalDueTests {
 
     @Test("A subscription that seems ended is looked up again at most every five seconds")
     func confirmed() async throws {
-        let story = try Story()
-        let transport = Renewing([try story.answers(end: minuteAgo, status: 2)])
+        let scenario = try Scenario()
+        let transport = Renewing([try scenario.answers(end: minuteAgo, status: 2)])
         let clock = MovableClock()
         let pipeline = try ServerAPIWorld.pipeline(
-            story.store, port: 9, transport: transport, answer: [.api], now: { clock.now })
+            scenario.store, port: 9, transport: transport, answer: [.api], now: { clock.now })
         for (at, calls) in [(0, 4), (1, 0), (4_999, 0), (5_000, 4)] as [(Int64, Int)] {
             clock.now = SharedSimulator.noon.advanced(byMilliseconds: at)
             let before = transport.questions.count
             let reply = await pipeline.answer(
-                body: Array(Question.body(story.receipt.base64, password: nil, [:])), route: .auto)
+                body: Array(Question.body(scenario.receipt.base64, password: nil, [:])), route: .auto)
             #expect(reply.answer.status == .subscriptionExpired)
             #expect(transport.questions.count - before == calls, "at \(at)")
         }

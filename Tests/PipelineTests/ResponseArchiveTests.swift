@@ -49,12 +49,12 @@ struct ResponseArchiveTests {
 
         /// Sends requests while Apple is available, until the response is archived.
         @discardableResult
-        func learn(_ receipt: String, saying body: String? = nil) async throws -> TestProxy.Reply {
-            let kept = try await store.lastGoodUsage()
+        func archive(_ receipt: String, saying body: String? = nil) async throws -> TestProxy.Reply {
+            let archived = try await store.lastGoodUsage()
             let reply = await (try bridge(saying: body)).ask(receipt)
             #expect(reply.source == .apple)
             for _ in 0..<1_000 {
-                if try await store.lastGoodUsage() != kept { return reply }
+                if try await store.lastGoodUsage() != archived { return reply }
                 try await Task.sleep(for: .milliseconds(5))
             }
             Issue.record("the response was not archived")
@@ -82,7 +82,7 @@ struct ResponseArchiveTests {
         let receipt = try #require(
             try SharedSimulator.world.receipts.first { $0.customer.kind == kind && $0.environment == environment })
         let stage = try Stage()
-        let good = try await stage.learn(receipt.base64)
+        let good = try await stage.archive(receipt.base64)
         let later = try stage.bridge(isDown: true, after: Self.hour)
         let reply = await later.ask(receipt.base64)
         #expect(reply.short == "\(good.status) stored \(good.environment.rawValue)")
@@ -102,7 +102,7 @@ struct ResponseArchiveTests {
     func place() async throws {
         let receipt = try SharedSimulator.receipt(.activeSubscription)
         let stage = try Stage()
-        try await stage.learn(receipt.base64)
+        try await stage.archive(receipt.base64)
         for sources in [[.apple], [.apple, .receipt], [.apple, .stored, .receipt]] as [[AnswerSource]] {
             #expect(await (try stage.bridge(isDown: true, sources)).ask(receipt.base64).source == .stored, "\(sources)")
         }
@@ -114,7 +114,7 @@ struct ResponseArchiveTests {
     func question() async throws {
         let receipt = try SharedSimulator.receipt(.activeSubscription)
         let stage = try Stage()
-        try await stage.learn(receipt.base64)
+        try await stage.archive(receipt.base64)
         let down = try stage.bridge(isDown: true, [.apple])
         #expect(await down.ask(receipt.base64).short == "0 stored Production")
         #expect(await down.ask(receipt.base64, password: TestProxy.secret).short == "0 stored Production")
@@ -154,7 +154,7 @@ struct ResponseArchiveTests {
         let receipt = try SharedSimulator.receipt(.nonConsumable)
         let id = try #require(receipt.transactions.first?.transactionId)
         let stage = try Stage()
-        try await stage.learn(receipt.base64)
+        try await stage.archive(receipt.base64)
         let scope = AppScope(
             bundleId: try #require(BundleIdentifier(rawValue: SimulatedApp.first.bundleId)),
             environment: .production)
@@ -174,7 +174,7 @@ struct ResponseArchiveTests {
     }
 
     /// Apple's response for a subscription: the end of its period in hours after noon, and its renewal state.
-    struct Story: Sendable, CustomTestStringConvertible {
+    struct Scenario: Sendable, CustomTestStringConvertible {
         let name: String
         let ends: Int64
         var renews: String? = "1"
@@ -198,35 +198,37 @@ struct ResponseArchiveTests {
         }
     }
 
-    static let stories = [
-        Story(name: "active", ends: 5, answers: [(0, 0), (4, 0)]),
-        Story(name: "renewal on", ends: 5, answers: [(4, 0), (5, 21005), (500, 21005)]),
-        Story(name: "renewal off", ends: 5, renews: "0", answers: [(4, 0), (6, 0)]),
-        Story(name: "renewal unknown", ends: 5, renews: nil, answers: [(4, 0), (6, 21005)]),
-        Story(name: "expired", ends: -5, renews: "0", answers: [(0, 0), (100, 0)]),
-        Story(name: "expired, renewal on", ends: -5, answers: [(0, 21005)]),
-        Story(
+    static let scenarios = [
+        Scenario(name: "active", ends: 5, answers: [(0, 0), (4, 0)]),
+        Scenario(name: "renewal on", ends: 5, answers: [(4, 0), (5, 21005), (500, 21005)]),
+        Scenario(name: "renewal off", ends: 5, renews: "0", answers: [(4, 0), (6, 0)]),
+        Scenario(name: "renewal unknown", ends: 5, renews: nil, answers: [(4, 0), (6, 21005)]),
+        Scenario(name: "expired", ends: -5, renews: "0", answers: [(0, 0), (100, 0)]),
+        Scenario(name: "expired, renewal on", ends: -5, answers: [(0, 21005)]),
+        Scenario(
             name: "in billing retry", ends: -5, renews: "0", further: #","is_in_billing_retry_period":"1""#,
             answers: [(0, 21005)]),
-        Story(
+        Scenario(
             name: "in grace period", ends: -5,
             further: #","grace_period_expires_date_ms":"\#(SharedSimulator.noon.milliseconds + 3_600_000)""#,
             answers: [(0, 0), (2, 21005)]),
-        Story(name: "older than the archive", ends: 10_000, answers: [(719, 0), (721, 21005)]),
+        Scenario(name: "older than the archive", ends: 10_000, answers: [(719, 0), (721, 21005)]),
     ]
 
-    @Test("An archived response is not used if its subscription may have been renewed since", arguments: stories)
-    func staleness(story: Story) async throws {
+    @Test("An archived response is not used if its subscription may have been renewed since", arguments: scenarios)
+    func staleness(scenario: Scenario) async throws {
         let receipt = try SharedSimulator.receipt(.nonConsumable)
         let stage = try Stage()
-        try await stage.learn(receipt.base64, saying: story.body(receipt.base64))
-        for answer in story.answers {
+        try await stage.archive(receipt.base64, saying: scenario.body(receipt.base64))
+        for answer in scenario.answers {
             let milliseconds = answer.hour * Self.hour
             let reply = await (try stage.bridge(isDown: true, after: milliseconds, [.apple])).ask(receipt.base64)
             #expect(reply.status == answer.status, "\(answer.hour) h: \(reply.text)")
             #expect(reply.source == (answer.status == 0 ? .stored : .apple))
-            let bold = try stage.bridge(isDown: true, after: milliseconds, [.apple]) { $1.staleSubscription = .answer }
-            if answer.hour < 720 { #expect(await bold.ask(receipt.base64).short == "0 stored Production") }
+            let lenient = try stage.bridge(isDown: true, after: milliseconds, [.apple]) {
+                $1.staleSubscription = .answer
+            }
+            if answer.hour < 720 { #expect(await lenient.ask(receipt.base64).short == "0 stored Production") }
         }
     }
 
@@ -234,7 +236,7 @@ struct ResponseArchiveTests {
     func writing() async throws {
         let stage = try Stage()
         let receipt = try SharedSimulator.receipt(.nonConsumable)
-        let good = try await stage.learn(receipt.base64)
+        let good = try await stage.archive(receipt.base64)
         let usage = try await stage.store.lastGoodUsage()
         #expect(usage.count == 1)
         #expect(usage.bytes < good.text.utf8.count + 400)
@@ -250,13 +252,13 @@ struct ResponseArchiveTests {
         #expect(isMarked)
         // Apple signs a new `latest_receipt` for each response of a subscription. The first one stays in the archive.
         let subscription = try SharedSimulator.receipt(.activeSubscription)
-        let story = Self.stories[0]
-        try await stage.learn(subscription.base64, saying: story.body("QUJD"))
+        let scenario = Self.scenarios[0]
+        try await stage.archive(subscription.base64, saying: scenario.body("QUJD"))
         #expect(try stage.latestReceipt() == Data("ABC".utf8))
-        _ = await (try stage.bridge(saying: story.body("REVG"), after: Self.hour)).ask(subscription.base64)
+        _ = await (try stage.bridge(saying: scenario.body("REVG"), after: Self.hour)).ask(subscription.base64)
         try await Task.sleep(for: .milliseconds(200))
         #expect(try stage.latestReceipt() == Data("ABC".utf8))
-        _ = await (try stage.bridge(saying: Self.stories[2].body("REVG"), after: Self.hour)).ask(subscription.base64)
+        _ = await (try stage.bridge(saying: Self.scenarios[2].body("REVG"), after: Self.hour)).ask(subscription.base64)
         #expect(await eventually { (try? stage.latestReceipt()) == Data("DEF".utf8) })
     }
 
@@ -264,7 +266,7 @@ struct ResponseArchiveTests {
     func unchanged() async throws {
         let stage = try Stage()
         let receipt = try SharedSimulator.receipt(.nonConsumable)
-        try await stage.learn(receipt.base64)
+        try await stage.archive(receipt.base64)
         let usage = try await stage.store.lastGoodUsage()
         for hours in [1, 2, 40] as [Int64] {
             _ = await (try stage.bridge(after: hours * Self.hour)).ask(receipt.base64)
@@ -279,18 +281,18 @@ struct ResponseArchiveTests {
         let stage = try Stage()
         let limit = 150_000
         let bridge = try stage.bridge { settings, _ in settings.lastGood.bytes = limit }
-        let dark = try stage.bridge(isDown: true, after: 1_000) { $1.staleSubscription = .answer }
+        let offline = try stage.bridge(isDown: true, after: 1_000) { $1.staleSubscription = .answer }
         let isKept = { @Sendable (receipt: String) in
-            await dark.ask(receipt, password: TestProxy.secret).source == .stored
+            await offline.ask(receipt, password: TestProxy.secret).source == .stored
         }
-        var kept: [String] = []
+        var archived: [String] = []
         // Excludes responses that are larger than the whole archive may be.
         for receipt in try SharedSimulator.world.receipts.filter({ $0.customer.kind != .longHistory }).map(\.base64) {
             let reply = await bridge.ask(receipt, password: TestProxy.secret)
             guard reply.short == "0 apple Production" else { continue }
             let isNew = await eventually { await isKept(receipt) }
-            #expect(isNew, "after \(kept.count), \(reply.text.utf8.count) bytes")
-            kept.append(receipt)
+            #expect(isNew, "after \(archived.count), \(reply.text.utf8.count) bytes")
+            archived.append(receipt)
             bridge.clock.now = bridge.clock.now.advanced(byMilliseconds: 1)
         }
         let isBounded = await eventually {
@@ -299,7 +301,7 @@ struct ResponseArchiveTests {
         }
         #expect(isBounded)
         // The oldest response was deleted, and is archived again after a new request.
-        let oldest = try #require(kept.first)
+        let oldest = try #require(archived.first)
         #expect(await !isKept(oldest))
         let isBack = await eventually {
             _ = await bridge.ask(oldest, password: TestProxy.secret)
@@ -319,23 +321,23 @@ struct ResponseArchiveTests {
             settings.lastGood.bytes = 40_000
             app.sharedSecret = nil
         }
-        let story = Self.stories[0].body("QUJD")
+        let body = Self.scenarios[0].body("QUJD")
         let before = try stage.bridge(after: 0, [.apple], change)
         #expect(await before.ask(victim.base64).source == .apple)
         await before.pipelines.finishWriting()
-        let asked = try stage.bridge(saying: story, after: 1_000, [.apple], change)
+        let online = try stage.bridge(saying: body, after: 1_000, [.apple], change)
         let unbought = try stage.bridge(
             saying: #"{"status":0,"receipt":{"bundle_id":"com.example.app","in_app":[]}}"#, after: 1_000, [.apple],
             change)
         for number in 0..<300 {
             let variant = Base64.encode(ReceiptVariants.withRevocationList(genuine, number))
-            #expect(await asked.ask(variant).text == story)
-            _ = await asked.ask(Base64.encode(genuine), password: "\(number)")
+            #expect(await online.ask(variant).text == body)
+            _ = await online.ask(Base64.encode(genuine), password: "\(number)")
             _ = await unbought.ask(Base64.encode(empty), password: "\(number)")
-            asked.clock.now = asked.clock.now.advanced(byMilliseconds: 1)
-            unbought.clock.now = asked.clock.now
+            online.clock.now = online.clock.now.advanced(byMilliseconds: 1)
+            unbought.clock.now = online.clock.now
             // Wait, because writes that exceed the queue are dropped.
-            await asked.pipelines.finishWriting()
+            await online.pipelines.finishWriting()
             await unbought.pipelines.finishWriting()
         }
         #expect(try await stage.store.lastGoodUsage().count == 1 + 8 + 8)
@@ -359,21 +361,21 @@ struct ResponseArchiveTests {
         }
         let unknown = try stage.bridge { $1.bundleId = BundleIdentifier(rawValue: "com.example.other") }
         #expect(await unknown.ask(receipt.base64).source == .apple)
-        let apart = try stage.bridge([.receipt])
-        _ = await apart.ask(receipt.base64)
+        let local = try stage.bridge([.receipt])
+        _ = await local.ask(receipt.base64)
         try await Task.sleep(for: .milliseconds(200))
-        let kept = try await stage.store.lastGoodUsage()
-        #expect(kept.count == 0)
+        let archived = try await stage.store.lastGoodUsage()
+        #expect(archived.count == 0)
     }
 
     @Test("A store that cannot be opened at the start is opened later, and requests are answered until then")
     func openedLater() async throws {
         let folder = try TemporaryFolder()
-        let told = Told()
+        let openResults = OpenResults()
         let store = Store(opening: folder.path("missing/bridge.sqlite"), pauses: [.milliseconds(20)]) {
-            told.note($0)
+            openResults.note($0)
         }
-        #expect(!store.isOpen && told.all == ["notPermitted"])
+        #expect(!store.isOpen && openResults.all == ["notPermitted"])
         let receipt = try SharedSimulator.receipt(.nonConsumable)
         func bridge(_ isDown: Bool) throws -> TestProxy {
             try TestProxy(FakeApple { _, _ in isDown ? .http(503) : nil }, store: store) {
@@ -385,7 +387,7 @@ struct ResponseArchiveTests {
         #expect(await (try bridge(true)).ask(receipt.base64).short == "0 receipt Production")
         try folder.write("missing/file", "the folder is there")
         #expect(await eventually { store.isOpen })
-        #expect(await eventually { told.all == ["notPermitted", "open"] })
+        #expect(await eventually { openResults.all == ["notPermitted", "open"] })
         #expect(await early.ask(receipt.base64).short == "0 apple Production")
         let isKept = await eventually { (try? await store.lastGoodUsage().count) == 1 }
         #expect(isKept)
@@ -397,10 +399,10 @@ struct ResponseArchiveTests {
 }
 
 /// The results of opening a store, in order.
-private final class Told: Sendable {
-    private let words = Mutex<[String]>([])
+private final class OpenResults: Sendable {
+    private let results = Mutex<[String]>([])
 
-    var all: [String] { words.withLock { $0 } }
+    var all: [String] { results.withLock { $0 } }
 
-    func note(_ error: StorageError?) { words.withLock { $0.append(error?.code.rawValue ?? "open") } }
+    func note(_ error: StorageError?) { results.withLock { $0.append(error?.code.rawValue ?? "open") } }
 }

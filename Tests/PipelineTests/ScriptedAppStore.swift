@@ -55,14 +55,14 @@ final class ScriptedAppStore: HTTPTransport {
 
         /// Changes a transaction and moves it to the end of the history, as the Server API does.
         mutating func change(_ id: String, _ edit: (inout Purchase) -> Void) {
-            guard let place = purchases.firstIndex(where: { $0.id == id }) else { return }
-            var purchase = purchases.remove(at: place)
+            guard let index = purchases.firstIndex(where: { $0.id == id }) else { return }
+            var purchase = purchases.remove(at: index)
             edit(&purchase)
             purchases.append(purchase)
         }
 
-        mutating func change(subscription place: Int = 0, _ edit: (inout Subscription) -> Void) {
-            edit(&subscriptions[place])
+        mutating func change(subscription index: Int = 0, _ edit: (inout Subscription) -> Void) {
+            edit(&subscriptions[index])
         }
     }
 
@@ -89,7 +89,7 @@ final class ScriptedAppStore: HTTPTransport {
                 subscriptions: [Subscription()]))
     }
 
-    func tell<Value: Sendable>(_ body: (inout World) throws -> Value) rethrows -> Value {
+    func update<Value: Sendable>(_ body: (inout World) throws -> Value) rethrows -> Value {
         try world.withLock { try body(&$0) }
     }
 
@@ -100,10 +100,10 @@ final class ScriptedAppStore: HTTPTransport {
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         let path = request.url.text
         if path.hasSuffix("/verifyReceipt") {
-            guard let answer = tell({ $0.verifyReceipt }) else { return HTTPResponse(status: 503) }
+            guard let answer = update({ $0.verifyReceipt }) else { return HTTPResponse(status: 503) }
             return HTTPResponse(status: 200, body: Array(answer.utf8))
         }
-        let (world, meanwhile) = tell { world in
+        let (world, meanwhile) = update { world in
             world.questions.append(path.contains("/history/") ? "history" : "statuses")
             return (world, world.meanwhile.take())
         }
@@ -197,14 +197,14 @@ final class ScriptedAppStore: HTTPTransport {
         var hasRenewal = true
     }
 
-    private static let number = Atomic<Int>(0)
+    private static let counter = Atomic<Int>(0)
 
     /// The body of a notification about one transaction in its current state. It is signed one second after every
     /// earlier one.
     func notification(
         _ type: String, _ subtype: String? = nil, of id: String? = nil, _ twist: Twist = Twist()
     ) throws -> [UInt8] {
-        let world = tell { world in
+        let world = update { world in
             world.clock = world.clock.advanced(byMilliseconds: 1_000)
             return world
         }
@@ -212,7 +212,7 @@ final class ScriptedAppStore: HTTPTransport {
             .init("bundleId", .string(twist.bundleId)), .init("bundleVersion", .string("42")),
             .init("environment", .string(twist.environment)),
         ]
-        if let number = twist.appAppleId { data.append(.init("appAppleId", .number(number))) }
+        if let appAppleId = twist.appAppleId { data.append(.init("appAppleId", .number(appAppleId))) }
         if let id, let purchase = world.purchases.first(where: { $0.id == id }) {
             data.append(
                 .init(
@@ -237,7 +237,7 @@ final class ScriptedAppStore: HTTPTransport {
     static func body(_ text: String) -> [UInt8] { JSONValue.object(["signedPayload": .string(text)]).bytes }
 
     static func uuid() -> String {
-        let count = number.wrappingAdd(1, ordering: .relaxed).newValue
+        let count = counter.wrappingAdd(1, ordering: .relaxed).newValue
         return "00000000-0000-4000-8000-" + String(repeating: "0", count: 12 - "\(count)".count) + "\(count)"
     }
 
@@ -245,7 +245,7 @@ final class ScriptedAppStore: HTTPTransport {
 
     /// A receipt with the first `count` transactions, as text.
     func receipt(of count: Int = 3) throws -> String {
-        let rows = tell { $0.purchases.sorted { $0.purchased < $1.purchased }.prefix(count) }
+        let rows = update { $0.purchases.sorted { $0.purchased < $1.purchased }.prefix(count) }
         let content = AppReceiptContent(
             environment: .production, bundleId: Self.bundleId, creationDate: SharedSimulator.noon,
             purchases: rows.map { row in
@@ -332,7 +332,7 @@ final class StoringTestProxy: Sendable {
     }
 
     /// Sends requests until the response comes from the store.
-    func learn(_ receipt: String) async -> Bool { await eventually { await ask(receipt).source == .stored } }
+    func waitUntilStored(_ receipt: String) async -> Bool { await eventually { await ask(receipt).source == .stored } }
 
     @discardableResult
     func receive(_ body: [UInt8]) async throws -> NotificationOutcome {

@@ -17,7 +17,7 @@ struct StoredAnswerTests {
         var subtype: String?
         var id = "700000000000101"
         /// Whether the payload does not contain the whole change, so that the next request does a lookup.
-        var asks = false
+        var needsLookup = false
         let happen: @Sendable (inout ScriptedAppStore.World) -> Void
 
         var testDescription: String { name }
@@ -77,7 +77,8 @@ struct StoredAnswerTests {
                     type: "Non-Consumable", purchased: SharedSimulator.noon, group: nil))
         },
         Event(
-            name: "upgrade", type: "DID_CHANGE_RENEWAL_PREF", subtype: "UPGRADE", id: "700000000000103", asks: true
+            name: "upgrade", type: "DID_CHANGE_RENEWAL_PREF", subtype: "UPGRADE", id: "700000000000103",
+            needsLookup: true
         ) { world in
             world.change("700000000000101") { $0.isUpgraded = true }
             world.purchases.append(
@@ -86,7 +87,7 @@ struct StoredAnswerTests {
                     expires: end.advanced(byMilliseconds: ScriptedAppStore.month)))
             world.change { ($0.product, $0.nextProduct) = ("com.example.app.yearly", "com.example.app.yearly") }
         },
-        Event(name: "another subscription", type: "SUBSCRIBED", id: "700000000000700", asks: true) { world in
+        Event(name: "another subscription", type: "SUBSCRIBED", id: "700000000000700", needsLookup: true) { world in
             world.purchases.append(
                 .init(
                     id: "700000000000700", original: "700000000000700", product: "com.example.app.other",
@@ -102,20 +103,20 @@ struct StoredAnswerTests {
         let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
         #expect(await bridge.ask(receipt).source == .api)
-        #expect(await bridge.learn(receipt))
+        #expect(await bridge.waitUntilStored(receipt))
         let before = await bridge.ask(receipt).body
         #expect(await bridge.askAPI(receipt).body == before)
-        let asked = bridge.appStore.questions.count
-        bridge.appStore.tell { event.happen(&$0) }
+        let requestCount = bridge.appStore.questions.count
+        bridge.appStore.update { event.happen(&$0) }
         let body = try bridge.appStore.notification(event.type, event.subtype, of: event.id)
         #expect(try await bridge.receive(body) == .stored(isNew: true))
-        #expect(bridge.appStore.questions.count == asked)
+        #expect(bridge.appStore.questions.count == requestCount)
         let after = await bridge.ask(receipt)
-        #expect(after.source == (event.asks ? .api : .stored))
+        #expect(after.source == (event.needsLookup ? .api : .stored))
         let fresh = await bridge.askAPI(receipt)
         #expect(after.body == fresh.body && fresh.status == 0)
         #expect(after.body != before)
-        if event.asks { #expect(await bridge.learn(receipt)) }
+        if event.needsLookup { #expect(await bridge.waitUntilStored(receipt)) }
         #expect(await bridge.ask(receipt).body == fresh.body)
     }
 
@@ -124,7 +125,7 @@ struct StoredAnswerTests {
         let bridge = try StoringTestProxy([.api])
         let receipt = try bridge.appStore.receipt()
         let before = await bridge.ask(receipt).body
-        bridge.appStore.tell { world in
+        bridge.appStore.update { world in
             world.change("700000000000500") { $0.revoked = SharedSimulator.noon }
         }
         #expect(await bridge.ask(receipt).body == before)
@@ -137,9 +138,9 @@ struct StoredAnswerTests {
     func inFlight() async throws {
         let bridge = try StoringTestProxy([.api])
         let receipt = try bridge.appStore.receipt()
-        bridge.appStore.tell { world in
+        bridge.appStore.update { world in
             world.meanwhile = {
-                bridge.appStore.tell { world in
+                bridge.appStore.update { world in
                     world.change("700000000000500") { $0.revoked = SharedSimulator.noon }
                 }
                 let refund = try? bridge.appStore.notification("REFUND", of: "700000000000500")
@@ -166,8 +167,8 @@ struct StoredAnswerTests {
         let receipt = try bridge.appStore.receipt()
         #expect(await bridge.ask(receipt).status == 21005)
         let learner = try StoringTestProxy(appStore: bridge.appStore)
-        #expect(await learner.learn(receipt))
-        bridge.appStore.tell { world in
+        #expect(await learner.waitUntilStored(receipt))
+        bridge.appStore.update { world in
             world.purchases.append(
                 .init(id: "700000000000102", purchased: Self.end, expires: Self.end.advanced(byMilliseconds: 1_000)))
         }
@@ -178,7 +179,7 @@ struct StoredAnswerTests {
     func again() async throws {
         let bridge = try StoringTestProxy([.stored, .api])
         let receipt = try bridge.appStore.receipt()
-        #expect(await bridge.learn(receipt))
+        #expect(await bridge.waitUntilStored(receipt))
         for milliseconds in [0, 1, 1_001, 59_000, 61_000, 3_600_000] as [Int64] {
             bridge.now = SharedSimulator.noon.advanced(byMilliseconds: milliseconds)
             for _ in 0..<2 {
@@ -195,7 +196,7 @@ struct StoredAnswerTests {
         let bridge = try StoringTestProxy([.stored], changing: { $0.storedMaxAge = 30 * 86_400 })
         let learner = try StoringTestProxy(appStore: bridge.appStore, folder: bridge.folder)
         let receipt = try bridge.appStore.receipt()
-        #expect(await learner.learn(receipt))
+        #expect(await learner.waitUntilStored(receipt))
         for (seconds, status) in [(-121, 0), (-119, 21005), (1, 21005), (86_400, 21005)] as [(Int64, Int)] {
             bridge.now = Self.end.advanced(byMilliseconds: seconds * 1_000)
             #expect(await bridge.ask(receipt).status == status, "\(seconds)")
@@ -207,11 +208,11 @@ struct StoredAnswerTests {
         let appStore = ScriptedAppStore()
         let bridge = try StoringTestProxy([.stored, .api], appStore: appStore) { $0.storedMaxAge = 3_600 }
         let receipt = try appStore.receipt()
-        #expect(await bridge.learn(receipt))
+        #expect(await bridge.waitUntilStored(receipt))
         bridge.now = SharedSimulator.noon.advanced(byMilliseconds: 3_600_000)
         #expect(await bridge.ask(receipt).source == .stored)
         bridge.now = SharedSimulator.noon.advanced(byMilliseconds: 3_601_000)
-        appStore.tell { $0.isDown = true }
+        appStore.update { $0.isDown = true }
         #expect(await bridge.ask(receipt).status == 21005)
         let fallback = try StoringTestProxy([.api, .stored], appStore: appStore, folder: bridge.folder)
         fallback.now = bridge.now
@@ -231,33 +232,33 @@ struct StoredAnswerTests {
         let appStore = ScriptedAppStore()
         let receipt = try appStore.receipt()
         let id = "700000000000500"
-        appStore.tell { world in world.change(id) { $0.revoked = SharedSimulator.noon } }
+        appStore.update { world in world.change(id) { $0.revoked = SharedSimulator.noon } }
         let first = try StoringTestProxy(appStore: appStore)
-        #expect(await first.learn(receipt))
+        #expect(await first.waitUntilStored(receipt))
         #expect(await first.ask(receipt).body.contains("cancellation_date"))
         let bridge = try StoringTestProxy([.apple, .stored, .receipt], appStore: appStore, folder: first.folder)
         #expect(await bridge.ask(receipt).source == .stored)
         let row = #"{"transaction_id":"\#(id)","original_transaction_id":"\#(id)"}"#
-        appStore.tell { $0.verifyReceipt = #"{"status":0,"latest_receipt_info":[\#(row)]}"# }
+        appStore.update { $0.verifyReceipt = #"{"status":0,"latest_receipt_info":[\#(row)]}"# }
         #expect(await bridge.ask(receipt).source == .apple)
-        appStore.tell { $0.verifyReceipt = nil }
+        appStore.update { $0.verifyReceipt = nil }
         let reply = await bridge.ask(receipt)
         #expect(reply.status == 0 && !reply.body.contains("cancellation_date"), "\(reply.source)")
-        appStore.tell { world in
+        appStore.update { world in
             world.clock = SharedSimulator.noon.advanced(byMilliseconds: 5_000)
             world.change(id) { $0.revoked = nil }
         }
         await bridge.pipelines.finishWriting()
-        appStore.tell { $0.isDown = true }
+        appStore.update { $0.isDown = true }
         let outage = try StoringTestProxy([.api, .stored, .receipt], appStore: appStore, folder: first.folder)
         for _ in 0..<2 {
             let last = await outage.ask(receipt)
             #expect(last.status == 0 && !last.body.contains("cancellation_date"), "\(last.source)")
         }
-        appStore.tell { $0.isDown = false }
+        appStore.update { $0.isDown = false }
         let next = try StoringTestProxy(appStore: appStore, folder: first.folder)
         #expect(await next.ask(receipt).source == .api)
-        #expect(await next.learn(receipt))
+        #expect(await next.waitUntilStored(receipt))
         #expect(await !next.ask(receipt).body.contains("cancellation_date"))
     }
 
@@ -265,7 +266,7 @@ struct StoredAnswerTests {
     func rules() async throws {
         let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
-        #expect(await bridge.learn(receipt))
+        #expect(await bridge.waitUntilStored(receipt))
         let wrong = await bridge.ask(receipt, password: "wrong")
         #expect(wrong.status == 21004 && wrong.source == .receipt)
         #expect(await bridge.ask(String(receipt.dropLast(400)) + receipt.suffix(400).reversed()).status != 0)
@@ -279,15 +280,15 @@ struct StoredAnswerTests {
         do {
             let bridge = try StoringTestProxy(appStore: appStore)
             folder = bridge.folder
-            #expect(await bridge.learn(receipt))
-            appStore.tell { world in
+            #expect(await bridge.waitUntilStored(receipt))
+            appStore.update { world in
                 world.change("700000000000101") { $0.revoked = SharedSimulator.noon }
                 world.change { $0.status = 5 }
             }
             try await bridge.receive(try appStore.notification("REFUND", of: "700000000000101"))
             await bridge.store.close()
         }
-        appStore.tell { $0.isDown = true }
+        appStore.update { $0.isDown = true }
         let later = try StoringTestProxy(appStore: appStore, folder: folder)
         #expect(await later.ask(receipt).source == .stored)
         let bare = try StoringTestProxy([.receipt], appStore: appStore, folder: folder)
@@ -303,7 +304,7 @@ struct StoredAnswerTests {
         #expect(await bridge.ask(receipt).source == .api)
         await bridge.pipelines.finishWriting()
         await bridge.store.close()
-        appStore.tell { $0.isDown = true }
+        appStore.update { $0.isDown = true }
         let later = try StoringTestProxy(appStore: appStore, folder: bridge.folder)
         #expect(await later.ask(receipt).source == .stored)
     }

@@ -17,6 +17,11 @@ struct TestProxy {
 
     static let secret = SimulatedApp.first.sharedSecret
 
+    /// Creates a proxy with one configured app, whose rules a test may change. Pauses between retries take no time.
+    ///
+    /// - Parameters:
+    ///   - knowsIntermediates: false leaves out the intermediate certificates of the simulator, so that issuers may be unknown.
+    ///   - change: changes the settings and the app. Removing the app's bundle id leaves no app configured.
     init(
         _ apple: FakeApple = FakeApple(), store: Store? = nil, knowsIntermediates: Bool = true,
         now: Timestamp = SharedSimulator.noon, logger: Logger? = nil,
@@ -40,6 +45,7 @@ struct TestProxy {
             now: { clock.now }, sleep: { _ in })
     }
 
+    /// Sends a receipt, by default without a password.
     func ask(
         _ receipt: String, password: String? = nil, route: UpstreamRouter.Route = .auto,
         _ further: KeyValuePairs<String, JSONValue?> = [:]

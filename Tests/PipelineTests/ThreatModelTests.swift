@@ -6,7 +6,7 @@ import Testing
 struct ThreatModelTests {
     /// A row of a table in `docs/threat-model.md`: its letter and number, and the tests that it names for each file.
     private struct Row {
-        let letter: Substring
+        let kind: Substring
         let number: Int
         /// The column before the one with the tests.
         let answer: Substring
@@ -16,7 +16,7 @@ struct ThreatModelTests {
             guard let match = line.firstMatch(of: /^\| ([TH])(\d+) \|.*\| (.*) \| (.*?) ?\|$/),
                 let number = Int(match.2)
             else { return nil }
-            (letter, self.number, answer) = (match.1, number, match.3)
+            (kind, self.number, answer) = (match.1, number, match.3)
             tests = match.4.split(separator: "; `").map { part in
                 let file = part.prefix { $0 != ":" }.filter { $0 != "`" }
                 return (file, part.matches(of: /"([^"]+)"/).map { String($0.1) })
@@ -24,8 +24,8 @@ struct ThreatModelTests {
         }
     }
 
-    private static let threats = rows.filter { $0.letter == "T" }
-    private static let hardening = rows.filter { $0.letter == "H" }
+    private static let threats = rows.filter { $0.kind == "T" }
+    private static let hardening = rows.filter { $0.kind == "H" }
 
     private static let rows: [Row] = {
         let text = try? String(contentsOf: Repository.folder.appending(path: "docs/threat-model.md"), encoding: .utf8)
@@ -45,7 +45,7 @@ struct ThreatModelTests {
     }()
 
     /// Returns whether a source has the number as a whole, and not only as the beginning of a longer one.
-    private static func says(_ number: Int, _ source: String) -> Bool {
+    private static func mentions(_ number: Int, _ source: String) -> Bool {
         source.matches(of: /\bT(\d+)\b/).contains { Int($0.1) == number }
     }
 
@@ -60,7 +60,7 @@ struct ThreatModelTests {
                 for sentence in sentences {
                     #expect(source.contains("\"\(sentence)\""), "T\(row.number): \(file) has no \(sentence)")
                 }
-                #expect(Self.says(row.number, source), "\(file) does not say T\(row.number)")
+                #expect(Self.mentions(row.number, source), "\(file) does not say T\(row.number)")
             }
         }
     }

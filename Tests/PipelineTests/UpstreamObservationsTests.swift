@@ -162,7 +162,7 @@ struct UpstreamObservationsTests {
             }
             fail("verifyReceipt")
             #expect(try await ask() == (.api, false))
-            try store.happen(EventRequest(.refund, transactionId: bought.transactionId))
+            try store.simulate(EventRequest(.refund, transactionId: bought.transactionId))
             fail()
             #expect(try await ask() == (.apple, true))
             fail("verifyReceipt")

@@ -8,6 +8,9 @@ import StoreTypes
 import TestSupport
 import Testing
 
+/// Apple may be able to read a receipt in bytes that are unreadable here. Such bytes must not bypass the rules of an
+/// app: the sandbox rule, the sandbox allow list, replay detection and `unknownApps` (T28 and T32 of
+/// docs/threat-model.md).
 @Suite("App rules checked against Apple's response")
 struct UpstreamResponseRulesTests {
     /// Bytes that Apple may accept as a sandbox receipt.
@@ -38,6 +41,7 @@ struct UpstreamResponseRulesTests {
                 ].map(\.der), sorted: false))
     }
 
+    /// From a plain receipt to bytes in which nothing can be read here.
     static let posts = [
         Post(name: "App Receipt", text: { app, _ in app }, isRefusedAtOnce: true),
         Post(
@@ -62,7 +66,9 @@ struct UpstreamResponseRulesTests {
         Post(name: "bytes that are no receipt", text: { _, _ in Array("Hello".utf8) }),
     ]
 
+    /// The transaction id in Apple's response.
     private static let owned = "2000000000000901"
+    /// The ways in which a response may name its app; the last one names none.
     private static let names: KeyValuePairs = [
         "App Receipt": #""bundle_id":"com.example.app""#, "iOS 6": #""bid":"com.example.app""#, "none": #""x":"y""#,
     ]

@@ -6,22 +6,24 @@ import Testing
 @Suite("Upstream router")
 struct UpstreamRouterTests {
     /// A response from Apple, as one word.
-    enum Say: Sendable, CustomStringConvertible {
+    enum Response: Sendable, CustomStringConvertible {
         case status(Int, retryable: Bool?)
         case outage(UpstreamFailure.Code, http: Int?)
         case rateLimited(after: Duration)
 
-        static func verdict(_ status: Int, _ retryable: Bool? = nil) -> Say { .status(status, retryable: retryable) }
-        static let html = Say.outage(.notJSON, http: 200)
-        static let busy = Say.outage(.httpStatus, http: 503)
-        static let forbidden = Say.outage(.httpStatus, http: 403)
+        static func verdict(_ status: Int, _ retryable: Bool? = nil) -> Response {
+            .status(status, retryable: retryable)
+        }
+        static let html = Response.outage(.notJSON, http: 200)
+        static let busy = Response.outage(.httpStatus, http: 503)
+        static let forbidden = Response.outage(.httpStatus, http: 403)
 
         var reply: VerifyReceiptReply {
             switch self {
-            case .status(let number, let retryable):
+            case .status(let code, let retryable):
                 .answer(
                     UpstreamResponse(
-                        body: Array("{\"status\":\(number)}".utf8), status: VerifyReceiptStatus(rawValue: number),
+                        body: Array("{\"status\":\(code)}".utf8), status: VerifyReceiptStatus(rawValue: code),
                         isRetryable: retryable))
             case .outage(let code, let http): .outage(UpstreamFailure(code, at: "apple", "x", httpStatus: http))
             case .rateLimited(let pause):
@@ -31,7 +33,7 @@ struct UpstreamRouterTests {
 
         var description: String {
             switch self {
-            case .status(let number, let retryable): "\(number)\(retryable.map { $0 ? "+" : "-" } ?? "")"
+            case .status(let code, let retryable): "\(code)\(retryable.map { $0 ? "+" : "-" } ?? "")"
             case .outage(let code, let http): "\(code.rawValue)\(http.map(String.init) ?? "")"
             case .rateLimited(let pause): "429 \(pause)"
             }
@@ -41,12 +43,12 @@ struct UpstreamRouterTests {
     /// The requests and the result as text: `P` and `S` for requests to production and the sandbox, each with its
     /// pause in milliseconds, then the result.
     private func router(
-        _ route: UpstreamRouter.Route, verified: Bool, followsToSandbox: Bool = true, _ says: [Say]
+        _ route: UpstreamRouter.Route, verified: Bool, followsToSandbox: Bool = true, _ replies: [Response]
     ) -> String {
         var router = UpstreamRouter(route: route, isVerifiedHere: verified, followsToSandbox: followsToSandbox)
         var instruction = router.first
         var words: [String] = []
-        var rest = says[...]
+        var rest = replies[...]
         while true {
             switch instruction {
             case .call(let environment, let pause):
@@ -71,8 +73,8 @@ struct UpstreamRouterTests {
             Issue.record("\(router.outOfTime)")
             return
         }
-        _ = router.received(Say.verdict(21104, true).reply)
-        _ = router.received(Say.busy.reply)
+        _ = router.received(Response.verdict(21104, true).reply)
+        _ = router.received(Response.busy.reply)
         guard case .unavailable(let last?, .production, let reason) = router.outOfTime else {
             Issue.record("\(router.outOfTime)")
             return
@@ -80,7 +82,7 @@ struct UpstreamRouterTests {
         #expect(last.status.rawValue == 21104 && reason.contains("httpStatus"))
     }
 
-    static let roads: [(UpstreamRouter.Route, Bool, [Say], String)] = [
+    static let cases: [(UpstreamRouter.Route, Bool, [Response], String)] = [
         // Production first, and the sandbox after 21007. The sandbox's response is checked too.
         (.auto, true, [.verdict(0)], "P pass 0 production"),
         (.auto, true, [.verdict(21006)], "P pass 21006 production"),
@@ -127,9 +129,9 @@ struct UpstreamRouterTests {
         (.auto, true, [.outage(.noEndpoint, http: nil)], "P unavailable - production"),
     ]
 
-    @Test("The router sends the expected requests", arguments: roads)
-    func road(route: UpstreamRouter.Route, verified: Bool, says: [Say], expected: String) {
-        #expect(router(route, verified: verified, says) == expected)
+    @Test("The router sends the expected requests", arguments: cases)
+    func requests(route: UpstreamRouter.Route, verified: Bool, replies: [Response], expected: String) {
+        #expect(router(route, verified: verified, replies) == expected)
     }
 
     @Test(
@@ -139,14 +141,14 @@ struct UpstreamRouterTests {
             (.auto, [.verdict(0)], "P pass 0 production"), (.auto, [.verdict(21008)], "P unavailable - production"),
             (.only(.production), [.verdict(21007)], "P pass 21007 production"),
             (.only(.sandbox), [.verdict(21007)], "S unavailable - sandbox"),
-        ] as [(UpstreamRouter.Route, [Say], String)])
-    func denied(route: UpstreamRouter.Route, says: [Say], expected: String) {
-        #expect(router(route, verified: false, followsToSandbox: false, says) == expected)
+        ] as [(UpstreamRouter.Route, [Response], String)])
+    func denied(route: UpstreamRouter.Route, replies: [Response], expected: String) {
+        #expect(router(route, verified: false, followsToSandbox: false, replies) == expected)
     }
 
     @Test("A retry waits for Retry-After of a 429, but not less than its own pause")
     func retryAfter() {
-        let second = Say.rateLimited(after: .seconds(2))
+        let second = Response.rateLimited(after: .seconds(2))
         #expect(
             router(.auto, verified: true, [second, .rateLimited(after: .zero), .verdict(0)])
                 == "P P+2000 P+400 pass 0 production")
@@ -154,18 +156,18 @@ struct UpstreamRouterTests {
 
     @Test("The router ends after at most four requests")
     func bounded() {
-        let words: [Say] = [
+        let words: [Response] = [
             .verdict(21002), .verdict(21005), .verdict(21007), .verdict(21008), .verdict(21100), .html, .busy,
         ]
         for route in [UpstreamRouter.Route.auto, .only(.production), .only(.sandbox)] {
             for verified in [true, false] {
                 for number in 0..<words.count * words.count * words.count * words.count {
-                    let says = [1, words.count, words.count * words.count, words.count * words.count * words.count]
+                    let replies = [1, words.count, words.count * words.count, words.count * words.count * words.count]
                         .map { words[number / $0 % words.count] }
-                    let told = router(route, verified: verified, says)
-                    #expect(!told.hasSuffix("…"), "\(says)")
-                    if route == .auto { #expect(!told.contains("pass 21007") && !told.contains("pass 21008")) }
-                    if verified { #expect(!told.contains("pass 21002")) }
+                    let result = router(route, verified: verified, replies)
+                    #expect(!result.hasSuffix("…"), "\(replies)")
+                    if route == .auto { #expect(!result.contains("pass 21007") && !result.contains("pass 21008")) }
+                    if verified { #expect(!result.contains("pass 21002")) }
                 }
             }
         }

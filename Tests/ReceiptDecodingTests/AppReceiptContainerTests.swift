@@ -9,10 +9,12 @@ import Testing
 struct AppReceiptContainerTests {
     private typealias Options = AppReceiptEncoder.Options
 
+    /// Returns the error code for a receipt; `nil` if it is accepted.
     private func refusal(_ bytes: [UInt8]) throws -> ReceiptDecodingError.Code? {
         try Decoders.apple.refusal(of: bytes)?.code
     }
 
+    /// All encodings of a container that must be accepted.
     static let forms: [(name: String, change: @Sendable (inout AppReceiptEncoder.Options) -> Void)] = [
         ("DER, SHA-256", { _ in }),
         ("DER, SHA-1", { $0.digest = .sha1 }),
@@ -45,6 +47,7 @@ struct AppReceiptContainerTests {
         #expect(receipt.purchases.map(\.transactionId) == MintedReceipts.content().purchases.map(\.transactionId))
     }
 
+    /// Receipt types, and the expected environment or error.
     static let types: [(type: String, environment: AppStoreEnvironment?, code: ReceiptDecodingError.Code?)] = [
         ("Production", .production, nil), ("ProductionVPP", .production, nil), ("ProductionSandbox", .sandbox, nil),
         ("ProductionVPPSandbox", .sandbox, nil), ("Xcode", .xcode, .xcodeReceipt), ("Staging", nil, .malformed),
@@ -87,6 +90,7 @@ struct AppReceiptContainerTests {
         #expect(try refusal(bytes) == (count == 0 ? .unsigned : count == 1 ? nil : .severalSigners))
     }
 
+    /// A set of certificates in the container, and the expected errors.
     struct Bag: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let code: ReceiptDecodingError.Code?
@@ -151,6 +155,7 @@ struct AppReceiptContainerTests {
         #expect(try Decoders.withoutAuthorities.refusal(of: bytes)?.code == bag.alone)
     }
 
+    /// A signer whose receipts must be rejected.
     struct Forgery: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let code: ReceiptDecodingError.Code
@@ -281,7 +286,7 @@ struct AppReceiptContainerTests {
         let whole = try MintedReceipts.app()
         let content = MintedReceipts.content().payload()
         let plain = DEREncoder.octetString(content)
-        let place = try #require(whole.firstRange(of: plain))
+        let range = try #require(whole.firstRange(of: plain))
         var nested = plain
         for _ in 0..<levels { nested = [0x24, 0x80] + nested + [0, 0] }
         // All surrounding lengths are indefinite, so none of them has to be adjusted.
@@ -289,7 +294,7 @@ struct AppReceiptContainerTests {
         let constructed = [0x24, 0x80] + plain + [0, 0]
         let inner = try #require(bytes.firstRange(of: constructed))
         bytes.replaceSubrange(inner, with: nested)
-        #expect(place.lowerBound > 0)
+        #expect(range.lowerBound > 0)
         #expect(try refusal(bytes) == (levels <= 4 ? nil : .malformed))
     }
 }

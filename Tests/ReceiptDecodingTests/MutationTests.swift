@@ -19,6 +19,7 @@ struct MutationTests {
         }
     }
 
+    /// Indices of ``MintedReceipts/everyStyle()``: both styles, in two variants each.
     static let styles = 0..<4
 
     private func sample(_ style: Int) throws -> (name: String, bytes: [UInt8], statement: Statement) {
@@ -100,12 +101,12 @@ struct MutationTests {
         for _ in 0..<1_000 {
             var text = plain
             for _ in 0..<Int.random(in: 1...4, using: &random) {
-                let place = Int.random(in: 0..<text.count, using: &random)
+                let offset = Int.random(in: 0..<text.count, using: &random)
                 let piece = Array((pieces.randomElement(using: &random) ?? "").utf8)
                 if Bool.random(using: &random) {
-                    text.replaceSubrange(place..<place + 1, with: piece)
+                    text.replaceSubrange(offset..<offset + 1, with: piece)
                 } else {
-                    text.insert(contentsOf: piece, at: Bool.random(using: &random) ? 0 : place)
+                    text.insert(contentsOf: piece, at: Bool.random(using: &random) ? 0 : offset)
                 }
             }
             _ = decoder.claims(of: text.span)

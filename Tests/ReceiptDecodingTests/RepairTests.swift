@@ -33,6 +33,7 @@ struct RepairTests {
         text.utf8.flatMap { bigEndian ? [0, $0] : [$0, 0] }
     }
 
+    /// All manglings that the tolerant profile must repair, and the repairs it must report.
     static let manglings: [Mangling] = [
         Mangling("line breaks", [.whitespace]) { Array(lines($1).utf8) },
         Mangling("spaces instead of +", [.spaceForPlus], onlyApp: true) { Array($1.replacing("+", with: " ").utf8) },
@@ -153,7 +154,7 @@ struct RepairTests {
 
     @Test("A mangled receipt is repaired, is still authentic, and the repair is reported", arguments: manglings)
     func mends(mangling: Mangling) throws {
-        let samples = try IntakeTests.Samples.shared
+        let samples = try ReceiptInputTests.Samples.shared
         let decoder = try Decoders.tolerant
         for bytes in mangling.onlyApp ? [samples.app] : [samples.app, samples.transaction] {
             let plain = MintedReceipts.base64(bytes)
@@ -173,7 +174,7 @@ struct RepairTests {
 
     @Test("Every repair is covered by a test")
     func complete() {
-        let tried = Set(Self.manglings.flatMap(\.repairs) + IntakeTests.rows.flatMap(\.repairs))
+        let tried = Set(Self.manglings.flatMap(\.repairs) + ReceiptInputTests.rows.flatMap(\.repairs))
         // The notification wrapper contains a signed text and is covered by another test.
         #expect(tried.union([.notificationWrapper]) == Set(ReceiptRepair.allCases))
     }
@@ -181,13 +182,13 @@ struct RepairTests {
     @Test("A space at the very end is restored to +")
     func lastPlus() throws {
         var text = ""
-        for number in 0..<4_000 where !text.hasSuffix("+") {
+        for seed in 0..<4_000 where !text.hasSuffix("+") {
             text = Base64.encode(
                 try MintedReceipts.app(
                     content: MintedReceipts.content {
                         $0.purchases = []
-                        $0.extraAttributes = [.number(99, Int64(number % 90)), .number(98, 1)]
-                        $0.opaqueSeed = UInt64(2 + number / 90)
+                        $0.extraAttributes = [.number(99, Int64(seed % 90)), .number(98, 1)]
+                        $0.opaqueSeed = UInt64(2 + seed / 90)
                     }))
         }
         try #require(text.hasSuffix("+"))
@@ -224,7 +225,7 @@ struct RepairTests {
 
     @Test("An incomplete data description is reported with the number of bytes that are left")
     func lostDescriptions() throws {
-        let bytes = try IntakeTests.Samples.shared.app
+        let bytes = try ReceiptInputTests.Samples.shared.app
         let words = ReceiptEncodingVariant.hexadecimal(Array(bytes.prefix(24)))
         for (text, shown) in [
             (ReceiptEncodingVariant.shortDataDescription(bytes), 24),
@@ -244,7 +245,7 @@ struct RepairTests {
 
     @Test("A truncated receipt is reported with the offset at which the data ends")
     func cutShort() throws {
-        let samples = try IntakeTests.Samples.shared
+        let samples = try ReceiptInputTests.Samples.shared
         func failure(_ text: String) throws -> String? {
             try Decoders.tolerant.inspect(Array(text.utf8).span).failure?.description
         }
@@ -283,7 +284,7 @@ struct RepairTests {
 
     @Test("A forged receipt is rejected with the same error after a repair", arguments: manglings)
     func forged(mangling: Mangling) throws {
-        var bytes = try IntakeTests.Samples.shared.app
+        var bytes = try ReceiptInputTests.Samples.shared.app
         let name = try #require(bytes.firstRange(of: Array("com.example.app.monthly".utf8)))
         bytes[name.upperBound - 1] ^= 1
         let text = mangling.mangle(bytes, Base64.encode(bytes))
@@ -295,7 +296,7 @@ struct RepairTests {
     func numbers() throws {
         let text = Array((#"{"a":["# + String(repeating: "1,", count: 1_500_000) + "1]}").utf8)
         let decoder = try Decoders.tolerant
-        Memory.forget()
+        Memory.resetPeak()
         let before = Memory.peak
         let refusal = decoder.refusal(ofText: text)
         #expect(refusal?.code == .notAReceipt && refusal?.reason == "JSON that contains no receipt")

@@ -68,8 +68,8 @@ struct CamelCaseTests {
             (0, "Non-Consumable"), (1, "Consumable"), (2, "Non-Renewing Subscription"),
             (3, "Auto-Renewable Subscription"), (4, "Free Subscription"), (77, "77"),
         ] as [(Int64, String)])
-    func productTypes(number: Int64, name: String) {
-        let purchase = lifetime(type: ProductType(rawValue: number))
+    func productTypes(rawValue: Int64, name: String) {
+        let purchase = lifetime(type: ProductType(rawValue: rawValue))
         #expect(transactions(.app(appReceipt(purchases: [purchase]))).contains("\"type\":\"\(name)\""))
     }
 

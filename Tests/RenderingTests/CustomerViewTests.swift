@@ -128,14 +128,15 @@ struct CustomerViewTests {
         #expect(row.hasSuffix(#""type":"Auto-Renewable Subscription""# + expected + end), "\(row)")
     }
 
+    /// Product types of attribute 1707, and Apple's names for them.
     static let types: [(Int64, String?)] = [
         (0, "Non-Consumable"), (1, "Consumable"), (2, "Non-Renewing Subscription"),
         (3, "Auto-Renewable Subscription"), (4, nil), (77, nil),
     ]
 
     @Test("The view from a receipt names the product types that Apple's API has", arguments: types)
-    func receiptTypes(number: Int64, name: String?) throws {
-        let row = try rows(.app(appReceipt(purchases: [lifetime(type: .init(rawValue: number))])))
+    func receiptTypes(rawValue: Int64, name: String?) throws {
+        let row = try rows(.app(appReceipt(purchases: [lifetime(type: .init(rawValue: rawValue))])))
         if let name { #expect(row.contains(#""type":"\#(name)""#)) } else { #expect(!row.contains("type")) }
     }
 

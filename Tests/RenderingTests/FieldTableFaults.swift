@@ -2,7 +2,7 @@ import Rendering
 import Testing
 
 /// A valid table of ``AnswerField``, into which errors are inserted.
-enum RightTable {
+enum ValidTable {
     static let rows = """
         {"wire": "status", "model": "status", "as": "number"},
         {"wire": "environment", "model": "environment", "as": "text"},
@@ -38,33 +38,37 @@ struct Fault: Sendable, CustomTestStringConvertible {
 
     /// Replaces one piece of the valid table.
     private init(_ piece: String, by other: String, _ code: FieldTableError.Code, _ reason: String) {
-        self.init(RightTable.json().replacing(piece, with: other), code, reason)
+        self.init(ValidTable.json().replacing(piece, with: other), code, reason)
     }
 
-    static let all: [Fault] = shapes + headers + columns + doubles + silences
+    /// All invalid tables.
+    static let all: [Fault] = shapes + headers + columns + repeated + missing
 
+    /// Errors of the JSON structure.
     private static let shapes = [
         Fault("[]", .malformed, "header: not a JSON object"),
         Fault("{", .malformed, "header: not a JSON object"),
-        Fault(RightTable.json(rows: "1"), .malformed, "rows[1]: not a JSON object"),
+        Fault(ValidTable.json(rows: "1"), .malformed, "rows[1]: not a JSON object"),
         Fault(
             #""as": "number""#, by: #""as": 7"#, .malformed, #"rows[1] "status": as is not a JSON string"#),
     ]
 
+    /// Errors of the header.
     private static let headers = [
         Fault(
-            RightTable.json(model: "AppReceipt"), .wrongHeader,
+            ValidTable.json(model: "AppReceipt"), .wrongHeader,
             "header: model is AppReceipt, must be VerifyReceiptAnswer"),
         Fault(
             #""place": "the answer""#, by: #""place": "receipt""#, .wrongHeader,
             "header: place is receipt, must be the answer"),
-        Fault(RightTable.json(more: #", "version": 1"#), .unknownKey, "header: unknown key version"),
+        Fault(ValidTable.json(more: #", "version": 1"#), .unknownKey, "header: unknown key version"),
         Fault(#""omitted""#, by: #""left-out""#, .unknownKey, "header: unknown key left-out"),
         Fault(
             #"{"model": "VerifyReceiptAnswer", "place": "the answer", "rows": []}"#, .missingKey,
             "header: missing key omitted"),
     ]
 
+    /// Errors of a column.
     private static let columns = [
         Fault(#", "as": "number""#, by: "", .missingKey, #"rows[1] "status": missing key as"#),
         Fault(
@@ -87,7 +91,8 @@ struct Fault: Sendable, CustomTestStringConvertible {
             #"rows[5] "Größe": wire may only contain a-z, 0-9, _ and -"#),
     ]
 
-    private static let doubles = [
+    /// Repeated keys and properties.
+    private static let repeated = [
         Fault(
             #""wire": "latest_receipt","#, by: #""wire": "receipt","#, .duplicateWire,
             #"rows[5] "receipt": the response already has the key receipt"#),
@@ -98,16 +103,17 @@ struct Fault: Sendable, CustomTestStringConvertible {
             #""model": "latestReceipt""#, by: #""model": "environment""#, .duplicateModel,
             #"rows[5] "latest_receipt": environment is already in the table"#),
         Fault(
-            RightTable.json(omitted: RightTable.omitted + #", {"model": "status", "because": "twice"}"#),
+            ValidTable.json(omitted: ValidTable.omitted + #", {"model": "status", "because": "twice"}"#),
             .duplicateModel, #"omitted[9] "status": status is already in the table"#),
     ]
 
-    private static let silences = [
+    /// Properties without a row or a reason.
+    private static let missing = [
         Fault(
-            RightTable.json(omitted: #"{"model": "latestExpiredReceiptInfo"}"#), .missingKey,
+            ValidTable.json(omitted: #"{"model": "latestExpiredReceiptInfo"}"#), .missingKey,
             #"omitted[1] "latestExpiredReceiptInfo": missing key because"#),
         Fault(
-            RightTable.json(omitted: ""), .unmappedModel,
+            ValidTable.json(omitted: ""), .unmappedModel,
             "header: VerifyReceiptAnswer.latestExpiredReceiptInfo is neither mapped nor omitted"),
     ]
 }

@@ -12,7 +12,7 @@ struct FieldTableTests {
 
     @Test("A valid table keeps the order of its rows")
     func right() throws {
-        let table = try FieldTable<AnswerField>(json: Array(RightTable.json().utf8), file: "answer.json")
+        let table = try FieldTable<AnswerField>(json: Array(ValidTable.json().utf8), file: "answer.json")
         #expect(
             table.rows.map(\.wire) == ["status", "environment", "receipt", "latest_receipt_info", "latest_receipt"])
         #expect(
@@ -135,7 +135,7 @@ struct FieldTableTests {
             """
         let omitted = AnswerField.allCases.filter { $0 != .environment && $0 != .status }.map(\.rawValue)
             .map { #"{"model": "\#($0)", "because": "of the test"}"# }.joined(separator: ",")
-        tables["answer.json"] = Array(RightTable.json(rows: rows, omitted: omitted).utf8)
+        tables["answer.json"] = Array(ValidTable.json(rows: rows, omitted: omitted).utf8)
         let overriding = VerifyReceiptRenderer(
             tables: try FieldTables { name throws(FieldTableError) in tables[name] ?? [] })
         let history = PurchaseHistory(

@@ -50,8 +50,8 @@ struct JSONWriterTests {
     @Test("Foundation reads every ASCII character unchanged, at any position of a string")
     func everyCharacter() throws {
         for code in UInt8(0)..<128 {
-            for place in 0..<17 {
-                let text = String(repeating: "x", count: place) + String(UnicodeScalar(code)) + "tail of text"
+            for offset in 0..<17 {
+                let text = String(repeating: "x", count: offset) + String(UnicodeScalar(code)) + "tail of text"
                 let read = try JSONReader.strings("[" + written { $0.value(text) } + "]")
                 #expect(read == [text])
             }

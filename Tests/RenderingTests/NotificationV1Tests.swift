@@ -9,15 +9,19 @@ struct NotificationV1Tests {
     private static let day: Int64 = 86_400_000
     private static let start = Timestamp(seconds: 1_700_000_000)
 
-    private func period(_ number: Int64, at day: Int64, for days: Int64 = 30) -> TransactionPayload {
+    /// A monthly period of the same subscription.
+    ///
+    /// - Parameter day: the start, in days after `start`.
+    private func period(_ id: Int64, at day: Int64, for days: Int64 = 30) -> TransactionPayload {
         var row = TransactionPayload()
-        (row.transactionId, row.originalTransactionId) = ("\(1_000 + number)", "1000")
+        (row.transactionId, row.originalTransactionId) = ("\(1_000 + id)", "1000")
         (row.productId, row.type) = ("monthly", "Auto-Renewable Subscription")
         row.purchaseDate = Self.start.advanced(byMilliseconds: day * Self.day)
         row.expiresDate = Self.start.advanced(byMilliseconds: (day + days) * Self.day)
         return row
     }
 
+    /// A purchase that does not renew.
     private func single(_ id: String, _ type: String, at day: Int64) -> TransactionPayload {
         var row = TransactionPayload()
         (row.transactionId, row.originalTransactionId, row.productId, row.type) = (id, id, "thing", type)
@@ -37,6 +41,7 @@ struct NotificationV1Tests {
         return try #require(try JSONSerialization.jsonObject(with: Data(body)) as? [String: Any])
     }
 
+    /// Returns the transaction ids of `latest_receipt_info`, in its order.
     private func ids(_ body: [String: Any]) throws -> [String] {
         let rows = try #require((body["unified_receipt"] as? [String: Any])?["latest_receipt_info"] as? [[String: Any]])
         return rows.compactMap { $0["transaction_id"] as? String }
@@ -68,9 +73,9 @@ struct NotificationV1Tests {
     @Test("The refund of a consumable is shown in its own row only")
     func consumable() throws {
         var rows = [single("6000", "Consumable", at: 1), single("6001", "Consumable", at: 2)]
-        for place in rows.indices {
-            rows[place].revocationDate = Self.start
-            rows[place].revocationReason = 1
+        for index in rows.indices {
+            rows[index].revocationDate = Self.start
+            rows[index].revocationReason = 1
         }
         let body = try render(.refund, rows, own: rows[0])
         let unified = try #require(body["unified_receipt"] as? [String: Any])

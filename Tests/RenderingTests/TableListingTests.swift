@@ -11,7 +11,7 @@ struct TableListingTests {
         let text = try String(contentsOf: file, encoding: .utf8)
         let begin = try #require(text.range(of: "<!-- mappings: begin -->\n"))
         let end = try #require(text.range(of: "<!-- mappings: end -->"))
-        let section = "\n" + TableListing.markdown.render(FieldTables.bundled.sheets) + "\n"
+        let section = "\n" + TableListing.markdown.render(FieldTables.bundled.references) + "\n"
         if ProcessInfo.processInfo.environment["RECORD_GOLDENS"] == "1" {
             let recorded = text[..<begin.upperBound] + section + text[end.lowerBound...]
             try Data(recorded.utf8).write(to: file)
@@ -25,16 +25,16 @@ struct TableListingTests {
 
     @Test("Every format contains every table, key, property, conversion and reason", arguments: TableListing.allCases)
     func complete(format: TableListing) throws {
-        let sheets = FieldTables.bundled.sheets
-        #expect(Set(sheets.map(\.file)) == Set(FieldTables.fileNames).subtracting(["notifications.json"]))
+        let references = FieldTables.bundled.references
+        #expect(Set(references.map(\.file)) == Set(FieldTables.fileNames).subtracting(["notifications.json"]))
         let text = FieldTables.bundled.listing(format)
-        for sheet in sheets {
-            #expect(text.contains(sheet.file) && text.contains(sheet.place))
-            for row in sheet.rows {
-                #expect(row.wires.allSatisfy(text.contains), "\(sheet.file) \(row.model)")
+        for reference in references {
+            #expect(text.contains(reference.file) && text.contains(reference.place))
+            for row in reference.rows {
+                #expect(row.wires.allSatisfy(text.contains), "\(reference.file) \(row.model)")
                 #expect(text.contains(row.model) && text.contains(row.conversion))
             }
-            for (model, because) in sheet.omitted { #expect(text.contains(model) && text.contains(because)) }
+            for (model, because) in reference.omitted { #expect(text.contains(model) && text.contains(because)) }
         }
         for row in FieldTables.bundled.notifications.rows {
             #expect(text.contains(row.type) && row.sends.allSatisfy { text.contains($0.rawValue) })
@@ -42,7 +42,7 @@ struct TableListingTests {
         }
         if format == .json {
             let tables = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [[String: Any]]
-            #expect(tables?.count == sheets.count + 1)
+            #expect(tables?.count == references.count + 1)
         }
     }
 

@@ -6,7 +6,7 @@ private let kilobyte = 1_024
 /// 1,024 KB of memory, 768 KB of it for large bodies: three of 128 KB, each counted twice.
 private let limits = RequestBodyBudget.Limits(total: 1_024 * kilobyte, reserve: 256 * kilobyte)
 
-@Suite("Bodies in memory")
+@Suite("Buffered request bodies")
 struct BufferedBodiesTests {
     private final class Names: Sendable {
         private let names = Mutex<[String]>([])
@@ -14,24 +14,24 @@ struct BufferedBodiesTests {
         func note(_ name: String) { names.withLock { $0.append(name) } }
     }
 
-    /// Bodies by the names of the test, and which of them were closed.
+    /// Adds bodies by name and records which of them were closed.
     private final class Room {
         private var bodies = BufferedBodies()
-        private let closedOnes = Names()
+        private let closedBodies = Names()
 
         var kilobytes: Int { bodies.total / kilobyte }
         var largeKilobytes: Int { bodies.large / kilobyte }
-        var closed: [String] { closedOnes.all }
+        var closed: [String] { closedBodies.all }
 
         func add(_ name: String, at seconds: Int64 = 0) -> BufferedBodies.ID {
-            bodies.add(BufferedBody(begun: .seconds(seconds)) { [closedOnes] in closedOnes.note(name) })
+            bodies.add(BufferedBody(startedAt: .seconds(seconds)) { [closedBodies] in closedBodies.note(name) })
         }
 
-        /// Whether there is room.
+        /// Returns whether the bytes were accepted.
         func take(_ count: Int, _ id: BufferedBodies.ID, at seconds: Int64) -> Bool {
-            let (isTaken, closed) = bodies.reserve(count * kilobyte, for: id, within: limits, at: .seconds(seconds))
+            let (isReserved, closed) = bodies.reserve(count * kilobyte, for: id, within: limits, at: .seconds(seconds))
             for body in closed { body.close() }
-            return isTaken
+            return isReserved
         }
 
         func complete(_ id: BufferedBodies.ID) -> Bool { bodies.complete(id) }
@@ -39,7 +39,7 @@ struct BufferedBodiesTests {
     }
 
     // T20
-    @Test("that are large leave the reserve to small ones")
+    @Test("Large bodies leave the reserve to small bodies")
     func reserve() {
         let room = Room()
         for name in ["a", "b", "c"] {
@@ -60,12 +60,12 @@ struct BufferedBodiesTests {
 
     // T20
     @Test(
-        "give way where they make the least progress, the oldest first; one that is slower than all is refused itself")
+        "The slowest uploads are closed first, the oldest of them first; a body slower than all others is rejected")
     func slowest() {
         let room = Room()
-        let ids = ["a", "b", "c"].enumerated().map { number, name in
-            let id = room.add(name, at: Int64(number))
-            #expect(room.take(100, id, at: Int64(number)))
+        let ids = ["a", "b", "c"].enumerated().map { index, name in
+            let id = room.add(name, at: Int64(index))
+            #expect(room.take(100, id, at: Int64(index)))
             return id
         }
         #expect(room.take(1, ids[0], at: 20))
@@ -84,7 +84,7 @@ struct BufferedBodiesTests {
     }
 
     // T20
-    @Test("give way neither when they are complete nor in their first two seconds")
+    @Test("Complete bodies and uploads in their first two seconds are not closed")
     func untouchable() {
         let room = Room()
         let complete = room.add("complete")
@@ -104,25 +104,25 @@ struct BufferedBodiesTests {
     }
 
     // T20
-    @Test("that are small close a large upload where all is full, and only then a small one that is slower")
+    @Test("If memory is full, a small body closes a large upload first, then a slower small upload")
     func small() {
         let room = Room()
         let large = room.add("large")
         #expect(room.take(128, large, at: 0))
-        for number in 0..<6 {
-            let id = room.add("small \(number)", at: Int64(number))
-            #expect(room.take(64, id, at: Int64(number)))
+        for index in 0..<6 {
+            let id = room.add("small \(index)", at: Int64(index))
+            #expect(room.take(64, id, at: Int64(index)))
         }
         #expect(room.kilobytes == 1_024)
-        for (number, expected) in [["large"], ["large"], ["large", "small 0"]].enumerated() {
-            let id = room.add("next \(number)", at: 10)
+        for (index, expected) in [["large"], ["large"], ["large", "small 0"]].enumerated() {
+            let id = room.add("next \(index)", at: 10)
             #expect(room.take(64, id, at: 10))
             #expect(room.closed == expected)
         }
     }
 
     // T20
-    @Test("hold nothing once they are gone")
+    @Test("Removed bodies use no memory")
     func released() {
         let room = Room()
         let (large, small) = (room.add("large"), room.add("small"))

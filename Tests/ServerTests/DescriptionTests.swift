@@ -8,9 +8,9 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("The description of the interface")
+@Suite("The OpenAPI document")
 struct DescriptionTests {
-    /// As it is served.
+    /// Returns the document as it is served.
     private func document(_ proxy: Proxy) async throws -> JSONValue {
         let answer = try #require(try await proxy.operations("/openapi.json"))
         #expect(answer.status == 200 && answer.header("Content-Type") == "application/json")
@@ -22,13 +22,13 @@ struct DescriptionTests {
         if case .object(let members)? = value { members } else { [] }
     }
 
-    /// What a `$ref` within the document means.
+    /// Resolves a `$ref` within the document.
     private func resolved(_ value: JSONValue, in document: JSONValue) -> JSONValue {
         guard let reference = value["$ref"]?.text else { return value }
         return reference.split(separator: "/").dropFirst().reduce(document) { $0[String($1)] ?? .null }
     }
 
-    /// Of a server with tokens, as `GET /healthz`.
+    /// Returns the routes of a server with tokens, for example `GET /healthz`.
     private func allRoutes() throws -> Set<String> {
         var settings = ProxyConfiguration()
         settings.tokens = [Redacted("Zm9ydHktdHdv")]
@@ -41,7 +41,7 @@ struct DescriptionTests {
         return server.routes
     }
 
-    @Test("is served, as OpenAPI 3.1, and has every route of the server and no other")
+    @Test("The document is served as OpenAPI 3.1 and lists exactly the routes of the server")
     func routes() async throws {
         let routes = try allRoutes()
         try await Proxy.serving { proxy in
@@ -59,7 +59,7 @@ struct DescriptionTests {
         }
     }
 
-    @Test("has every route that metrics have a label for")
+    @Test("The document has every route with a metric label")
     func labels() async throws {
         let routes = try allRoutes()
         try await Proxy.serving({ settings, _ in settings.tokens = [Redacted("Zm9ydHktdHdv")] }) { proxy in
@@ -78,7 +78,7 @@ struct DescriptionTests {
         }
     }
 
-    @Test("names every code that a problem can have, with its status")
+    @Test("The document lists every problem code with its status")
     func codes() async throws {
         try await Proxy.serving { proxy in
             let document = try await document(proxy)
@@ -105,7 +105,7 @@ struct DescriptionTests {
         }
     }
 
-    @Test("is on both listeners, for everybody")
+    @Test("Both listeners serve the document without authorization")
     func doors() async throws {
         try await Proxy.serving { settings, _ in
             settings.tokens = [Redacted("token")]

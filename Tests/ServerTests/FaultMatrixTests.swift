@@ -11,17 +11,18 @@ import Transport
 
 @Suite("Faults of the App Store, over real HTTP")
 struct FaultMatrixTests {
-    /// One thing that goes wrong, at both of Apple's services.
+    /// A fault that affects both of Apple's services.
     struct Fault: Sendable {
         let name: String
         var faults: [SimulatedFault] = []
-        /// Another place than the simulated App Store.
-        var place: (@Sendable (Stage) -> String)?
-        /// Of our clock, in milliseconds.
+        /// A URL to use instead of the simulated App Store.
+        var url: (@Sendable (Stage) -> String)?
+        /// Offset of this machine's clock in milliseconds.
         var clock: Int64 = 0
-        /// Apple answers all the same.
+        /// Apple's services respond correctly in spite of the fault.
         var isHarmless = false
-        /// From a question to its answer. Where waiting for Apple takes all of it, the store is read in a thirtieth of it.
+        /// The deadline of a request. If waiting for Apple uses all of it, the store is read within a thirtieth of
+        /// it.
         var deadline = Duration.milliseconds(1_500)
     }
 
@@ -38,15 +39,15 @@ struct FaultMatrixTests {
             ]
         }
         let noon = SharedSimulator.noon.milliseconds
-        // No name server can be asked for a label of more than 63 letters.
+        // A label of more than 63 letters cannot be sent to a name server.
         let noName = "https://\(String(repeating: "a", count: 64)).invalid"
         return [
             Fault(name: "late", faults: both(.delay, milliseconds: 8_000), deadline: .seconds(5)),
             Fault(name: "reset", faults: both(.reset)),
-            Fault(name: "refused", place: { "http://127.0.0.1:\($0.closedPort)" }),
+            Fault(name: "refused", url: { "http://127.0.0.1:\($0.closedPort)" }),
             Fault(
-                name: "accepts, says nothing", place: { "http://127.0.0.1:\($0.silentPort)" }, deadline: .seconds(5)),
-            Fault(name: "no such name", place: { _ in noName }),
+                name: "accepts, says nothing", url: { "http://127.0.0.1:\($0.silentPort)" }, deadline: .seconds(5)),
+            Fault(name: "no such name", url: { _ in noName }),
             Fault(name: "truncated", faults: both(.truncate)),
             Fault(name: "200, a web page", faults: both(.html)),
             Fault(name: "200, {}", faults: both(.body("{}"))),
@@ -84,10 +85,10 @@ struct FaultMatrixTests {
         [.stored, .api, .receipt], [.receipt],
     ]
 
-    /// What a busy machine may add.
+    /// Additional time that a busy machine may need.
     private static let slack = Duration.seconds(6)
 
-    /// The simulated services of Apple, each a host of its own, and hosts that are none.
+    /// The simulated services of Apple, each on a host of its own, and hosts that do not respond.
     final class Stage: Sendable {
         let apple: SimulatedStore
         let api: SimulatedStore
@@ -121,7 +122,7 @@ struct FaultMatrixTests {
         }
     }
 
-    /// Counts what is really sent.
+    /// Counts the requests that are really sent.
     final class Counting: HTTPTransport {
         private let transport: CurlTransport
         private let sent = Mutex(0)
@@ -138,7 +139,7 @@ struct FaultMatrixTests {
         func shutDown(grace: Duration) async {}
     }
 
-    /// A bridge with one order of sources, and the store that it learnt in.
+    /// A proxy with one order of sources, and its store.
     struct TestProxy: Sendable {
         let order: [AnswerSource]
         let store: Store
@@ -146,17 +147,17 @@ struct FaultMatrixTests {
         let curl: CurlTransport
 
         func pipeline(
-            at place: String? = nil, clock: Int64 = 0, deadline: Duration, _ transport: any HTTPTransport
+            at url: String? = nil, clock: Int64 = 0, deadline: Duration, _ transport: any HTTPTransport
         ) throws -> VerifyReceiptService {
             var app = AppConfiguration(of: stage.api)
             app.appAppleId = SimulatedApp.first.appAppleId
             app.answer = order
             app.cacheSeconds = 0
-            // A minute later the store asks again.
+            // A minute later the store source needs fresh data.
             app.storedMaxAge = order.first == .stored ? 0 : 86_400
             var settings = ProxyConfiguration(
-                of: stage.apple, verifyReceipt: place ?? "http://127.0.0.1:\(stage.applePort)",
-                serverAPI: place ?? "http://127.0.0.1:\(stage.apiPort)")
+                of: stage.apple, verifyReceipt: url ?? "http://127.0.0.1:\(stage.applePort)",
+                serverAPI: url ?? "http://127.0.0.1:\(stage.apiPort)")
             settings.deadline = deadline
             settings.apps = [app]
             return try ServiceGraph(
@@ -165,7 +166,7 @@ struct FaultMatrixTests {
             ).verifyReceipt
         }
 
-        /// Asks while all is well, until what is kept of it is kept.
+        /// Sends requests without a fault until their results are stored.
         func learn(_ bodies: [[UInt8]]) async throws {
             let pipeline = try pipeline(deadline: .seconds(30), curl)
             for body in bodies {
@@ -184,7 +185,7 @@ struct FaultMatrixTests {
         }
     }
 
-    /// What came of one question.
+    /// The result of one request.
     struct Cell: Sendable {
         let status: Int
         let source: AnswerSource
@@ -208,7 +209,7 @@ struct FaultMatrixTests {
         try result.get()
     }
 
-    /// Receipts of somebody with a subscription that runs, in both environments.
+    /// Receipts of customers with an active subscription, in both environments.
     private func bodies(_ stage: Stage) throws -> [[UInt8]] {
         try [AppStoreEnvironment.production, .sandbox].map { environment in
             let receipt = try #require(
@@ -220,13 +221,13 @@ struct FaultMatrixTests {
     }
 
     // T22
-    @Test("None of them makes a good receipt invalid, or an answer late; each source is the fallback of the one before")
+    @Test("No fault makes a valid receipt invalid or a response late; each source is the fallback of the previous one")
     func matrix() async throws {
         try await staged { stage, curl, folder in
             let bodies = try bodies(stage)
             var bridges: [TestProxy] = []
-            for (number, order) in Self.orders.enumerated() {
-                let store = try Store(path: folder.path("\(number).sqlite"))
+            for (index, order) in Self.orders.enumerated() {
+                let store = try Store(path: folder.path("\(index).sqlite"))
                 let bridge = TestProxy(order: order, store: store, stage: stage, curl: curl)
                 try await bridge.learn(bodies)
                 bridges.append(bridge)
@@ -242,16 +243,16 @@ struct FaultMatrixTests {
         }
     }
 
-    /// All orders at once, both receipts at once; a text for each order.
+    /// Sends both receipts to all proxies at once. Returns a text for each order of sources.
     private func ask(
         _ bodies: [[UInt8]], of bridges: [TestProxy], _ fault: Fault, _ stage: Stage
     ) async throws -> [String] {
         try await withThrowingTaskGroup(of: (Int, String).self) { group in
-            for (number, bridge) in bridges.enumerated() {
+            for (index, bridge) in bridges.enumerated() {
                 group.addTask {
                     let counting = Counting(bridge.curl)
                     let pipeline = try bridge.pipeline(
-                        at: fault.place?(stage), clock: 60_000 + fault.clock, deadline: fault.deadline,
+                        at: fault.url?(stage), clock: 60_000 + fault.clock, deadline: fault.deadline,
                         CircuitBreakingTransport(counting))
                     var cells: [Cell] = []
                     for body in bodies {
@@ -263,21 +264,22 @@ struct FaultMatrixTests {
                                 elapsed: ContinuousClock.now - began, deadline: fault.deadline))
                     }
                     let name = "\(fault.name): \(bridge.order)"
-                    // Each has a running subscription, and a source that knows it.
+                    // Each receipt has an active subscription and a source that knows it.
                     for cell in cells {
                         #expect(cell.status == 0, "\(name)")
                         #expect(!cell.isLate, "\(name): \(cell.elapsed)")
                     }
-                    // For each receipt three to verifyReceipt, and five to the Server API, whose sandbox is asked as well.
+                    // For each receipt three requests to verifyReceipt, and five to the Server API, where the sandbox
+                    // is looked up as well.
                     #expect(counting.count <= 16, "\(name)")
                     let sources = Set(cells.map(\.source.rawValue)).sorted().joined(separator: "/")
                     let longest = cells.map(\.elapsed).max() ?? .zero
                     let milliseconds = Int(longest / .milliseconds(1))
-                    return (number, "\(cells[0].status) \(sources) \(milliseconds) ms \(counting.count)×")
+                    return (index, "\(cells[0].status) \(sources) \(milliseconds) ms \(counting.count)×")
                 }
             }
             var texts = Array(repeating: "", count: bridges.count)
-            for try await (number, text) in group { texts[number] = text }
+            for try await (index, text) in group { texts[index] = text }
             return texts
         }
     }
@@ -291,7 +293,7 @@ struct FaultMatrixTests {
     }
 
     // T22
-    @Test("A host that fails is left alone while everybody is answered at once, and asked again when it is back")
+    @Test("The circuit breaker of a failing host opens, requests are answered at once, and it closes after recovery")
     func outage() async throws {
         try await staged { stage, curl, folder in
             let bodies = try bodies(stage)
@@ -314,7 +316,7 @@ struct FaultMatrixTests {
             let began = ContinuousClock.now
             for _ in 0..<200 { #expect(await ask() == .stored) }
             let took = ContinuousClock.now - began
-            // Five failures open it; then one probe each pause.
+            // Five failures open the circuit breaker; then there is one probe per pause.
             #expect(counting.count <= 5 + Int(took / .milliseconds(200)) + 1, "\(counting.count) in \(took)")
             #expect(guarded.states.map(\.state) != [.closed])
             stage.set([])

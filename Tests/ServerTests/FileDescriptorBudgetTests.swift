@@ -2,49 +2,51 @@ import Doctor
 import Server
 import Testing
 
-@Suite("File descriptors of a server")
+@Suite("File descriptor budget")
 struct FileDescriptorBudgetTests {
     private struct Row: CustomTestStringConvertible {
-        let limit, wanted, cores: Int
+        let limit, requested, cores: Int
         let connections, operations, upstream, eventLoops: Int
-        var testDescription: String { "\(limit) for \(wanted) connections on \(cores) cores" }
+        var testDescription: String { "\(limit) for \(requested) connections on \(cores) cores" }
     }
 
     private static let rows = [
-        Row(limit: 128, wanted: 10_000, cores: 2, connections: 50, operations: 8, upstream: 4, eventLoops: 2),
-        Row(limit: 128, wanted: 10_000, cores: 64, connections: 41, operations: 8, upstream: 4, eventLoops: 5),
-        Row(limit: 256, wanted: 10_000, cores: 2, connections: 128, operations: 18, upstream: 14, eventLoops: 2),
-        Row(limit: 1_024, wanted: 10_000, cores: 2, connections: 768, operations: 50, upstream: 38, eventLoops: 2),
-        Row(limit: 1_024, wanted: 10_000, cores: 64, connections: 768, operations: 20, upstream: 15, eventLoops: 42),
-        Row(limit: 1_024, wanted: 100, cores: 2, connections: 100, operations: 64, upstream: 201, eventLoops: 2),
-        Row(limit: 65_536, wanted: 10_000, cores: 8, connections: 10_000, operations: 64, upstream: 256, eventLoops: 8),
+        Row(limit: 128, requested: 10_000, cores: 2, connections: 50, operations: 8, upstream: 4, eventLoops: 2),
+        Row(limit: 128, requested: 10_000, cores: 64, connections: 41, operations: 8, upstream: 4, eventLoops: 5),
+        Row(limit: 256, requested: 10_000, cores: 2, connections: 128, operations: 18, upstream: 14, eventLoops: 2),
+        Row(limit: 1_024, requested: 10_000, cores: 2, connections: 768, operations: 50, upstream: 38, eventLoops: 2),
+        Row(limit: 1_024, requested: 10_000, cores: 64, connections: 768, operations: 20, upstream: 15, eventLoops: 42),
+        Row(limit: 1_024, requested: 100, cores: 2, connections: 100, operations: 64, upstream: 201, eventLoops: 2),
         Row(
-            limit: .max, wanted: 1_000_000, cores: 8, connections: 1_000_000, operations: 64, upstream: 256,
+            limit: 65_536, requested: 10_000, cores: 8, connections: 10_000, operations: 64, upstream: 256,
+            eventLoops: 8),
+        Row(
+            limit: .max, requested: 1_000_000, cores: 8, connections: 1_000_000, operations: 64, upstream: 256,
             eventLoops: 8),
     ]
 
     // T20
-    @Test("are divided between clients, operations, upstream and files, and never more than there are", arguments: rows)
+    @Test("Descriptors are divided among clients, operations, upstream and files, within the limit", arguments: rows)
     private func division(row: Row) throws {
-        let budget = try #require(FileDescriptorBudget(limit: row.limit, connections: row.wanted, cores: row.cores))
+        let budget = try #require(FileDescriptorBudget(limit: row.limit, connections: row.requested, cores: row.cores))
         #expect(budget.connections == row.connections)
         #expect(budget.operations == row.operations)
         #expect(budget.upstream == row.upstream)
         #expect(budget.eventLoops == row.eventLoops)
-        // An event loop has three, an upstream connection four while it is opened.
+        // An event loop uses three descriptors, and an upstream connection four while it is opened.
         let used = budget.connections + budget.operations + 4 * budget.upstream + 3 * budget.eventLoops + 48
         #expect(used <= row.limit)
     }
 
     // T20
     @Test(
-        "are too few below 86: the server does not start",
+        "A limit below 86 is too low, and the server does not start",
         arguments: [(0, false), (64, false), (85, false), (86, true)])
     func tooFew(limit: Int, isEnough: Bool) {
         #expect((FileDescriptorBudget(limit: limit, connections: 10_000, cores: 2) != nil) == isEnough)
     }
 
-    @Test("are what the doctor tells of: how many connections the limit serves")
+    @Test("The doctor reports how many connections the limit allows")
     func doctor() {
         func row(_ limit: Int, _ connections: Int) -> String {
             let row = FileDescriptorCheck(connections: connections, limit: limit).result()

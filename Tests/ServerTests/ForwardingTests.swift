@@ -10,9 +10,9 @@ import TestSupport
 import Testing
 import Transport
 
-@Suite("A server that forwards")
+@Suite("Forwarding of notifications")
 struct ForwardingTests {
-    /// What a real listener got, and how it answers.
+    /// An HTTP listener that records requests and sends configured responses.
     private final class Consumer: Sendable {
         let server: TestServer
         private let bodies: Bodies
@@ -42,7 +42,7 @@ struct ForwardingTests {
         }
     }
 
-    /// A test notification, as posted.
+    /// The body of a test notification.
     private func notification(_ proxy: Proxy, _ uuid: String) throws -> [UInt8] {
         let payload = JSONValue.object([
             "notificationType": .string("TEST"), "notificationUUID": .string(uuid), "version": .string("2.0"),
@@ -68,7 +68,7 @@ struct ForwardingTests {
             }, work)
     }
 
-    @Test("delivers after a restart what it could not deliver before it ended")
+    @Test("Deliveries that failed before a restart are delivered after it")
     func restart() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("bridge.sqlite")
@@ -83,13 +83,13 @@ struct ForwardingTests {
         }
         let store = try Store(path: path)
         #expect(try await store.deliveries().map(\.state) == [.waiting])
-        // At once, however far it came.
+        // Queued at once, whatever state the delivery was in.
         _ = try await store.replay(.notification(uuid: "one"), at: SharedSimulator.noon)
         await store.close()
         isRepaired.withLock { $0 = true }
         try await serving(path, [target]) { _ in
             let store = try Store(path: path)
-            // The consumer has it before the server knows.
+            // The target has received it before the server records the response.
             #expect(
                 await eventually(within: .seconds(30)) {
                     ((try? await store.deliveries()) ?? []).map(\.state) == [.delivered]
@@ -103,7 +103,7 @@ struct ForwardingTests {
     }
 
     @Test(
-        "is not held up by a consumer that hangs, lies, redirects or never ends, and keeps its secrets out of the log")
+        "A target that hangs, lies, redirects or never ends does not delay others, and the log has no secrets")
     func badConsumers() async throws {
         let folder = try TemporaryFolder()
         let replies: [@Sendable (Int) -> Reply] = [
@@ -114,7 +114,7 @@ struct ForwardingTests {
         let bad = try replies.map { try Consumer($0) }
         let good = try Consumer()
         var targets = try bad.map { try $0.target() } + [good.target(.camel)]
-        for place in targets.indices { targets[place].secret = Redacted("the-signing-secret") }
+        for index in targets.indices { targets[index].secret = Redacted("the-signing-secret") }
         let path = folder.path("bridge.sqlite")
         try await serving(path, targets) { proxy in
             for number in 0..<5 { #expect(try await post(notification(proxy, "n\(number)"), to: proxy) == 200) }
@@ -136,12 +136,13 @@ struct ForwardingTests {
         #expect(
             Set(good.requests.compactMap { $0.header("Receipt-Bridge-Delivery") }) == ["n0", "n1", "n2", "n3", "n4"])
         #expect(good.requests.allSatisfy { $0.path == "/in?x=1" && $0.head[0].hasPrefix("POST ") })
-        // Until here: an optimiser would close their doors before anybody came.
+        // Keeps the targets alive until here: the optimizer could release them, and so close their ports, earlier.
         withExtendedLifetime(bad) {}
     }
 
-    /// The samples of forwarding, without `receipt_bridge_forwarding_`, when they are as wanted or do not become so.
-    private func samples(_ proxy: Proxy, until wanted: [String: Double]) async throws -> [String: Double] {
+    /// Returns the samples of forwarding, without `receipt_bridge_forwarding_`, as soon as they are as expected or
+    /// after a timeout.
+    private func samples(_ proxy: Proxy, until expected: [String: Double]) async throws -> [String: Double] {
         var found: [String: Double] = [:]
         for _ in 0..<400 {
             let metrics = try await proxy.metrics()
@@ -150,13 +151,13 @@ struct ForwardingTests {
             found = Dictionary(
                 uniqueKeysWithValues: metrics.samples.filter { $0.key.hasPrefix(prefix) && $0.value > 0 }
                     .map { (String($0.key.dropFirst(prefix.count)), $0.value) })
-            if found == wanted { break }
+            if found == expected { break }
             try await Task.sleep(for: .milliseconds(25))
         }
         return found
     }
 
-    @Test("counts every attempt by what came of it, and what waits and what was given up, in its metrics")
+    @Test("Metrics count attempts by outcome, waiting deliveries and failed deliveries")
     func metrics() async throws {
         let (good, bad) = (try Consumer(), try Consumer { _ in .respond(status: 500) })
         let targets = [try good.target(), try good.target(.v1), try bad.target()]
@@ -166,15 +167,15 @@ struct ForwardingTests {
             for uuid in ["one", "two", "three"] {
                 #expect(try await post(notification(proxy, uuid), to: proxy) == 200)
             }
-            // The same once more is queued for nobody.
+            // The same notification again is not queued.
             #expect(try await post(notification(proxy, "one"), to: proxy) == 200)
             // Version 1 has no test notifications.
-            let wanted: [String: Double] = [
+            let expected: [String: Double] = [
                 #"deliveries_total{\#(app),outcome="delivered"}"#: 3,
                 #"deliveries_total{\#(app),outcome="nothing"}"#: 3,
                 #"deliveries_total{\#(app),outcome="failed"}"#: 3, "waiting{\(app)}": 3,
             ]
-            #expect(try await samples(proxy, until: wanted) == wanted)
+            #expect(try await samples(proxy, until: expected) == expected)
         }
         try await Proxy.serving(
             schedule: DeliverySchedule(maximumAttempts: 1),
@@ -184,12 +185,12 @@ struct ForwardingTests {
             }
         ) { (proxy: Proxy) async throws -> Void in
             for uuid in ["one", "two"] { #expect(try await post(notification(proxy, uuid), to: proxy) == 200) }
-            let wanted: [String: Double] = [
+            let expected: [String: Double] = [
                 #"deliveries_total{\#(app),outcome="delivered"}"#: 2,
                 #"deliveries_total{\#(app),outcome="nothing"}"#: 2,
                 #"deliveries_total{\#(app),outcome="dead"}"#: 2, "dead{\(app)}": 2,
             ]
-            #expect(try await samples(proxy, until: wanted) == wanted)
+            #expect(try await samples(proxy, until: expected) == expected)
         }
         #expect(good.requests.count == 5 && bad.requests.count == 5)
     }

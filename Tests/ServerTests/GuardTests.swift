@@ -5,7 +5,7 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("The guarded listener")
+@Suite("Limits of the public listener")
 struct GuardTests {
     private func status(_ answer: RawConnection.Answer?) throws -> Int64? {
         try JSONValue(reading: answer?.body ?? [])["status"]?.integer
@@ -14,7 +14,7 @@ struct GuardTests {
     // MARK: - Slow ones
 
     // T20
-    @Test("closes on who begins a request and does not get on with it, and on nobody else")
+    @Test("A client that begins a request and does not complete it is disconnected; other clients are not")
     func slow() async throws {
         try await Proxy.serving { settings, _ in
             settings.limits.headSeconds = 1
@@ -32,13 +32,13 @@ struct GuardTests {
             let ends = try await (head: headEnds, body: bodyEnds)
             #expect(ends.head >= .milliseconds(800) && ends.head < ends.body, "\(ends)")
             #expect(ends.body >= .milliseconds(1_800) && ends.body < .seconds(8), "\(ends)")
-            // Idle all the while.
+            // Idle for the whole time.
             try await patient.send(question)
             #expect(try status(try await patient.answer()) == 0)
         }
     }
 
-    /// Sends a byte now and then until the connection ends.
+    /// Sends a byte now and then until the connection ends. Returns how long that took.
     private func drip(_ connection: RawConnection, since start: ContinuousClock.Instant) async throws -> Duration {
         while ContinuousClock.now - start < .seconds(10) {
             do {
@@ -54,7 +54,7 @@ struct GuardTests {
     // MARK: - Many
 
     // T20
-    @Test("tells a client that sends too much to come later: 21005 to old clients, 429 to new ones")
+    @Test("A client over its rate limit gets 21005 from verifyReceipt and 429 from /v1")
     func rates() async throws {
         try await Proxy.serving { settings, _ in
             settings.limits.requestsPerMinute = 3
@@ -67,7 +67,7 @@ struct GuardTests {
             #expect(limited.header("Receipt-Bridge-Source") == "receipt")
             let seconds = limited.header("Retry-After").flatMap(Int.init) ?? 0
             #expect((1...20).contains(seconds))
-            // Nobody is a proxy: whom a client names does not matter.
+            // No proxy is trusted, so the addresses that a client sends do not matter.
             let other = RawConnection.post(
                 "/verifyReceipt", try proxy.question(), ["Host: a", "X-Forwarded-For: 203.0.113.7"])
             #expect(try status(try await proxy.send(other)) == 21005)
@@ -83,7 +83,7 @@ struct GuardTests {
         }
     }
 
-    @Test("tells clients apart by what a trusted proxy says of them, and believes nothing that stands before that")
+    @Test("Clients are identified by the trusted proxy's X-Forwarded-For entry; earlier entries are ignored")
     func forwarded() async throws {
         try await Proxy.serving { settings, _ in
             settings.limits.requestsPerMinute = 1
@@ -106,7 +106,7 @@ struct GuardTests {
         }
     }
 
-    @Test("sets no limit unless it is told to")
+    @Test("Clients are not limited by default")
     func unlimited() async throws {
         try await Proxy.serving { proxy in
             let connection = try proxy.connect()
@@ -119,8 +119,8 @@ struct GuardTests {
 
     private static let health = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
 
-    /// Three connections, of which the first two were answered once. One after the other: several event loops take those
-    /// that come together in any order.
+    /// Opens three connections, of which the first two have received one response. One after the other, because
+    /// several event loops accept simultaneous connections in any order.
     private func crowd(_ proxy: Proxy) async throws -> (RawConnection, RawConnection, RawConnection) {
         func answered() async throws -> RawConnection {
             let connection = try proxy.connect()
@@ -132,7 +132,7 @@ struct GuardTests {
     }
 
     // T20
-    @Test("closes the newest connection of a client that has too many, and takes more when one is gone")
+    @Test("A connection over the limit per client is closed, and a new one is accepted after another has closed")
     func connectionsOfOne() async throws {
         try await Proxy.serving { settings, _ in
             settings.limits.connectionsPerClient = 2
@@ -142,7 +142,7 @@ struct GuardTests {
             #expect((try? await third.answer()) == nil)
             let turnedAway = #"receipt_bridge_clients_turned_away_total{limit="connectionsPerClient"}"#
             #expect(try await proxy.metrics()[turnedAway] == 1)
-            // The third's end may be told to it before it is counted.
+            // The client may see the end of the third connection before it is counted.
             #expect(
                 await TestSupport.eventually {
                     let metrics = try? await proxy.metrics()
@@ -163,7 +163,7 @@ struct GuardTests {
         }
     }
 
-    @Test("lets connections beyond its limit wait until others are gone")
+    @Test("Connections over the total limit wait until others have closed")
     func connectionsOfAll() async throws {
         try await Proxy.serving { settings, _ in
             settings.limits.connections = 2
@@ -180,7 +180,7 @@ struct GuardTests {
 
     // MARK: - Sandbox and replay
 
-    /// The first sandbox receipt of a customer with purchases, and with a token or without.
+    /// Returns the first sandbox receipt of a customer with purchases, with or without an account token.
     private func receipt(in store: SimulatedStore, withToken hasToken: Bool) throws -> IssuedReceipt {
         try #require(
             store.receipts.first { receipt in
@@ -191,7 +191,7 @@ struct GuardTests {
     }
 
     @Test(
-        "answers the sandbox receipts of testers alone, by ids in the receipt and by tokens that the Server API tells")
+        "Only testers' sandbox receipts are accepted, by ids in the receipt or account tokens from the Server API")
     func testers() async throws {
         let tester = try receipt(in: try SharedSimulator.world, withToken: true)
         let names = [
@@ -214,7 +214,7 @@ struct GuardTests {
                 #expect(try status(try await proxy.send(bought)) == 0)
             }
         }
-        // Without the Server API nobody knows whose the token is: no verdict.
+        // Without the Server API it is unknown whose token it is, so the status is 21005.
         try await Proxy.serving(customers: 36) { _, app in
             app.testers = SandboxAllowlist([names[1]])
         } _: { proxy in
@@ -226,7 +226,7 @@ struct GuardTests {
     }
 
     // T28
-    @Test("sees a purchase that another user presented before, where the caller names users", arguments: [false, true])
+    @Test("A purchase presented by a second user is detected if the caller sends user names", arguments: [false, true])
     func replay(isRefused: Bool) async throws {
         try await Proxy.serving { settings, app in
             settings.userHeader = "X-User-Id"

@@ -7,11 +7,11 @@ import StoreTypes
 import TestSupport
 import Testing
 
-/// T18: a certificate is a stranger's document, and may name addresses inside somebody's network.
-@Suite("A certificate that names addresses")
+/// T18: a certificate comes from outside and may contain URLs of an internal network.
+@Suite("Certificates with URLs in them")
 struct HostileCertificateTests {
-    /// Authority Information Access (issuer and OCSP), CRL distribution points and the freshest CRL: every extension by
-    /// which RFC 5280 sends a verifier somewhere.
+    /// Authority Information Access (issuer and OCSP), CRL distribution points and the freshest CRL: every extension
+    /// of RFC 5280 that makes a verifier fetch a URL.
     private static func extensions(naming address: String) -> [[UInt8]] {
         let name = DEREncoder.primitiveContext(6, Array(address.utf8))
         func access(_ method: String) -> [UInt8] { DEREncoder.sequence(DEREncoder.objectIdentifier(method), name) }
@@ -26,7 +26,7 @@ struct HostileCertificateTests {
         ]
     }
 
-    /// The receipt signer's certificate with those addresses in it, for any key.
+    /// Returns the receipt signer's certificate with those URLs in it, for any key.
     private func leaf(_ key: SigningKey, naming address: String, issuer: CertificateIdentity) throws
         -> CertificateIdentity
     {
@@ -44,7 +44,7 @@ struct HostileCertificateTests {
         return identity
     }
 
-    /// With its authority, without it, and below one that nobody knows.
+    /// Returns signers with the issuer's certificate, without it, and below an unknown issuer.
     private func signers(naming address: String) throws -> [(signer: ReceiptSigner, status: Int64)] {
         let (pki, foreign) = (try SharedSimulator.pki, try SharedSimulator.foreign)
         let good = try leaf(pki.receiptLeaf.key, naming: address, issuer: pki.developerRelations)
@@ -60,7 +60,7 @@ struct HostileCertificateTests {
     }
 
     // T18
-    @Test("makes nobody ask there: not for a missing issuer, not for a revocation")
+    @Test("URLs in a receipt's certificate are not requested, neither for an issuer nor for revocation")
     func receipts() async throws {
         let elsewhere = try TestServer(reply: .json("{}"))
         defer { elsewhere.stop() }
@@ -80,7 +80,7 @@ struct HostileCertificateTests {
     }
 
     // T18
-    @Test("makes nobody ask there in a signed text either")
+    @Test("URLs in a certificate of a signed text (JWS) are not requested")
     func signedTexts() throws {
         let elsewhere = try TestServer(reply: .json("{}"))
         defer { elsewhere.stop() }

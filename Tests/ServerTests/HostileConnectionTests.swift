@@ -2,24 +2,24 @@ import Simulator
 import TestSupport
 import Testing
 
-/// T20, what is not in `ServerTests`: clients that cost more than they ask.
-@Suite("A client that is up to no good")
+/// T20, cases that are not in `ServerTests`: clients that cost much more than they send.
+@Suite("Hostile clients")
 struct HostileConnectionTests {
     private func status(_ answer: RawConnection.Answer?) throws -> Int64? {
         try JSONValue(reading: answer?.body ?? [])["status"]?.integer
     }
 
     // T20
-    @Test("may open a thousand connections and say nothing, or half a request, on each: others are answered")
+    @Test("A thousand silent or half-finished connections do not keep other clients from being served")
     func idle() async throws {
-        // Both ends are this process's.
+        // Both ends of the connections belong to this process.
         let limit = OpenFilesLimit(raisedTo: 2_500)
         defer { limit.restore() }
         try await Proxy.serving { proxy in
             var idle: [RawConnection] = []
-            for number in 0..<1_000 {
+            for index in 0..<1_000 {
                 let connection = try proxy.connect()
-                if number % 2 == 1 {
+                if index % 2 == 1 {
                     try await connection.send("POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nContent-Le")
                 }
                 idle.append(connection)
@@ -33,7 +33,7 @@ struct HostileConnectionTests {
     }
 
     // T20
-    @Test("may send a body byte by byte, each in a chunk of its own: it is read as any other")
+    @Test("A body sent as one-byte chunks is read like any other")
     func crumbs() async throws {
         try await Proxy.serving { proxy in
             let body = try proxy.question()
@@ -54,7 +54,7 @@ struct HostileConnectionTests {
 
     // T20
     @Test(
-        "that sends such a body is cut off or told what is wrong, and nobody is asked about it",
+        "A malformed chunked body gets an error or is cut off, and no upstream request is made",
         arguments: Named.list(bombs) { $0.what })
     func bomb(row: Named<(what: String, text: String)>) async throws {
         let (what, text) = row.value
@@ -62,7 +62,7 @@ struct HostileConnectionTests {
             let connection = try proxy.connect()
             try? await connection.send("POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
             try? await connection.send(text)
-            connection.leaveOffSending()
+            connection.closeSending()
             var answers: [RawConnection.Answer] = []
             do {
                 while let answer = try await connection.answer() { answers.append(answer) }

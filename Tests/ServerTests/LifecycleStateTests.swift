@@ -14,7 +14,7 @@ struct LifecycleStateTests {
         return (answer.status, try JSONValue(reading: answer.body))
     }
 
-    @Test("is ok and nothing else in public, and with its reasons on the operations listener")
+    @Test("/readyz returns only ok on the public listener, and JSON with warnings on the operations listener")
     func ready() async throws {
         try await Proxy.serving { proxy in
             let answer = try #require(try await proxy.get("/readyz", from: proxy.port))
@@ -26,7 +26,7 @@ struct LifecycleStateTests {
         }
     }
 
-    @Test("does not depend on the store: who cannot open it answers all the same, and warns")
+    @Test("A server that cannot open its store is ready, serves requests and warns")
     func withoutStore() async throws {
         try await Proxy.serving({ settings, _ in settings.storePath = "/nowhere/bridge.sqlite" }) { proxy in
             let answer = try #require(
@@ -40,7 +40,7 @@ struct LifecycleStateTests {
         }
     }
 
-    @Test("says of a store that was taken away that it does not come back by itself")
+    @Test("A removed store file is reported with the warning storeReplaced")
     func storeTakenAway() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("bridge.sqlite")
@@ -57,7 +57,7 @@ struct LifecycleStateTests {
         }
     }
 
-    @Test("warns of a receipt that cannot be judged for want of a certificate, once a minute")
+    @Test("A receipt whose issuer certificate is missing is logged once a minute")
     func unjudged() async throws {
         try await Proxy.serving { settings, app in
             settings.intermediates = []
@@ -75,7 +75,7 @@ struct LifecycleStateTests {
         }
     }
 
-    @Test("warns of a private key that signs nothing, at the start too, and answers all the same")
+    @Test("An unusable private key is reported at startup and by /readyz, and requests are served")
     func junkKey() async throws {
         try await Proxy.serving { _, app in
             app.serverAPI = ServerAPIAccount(
@@ -91,7 +91,7 @@ struct LifecycleStateTests {
         }
     }
 
-    @Test("HEAD is answered as GET, without the body")
+    @Test("HEAD returns the headers of GET without the body")
     func head() async throws {
         try await Proxy.serving { proxy in
             for path in ["/healthz", "/readyz", "/openapi.json"] {
@@ -103,7 +103,7 @@ struct LifecycleStateTests {
         }
     }
 
-    @Test("ends first: while load balancers are given time to notice, what comes is still answered")
+    @Test("During draining /readyz returns 503 while requests are still served")
     func draining() async throws {
         try await Proxy.serving({ settings, _ in settings.drainTime = .seconds(6) }) { proxy in
             await proxy.beginStop()

@@ -13,7 +13,7 @@ import Transport
 struct ListenerTLSTests {
     private static let sharedPair = Result { try ListenerPair() }
 
-    /// Runs the work against a proxy with that certificate, and a folder where the authority's lies.
+    /// Runs the work against a proxy with that certificate. The folder contains the authority's certificate.
     private func serving(
         _ pair: ListenerPair? = nil, _ change: (inout ProxyConfiguration) -> Void = { _ in },
         _ work: (Proxy, SecureClient) async throws -> Void
@@ -45,14 +45,14 @@ struct ListenerTLSTests {
             })
     }
 
-    /// Whether it comes to that: the last client may have been told before it is counted.
+    /// Returns whether the counts become as expected. The last client may have been served before it is counted.
     private func counted(_ expected: [String: Double], by proxy: Proxy) async -> Bool {
         await TestSupport.eventually { (try? await handshakes(proxy)) == expected }
     }
 
     // MARK: - Answers
 
-    @Test("answers receipts to clients that trust its certificate, one handshake for many, P-256 or RSA")
+    @Test("Clients that trust the P-256 or RSA certificate get responses, many per handshake")
     func answers() async throws {
         for pair in [try Self.sharedPair.get(), try ListenerPair(key: .rsa(bits: 2048))] {
             try await serving(pair) { proxy, client in
@@ -62,13 +62,13 @@ struct ListenerTLSTests {
                 #expect(try await handshakes(proxy) == ["completed": 1])
                 let end = try await proxy.metrics()["receipt_bridge_tls_certificate_not_after_seconds"]
                 #expect(end == Double(Validity.wide.to.seconds))
-                // The operations listener speaks plain HTTP all the same.
+                // The operations listener speaks plain HTTP nevertheless.
                 #expect(try await proxy.operations("/healthz")?.status == 200)
             }
         }
     }
 
-    @Test("is not trusted by a client that does not know its authority")
+    @Test("A client that does not trust the authority rejects the certificate")
     func untrusted() async throws {
         try await serving { proxy, _ in
             let stranger = try SecureClient(port: proxy.port, trusting: ListenerPair())
@@ -78,7 +78,7 @@ struct ListenerTLSTests {
         }
     }
 
-    @Test("reads bodies up to the limit, and its 413 is read by who sent too much")
+    @Test("Bodies up to the limit are read, and the client of a longer body receives the 413")
     func bodies() async throws {
         try await serving { (proxy: Proxy, client: SecureClient) async throws -> Void in
             let most = 3_145_728
@@ -91,7 +91,7 @@ struct ListenerTLSTests {
     // MARK: - Versions
 
     // T31
-    @Test("speaks TLS 1.2 to who knows nothing newer, HTTP/1.1 alone, and refuses TLS 1.1 with protocol_version")
+    @Test("TLS 1.2 is accepted with HTTP/1.1 only, and TLS 1.1 is rejected with protocol_version")
     func versions() async throws {
         try await serving { proxy, client in
             let new = try proxy.connect()
@@ -114,7 +114,7 @@ struct ListenerTLSTests {
     }
 
     // T31
-    @Test("agrees in TLS 1.2 on ephemeral keys only, also with clients that know nothing newer than CBC")
+    @Test("TLS 1.2 uses only ephemeral keys, also with clients that only support CBC")
     func ciphers() async throws {
         func agreed(_ cipher: UInt16, _ proxy: Proxy) async throws -> Bool {
             let connection = try proxy.connect()
@@ -139,7 +139,7 @@ struct ListenerTLSTests {
     }
 
     // T31
-    @Test("closes on plain HTTP and on what is nothing at all, and answers others")
+    @Test("Plain HTTP and garbage close the connection, and other clients are served")
     func noTLS() async throws {
         try await serving { proxy, client in
             for bytes in [
@@ -149,7 +149,7 @@ struct ListenerTLSTests {
             ] {
                 let connection = try proxy.connect()
                 try? await connection.send(bytes)
-                connection.leaveOffSending()
+                connection.closeSending()
                 let rest = (try? await connection.remainder()) ?? []
                 #expect(!String(decoding: rest, as: UTF8.self).contains("HTTP/1.1"), "\(bytes.prefix(20))")
             }
@@ -162,7 +162,7 @@ struct ListenerTLSTests {
     // MARK: - Limits
 
     // T20
-    @Test("closes on who does not end its handshake in the time of a head, and on nobody else")
+    @Test("A handshake that exceeds the head timeout is closed; other connections are not")
     func slowHandshake() async throws {
         try await serving(nil) { settings in
             settings.limits.headSeconds = 1
@@ -183,14 +183,14 @@ struct ListenerTLSTests {
             }
             await drips
             #expect(try await handshakes(proxy) == ["completed": 1, "late": 4])
-            // Idle all the while, on the same connection.
+            // Idle for the whole time, on the same connection.
             #expect(try await client.post("/verifyReceipt", try proxy.question()) == .verdict(0))
             #expect(try await handshakes(proxy) == ["completed": 1, "late": 4])
         }
     }
 
     // T20
-    @Test("has no handshake, and nothing left, of a connection that is beyond a client's limit")
+    @Test("A connection over a client's limit is closed without a handshake and releases its resources")
     func refused() async throws {
         try await serving(nil) { settings in
             settings.limits.headSeconds = 1
@@ -208,7 +208,7 @@ struct ListenerTLSTests {
         }
     }
 
-    /// A byte now and then, until nobody takes them.
+    /// Sends a byte now and then, until the connection is closed.
     private func drip(_ bytes: [UInt8], into connection: RawConnection) async {
         for byte in bytes {
             guard (try? await connection.send([byte])) != nil else { return }
@@ -217,7 +217,7 @@ struct ListenerTLSTests {
     }
 
     // T20
-    @Test("closes on who begins a body and does not get on with it, and the newest connection of who has too many")
+    @Test("A stalled body and a client's connection over its limit are closed")
     func otherLimits() async throws {
         try await serving(nil) { settings in
             settings.limits.requestSeconds = 1
@@ -227,13 +227,13 @@ struct ListenerTLSTests {
             let waiting = try proxy.connect()
             try await waiting.send(ClientHello.record(version: 0x0303))
             #expect(try await waiting.next().isEmpty == false)
-            // No handshake for the third.
+            // The third connection has no handshake.
             let third = try proxy.connect()
             try? await third.send(ClientHello.record(version: 0x0303))
             #expect((try? await third.remainder()) ?? [] == [])
             waiting.leave()
             #expect(await counted(["completed": 1, "failed": 1], by: proxy))
-            // 400,000 bytes at 40,000 a second.
+            // 400,000 bytes at 40,000 per second.
             let start = ContinuousClock.now
             let exit = try await client.curl(
                 "--limit-rate", "40000", "--max-time", "15", "--data-binary", "@-",
@@ -246,10 +246,10 @@ struct ListenerTLSTests {
 
     // MARK: - The end
 
-    @Test("asks Apple no longer for a client that went away")
+    @Test("The upstream request is canceled if the client disconnects")
     func clientLeaves() async throws {
         try await serving { proxy, client in
-            // Without a client there is no second question.
+            // Without a client there is no second request.
             proxy.store.faults.add(SimulatedFault(.status(503), milliseconds: 3_000))
             let exit = try await client.curl(
                 "--max-time", "2", "--data-binary", "@-", input: try proxy.question())
@@ -259,7 +259,7 @@ struct ListenerTLSTests {
         }
     }
 
-    @Test("answers what is under way when it is told to stop, and then ends idle connections")
+    @Test("Shutdown completes open requests and then closes idle connections")
     func gracefulStop() async throws {
         try await serving { proxy, client in
             proxy.store.faults.add(SimulatedFault(.delay, milliseconds: 500))
@@ -276,7 +276,7 @@ struct ListenerTLSTests {
 
     // MARK: - Seeing
 
-    @Test("serves with a certificate that is over, and says so in log, status and to the doctor")
+    @Test("An expired certificate is served and reported in the log, on the status page and by the doctor")
     func over() async throws {
         let pair = try ListenerPair(validity: .past)
         try await serving(pair) { proxy, client in
@@ -316,7 +316,7 @@ struct ListenerTLSTests {
             ),
         ]
 
-    @Test("has its certificate explained by the doctor", arguments: checks)
+    @Test("The doctor reports names, validity and chain of the certificate", arguments: checks)
     func doctor(_ sample: (what: String, host: String?, days: ClosedRange<Int64>, isWhole: Bool, row: String))
         async throws
     {

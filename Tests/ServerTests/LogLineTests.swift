@@ -4,9 +4,9 @@ import Server
 import TestSupport
 import Testing
 
-@Suite("A line of the log")
+@Suite("Log lines")
 struct LogLineTests {
-    /// What the handler writes.
+    /// Returns the line that the handler writes.
     private func line(_ message: Logger.Message, _ metadata: Logger.Metadata) throws -> String {
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
@@ -23,7 +23,7 @@ struct LogLineTests {
 
     // T33
     @Test(
-        "escapes what a terminal acts on, and what hides or reorders text, and says the same to a reader of JSON",
+        "Control and format characters are escaped, and a JSON parser reads the same text",
         arguments: [
             ("a\u{1B}[31mb", #"a\u001b[31mb"#), ("a\u{9B}31mb", #"a\u009b31mb"#), ("a\u{7F}b", #"a\u007fb"#),
             ("a\u{85}b", #"a\u0085b"#), ("a\nb", #"a\nb"#), ("a\u{2028}b\u{2029}", #"a\u2028b\u2029"#),

@@ -10,7 +10,7 @@ struct MetricsDocumentTests {
         return try String(contentsOf: docs.appending(path: name), encoding: .utf8)
     }
 
-    /// Metrics that a text names, by their families.
+    /// The families of the metrics that a text names.
     private func names(_ text: String) -> Set<String> {
         Set(
             text.matches(of: /(?:receipt_bridge|process)_[a-z_]+/).map { match in
@@ -27,7 +27,7 @@ struct MetricsDocumentTests {
         }
     }
 
-    @Test("name metrics that the server has, and the dashboard shows all of them")
+    @Test("Dashboard and alerts use only existing metrics, and the dashboard shows all of them")
     func metrics() async throws {
         let families = try await families()
         let dashboard = names(try text("grafana-dashboard.json"))
@@ -37,7 +37,7 @@ struct MetricsDocumentTests {
         _ = try JSONSerialization.jsonObject(with: Data(try text("grafana-dashboard.json").utf8))
     }
 
-    @Test("each alert has a paragraph that says what to do, and each paragraph an alert")
+    @Test("Each alert has a runbook paragraph, and each paragraph an alert")
     func runbook() throws {
         let alerts = try text("prometheus-alerts.yml").matches(of: /- alert: (\w+)/).map { String($0.output.1) }
         let paragraphs = try text("OPERATIONS.md").matches(of: /\n### (ReceiptBridge\w+)\n/).map {
@@ -47,7 +47,7 @@ struct MetricsDocumentTests {
         #expect(alerts == paragraphs)
     }
 
-    @Test("each alert has a runbook_url that leads to its paragraph")
+    @Test("The runbook_url of each alert leads to its paragraph")
     func links() throws {
         let operations = try text("OPERATIONS.md")
         let anchors = operations.matches(of: /\n#+ (.+)/).map { heading in
@@ -64,7 +64,7 @@ struct MetricsDocumentTests {
         }
     }
 
-    @Test("one alert is about each instance that cannot be scraped, another about none being there")
+    @Test("One alert fires for each instance that cannot be scraped, another if there are no instances")
     func instances() throws {
         let rules = try text("prometheus-alerts.yml").matches(of: /- alert: (\w+)\n +expr: (.*\bup\{.*)\n/).map {
             "\($0.output.1): \($0.output.2)"

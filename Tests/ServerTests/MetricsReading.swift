@@ -1,10 +1,10 @@
 import TestSupport
 
-/// Metrics read back, strictly: what breaks a rule of the format is told in `faults`.
+/// A strict parser of metrics. Violations of the format are listed in `faults`.
 ///
 /// https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format
 struct MetricsReading {
-    /// Numbers by name and labels as they are written, `a{b="c"}`.
+    /// Values by name and labels as they are written, for example `a{b="c"}`.
     private(set) var samples: [String: Double] = [:]
     /// Types by family.
     private(set) var families: [String: String] = [:]
@@ -14,15 +14,15 @@ struct MetricsReading {
         var current: (name: String, type: String)?
         if !text.hasSuffix("\n") { faults.append("no line feed at the end") }
         for line in text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init) {
-            let words = line.split(separator: " ", maxSplits: 3).map(String.init)
+            let parts = line.split(separator: " ", maxSplits: 3).map(String.init)
             if line.hasPrefix("# HELP ") {
-                if words.count < 4 { faults.append("no help: \(line)") }
+                if parts.count < 4 { faults.append("no help: \(line)") }
                 current = nil
             } else if line.hasPrefix("# TYPE ") {
-                if families[words[2]] != nil { faults.append("twice: \(line)") }
-                if words[3] == "counter", !words[2].hasSuffix("_total") { faults.append("no _total: \(line)") }
-                families[words[2]] = words[3]
-                current = (words[2], words[3])
+                if families[parts[2]] != nil { faults.append("twice: \(line)") }
+                if parts[3] == "counter", !parts[2].hasSuffix("_total") { faults.append("no _total: \(line)") }
+                families[parts[2]] = parts[3]
+                current = (parts[2], parts[3])
             } else {
                 read(line, in: current)
             }
@@ -40,17 +40,17 @@ struct MetricsReading {
         if samples.updateValue(value, forKey: key) != nil { faults.append("twice: \(line)") }
     }
 
-    /// 0 where there is none.
+    /// 0 if there is no such sample.
     subscript(_ key: String) -> Double { samples[key] ?? 0 }
 
-    /// All of a name.
+    /// The sum of all samples of a name.
     func sum(_ name: String) -> Double {
         samples.reduce(0) { $0 + ($1.key == name || $1.key.hasPrefix(name + "{") ? $1.value : 0) }
     }
 }
 
 extension Proxy {
-    /// `GET` from the operations listener, on a connection of its own.
+    /// Sends a `GET` to the operations listener on a new connection.
     func operations(_ path: String, _ headers: [String] = []) async throws -> RawConnection.Answer? {
         try await get(path, from: operationsPort, headers)
     }

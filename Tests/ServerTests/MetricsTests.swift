@@ -12,7 +12,7 @@ struct MetricsTests {
         _ = try await proxy.send(RawConnection.post(path, body, ["Host: a"]))
     }
 
-    @Test("count verdicts by app, status, source and environment, and what Apple was asked for them")
+    @Test("Responses are counted by app, status, source and environment, and upstream requests by outcome")
     func verdicts() async throws {
         try await Proxy.serving { proxy in
             try await post(proxy, try proxy.question())
@@ -42,7 +42,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("show what is left of Apple's limits, and what was at hand already")
+    @Test("The remaining call budgets and the cache hits are shown")
     func serverAPI() async throws {
         try await Proxy.serving({ _, app in app.answer = [.api] }) { proxy in
             for _ in 0..<2 { try await post(proxy, try proxy.question()) }
@@ -64,7 +64,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("tell what came of exchanges that failed")
+    @Test("Failed upstream requests are counted by outcome")
     func outages() async throws {
         try await Proxy.serving({ settings, _ in
             settings.verifyReceipt.production = "http://127.0.0.1:9/verifyReceipt"
@@ -78,7 +78,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("show the hosts that are left alone because they fail, and what was not sent to them")
+    @Test("Open circuit breakers and the requests they blocked are shown")
     func hosts() async throws {
         try await Proxy.serving(isGuarded: true) { settings, app in
             settings.verifyReceipt.production = "http://127.0.0.1:9/verifyReceipt"
@@ -99,7 +99,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("count receipts that were refused and that the tolerant profile would have mended, by what it would mend")
+    @Test("Rejected receipts that the tolerant profile would repair are counted by repair")
     func repairs() async throws {
         try await Proxy.serving({ _, app in app.answer = [.receipt] }) { proxy in
             let receipt = try #require(proxy.store.receipts.first)
@@ -115,26 +115,26 @@ struct MetricsTests {
         }
     }
 
-    @Test("have no label that a request can choose, and nothing secret in them")
+    @Test("Labels cannot be chosen by requests and contain no secrets")
     func labels() async throws {
         try await Proxy.serving({ settings, _ in settings.unknownApps = .pass }) { proxy in
             try await post(proxy, try proxy.question())
             let before = Set(try await proxy.metrics().samples.keys)
-            for number in 0..<30 {
+            for index in 0..<30 {
                 let claim = try MintedReceipts.app(
-                    content: MintedReceipts.content { $0.bundleId = "com.attacker.app\(number)" })
+                    content: MintedReceipts.content { $0.bundleId = "com.attacker.app\(index)" })
                 try await post(
                     proxy, Question.body(String(decoding: MintedReceipts.base64(claim), as: UTF8.self)))
-                try await post(proxy, Array("{}".utf8), "/attack\(number)")
-                _ = try await proxy.send("MKCOL /metrics?attack\(number) HTTP/1.1\r\nHost: a\r\n\r\n")
-                _ = try await proxy.get("/comparisons?attack\(number)", from: proxy.port)
+                try await post(proxy, Array("{}".utf8), "/attack\(index)")
+                _ = try await proxy.send("MKCOL /metrics?attack\(index) HTTP/1.1\r\nHost: a\r\n\r\n")
+                _ = try await proxy.get("/comparisons?attack\(index)", from: proxy.port)
             }
             let answer = try #require(try await proxy.operations("/metrics"))
             #expect(answer.header("Content-Type") == "text/plain; version=0.0.4; charset=utf-8")
             let after = MetricsReading(answer.text)
             #expect(after.faults == [])
             #expect(!answer.text.lowercased().contains("attack"))
-            // Other is there, a status of it, a route, and their classes.
+            // The new samples are `other` with one status and one route, and its histogram buckets.
             #expect(Set(after.samples.keys).subtracting(before).count < 100)
             let receipt = try #require(proxy.store.receipts.first)
             for secret in [Proxy.secret, String(receipt.base64.prefix(40))] { #expect(!answer.text.contains(secret)) }
@@ -144,7 +144,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("are nowhere on the public listener, or behind a token")
+    @Test("The public listener returns 404 without a token")
     func doors() async throws {
         let bearer = ["Authorization: Bearer Zm9ydHktdHdv"]
         try await Proxy.serving { proxy in
@@ -165,7 +165,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("go on where they were when the configuration is made anew, also for apps that come and go")
+    @Test("Counters continue after a reload, also for apps that are removed and added again")
     func reloading() throws {
         let counts = ProxyMetrics()
         var settings = ProxyConfiguration()

@@ -3,9 +3,9 @@ import Server
 import TestSupport
 import Testing
 
-@Suite("The log, where nobody reads it")
+@Suite("A log that is not read")
 struct NonBlockingLogOutputTests {
-    /// Both ends, closed with the test.
+    /// Both ends of a pipe, closed at the end of the test.
     private final class Pipe {
         let (reading, writing): (Int32, Int32)
 
@@ -21,7 +21,7 @@ struct NonBlockingLogOutputTests {
             close(writing)
         }
 
-        /// What is in it.
+        /// Reads the lines in the pipe.
         func read() -> [String] { available(in: reading).split(separator: "\n").map(String.init) }
     }
 
@@ -29,7 +29,7 @@ struct NonBlockingLogOutputTests {
         output.write(Array((text + "\n").utf8)) { Array("\($0) missing\n".utf8) }
     }
 
-    @Test("waits for a moment, drops lines then, and says how many once one is taken")
+    @Test("Lines wait for the timeout, then are dropped, and the number is reported with the next written line")
     func dropped() throws {
         let pipe = try Pipe()
         let output = NonBlockingLogOutput(descriptor: pipe.writing, timeout: .milliseconds(20))
@@ -44,7 +44,7 @@ struct NonBlockingLogOutputTests {
         #expect(output.dropped == Int64(1_000 - taken.count))
     }
 
-    @Test("begins a new line behind one that was taken in part")
+    @Test("A new line is started after a line that was written only in part")
     func torn() throws {
         let pipe = try Pipe()
         let output = NonBlockingLogOutput(descriptor: pipe.writing, timeout: .zero)
@@ -57,12 +57,12 @@ struct NonBlockingLogOutputTests {
         #expect(pipe.read() == ["1 missing", "whole", "more"])
     }
 
-    @Test("counts lines that nobody can ever read")
+    @Test("Lines written to a closed pipe are counted as dropped")
     func gone() throws {
         let pipe = try Pipe()
         let output = NonBlockingLogOutput(descriptor: pipe.writing)
         signal(SIGPIPE, SIG_IGN)
-        // In place of the reading end, which is closed by that.
+        // Replaces the reading end, which is closed by that.
         let nothing = open("/dev/null", O_RDONLY)
         #expect(dup2(nothing, pipe.reading) == pipe.reading)
         close(nothing)

@@ -10,14 +10,14 @@ struct PipeliningTests {
     private static let health = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
     private static let missing = "GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n"
 
-    /// Whose kernel keeps as little as possible of what it does not read.
+    /// A connection with the smallest possible receive buffer in the kernel.
     private func slowReader(_ proxy: Proxy) throws -> RawConnection {
         try RawConnection(port: proxy.port, timeout: 50, receiveBuffer: 4_096)
     }
 
     private func repeated(_ request: String, _ count: Int) -> String { String(repeating: request, count: count) }
 
-    /// Answered so far.
+    /// Number of responses so far.
     private func documents(_ proxy: Proxy) async throws -> Double {
         try await proxy.metrics()[#"receipt_bridge_http_requests_total{route="/openapi.json",status="200"}"#]
     }
@@ -29,7 +29,7 @@ struct PipeliningTests {
     // MARK: - Answers that are not read
 
     // T20
-    @Test("does not answer faster than the client reads, and answers all when it reads")
+    @Test("Responses are not produced faster than the client reads, and all arrive when it reads")
     func unread() async throws {
         try await Proxy.serving { proxy in
             let connection = try slowReader(proxy)
@@ -37,7 +37,7 @@ struct PipeliningTests {
             #expect(try await eventually { try await documents(proxy) > 0 })
             try await Task.sleep(for: .seconds(1))
             let answered = try await documents(proxy)
-            // 128 KiB in the kernel, which takes twice that for its own purposes, and 64 KiB here.
+            // 128 KiB in the kernel, which doubles that for its own purposes, and 64 KiB in this process.
             #expect(answered < 40, "\(answered)")
             for _ in 0..<400 {
                 let answer = try #require(try await connection.answer())
@@ -53,7 +53,7 @@ struct PipeliningTests {
     }
 
     // T20
-    @Test("is closed when its client stopped reading, and not when it reads slowly")
+    @Test("A connection is closed if its client stops reading, but not if it reads slowly")
     func writeTimeout() async throws {
         var timeouts = ConnectionTimeouts()
         timeouts.write = .seconds(3)
@@ -66,7 +66,7 @@ struct PipeliningTests {
                 let next = try await slow.next()
                 try #require(!next.isEmpty, "\(bytes)")
                 bytes += next.count
-                // At most ten times a second, and for two limits at least.
+                // At most ten reads per second, for at least two timeouts.
                 try await Task.sleep(for: .milliseconds(bytes / 500) - (.now - start))
             }
             #expect(.now - start > timeouts.write * 2)
@@ -78,7 +78,7 @@ struct PipeliningTests {
     // MARK: - Idle
 
     // T20
-    @Test("is closed when it is idle, also after pipelined requests, but not while it waits for an answer")
+    @Test("An idle connection is closed, also after pipelined requests, but not while a request is in progress")
     func idle() async throws {
         var timeouts = ConnectionTimeouts()
         timeouts.idle = .seconds(1)
@@ -97,7 +97,7 @@ struct PipeliningTests {
     }
 
     // T20
-    @Test("is closed when an answer takes longer than any may, and Apple is no longer asked")
+    @Test("A connection is closed and its upstream request canceled if a response exceeds the timeout")
     func endless() async throws {
         var timeouts = ConnectionTimeouts()
         timeouts.answer = .seconds(1)
@@ -113,7 +113,7 @@ struct PipeliningTests {
     // MARK: - Many requests at once
 
     // T20
-    @Test("that pipelines thousands of requests, with and without bodies, gets every answer in its order")
+    @Test("Thousands of pipelined requests, with and without bodies, are answered in order")
     func order() async throws {
         try await Proxy.serving { (proxy: Proxy) async throws -> Void in
             let connection = try RawConnection(port: proxy.port, timeout: 50)
@@ -123,7 +123,7 @@ struct PipeliningTests {
                 "POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
                 + "\(String(body.utf8.count, radix: 16))\r\n\(body)\r\n0\r\n\r\n"
             let round = repeated(Self.health, 90) + Self.missing + length + Self.health + chunked + Self.missing
-            // Its own thread: neither side holds all of it.
+            // Sends concurrently, because neither side buffers all of it.
             async let sent: Void = connection.send(repeated(round, 20))
             let expected = Array(repeating: "ok\n", count: 90) + ["404", "21002", "ok\n", "21002", "404"]
             for number in 0..<20 {
@@ -140,12 +140,12 @@ struct PipeliningTests {
     }
 
     // T20
-    @Test("that closes its sending side after pipelined requests gets their answers, then the end")
+    @Test("A client that half-closes after pipelined requests gets their responses, then the end")
     func halfClosed() async throws {
         try await Proxy.serving { proxy in
             let connection = try proxy.connect()
             try await connection.send(repeated(Self.health, 500) + Self.missing)
-            connection.leaveOffSending()
+            connection.closeSending()
             for _ in 0..<500 { #expect(try await connection.answer()?.text == "ok\n") }
             #expect(try await connection.answer()?.status == 404)
             #expect(try await connection.isAtEnd())
@@ -153,7 +153,7 @@ struct PipeliningTests {
     }
 
     // T20
-    @Test("that pipelines what is no HTTP gets the answers to all before it, then 400 and the end")
+    @Test("Garbage after pipelined requests gets 400 after their responses, then the end")
     func nonsense() async throws {
         try await Proxy.serving { proxy in
             let connection = try proxy.connect()
@@ -167,7 +167,7 @@ struct PipeliningTests {
     // MARK: - What HTTP does not allow
 
     // T20
-    @Test("is closed after a 400 to HTTP/1.1 without Host, and to a transfer coding in HTTP/1.0")
+    @Test("HTTP/1.1 without Host and HTTP/1.0 with a transfer coding get 400, and the connection is closed")
     func notAllowed() async throws {
         let refused: [(request: String, code: String)] = [
             ("GET /healthz HTTP/1.1\r\n\r\n", "missingHost"),

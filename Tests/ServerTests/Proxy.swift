@@ -18,7 +18,7 @@ final class Proxy: Sendable {
     let store: SimulatedStore
     let port: Int
     private let openedOperationsPort: Int?
-    /// Every log line, as text.
+    /// Every log line as text.
     let log: LogBook
     let bodies: RequestBodyBudget
     private let group: ServiceGroup
@@ -42,13 +42,13 @@ final class Proxy: Sendable {
         self.transport = transport
     }
 
-    /// Runs the work against a proxy of its own, and ends both.
+    /// Runs the work against a new proxy, and stops it afterwards.
     ///
     /// - Parameters:
-    ///   - isGuarded: hosts that fail are left alone, as in the program.
-    ///   - schedule: of what is forwarded.
-    ///   - bodies: of the allowance for request bodies; `clock` is its time.
-    ///   - timeouts: of connections that make no progress.
+    ///   - isGuarded: Whether a circuit breaker protects upstream hosts, as in the program.
+    ///   - schedule: The retry schedule of forwarding.
+    ///   - bodies: The memory budget of request bodies; `clock` is its clock.
+    ///   - timeouts: Timeouts of connections that make no progress.
     static func serving<Value>(
         isGuarded: Bool = false, schedule: DeliverySchedule = DeliverySchedule(),
         timeouts: ConnectionTimeouts = ConnectionTimeouts(), customers: Int = 8,
@@ -90,7 +90,7 @@ final class Proxy: Sendable {
         let logger = log.logger
         let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
         let guarded = isGuarded ? CircuitBreakingTransport(transport) : nil
-        // As in the program: nobody is denied an answer because nothing can be remembered.
+        // As in the program, requests are served even if the store is unavailable.
         let bridgeStore = settings.storePath.flatMap { try? Store(path: $0) }
         let pipelines = try ServiceGraph(
             settings: settings, transport: guarded ?? transport, store: bridgeStore, tables: .bundled, logger: logger,
@@ -128,17 +128,17 @@ final class Proxy: Sendable {
         throw RawConnection.Failure(description: "the server ended before it listened")
     }
 
-    /// As SIGTERM does.
+    /// Starts a graceful shutdown, as SIGTERM does.
     func beginStop() async { await group.triggerGracefulShutdown() }
 
-    /// Returns when everything has come to its end.
+    /// Returns when all services have ended.
     func stop() async throws {
         await group.triggerGracefulShutdown()
         try await running.value
         await transport.shutDown()
     }
 
-    /// Where the operations listener is; there is none where its default address was taken.
+    /// The port of the operations listener. It does not exist if the default address is in use.
     var operationsPort: Int {
         get throws {
             guard let openedOperationsPort else { throw SharedSimulator.Missing(what: "the operations listener") }
@@ -148,7 +148,7 @@ final class Proxy: Sendable {
 
     func connect() throws -> RawConnection { try RawConnection(port: port) }
 
-    /// One request on a connection of its own.
+    /// Sends one request on a new connection.
     func send(_ bytes: [UInt8]) async throws -> RawConnection.Answer? {
         let connection = try connect()
         try await connection.send(bytes)
@@ -157,7 +157,7 @@ final class Proxy: Sendable {
 
     func send(_ text: String) async throws -> RawConnection.Answer? { try await send(Array(text.utf8)) }
 
-    /// The body that an app would post.
+    /// Returns the body that an app would post.
     func question(_ kind: CustomerKind = .activeSubscription, _ environment: AppStoreEnvironment = .production)
         throws -> [UInt8]
     {
@@ -170,14 +170,14 @@ final class Proxy: Sendable {
     }
 }
 
-/// Stands unless it is moved.
+/// A clock that stands still unless it is moved.
 final class StandingClock: Sendable {
     private let now = Mutex(Duration.zero)
     var time: @Sendable () -> Duration { { self.now.withLock { $0 } } }
     func move(by duration: Duration) { now.withLock { $0 += duration } }
 }
 
-/// Keeps a port taken.
+/// Occupies a port.
 final class TakenPort {
     let port: Int
     private let descriptor: Int32
@@ -206,7 +206,7 @@ final class TakenPort {
     deinit { close(descriptor) }
 }
 
-/// Collects what is logged, in the form in which it would be written.
+/// Collects log lines in the form in which they would be written.
 final class LogBook: Sendable {
     private let lines = Mutex<[String]>([])
 

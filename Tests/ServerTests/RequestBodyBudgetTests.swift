@@ -3,14 +3,14 @@ import Simulator
 import TestSupport
 import Testing
 
-@Suite("The allowance for request bodies")
+@Suite("The memory budget of request bodies")
 struct RequestBodyBudgetTests {
     private static let kilobyte = 1_024
-    /// Three large bodies of 100 KB, counted twice, and 256 KB for small ones.
+    /// Room for three large bodies of 100 KB, counted twice, and 256 KB for small bodies.
     private static let limits = RequestBodyBudget.Limits(total: 900 * kilobyte, reserve: 256 * kilobyte)
     private static let largeBody = Array(#"{"receipt-data":"!"#.utf8) + [UInt8](repeating: 0x21, count: 100 * kilobyte)
 
-    /// Uploads that stop at 100 KB of 200.
+    /// Starts uploads that stop after 100 of 200 KB.
     private func stalled(_ count: Int, _ proxy: Proxy) async throws -> [RawConnection] {
         var uploads: [RawConnection] = []
         for _ in 0..<count {
@@ -19,7 +19,7 @@ struct RequestBodyBudgetTests {
                 "POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nContent-Length: \(200 * Self.kilobyte)\r\n\r\n")
             try await upload.send([UInt8](repeating: 0x20, count: 100 * Self.kilobyte))
             uploads.append(upload)
-            #expect(await eventually { proxy.bodies.held == uploads.count * 200 * Self.kilobyte })
+            #expect(await eventually { proxy.bodies.usedBytes == uploads.count * 200 * Self.kilobyte })
         }
         return uploads
     }
@@ -29,7 +29,9 @@ struct RequestBodyBudgetTests {
     }
 
     // T20
-    @Test("is used up by stalled uploads: a small body is answered, a large one is told to come later, all is released")
+    @Test(
+        "With the budget used up by stalled uploads, small bodies are served, large ones get 21005 or 503, and all is released"
+    )
     func stalledUploads() async throws {
         let clock = StandingClock()
         try await Proxy.serving(bodies: Self.limits, clock: clock) { proxy in
@@ -50,25 +52,25 @@ struct RequestBodyBudgetTests {
                     verdict(answer) == "503 5 " + problem
                         + #""status":503,"title":"Service Unavailable","type":"about:blank"}"#)
             }
-            #expect(proxy.bodies.held == 3 * 200 * Self.kilobyte)
+            #expect(proxy.bodies.usedBytes == 3 * 200 * Self.kilobyte)
             let full = proxy.log.all.count { $0.contains("memory for request bodies exhausted") }
             #expect(full == 1)
             for upload in uploads { upload.leave() }
-            #expect(await eventually { proxy.bodies.held == 0 })
+            #expect(await eventually { proxy.bodies.usedBytes == 0 })
         }
     }
 
     // T20
-    @Test("is taken from the upload that makes the least progress; the others go on to their answer")
+    @Test("The slowest upload is closed to free memory, and the others get their responses")
     func slowestFirst() async throws {
         let clock = StandingClock()
         try await Proxy.serving(bodies: Self.limits, clock: clock) { proxy in
             let uploads = try await stalled(3, proxy)
             clock.move(by: .seconds(10))
             for upload in [uploads[0], uploads[2]] {
-                let held = proxy.bodies.held
+                let usedBytes = proxy.bodies.usedBytes
                 try await upload.send([0x20])
-                #expect(await eventually { proxy.bodies.held == held + 2 })
+                #expect(await eventually { proxy.bodies.usedBytes == usedBytes + 2 })
             }
             let large = try await proxy.send(
                 RawConnection.post("/verifyReceipt", Self.largeBody + Array(#""}"#.utf8), ["Host: a"]))
@@ -78,12 +80,12 @@ struct RequestBodyBudgetTests {
                 try await upload.send([UInt8](repeating: 0x20, count: 100 * Self.kilobyte - 1))
                 #expect(verdict(try await upload.answer()) == #"200 - {"status":21002}"#)
             }
-            #expect(await eventually { proxy.bodies.held == 0 })
+            #expect(await eventually { proxy.bodies.usedBytes == 0 })
         }
     }
 
     // T20
-    @Test("counts a body until its answer, also while Apple is asked; and nothing when its client went away")
+    @Test("A body counts until its response, also during the upstream request, but not after a disconnect")
     func whileAppleIsAsked() async throws {
         try await Proxy.serving(bodies: Self.limits, clock: StandingClock()) { proxy in
             proxy.store.faults.add(SimulatedFault(.delay, endpoint: "verifyReceipt", milliseconds: 5_000))
@@ -91,9 +93,9 @@ struct RequestBodyBudgetTests {
             let connection = try proxy.connect()
             try await connection.send(RawConnection.post("/verifyReceipt", body, ["Host: a"]))
             #expect(await eventually { proxy.store.requests.total == 1 })
-            #expect(proxy.bodies.held == 2 * body.count)
+            #expect(proxy.bodies.usedBytes == 2 * body.count)
             connection.leave()
-            #expect(await eventually { proxy.bodies.held == 0 })
+            #expect(await eventually { proxy.bodies.usedBytes == 0 })
         }
     }
 }

@@ -5,18 +5,18 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Housekeeping")
+@Suite("Retention service")
 struct RetentionServiceTests {
     private static let (hour, day): (Int64, Int64) = (3_600_000, 86_400_000)
 
-    @Test("deletes what became too old a minute after the start and every hour")
+    @Test("Expired rows are deleted a minute after the start and then every hour")
     func hours() async throws {
         let folder = try TemporaryFolder()
         let store = try Store(path: folder.path("bridge.sqlite"))
         let scope = AppScope(
             bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
         let begin = Timestamp(milliseconds: 20_000 * Self.day)
-        // Past its 400 days now, in half an hour, in 100 minutes, in ten hours.
+        // The 400 days have passed now, in half an hour, in 100 minutes, in ten hours.
         for (name, minutes) in [("a", -1), ("b", 30), ("c", 100), ("d", 600)] as [(String, Int64)] {
             try await store.save(
                 ExtensionRow(

@@ -5,7 +5,7 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("The HTTP door")
+@Suite("HTTP endpoints")
 struct ServerTests {
     private func post(
         _ path: String, _ body: [UInt8], host: String? = "proxy.example", _ more: [String] = []
@@ -21,7 +21,7 @@ struct ServerTests {
 
     // MARK: - Paths
 
-    @Test("answers on every path of old clients, with a slash behind it, a query, or a whole URL")
+    @Test("Every legacy path is served, also with a trailing slash, a query or an absolute URL")
     func paths() async throws {
         try await Proxy.serving { proxy in
             let (production, sandbox) = (try proxy.question(), try proxy.question(.activeSubscription, .sandbox))
@@ -56,7 +56,7 @@ struct ServerTests {
         ("", nil),
     ]
 
-    @Test("takes the endpoint from the host's beginning, and a strange host or none for both endpoints")
+    @Test("The first label of Host selects the endpoint; an unknown or missing host selects both")
     func hosts() async throws {
         try await Proxy.serving { proxy in
             let (production, sandbox) = (try proxy.question(), try proxy.question(.activeSubscription, .sandbox))
@@ -77,7 +77,7 @@ struct ServerTests {
         }
     }
 
-    @Test("answers 21000 to what is no POST", arguments: ["GET", "PUT", "DELETE", "PATCH", "OPTIONS"])
+    @Test("Methods other than POST get 21000", arguments: ["GET", "PUT", "DELETE", "PATCH", "OPTIONS"])
     func otherMethods(method: String) async throws {
         try await Proxy.serving { proxy in
             for (path, environment) in [
@@ -93,7 +93,7 @@ struct ServerTests {
         }
     }
 
-    @Test("answers HEAD with a head")
+    @Test("HEAD gets only the headers")
     func head() async throws {
         try await Proxy.serving { proxy in
             let connection = try proxy.connect()
@@ -106,7 +106,7 @@ struct ServerTests {
         }
     }
 
-    @Test("has nothing elsewhere, and says so as a problem")
+    @Test("Unknown paths get 404 as a problem response")
     func notFound() async throws {
         try await Proxy.serving { proxy in
             for request in [
@@ -121,7 +121,7 @@ struct ServerTests {
         }
     }
 
-    @Test("is healthy and ready on both listeners, and says nothing else in public")
+    @Test("Both listeners serve /healthz and /readyz, and the public one returns nothing else")
     func health() async throws {
         try await Proxy.serving { proxy in
             for port in [proxy.port, try proxy.operationsPort] {
@@ -148,7 +148,7 @@ struct ServerTests {
         "multipart/form-data; boundary=x", "nonsense",
     ]
 
-    @Test("reads the body whatever it is called, and forwards it unchanged as JSON with its length")
+    @Test("The body is read regardless of Content-Type and forwarded unchanged as JSON with its length")
     func anyContentType() async throws {
         try await Proxy.serving { proxy in
             let body = try proxy.question()
@@ -156,13 +156,13 @@ struct ServerTests {
                 let answer = try await proxy.send(
                     post("/verifyReceipt", body, (type.map { ["Content-Type: \($0)"] } ?? [])))
                 #expect(try status(answer) == 0, "\(type ?? "-")")
-                let asked = try #require(proxy.store.requests.last.last)
-                #expect(asked.contentType == "application/json" && asked.contentLength == body.count)
+                let forwarded = try #require(proxy.store.requests.last.last)
+                #expect(forwarded.contentType == "application/json" && forwarded.contentLength == body.count)
             }
         }
     }
 
-    @Test("reads chunked bodies, in any pieces")
+    @Test("Chunked bodies are read in any pieces")
     func chunked() async throws {
         try await Proxy.serving { proxy in
             let body = try proxy.question()
@@ -182,7 +182,7 @@ struct ServerTests {
         }
     }
 
-    @Test("refuses bodies that are none with 21002", arguments: ["", "{", "receipt-data=MIIT", "{}", "null"])
+    @Test("Malformed bodies get 21002", arguments: ["", "{", "receipt-data=MIIT", "{}", "null"])
     func badBodies(body: String) async throws {
         try await Proxy.serving { proxy in
             for path in ["/verifyReceipt", "/production/verifyReceipt", "/sandbox/verifyReceipt"] {
@@ -199,7 +199,7 @@ struct ServerTests {
     }
 
     // T20
-    @Test("reads 3,145,728 bytes and not one more: 413, and the rest thrown away before the answer")
+    @Test("A body of 3,145,728 bytes is read, and a longer one is discarded and gets 413")
     func sizeLimit() async throws {
         try await Proxy.serving { proxy in
             let body = try proxy.question()
@@ -228,7 +228,7 @@ struct ServerTests {
     }
 
     // T20
-    @Test("does not listen for ever to a body without an end")
+    @Test("A body without an end is cut off")
     func endless() async throws {
         try await Proxy.serving { proxy in
             let connection = try proxy.connect()
@@ -246,7 +246,7 @@ struct ServerTests {
     }
 
     // T20
-    @Test("refuses encoded bodies with 415, and its sender gets to read that", arguments: ["gzip", "deflate", "br"])
+    @Test("Encoded bodies get 415, which the client receives", arguments: ["gzip", "deflate", "br"])
     func contentEncoding(name: String) async throws {
         try await Proxy.serving { proxy in
             let connection = try proxy.connect()
@@ -265,7 +265,7 @@ struct ServerTests {
         }
     }
 
-    @Test("has no headers for scripts on other sites")
+    @Test("Responses have no CORS headers")
     func crossOrigin() async throws {
         try await Proxy.serving { proxy in
             let body = try proxy.question()
@@ -284,15 +284,15 @@ struct ServerTests {
     // MARK: - Connections
 
     // T20
-    @Test("keeps connections as their version says")
+    @Test("Connections are kept open according to the HTTP version")
     func keepAlive() async throws {
         try await Proxy.serving { proxy in
             let body = try proxy.question()
-            let kept: [(String, [String])] = [
+            let connections: [(String, [String])] = [
                 ("HTTP/1.1", []), ("HTTP/1.1", ["Connection: keep-alive"]), ("HTTP/1.0", ["Connection: keep-alive"]),
                 ("HTTP/1.0", ["Connection: Keep-Alive"]),
             ]
-            for (version, headers) in kept {
+            for (version, headers) in connections {
                 let connection = try proxy.connect()
                 for _ in 0..<3 {
                     try await connection.send(
@@ -317,7 +317,7 @@ struct ServerTests {
     }
 
     // T20
-    @Test("answers pipelined requests in their order, also where the last one closes")
+    @Test("Pipelined requests are answered in order, also if the last one closes the connection")
     func pipelining() async throws {
         try await Proxy.serving { proxy in
             proxy.store.faults.add(SimulatedFault(.delay, times: 1, milliseconds: 150))
@@ -336,7 +336,7 @@ struct ServerTests {
     }
 
     // T20
-    @Test("refuses a request that names two hosts, for they name endpoints, and closes")
+    @Test("A request that names two hosts is rejected and the connection closed")
     func twoHosts() async throws {
         try await Proxy.serving { proxy in
             for (target, hosts) in [
@@ -363,7 +363,7 @@ struct ServerTests {
     }
 
     // T20
-    @Test("says of a transfer coding beside chunked that it does not know it, and nothing of the receipt")
+    @Test("A transfer coding other than chunked gets 501, without a receipt status")
     func transferCodings() async throws {
         try await Proxy.serving { proxy in
             for codings in ["gzip, chunked", "gzip\r\nTransfer-Encoding: chunked"] {
@@ -379,7 +379,7 @@ struct ServerTests {
     }
 
     // T21
-    @Test("gives who closes its sending side while Apple is asked no other verdict than Apple's: 21005")
+    @Test("A client that half-closes during the upstream request gets 21005, not the status of another source")
     func halfClosed() async throws {
         try await Proxy.serving { _, app in
             app.answer = [.apple, .receipt]
@@ -388,12 +388,13 @@ struct ServerTests {
             let connection = try proxy.connect()
             try await connection.send(post("/verifyReceipt", try proxy.question()))
             #expect(await eventually { proxy.store.requests.total == 1 })
-            connection.leaveOffSending()
+            connection.closeSending()
             let answer = try #require(try await connection.answer())
             #expect(answer.text == #"{"status":21005,"is_retryable":true}"#)
             #expect(answer.header("Receipt-Bridge-Source") == "apple")
         }
-        // The Server API, which does not know the customer, left the receipt's word in case nobody else has one.
+        // The Server API does not know the customer, so the response from the receipt is the fallback if no other
+        // source responds.
         try await Proxy.serving { _, app in
             app.answer = [.api, .apple]
         } _: { proxy in
@@ -403,14 +404,14 @@ struct ServerTests {
             let connection = try proxy.connect()
             try await connection.send(post("/verifyReceipt", try proxy.question()))
             #expect(await eventually { proxy.store.requests.count("verifyReceipt.production") == 1 })
-            connection.leaveOffSending()
+            connection.closeSending()
             let answer = try #require(try await connection.answer())
             #expect(answer.text == #"{"status":21005,"is_retryable":true}"#)
         }
     }
 
     // T20
-    @Test("says 100 to who waits for it, and 413 at once to who announces too much")
+    @Test("Expect: 100-continue gets 100, or 413 at once if the announced body is too long")
     func expectContinue() async throws {
         try await Proxy.serving { proxy in
             let body = try proxy.question()
@@ -431,7 +432,7 @@ struct ServerTests {
                 "POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n"
                     + "Content-Length: 18446744073709551615\r\n\r\n")
             try await expectTooLarge(endless)
-            // Behind a request that still waits for its answer, both wait for their turn.
+            // After a request that is still in progress, both wait for their turn.
             for length in [body.count, 3_145_729] {
                 proxy.store.faults.add(SimulatedFault(.delay, times: 1, milliseconds: 150))
                 let waiting = try proxy.connect()
@@ -450,7 +451,7 @@ struct ServerTests {
 
     // T20
     @Test(
-        "closes on what is no HTTP, or two readers could read differently",
+        "Invalid or ambiguous HTTP closes the connection",
         arguments: Named.list([
             "nonsense\r\n\r\n", "POST /verifyReceipt HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
             "POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n{}{}{}",
@@ -476,10 +477,10 @@ struct ServerTests {
     // MARK: - Leaving and ending
 
     // T21
-    @Test("asks Apple no longer for a client that went away")
+    @Test("The upstream request is canceled if the client disconnects")
     func clientLeaves() async throws {
         try await Proxy.serving { proxy in
-            // Each question fails after a while; without a client there is no second one.
+            // Each upstream request fails after a while; without a client there is no second one.
             proxy.store.faults.add(SimulatedFault(.status(503), milliseconds: 400))
             let connection = try proxy.connect()
             try await connection.send(post("/verifyReceipt", try proxy.question()))
@@ -487,14 +488,15 @@ struct ServerTests {
             connection.leave()
             try await Task.sleep(for: .milliseconds(1200))
             #expect(proxy.store.requests.total == 1)
-            // A client that stays gets the whole walk: three questions, then the receipt's own answer.
+            // A client that stays connected gets all attempts: three upstream requests, then the response from the
+            // receipt.
             let answer = try #require(try await proxy.send(post("/verifyReceipt", try proxy.question())))
             #expect(answer.header("Receipt-Bridge-Source") == "receipt")
             #expect(proxy.store.requests.total == 4)
         }
     }
 
-    @Test("counts who goes away while sending as gone, not as a defect")
+    @Test("A client that disconnects while sending is counted as 499, not as an error")
     func leavesWhileSending() async throws {
         try await Proxy.serving { proxy in
             let whole = post("/verifyReceipt", try proxy.question())
@@ -521,7 +523,7 @@ struct ServerTests {
     }
 
     // T24
-    @Test("answers what is under way when it is told to stop, and nothing new")
+    @Test("Shutdown completes open requests and accepts no new ones")
     func gracefulStop() async throws {
         try await Proxy.serving { proxy in
             proxy.store.faults.add(SimulatedFault(.delay, milliseconds: 500))
@@ -544,7 +546,7 @@ struct ServerTests {
         }
     }
 
-    @Test("starts without its operations listener where the default address is taken, and not where a named one is")
+    @Test("An occupied default operations address disables the listener, and a configured one is an error")
     func operationsTaken() async throws {
         let holder = try TakenPort()
         try await Proxy.serving(
@@ -565,7 +567,7 @@ struct ServerTests {
     // MARK: - Secrecy
 
     // T26
-    @Test("logs neither receipts nor secrets, not even at its most talkative")
+    @Test("No log level writes receipts or secrets")
     func secrecy() async throws {
         try await Proxy.serving { proxy in
             let canary = "canary-7f3a"

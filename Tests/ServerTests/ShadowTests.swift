@@ -5,7 +5,7 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("The shadow")
+@Suite("Background comparison")
 struct ShadowTests {
     private func get(_ path: String, from port: Int, _ headers: [String] = []) async throws -> RawConnection.Answer {
         let connection = try RawConnection(port: port)
@@ -14,7 +14,7 @@ struct ShadowTests {
         return try #require(try await connection.answer())
     }
 
-    /// Posts a receipt of each customer of the stand-in.
+    /// Posts a receipt of each customer of the simulator.
     private func postAll(_ proxy: Proxy) async throws -> Int {
         var posted = 0
         for receipt in proxy.store.receipts {
@@ -34,7 +34,7 @@ struct ShadowTests {
         (report["apps"]?.elements ?? []).reduce(0) { $0 + ($1[key]?.integer ?? 0) }
     }
 
-    /// When everything that was posted is in the report.
+    /// Returns the report when it contains everything that was posted.
     private func report(_ proxy: Proxy, of posted: Int) async throws -> JSONValue {
         var last = JSONValue.null
         for _ in 0..<200 {
@@ -53,7 +53,7 @@ struct ShadowTests {
     }
 
     @Test(
-        "asks the other source about every answer, finds nothing to worry about, and tells it on the page",
+        "Every response is compared with the second source, and the page shows no unexpected difference",
         arguments: [([AnswerSource.apple, .receipt], AnswerSource.api), ([.api, .receipt], .apple)])
     func bothWays(answer: [AnswerSource], shadow: AnswerSource) async throws {
         let folder = try TemporaryFolder()
@@ -76,7 +76,7 @@ struct ShadowTests {
             for receipt in proxy.store.receipts { #expect(!text.contains(receipt.base64.prefix(60))) }
             #expect(!text.contains(Proxy.secret))
         }
-        // Of receipts nothing is on disk but digests.
+        // Only digests of receipts are on disk.
         let bytes = try FileManager.default.contentsOfDirectory(atPath: folder.url.path).map {
             try Data(contentsOf: folder.url.appending(path: $0))
         }
@@ -85,7 +85,7 @@ struct ShadowTests {
         }
     }
 
-    @Test("What differs stands in the store, and is there after a restart")
+    @Test("Differences are stored and survive a restart")
     func remembered() async throws {
         let folder = try TemporaryFolder()
         func configure(_ settings: inout ProxyConfiguration, _ app: inout AppConfiguration) {
@@ -110,7 +110,7 @@ struct ShadowTests {
         }
     }
 
-    @Test("330 posts of one receipt are one customer: too early to tell, also after a restart")
+    @Test("330 requests with one receipt count as one customer, also after a restart")
     func oneCustomer() async throws {
         let folder = try TemporaryFolder()
         func configure(_ settings: inout ProxyConfiguration, _ app: inout AppConfiguration) {
@@ -124,7 +124,7 @@ struct ShadowTests {
             for posted in 1...330 {
                 let answer = try await proxy.send(RawConnection.post("/verifyReceipt", body, ["Host: a"]))
                 #expect(answer?.status == 200)
-                // Few enough wait for none to be dropped.
+                // Keeps the queue short enough that no comparison is dropped.
                 if posted.isMultiple(of: 110) { _ = try await report(proxy, of: posted) }
             }
             let app = try #require(try await report(proxy, of: 330)["apps"]?.elements?.first)
@@ -141,7 +141,7 @@ struct ShadowTests {
         }
     }
 
-    @Test("asks about the receipt's own word where that is what an app answers with")
+    @Test("An app that answers from the receipt is compared, too")
     func ownWord() async throws {
         try await Proxy.serving({ _, app in
             app.answer = [.receipt]
@@ -153,7 +153,7 @@ struct ShadowTests {
         }
     }
 
-    @Test("names the receipt of a form, too")
+    @Test("The receipt of a form-encoded request is identified, too")
     func form() async throws {
         try await Proxy.serving({ settings, app in
             settings.usesTolerantProfile = true
@@ -170,7 +170,7 @@ struct ShadowTests {
         }
     }
 
-    @Test("A second source that hangs, fails or says nonsense changes no answer, and is counted")
+    @Test("A second source that hangs, fails or returns garbage changes no response and is counted")
     func trouble() async throws {
         try await Proxy.serving({ _, app in
             app.answer = [.apple, .receipt]
@@ -184,7 +184,7 @@ struct ShadowTests {
         }
     }
 
-    @Test("A second source that does not keep up costs comparisons, never answers")
+    @Test("A slow second source drops comparisons but delays no response")
     func behind() async throws {
         try await Proxy.serving({ _, app in
             app.answer = [.apple, .receipt]
@@ -204,7 +204,7 @@ struct ShadowTests {
         }
     }
 
-    @Test("Nothing is sampled at 0; without a shadow there is no page; the public listener needs a token")
+    @Test("A sampling of 0 compares nothing, the page needs a configured comparison, and the public listener a token")
     func gates() async throws {
         try await Proxy.serving({ settings, app in
             settings.tokens = [Redacted("a token of the operators")]
@@ -233,7 +233,7 @@ struct ShadowTests {
         }
     }
 
-    @Test("What it compared is in the metrics, by what came of it, and differences by what they are to the app")
+    @Test("Metrics count comparisons by outcome and differences by class")
     func metrics() async throws {
         let other = #"{"status":0,"environment":"Production","receipt":{"bundle_id":"com.example.other","in_app":[]}}"#
         try await Proxy.serving({ _, app in
@@ -247,8 +247,9 @@ struct ShadowTests {
                     RawConnection.post("/verifyReceipt", try proxy.question(), ["Host: a"]))
                 #expect(answer?.status == 200)
             }
-            /// The samples of the shadow, without `receipt_bridge_shadow_`, when they are as wanted or do not become so.
-            func samples(until wanted: [String: Double]) async throws -> [String: Double] {
+            /// Returns the samples of background comparison, without `receipt_bridge_shadow_`, as soon as they are as
+            /// expected or after a timeout.
+            func samples(until expectedSamples: [String: Double]) async throws -> [String: Double] {
                 let prefix = "receipt_bridge_shadow_"
                 var found: [String: Double] = [:]
                 for _ in 0..<400 {
@@ -256,7 +257,7 @@ struct ShadowTests {
                     found = Dictionary(
                         uniqueKeysWithValues: metrics.samples.filter { $0.key.hasPrefix(prefix) && $0.value > 0 }
                             .map { (String($0.key.dropFirst(prefix.count)), $0.value) })
-                    if found == wanted { break }
+                    if found == expectedSamples { break }
                     try await Task.sleep(for: .milliseconds(25))
                 }
                 return found
@@ -264,28 +265,30 @@ struct ShadowTests {
             let app = #"app="com.example.app""#
             let different = #"comparisons_total{\#(app),outcome="different"}"#
             let expected = #"differences_total{\#(app),class="expected"}"#
-            // Apple writes `latest_receipt` anew; where the Server API answers, the client's comes back.
-            var wanted: [String: Double] = [different: 3, expected: 3]
+            // Apple issues a new `latest_receipt`; the Server API source returns the client's.
+            var expectedSamples: [String: Double] = [different: 3, expected: 3]
             for _ in 0..<3 { try await ask() }
-            #expect(try await samples(until: wanted) == wanted)
+            #expect(try await samples(until: expectedSamples) == expectedSamples)
             let first = try await self.report(proxy, of: 3)
             #expect(first["differences"]?.elements?.compactMap { $0["rule"]?.text } == ["latestReceiptEcho"])
             proxy.store.faults.add(.init(.status(500), endpoint: "serverAPI"))
             for _ in 0..<2 { try await ask() }
-            wanted[#"comparisons_total{\#(app),outcome="failed"}"#] = 2
-            #expect(try await samples(until: wanted) == wanted)
+            expectedSamples[#"comparisons_total{\#(app),outcome="failed"}"#] = 2
+            #expect(try await samples(until: expectedSamples) == expectedSamples)
             proxy.store.faults.removeAll()
             proxy.store.faults.add(.init(.body(other)))
             try await ask()
-            // The page counts the same.
+            // The page has the same counts.
             let report = try await report(proxy, of: 6)
             let found = (report["differences"]?.elements ?? []).reduce(into: [String: Double]()) { found, difference in
                 found[difference["class"]?.text ?? "", default: 0] += Double(difference["count"]?.integer ?? 0)
             }
             #expect(found["unexpected"] ?? 0 > 0)
-            wanted[different] = 4
-            for (verdict, count) in found { wanted[#"differences_total{\#(app),class="\#(verdict)"}"#] = count }
-            #expect(try await samples(until: wanted) == wanted)
+            expectedSamples[different] = 4
+            for (verdict, count) in found {
+                expectedSamples[#"differences_total{\#(app),class="\#(verdict)"}"#] = count
+            }
+            #expect(try await samples(until: expectedSamples) == expectedSamples)
         }
     }
 }

@@ -18,7 +18,7 @@ struct StatusPageTests {
         _ = try await proxy.send(RawConnection.post("/verifyReceipt", body, ["Host: a"]))
     }
 
-    @Test("is well-formed, runs nothing, and asks nobody for anything")
+    @Test("The page is well-formed, has no scripts and loads nothing")
     func form() async throws {
         try await Proxy.serving { proxy in
             let (page, answer) = try await page(proxy)
@@ -38,7 +38,7 @@ struct StatusPageTests {
         }
     }
 
-    @Test("tells of each app what it was answered and by whom, and of the App Store how it answered")
+    @Test("The page shows responses by status and source for each app, and outcomes of upstream requests")
     func contents() async throws {
         let folder = try TemporaryFolder()
         try await Proxy.serving({ settings, app in
@@ -66,23 +66,23 @@ struct StatusPageTests {
         }
     }
 
-    /// 30 apps besides the first: ten have a private key that is no key, the others are not asked about.
+    /// 30 apps in addition to the first: ten have an invalid private key, the others receive no requests.
     private func many<Value>(_ work: (Proxy) async throws -> Value) async throws -> Value {
         try await Proxy.serving(
             { settings, app in
-                settings.apps = (10..<40).map { number in
-                    let name = "com.example.app\(number)"
+                settings.apps = (10..<40).map { index in
+                    let name = "com.example.app\(index)"
                     var app = AppConfiguration(bundleId: BundleIdentifier(rawValue: name))
-                    guard number < 20 else { return app }
+                    guard index < 20 else { return app }
                     app.serverAPI = ServerAPIAccount(
-                        issuerId: "issuer", keyId: "KEY\(number)", bundleId: name, privateKey: .text(Redacted("no key"))
+                        issuerId: "issuer", keyId: "KEY\(index)", bundleId: name, privateKey: .text(Redacted("no key"))
                     )
                     return app
                 }
             }, work)
     }
 
-    @Test("of many apps shows the totals and those in need of attention; the others are folded")
+    @Test("With many apps the page shows totals and apps that need attention, and collapses the others")
     func manyApps() async throws {
         try await many { proxy in
             try await post(proxy, try proxy.question())
@@ -107,7 +107,7 @@ struct StatusPageTests {
         }
     }
 
-    @Test("has tables that become cards or lists on a narrow screen, and names each cell of a card")
+    @Test("Tables become cards or lists on a narrow screen, with a label for each cell")
     func narrow() async throws {
         try await many { proxy in
             try await post(proxy, try proxy.question())
@@ -122,7 +122,7 @@ struct StatusPageTests {
     }
 
     @Test(
-        "is written for a browser to look at",
+        "A sample page is written to RECEIPT_BRIDGE_PAGES for browser tests",
         .enabled(if: ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"] != nil))
     func sample() async throws {
         let folder = try #require(ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"])
@@ -138,7 +138,7 @@ struct StatusPageTests {
         }
     }
 
-    @Test("shows names as text, whatever they are")
+    @Test("Names are escaped")
     func hostile() async throws {
         let name = #"</p><script>alert("1")</script>"#
         try await Proxy.serving({ _, app in app.bundleId = BundleIdentifier(rawValue: name) }) { proxy in
@@ -147,7 +147,7 @@ struct StatusPageTests {
         }
     }
 
-    @Test("says what needs to be looked at")
+    @Test("The page shows the warnings")
     func warnings() async throws {
         try await Proxy.serving({ settings, _ in
             settings.storePath = "/nowhere/bridge.sqlite"
@@ -161,7 +161,7 @@ struct StatusPageTests {
         }
     }
 
-    @Test("is nowhere on the public listener, or behind a token")
+    @Test("The public listener requires a token for the page")
     func doors() async throws {
         try await Proxy.serving { proxy in
             let inPublic = try await proxy.get("/", from: proxy.port)

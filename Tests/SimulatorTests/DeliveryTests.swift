@@ -10,14 +10,14 @@ struct DeliveryTests {
         let (store, receiver) = (try Shared.store(customers: 40), try Receiver())
         try store.notify(receiver)
         try await store.delivering {
-            let told = store.happen(200, seed: 3).flatMap(\.notifications)
+            let sent = store.simulate(200, seed: 3).flatMap(\.notifications)
             #expect(await eventually { store.outbox.counts.waiting == 0 })
             #expect(receiver.documents.allSatisfy { keys($0) == ["signedPayload"] })
             let payloads = try receiver.payloads()
-            #expect(payloads.count == told.count)
+            #expect(payloads.count == sent.count)
             let byId = Dictionary(payloads.map { ($0["notificationUUID"]?.text, $0) }) { first, _ in first }
-            #expect(byId.count == told.count)
-            for notification in told {
+            #expect(byId.count == sent.count)
+            for notification in sent {
                 let payload = try #require(byId[notification.uuid])
                 #expect(payload["notificationType"]?.text == notification.type)
                 #expect(payload["subtype"]?.text == notification.subtype)
@@ -46,8 +46,8 @@ struct DeliveryTests {
         let production = try store.customer(.activeSubscription)
         let sandbox = try store.customer(.activeSubscription, .sandbox)
         try await store.delivering {
-            try store.happen(EventRequest(.renew, customerId: production.id))
-            try store.happen(EventRequest(.renew, customerId: sandbox.id))
+            try store.simulate(EventRequest(.renew, customerId: production.id))
+            try store.simulate(EventRequest(.renew, customerId: sandbox.id))
         }
         #expect(store.notifications.all.map(\.attempts.count) == [6, 1])
         #expect(receiver.documents.count == 7)
@@ -73,7 +73,7 @@ struct DeliveryTests {
         )
         try store.notify(receiver)
         store.outbox.setSpeed(3_600_000)
-        try await store.delivering { try store.happen(EventRequest(.renew, environment: .production)) }
+        try await store.delivering { try store.simulate(EventRequest(.renew, environment: .production)) }
         let attempts = try #require(store.notifications[0]).attempts
         #expect(attempts.count == 2)
         #expect(attempts.last?.result == .success)
@@ -87,10 +87,10 @@ struct DeliveryTests {
     @Test("A status that is neither success nor error is not retried; a refused connection is", arguments: [302, 0])
     func unreachable(status: Int) async throws {
         let (store, receiver) = (try Shared.store(customers: 40), try Receiver { _ in .respond(status: status) })
-        let nobody = try #require(LoopbackURL("http://127.0.0.1:9"))
-        store.outbox.targets.set(.init(url: status == 0 ? nobody : try receiver.url()))
+        let unreachable = try #require(LoopbackURL("http://127.0.0.1:9"))
+        store.outbox.targets.set(.init(url: status == 0 ? unreachable : try receiver.url()))
         store.outbox.setSpeed(36_000_000)
-        try await store.delivering { try store.happen(EventRequest(.renew, environment: .production)) }
+        try await store.delivering { try store.simulate(EventRequest(.renew, environment: .production)) }
         let results = try #require(store.notifications[0]).attempts.map(\.result)
         #expect(results == (status == 0 ? Array(repeating: .socketIssue, count: 6) : [.unsuccessfulStatus]))
     }
@@ -100,7 +100,7 @@ struct DeliveryTests {
         let (store, receiver) = (try Shared.store(customers: 40), try Receiver { $0 == 0 ? .never : .respond() })
         store.outbox.targets.set(.init(url: try receiver.url(), timeout: .seconds(1)))
         store.outbox.setSpeed(36_000_000)
-        try await store.delivering { try store.happen(EventRequest(.renew, environment: .production)) }
+        try await store.delivering { try store.simulate(EventRequest(.renew, environment: .production)) }
         #expect(try #require(store.notifications[0]).attempts.map(\.result) == [.timedOut, .success])
     }
 
@@ -118,33 +118,33 @@ struct DeliveryTests {
     }
 
     @Test("The shares of lost, doubled and shuffled notifications are as requested, and the seed chooses them")
-    func chaos() async throws {
-        func run() async throws -> (arrived: [String], counts: DeliveryCounts, told: [String]) {
+    func deliveryFaults() async throws {
+        func run() async throws -> (arrived: [String], counts: DeliveryCounts, sent: [String]) {
             let (store, receiver) = (try Shared.store(customers: 84), try Receiver())
             try store.notify(receiver)
             var options = DeliveryOptions()
             (options.lost, options.doubled, options.shuffled) = (0.2, 0.2, 0.2)
             (options.concurrency, options.seed) = (1, 9)
-            var told: [String] = []
+            var sent: [String] = []
             try await store.delivering {
-                told = store.happen(300, seed: 9, options).flatMap(\.notifications).map(\.uuid)
+                sent = store.simulate(300, seed: 9, options).flatMap(\.notifications).map(\.uuid)
             }
             let missed =
                 try ServerAPICaller(store: store).notificationItems(onlyFailures: true).count
                 + ServerAPICaller(store: store).notificationItems(onlyFailures: true, in: .sandbox).count
             #expect(missed == store.outbox.counts.lost)
-            return (try receiver.payloads().compactMap { $0["notificationUUID"]?.text }, store.outbox.counts, told)
+            return (try receiver.payloads().compactMap { $0["notificationUUID"]?.text }, store.outbox.counts, sent)
         }
         let one = try await run()
         let counts = one.counts
-        #expect(counts.made == one.told.count)
+        #expect(counts.made == one.sent.count)
         #expect(counts.delivered == counts.made - counts.lost)
         #expect((30...90).contains(counts.lost))
         #expect((20...80).contains(counts.copies))
         #expect(one.arrived.count == counts.delivered + counts.copies)
         #expect(Set(one.arrived).count == counts.delivered)
-        #expect(Set(one.arrived).isSubset(of: one.told))
-        let inOrder = one.told.filter(Set(one.arrived).contains)
+        #expect(Set(one.arrived).isSubset(of: one.sent))
+        let inOrder = one.sent.filter(Set(one.arrived).contains)
         #expect(inOrder != one.arrived)
         #expect(try await run().arrived == one.arrived)
     }
@@ -168,7 +168,7 @@ struct DeliveryTests {
         try store.notify(receiver, in: .sandbox)
         let caller = ServerAPICaller(store: store)
         #expect(try caller.code("v1/notifications/test", method: "POST") == 4_040_007)
-        try await store.delivering { store.happen(100, seed: 1) }
+        try await store.delivering { store.simulate(100, seed: 1) }
         let payloads = try receiver.payloads()
         #expect(!payloads.isEmpty)
         #expect(payloads.allSatisfy { $0["data"]?["environment"]?.text == "Sandbox" })
@@ -221,7 +221,7 @@ struct DeliveryTests {
         let start = clock.now
         var made = start
         try await store.delivering {
-            store.happen(Self.many, seed: 1)
+            store.simulate(Self.many, seed: 1)
             made = clock.now
         }
         print("\(Self.many) events: made in \(made - start), delivered in \(clock.now - start)")

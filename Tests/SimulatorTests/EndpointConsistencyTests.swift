@@ -9,7 +9,7 @@ struct EndpointConsistencyTests {
     private let caller: ServerAPICaller
 
     init() throws {
-        caller = ServerAPICaller(store: try Shared.everybody.get())
+        caller = ServerAPICaller(store: try Shared.allKinds.get())
     }
 
     private func verdict(_ receipt: IssuedReceipt) throws -> JSONValue {

@@ -9,7 +9,7 @@ struct EventEffectTests {
         let kind: CustomerKind
         let before: [WorldEvent]
         let event: WorldEvent
-        let told: [String]
+        let expected: [String]
         /// `nil` if the notification is not about a subscription.
         let status: Int64?
         /// `null` for keys that must be absent.
@@ -17,10 +17,10 @@ struct EventEffectTests {
         let transaction: [String: JSONValue]
 
         init(
-            _ kind: CustomerKind, _ event: WorldEvent, _ told: [String], after before: [WorldEvent] = [],
+            _ kind: CustomerKind, _ event: WorldEvent, _ expected: [String], after before: [WorldEvent] = [],
             status: Int64?, renewal: [String: JSONValue] = [:], transaction: [String: JSONValue] = [:]
         ) {
-            (self.kind, self.before, self.event, self.told) = (kind, before, event, told)
+            (self.kind, self.before, self.event, self.expected) = (kind, before, event, expected)
             (self.status, self.renewal, self.transaction) = (status, renewal, transaction)
         }
 
@@ -129,9 +129,9 @@ struct EventEffectTests {
         let store = try Shared.store(customers: 60)
         let caller = ServerAPICaller(store: store)
         let customer = try store.customer(given.kind)
-        for event in given.before { try store.happen(EventRequest(event, customerId: customer.id)) }
-        let outcome = try store.happen(EventRequest(given.event, customerId: customer.id), seed: 5)
-        #expect(outcome.told == given.told)
+        for event in given.before { try store.simulate(EventRequest(event, customerId: customer.id)) }
+        let outcome = try store.simulate(EventRequest(given.event, customerId: customer.id), seed: 5)
+        #expect(outcome.notificationTypes == given.expected)
         let notification = try #require(outcome.notifications.first)
         let id = try #require(notification.transaction).transactionId
 
@@ -151,11 +151,13 @@ struct EventEffectTests {
         #expect(now.withoutSignedDate == signed.withoutSignedDate)
         #expect(try #require(now["signedDate"]?.integer) >= (try #require(signed["signedDate"]?.integer)))
         #expect(
-            try caller.history(of: id).rows.last?["transactionId"]?.text == id || !given.told[0].hasPrefix("DID_RENEW"))
+            try caller.history(of: id).rows.last?["transactionId"]?.text == id
+                || !given.expected[0].hasPrefix("DID_RENEW"))
         if let renewal, outcome.notifications.count == 1 {
-            let standing = try caller.standing(of: try #require(signed["originalTransactionId"]?.text))
-            #expect(standing.renewal.withoutSignedDate == renewal.withoutSignedDate)
-            #expect(standing.status == payload["data"]?["status"])
+            let subscriptionState = try caller.subscriptionState(
+                of: try #require(signed["originalTransactionId"]?.text))
+            #expect(subscriptionState.renewal.withoutSignedDate == renewal.withoutSignedDate)
+            #expect(subscriptionState.status == payload["data"]?["status"])
         }
     }
 
@@ -170,26 +172,26 @@ struct EventEffectTests {
         let caller = ServerAPICaller(store: store)
         let customer = try store.customer(.longHistory)
         let (old, current) = (customer.transactions[3], try #require(customer.transactions.last))
-        let past = try store.happen(EventRequest(.refund, transactionId: old.transactionId))
-        #expect(past.told == ["REFUND"])
+        let past = try store.simulate(EventRequest(.refund, transactionId: old.transactionId))
+        #expect(past.notificationTypes == ["REFUND"])
         #expect(past.notifications[0].transaction?.transactionId == old.transactionId)
-        #expect(try caller.standing(of: old.originalTransactionId).status == .number(1))
+        #expect(try caller.subscriptionState(of: old.originalTransactionId).status == .number(1))
         #expect(throws: EventFailure.impossible) {
-            try store.happen(EventRequest(.refund, transactionId: old.transactionId))
+            try store.simulate(EventRequest(.refund, transactionId: old.transactionId))
         }
-        let running = try store.happen(EventRequest(.refund, transactionId: current.transactionId))
-        #expect(running.told == ["REFUND", "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED"])
+        let running = try store.simulate(EventRequest(.refund, transactionId: current.transactionId))
+        #expect(running.notificationTypes == ["REFUND", "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED"])
         #expect(running.notifications[0].date < running.notifications[1].date)
         #expect(running.notifications.map { $0.renewal?.willRenew } == [true, false])
-        #expect(try caller.standing(of: old.originalTransactionId).status == .number(5))
+        #expect(try caller.subscriptionState(of: old.originalTransactionId).status == .number(5))
         let refunds = try #require(
             try caller.ask("v2/refund/lookup/\(old.transactionId)").body?["signedTransactions"]?.elements)
         #expect(
             try refunds.map { try ServerAPICaller.payload($0)["transactionId"]?.text }
                 == [old.transactionId, current.transactionId])
-        try store.happen(EventRequest(.refundReversed, transactionId: current.transactionId))
-        #expect(try caller.standing(of: old.originalTransactionId).status == .number(1))
-        #expect(try caller.standing(of: old.originalTransactionId).renewal["autoRenewStatus"] == .number(0))
+        try store.simulate(EventRequest(.refundReversed, transactionId: current.transactionId))
+        #expect(try caller.subscriptionState(of: old.originalTransactionId).status == .number(1))
+        #expect(try caller.subscriptionState(of: old.originalTransactionId).renewal["autoRenewStatus"] == .number(0))
     }
 
     @Test("An upgrade marks the previous period in the history only")
@@ -197,7 +199,7 @@ struct EventEffectTests {
         let store = try Shared.store(customers: 40)
         let customer = try store.customer(.activeSubscription)
         let previous = try #require(customer.transactions.last)
-        let outcome = try store.happen(EventRequest(.upgrade, customerId: customer.id))
+        let outcome = try store.simulate(EventRequest(.upgrade, customerId: customer.id))
         #expect(outcome.notifications.map { $0.transaction?.transactionId } != [previous.transactionId])
         let rows = try ServerAPICaller(store: store).history(of: previous.transactionId).rows
         #expect(rows.first { $0["transactionId"]?.text == previous.transactionId }?["isUpgraded"] == .bool(true))
@@ -216,7 +218,7 @@ struct EventEffectTests {
             return try store.verifyReceipt.answer(body: request.bytes, at: .production)
         }
         let before = try ask(receipt.base64)
-        let outcome = try store.happen(EventRequest(.renew, customerId: customer.id))
+        let outcome = try store.simulate(EventRequest(.renew, customerId: customer.id))
         let after = try ask(receipt.base64)
         let id = try #require(outcome.notifications.first?.transaction).transactionId
         #expect(after["latest_receipt_info"]?.elements?.last?["transaction_id"]?.text == id)
@@ -232,10 +234,10 @@ struct EventEffectTests {
         let caller = ServerAPICaller(store: store)
         let customer = try store.customer(.longHistory)
         let original = try #require(customer.transactions.first).transactionId
-        let wish = JSONValue.object([
+        let body = JSONValue.object([
             "extendByDays": .number(3), "extendReasonCode": .number(1), "requestIdentifier": .string("r"),
         ])
-        #expect(try caller.ask("v1/subscriptions/extend/\(original)", method: "PUT", body: wish).status == 200)
+        #expect(try caller.ask("v1/subscriptions/extend/\(original)", method: "PUT", body: body).status == 200)
         #expect(store.notifications.all.map(\.notification.type) == ["RENEWAL_EXTENDED"])
         let mass = JSONValue.object([
             "extendByDays": .number(3), "extendReasonCode": .number(1), "productId": Self.yearly,
@@ -284,7 +286,7 @@ extension ServerAPICaller {
     }
 
     /// Returns the state of a subscription from Get All Subscription Statuses.
-    func standing(
+    func subscriptionState(
         of original: String, in environment: AppStoreEnvironment = .production
     ) throws -> (status: JSONValue?, transaction: JSONValue, renewal: JSONValue) {
         let groups = try #require(try ask("v1/subscriptions/\(original)", in: environment).body?["data"]?.elements)

@@ -6,7 +6,7 @@ import Testing
 struct EventGeneratorTests {
     private func names(_ outcomes: [EventOutcome]) -> [String] {
         outcomes.flatMap { outcome in
-            zip(outcome.told, outcome.notifications).map {
+            zip(outcome.notificationTypes, outcome.notifications).map {
                 "\(outcome.after?.id ?? "") \($0) \($1.uuid) \($1.transaction?.transactionId ?? "") \($1.date.milliseconds)"
             }
         }
@@ -15,21 +15,21 @@ struct EventGeneratorTests {
     @Test("Events follow from the seed and from the events before")
     func determinism() throws {
         let (one, two) = (try Shared.store(customers: 84), try Shared.store(customers: 84))
-        let first = names(one.happen(300, seed: 4))
-        #expect(first == names(two.happen(300, seed: 4)))
+        let first = names(one.simulate(300, seed: 4))
+        #expect(first == names(two.simulate(300, seed: 4)))
         #expect(Set(first).count == first.count)
-        let second = names(one.happen(300, seed: 4))
+        let second = names(one.simulate(300, seed: 4))
         #expect(second != first)
-        #expect(second == names(two.happen(300, seed: 4)))
-        #expect(names(try Shared.store(customers: 84).happen(300, seed: 5)) != first)
-        #expect(names(one.happen(20)) == names(two.happen(20)))
+        #expect(second == names(two.simulate(300, seed: 4)))
+        #expect(names(try Shared.store(customers: 84).simulate(300, seed: 5)) != first)
+        #expect(names(one.simulate(20)) == names(two.simulate(20)))
     }
 
     @Test("Random events cause every type of notification about purchases")
     func coverage() throws {
-        let told = Set(try Shared.store(customers: 84).happen(6000, seed: 1).flatMap(\.told))
+        let types = Set(try Shared.store(customers: 84).simulate(6000, seed: 1).flatMap(\.notificationTypes))
         #expect(
-            told == [
+            types == [
                 "SUBSCRIBED/INITIAL_BUY", "SUBSCRIBED/RESUBSCRIBE", "OFFER_REDEEMED", "OFFER_REDEEMED/UPGRADE",
                 "OFFER_REDEEMED/DOWNGRADE", "DID_CHANGE_RENEWAL_PREF", "DID_CHANGE_RENEWAL_PREF/UPGRADE",
                 "DID_CHANGE_RENEWAL_PREF/DOWNGRADE", "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_ENABLED",
@@ -45,7 +45,7 @@ struct EventGeneratorTests {
     @Test("Every customer is in a consistent state after many events")
     func consistency() throws {
         let store = try Shared.store(customers: 168)
-        let outcomes = store.happen(4000, seed: 2)
+        let outcomes = store.simulate(4000, seed: 2)
         let customers = Dictionary(outcomes.compactMap(\.after).map { ($0.id, $0) }) { $1 }
         var seen: Set<String> = []
         for customer in customers.values {
@@ -83,13 +83,13 @@ struct EventGeneratorTests {
         let original = try #require(customer.transactions.last).originalTransactionId
         var newest = Int64.min
         for event in [WorldEvent.autoRenewOff, .autoRenewOn, .autoRenewOff, .autoRenewOn, .renew, .refund] {
-            let before = try #require(try caller.standing(of: original).renewal["signedDate"]?.integer)
+            let before = try #require(try caller.subscriptionState(of: original).renewal["signedDate"]?.integer)
             #expect(before >= newest)
-            for notification in try store.happen(EventRequest(event, originalTransactionId: original)).notifications {
+            for notification in try store.simulate(EventRequest(event, originalTransactionId: original)).notifications {
                 #expect(notification.date.milliseconds > max(newest, before))
                 newest = notification.date.milliseconds
             }
-            let after = try caller.standing(of: original)
+            let after = try caller.subscriptionState(of: original)
             #expect(try #require(after.renewal["signedDate"]?.integer) >= newest)
             #expect(try #require(after.transaction["signedDate"]?.integer) >= newest)
         }
@@ -98,19 +98,19 @@ struct EventGeneratorTests {
     @Test("The state with the latest date, from any notification, is the one that the Server API reports")
     func replay() throws {
         let store = try Shared.store(customers: 84)
-        let notifications = store.happen(2000, seed: 11).flatMap(\.notifications)
+        let notifications = store.simulate(2000, seed: 11).flatMap(\.notifications)
         var renewals: [String: SimulatedNotification] = [:]
         for notification in notifications.shuffled() {
             guard let original = notification.renewal?.originalTransactionId else { continue }
-            if let known = renewals[original], known.date >= notification.date { continue }
+            if let existing = renewals[original], existing.date >= notification.date { continue }
             renewals[original] = notification
         }
         let caller = ServerAPICaller(store: store)
         for (original, newest) in renewals {
-            let standing = try caller.standing(of: original, in: newest.environment)
-            #expect(standing.status?.integer == newest.renewal?.status.rawValue)
+            let state = try caller.subscriptionState(of: original, in: newest.environment)
+            #expect(state.status?.integer == newest.renewal?.status.rawValue)
             #expect(
-                standing.renewal.withoutSignedDate
+                state.renewal.withoutSignedDate
                     == newest.renewal?.row(newest.environment, signedDate: newest.date).withoutSignedDate)
         }
         let tokens = try caller.notifications().count + caller.notifications(in: .sandbox).count
@@ -125,7 +125,7 @@ struct EventGeneratorTests {
         let id = try #require(customer.transactions.first).transactionId
         var revision = try #require(try caller.ask("v2/history/\(id)").body?["revision"]?.text)
         for event in [WorldEvent.renew, .billingFailure, .billingRecovery, .refund, .refundReversed, .buyConsumable] {
-            let outcome = try store.happen(EventRequest(event, customerId: customer.id))
+            let outcome = try store.simulate(EventRequest(event, customerId: customer.id))
             let answer = try #require(try caller.ask("v2/history/\(id)?revision=\(revision)").body)
             let rows = try #require(answer["signedTransactions"]?.elements).map(ServerAPICaller.payload)
             #expect(

@@ -34,14 +34,15 @@ struct EventRoutesTests {
             let events = try #require(try JSONValue(reading: answer.body)["events"]?.elements)
             #expect(events.count == 50)
             #expect(keys(events.first) == ["event", "customer", "environment", "notifications"])
-            let told = events.flatMap { $0["notifications"]?.elements ?? [] }
+            let reported = events.flatMap { $0["notifications"]?.elements ?? [] }
             #expect(
-                told.compactMap { $0["notificationUUID"]?.text } == store.notifications.all.map(\.notification.uuid))
-            #expect(told.allSatisfy { $0["notificationType"]?.text != nil && $0["transactionId"]?.text != nil })
+                reported.compactMap { $0["notificationUUID"]?.text } == store.notifications.all.map(\.notification.uuid)
+            )
+            #expect(reported.allSatisfy { $0["notificationType"]?.text != nil && $0["transactionId"]?.text != nil })
             #expect(await eventually { store.outbox.counts.waiting == 0 })
             let counts = try JSONValue(reading: try await client.send("GET", "/notifications/deliveries").body)
             #expect(keys(counts) == ["made", "delivered", "failed", "lost", "waiting", "copies", "attempts"])
-            #expect(counts["made"] == .number(Int64(told.count)))
+            #expect(counts["made"] == .number(Int64(reported.count)))
             #expect(try #require(counts["lost"]?.integer) > 5)
             #expect(counts["delivered"] == .number(Int64(receiver.documents.count)))
         }
@@ -59,10 +60,10 @@ struct EventRoutesTests {
             let event = try #require(try JSONValue(reading: answer.body)["events"]?.elements?.first)
             #expect(event["event"] == .string("refund"))
             #expect(event["customer"] == .string(customer.id))
-            let told = try #require(event["notifications"]?.elements)
-            #expect(told.map { $0["notificationType"]?.text } == ["REFUND", "DID_CHANGE_RENEWAL_STATUS"])
-            #expect(told.map { $0["subtype"]?.text } == [nil, "AUTO_RENEW_DISABLED"])
-            #expect(told.first?["transactionId"] == .string(id))
+            let reported = try #require(event["notifications"]?.elements)
+            #expect(reported.map { $0["notificationType"]?.text } == ["REFUND", "DID_CHANGE_RENEWAL_STATUS"])
+            #expect(reported.map { $0["subtype"]?.text } == [nil, "AUTO_RENEW_DISABLED"])
+            #expect(reported.first?["transactionId"] == .string(id))
             #expect(try await ask(["event": .string("refund"), "transactionId": .string(id)]).status == 409)
             let original = try #require(customer.transactions.last).originalTransactionId
             #expect(
@@ -88,9 +89,9 @@ struct EventRoutesTests {
             #expect(try await set(["url": .string("http://127.0.0.1:9/"), "environment": .string("moon")]) == 400)
             #expect(try await set(["url": .string("http://127.0.0.1:9/a"), "version": .number(1)]) == 201)
             #expect(try await set(["url": .string("http://localhost:9/b"), "environment": .string("sandbox")]) == 201)
-            let told = try await client.send("GET", "/notifications/targets").body
+            let reported = try await client.send("GET", "/notifications/targets").body
             #expect(
-                String(decoding: told, as: UTF8.self)
+                String(decoding: reported, as: UTF8.self)
                     == #"[{"environment":"Production","url":"http://127.0.0.1:9/a","version":1},"#
                     + #"{"environment":"Sandbox","url":"http://localhost:9/b","version":2}]"#)
             #expect(try await client.send("DELETE", "/notifications/targets").status == 204)

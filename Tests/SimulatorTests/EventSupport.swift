@@ -64,5 +64,7 @@ extension SimulatedStore {
 
 extension EventOutcome {
     /// `TYPE` or `TYPE/SUBTYPE` of each notification, for example `DID_RENEW/BILLING_RECOVERY`.
-    var told: [String] { notifications.map { [$0.type, $0.subtype].compactMap { $0 }.joined(separator: "/") } }
+    var notificationTypes: [String] {
+        notifications.map { [$0.type, $0.subtype].compactMap { $0 }.joined(separator: "/") }
+    }
 }

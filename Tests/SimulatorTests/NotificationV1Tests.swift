@@ -21,7 +21,7 @@ struct NotificationV1Tests {
         let customer = try store.customer(kind, environment)
         try await store.delivering {
             for event in events {
-                try store.happen(EventRequest(event, customerId: customer.id))
+                try store.simulate(EventRequest(event, customerId: customer.id))
                 #expect(await eventually { store.outbox.counts.waiting == 0 })
             }
         }
@@ -109,7 +109,7 @@ struct NotificationV1Tests {
         let customer = try store.customer(.consumables)
         let finished = try #require(customer.transactions.first { $0.isFinished })
         try await store.delivering {
-            try store.happen(EventRequest(.refund, transactionId: finished.transactionId))
+            try store.simulate(EventRequest(.refund, transactionId: finished.transactionId))
         }
         let body = try #require(receiver.documents.first)
         #expect(
@@ -166,7 +166,7 @@ struct NotificationV1Tests {
         var options = DeliveryOptions()
         options.concurrency = 1
         try await store.delivering {
-            for event in events { try store.happen(EventRequest(event, customerId: customer.id), seed: 1, options) }
+            for event in events { try store.simulate(EventRequest(event, customerId: customer.id), seed: 1, options) }
         }
         #expect(receiver.documents.compactMap { $0["notification_type"]?.text } == types)
         // Apple's notification history lists version 2 only.
@@ -178,7 +178,7 @@ struct NotificationV1Tests {
         let customer = try store.customer(.activeSubscription)
         let newest = try #require(customer.transactions.last)
         try await store.delivering {
-            try store.happen(EventRequest(.refund, transactionId: newest.transactionId), seed: 1)
+            try store.simulate(EventRequest(.refund, transactionId: newest.transactionId), seed: 1)
         }
         let types = receiver.documents.compactMap { $0["notification_type"]?.text }
         #expect(types.sorted() == ["CANCEL", "DID_CHANGE_RENEWAL_STATUS"])

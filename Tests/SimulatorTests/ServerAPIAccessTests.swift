@@ -8,7 +8,7 @@ struct ServerAPIAccessTests {
     private let store: SimulatedStore
 
     init() throws {
-        store = try Shared.everybody.get()
+        store = try Shared.allKinds.get()
     }
 
     private func status(_ authorization: String?) throws -> Int {

@@ -34,10 +34,10 @@ struct ServerAPIChangesTests {
         let rows = try caller.history(of: first.transactionId).rows
         #expect(rows.last?["appAccountToken"]?.text == token.lowercased())
         let after = try verdict(receipt)
-        let told = try #require(after["latest_receipt_info"]?.elements).filter {
+        let reported = try #require(after["latest_receipt_info"]?.elements).filter {
             $0["app_account_token"]?.text == token.lowercased()
         }
-        #expect(told.map { $0["original_transaction_id"]?.text } == Array(repeating: first.transactionId, count: 4))
+        #expect(reported.map { $0["original_transaction_id"]?.text } == Array(repeating: first.transactionId, count: 4))
         #expect(after["receipt"]?["in_app"] == before["receipt"]?["in_app"])
         #expect(try set(first.transactionId, "nonsense").body?["errorCode"]?.integer == 4_000_183)
         let second = try #require(
@@ -68,34 +68,34 @@ struct ServerAPIChangesTests {
         let customer = try caller.customer(.longHistory)
         let newest = try #require(customer.transactions.last)
         let path = "v1/subscriptions/extend/\(newest.originalTransactionId)"
-        func wish(_ days: Int64) -> JSONValue {
+        func requestBody(_ days: Int64) -> JSONValue {
             .object([
                 "extendByDays": .number(days), "extendReasonCode": .number(3), "requestIdentifier": .string("r"),
             ])
         }
-        let answer = try #require(try caller.ask(path, method: "PUT", body: wish(10)).body)
+        let answer = try #require(try caller.ask(path, method: "PUT", body: requestBody(10)).body)
         let date = try #require(newest.expiresDate).milliseconds + 864_000_000
         #expect(answer["success"] == .bool(true))
         #expect(answer["effectiveDate"] == .number(date))
         #expect(answer["webOrderLineItemId"]?.text == newest.webOrderLineItemId)
         let receipt = try #require(caller.store.receipts(of: customer).first)
-        let told = try verdict(receipt)["latest_receipt_info"]?.elements?.last
-        #expect(told?["expires_date_ms"]?.text == String(date))
-        #expect(try caller.ask(path, method: "PUT", body: wish(1)).status == 200)
-        #expect(try caller.code(path, method: "PUT", body: wish(1)) == 4_030_005)
-        #expect(try caller.code(path, method: "PUT", body: wish(0)) == 4_000_009)
-        #expect(try caller.code("v1/subscriptions/extend/x", method: "PUT", body: wish(1)) == 4_000_008)
-        #expect(try caller.code("v1/subscriptions/extend/77", method: "PUT", body: wish(1)) == 4_040_005)
+        let reported = try verdict(receipt)["latest_receipt_info"]?.elements?.last
+        #expect(reported?["expires_date_ms"]?.text == String(date))
+        #expect(try caller.ask(path, method: "PUT", body: requestBody(1)).status == 200)
+        #expect(try caller.code(path, method: "PUT", body: requestBody(1)) == 4_030_005)
+        #expect(try caller.code(path, method: "PUT", body: requestBody(0)) == 4_000_009)
+        #expect(try caller.code("v1/subscriptions/extend/x", method: "PUT", body: requestBody(1)) == 4_000_008)
+        #expect(try caller.code("v1/subscriptions/extend/77", method: "PUT", body: requestBody(1)) == 4_040_005)
         for (kind, code) in [(CustomerKind.familyShared, Int64(4_030_007)), (.expiredSubscription, 4_030_004)] {
             let id = try #require(try caller.customer(kind).transactions.first).transactionId
-            #expect(try caller.code("v1/subscriptions/extend/\(id)", method: "PUT", body: wish(1)) == code)
+            #expect(try caller.code("v1/subscriptions/extend/\(id)", method: "PUT", body: requestBody(1)) == code)
         }
     }
 
     @Test("A mass extension reports the number of subscriptions, and a repeated request changes nothing")
     func massExtensions() throws {
         let name = "3f0b9f5e-6d1c-4c2a-9a57-1b7a0f6e2d11"
-        func wish(_ more: KeyValuePairs<String, JSONValue?> = [:], name: String) -> JSONValue {
+        func requestBody(_ more: KeyValuePairs<String, JSONValue?> = [:], name: String) -> JSONValue {
             .object(
                 [
                     .init("extendByDays", .number(5)), .init("extendReasonCode", .number(2)),
@@ -108,14 +108,14 @@ struct ServerAPIChangesTests {
             return try caller.history(of: id).rows.last?["expiresDate"]?.integer
         }
         let before = try #require(try end())
-        for _ in 0..<2 { #expect(try caller.ask(path, method: "POST", body: wish(name: name)).status == 200) }
+        for _ in 0..<2 { #expect(try caller.ask(path, method: "POST", body: requestBody(name: name)).status == 200) }
         #expect(try end() == before + 432_000_000)
         let status = try #require(try caller.ask("\(path)/com.example.app.yearly/\(name)").body)
         #expect(status["complete"] == .bool(true))
         #expect(try #require(status["succeededCount"]?.integer) > 0)
         #expect(try caller.code("\(path)/com.example.app.monthly/\(name)") == 4_040_009)
-        #expect(try caller.code(path, method: "POST", body: wish(name: "no UUID")) == 4_000_011)
-        let nowhere = wish(["storefrontCountryCodes": .array([])], name: name)
+        #expect(try caller.code(path, method: "POST", body: requestBody(name: "no UUID")) == 4_000_011)
+        let nowhere = requestBody(["storefrontCountryCodes": .array([])], name: name)
         #expect(try caller.code(path, method: "POST", body: nowhere) == 4_000_027)
     }
 
@@ -169,9 +169,9 @@ struct ServerAPIChangesTests {
                 .init("deliveryStatus", .string("DELIVERED")),
             ]
             let changed = members.map { JSONValue.Member($0.key, $0.value ?? .null) }
-            let kept = good.filter { member in !changed.contains { $0.key == member.key } }
+            let unchanged = good.filter { member in !changed.contains { $0.key == member.key } }
             return try caller.ask(
-                "v2/transactions/consumption/\(id)", method: "PUT", body: .object(kept + changed))
+                "v2/transactions/consumption/\(id)", method: "PUT", body: .object(unchanged + changed))
         }
         let accepted = try send(coins, ["consumptionPercentage": .number(40_000)])
         #expect(accepted.status == 202)

@@ -7,7 +7,7 @@ struct ServerAPIReadingTests {
     private let caller: ServerAPICaller
 
     init() throws {
-        caller = ServerAPICaller(store: try Shared.everybody.get())
+        caller = ServerAPICaller(store: try Shared.allKinds.get())
     }
 
     @Test("Get Transaction Info returns one transaction, signed now")

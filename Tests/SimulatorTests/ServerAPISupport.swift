@@ -64,7 +64,7 @@ struct ServerAPICaller {
 
 extension Shared {
     /// A shared store with all kinds of customers, for tests that only read.
-    static let everybody = Result { try store(customers: 90) }
+    static let allKinds = Result { try store(customers: 90) }
 }
 
 func keys(_ value: JSONValue?) -> [String] {

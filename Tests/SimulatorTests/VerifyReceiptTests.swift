@@ -36,7 +36,7 @@ struct VerifyReceiptTests {
     }
 
     @Test("Every receipt of the world gets the expected status in its own environment")
-    func everybody() throws {
+    func allReceipts() throws {
         for receipt in store.receipts {
             let answer = try ask(receipt.base64, at: .automatic)
             #expect(answer["status"]?.integer == receipt.customer.expectedStatus, "\(receipt.id)")

@@ -1,4 +1,5 @@
 import Foundation
+package import Simulator
 
 /// A client that sends any bytes over TCP and reads HTTP/1.1 responses one by one.
 ///
@@ -77,7 +78,7 @@ package final class RawConnection: Sendable {
     package func leave() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
     /// Closes the sending direction only; responses still arrive.
-    package func leaveOffSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+    package func closeSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     package func send(_ bytes: [UInt8]) async throws {
         try await blocking { [descriptor] in
@@ -180,5 +181,17 @@ extension RawConnection {
         let head = (["POST \(path) \(version)"] + headers + ["Content-Length: \(body.count)", "", ""])
             .joined(separator: "\r\n")
         return Array(head.utf8) + body
+    }
+}
+
+/// Builds bodies of verifyReceipt requests.
+package enum Question {
+    package static func body(
+        _ receipt: String, password: String? = nil, _ further: KeyValuePairs<String, JSONValue?> = [:]
+    ) -> [UInt8] {
+        var members = [JSONValue.Member("receipt-data", .string(receipt))]
+        if let password { members.append(.init("password", .string(password))) }
+        members += further.compactMap { key, value in value.map { JSONValue.Member(key, $0) } }
+        return JSONValue.object(members).bytes
     }
 }

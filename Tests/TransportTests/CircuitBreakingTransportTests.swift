@@ -47,7 +47,7 @@ struct CircuitBreakingTransportTests {
         func recover() { value.withLock { $0 = true } }
     }
 
-    private func ask(
+    private func send(
         _ transport: CircuitBreakingTransport, _ url: String, timeout: Duration = .seconds(5),
         isRetry: Bool = false
     ) async -> String {
@@ -67,32 +67,33 @@ struct CircuitBreakingTransportTests {
             (Reply.json("{}", status: 503), "503"), (.json("<html>"), "200"), (.hangUp, "emptyReply"),
             (.reset, "connectionReset"), (.truncated(announced: 100, body: [0x7B]), "truncated"), (.never, "timedOut"),
         ])
-    func recovery(fault: Reply, seen: String) async throws {
+    func recovery(fault: Reply, expected: String) async throws {
         let health = Health()
         let failing = try TestServer { _ in health.isHealthy ? .json("{}") : fault }
-        let neighbour = try TestServer(reply: .json("{}"))
+        let healthy = try TestServer(reply: .json("{}"))
         defer {
             failing.stop()
-            neighbour.stop()
+            healthy.stop()
         }
         try await withTransport { transport, clock, changes in
             for _ in 0..<3 {
                 #expect(
-                    await ask(transport, failing.url(), timeout: seen == "timedOut" ? .milliseconds(150) : .seconds(30))
-                        == seen)
+                    await send(
+                        transport, failing.url(), timeout: expected == "timedOut" ? .milliseconds(150) : .seconds(30))
+                        == expected)
             }
             // libcurl itself repeats a request once if a reused connection turns out to be closed.
-            let asked = failing.counts.requests
-            for _ in 0..<20 { #expect(await ask(transport, failing.url()) == "circuitOpen") }
-            #expect(failing.counts.requests == asked)
-            #expect(await ask(transport, neighbour.url()) == "200")
+            let requestsBefore = failing.counts.requests
+            for _ in 0..<20 { #expect(await send(transport, failing.url()) == "circuitOpen") }
+            #expect(failing.counts.requests == requestsBefore)
+            #expect(await send(transport, healthy.url()) == "200")
             health.recover()
             // Half of the pause is random, so it lasts 100 to 200 ms.
             clock.advance(by: .milliseconds(99))
-            #expect(await ask(transport, failing.url()) == "circuitOpen")
+            #expect(await send(transport, failing.url()) == "circuitOpen")
             clock.advance(by: .milliseconds(101))
-            #expect(await ask(transport, failing.url()) == "200")
-            #expect(await ask(transport, failing.url()) == "200")
+            #expect(await send(transport, failing.url()) == "200")
+            #expect(await send(transport, failing.url()) == "200")
             #expect(changes.all == ["open", "halfOpen", "closed"])
             let state = try #require(transport.states.first { $0.host == "http://127.0.0.1:\(failing.port)" })
             #expect(state.state == .closed && state.opened == 1 && state.refused == 21 && state.inFlight == 0)
@@ -100,19 +101,19 @@ struct CircuitBreakingTransportTests {
     }
 
     @Test("Client errors, redirects, short timeouts and cancellation do not count as failures of the host")
-    func notItsFault() async throws {
+    func neutralOutcomes() async throws {
         for status in [400, 401, 404, 429, 302] {
             let server = try TestServer(reply: .json("{}", status: status))
             try await withTransport { transport, _, changes in
-                for _ in 0..<8 { #expect(await ask(transport, server.url()) == "\(status)") }
+                for _ in 0..<8 { #expect(await send(transport, server.url()) == "\(status)") }
                 #expect(changes.all.isEmpty)
             }
             server.stop()
         }
         let silent = try TestServer(reply: .never)
         try await withTransport { transport, _, changes in
-            for _ in 0..<5 { #expect(await ask(transport, silent.url(), timeout: .milliseconds(30)) == "timedOut") }
-            let tasks = (0..<5).map { _ in Task { await ask(transport, silent.url()) } }
+            for _ in 0..<5 { #expect(await send(transport, silent.url(), timeout: .milliseconds(30)) == "timedOut") }
+            let tasks = (0..<5).map { _ in Task { await send(transport, silent.url()) } }
             for task in tasks { task.cancel() }
             for task in tasks { #expect(await task.value == "cancelled") }
             #expect(changes.all.isEmpty && transport.states.allSatisfy { $0.inFlight == 0 })
@@ -129,7 +130,7 @@ struct CircuitBreakingTransportTests {
             // A DNS label cannot have more than 63 characters, so this name fails without a DNS query.
             for url in [server.url(), "https://\(String(repeating: "a", count: 64)).invalid/"] {
                 var outcomes: Set<String> = []
-                for _ in 0..<5 { outcomes.insert(await ask(transport, url)) }
+                for _ in 0..<5 { outcomes.insert(await send(transport, url)) }
                 #expect(outcomes.contains("circuitOpen") && outcomes.count == 2, "\(url) \(outcomes)")
             }
         }
@@ -141,7 +142,7 @@ struct CircuitBreakingTransportTests {
         defer { server.stop() }
         try await withTransport(maximumPerHost: 4) { transport, _, _ in
             let answers = await withTaskGroup(of: String.self) { group in
-                for _ in 0..<10 { group.addTask { await ask(transport, server.url()) } }
+                for _ in 0..<10 { group.addTask { await send(transport, server.url()) } }
                 return await group.reduce(into: []) { $0.append($1) }
             }
             #expect(answers.count { $0 == "200" } == 4 && answers.count { $0 == "queueFull" } == 6)
@@ -149,9 +150,9 @@ struct CircuitBreakingTransportTests {
         let quick = try TestServer(reply: .json("{}"))
         defer { quick.stop() }
         try await withTransport { transport, _, _ in
-            for _ in 0..<20 { #expect(await ask(transport, quick.url()) == "200") }
+            for _ in 0..<20 { #expect(await send(transport, quick.url()) == "200") }
             var answers: [String] = []
-            for _ in 0..<40 { answers.append(await ask(transport, quick.url(), isRetry: true)) }
+            for _ in 0..<40 { answers.append(await send(transport, quick.url(), isRetry: true)) }
             // Ten, and a fifth of twenty. Binary fractions may lose one.
             #expect((13...14).contains(answers.count { $0 == "200" }))
             #expect(transport.states.first?.rejectedRetries == Int64(answers.count { $0 == "tooManyRepetitions" }))

@@ -20,7 +20,7 @@ struct LongBodyTests {
         let transport = CircuitBreakingTransport(
             curl, policy: CircuitBreaker.Policy(consecutiveFailures: 3, minimumTimeout: .milliseconds(100)),
             whenChanged: { states.note($0.state) })
-        func ask(_ bytes: Int) async throws -> TransportError? {
+        func send(_ bytes: Int) async throws -> TransportError? {
             let request = try HTTPRequest(
                 method: .post, url: "http://127.0.0.1:\(server.port)/", body: [UInt8](repeating: 0x20, count: bytes),
                 timeout: .milliseconds(300))
@@ -32,12 +32,12 @@ struct LongBodyTests {
             }
         }
         for _ in 0..<5 {
-            let error = try #require(try await ask(32 << 20))
+            let error = try #require(try await send(32 << 20))
             #expect(error.code == .timedOut && error.endedWhileSending, "\(error)")
         }
         #expect(states.all == [])
         for _ in 0..<3 {
-            let error = try #require(try await ask(100))
+            let error = try #require(try await send(100))
             #expect(error.code == .timedOut && !error.endedWhileSending, "\(error)")
         }
         #expect(states.all == ["open"])

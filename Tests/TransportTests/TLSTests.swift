@@ -16,15 +16,15 @@ private final class TLSServer {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         certificate = folder.appending(path: "certificate.pem").path
         let key = folder.appending(path: "key.pem").path
-        let maker = Process()
-        maker.executableURL = URL(filePath: Self.tool)
-        maker.arguments = [
+        let generator = Process()
+        generator.executableURL = URL(filePath: Self.tool)
+        generator.arguments = [
             "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=test",
             "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2", "-keyout", key, "-out", certificate,
         ]
-        maker.standardError = FileHandle.nullDevice
-        try maker.run()
-        maker.waitUntilExit()
+        generator.standardError = FileHandle.nullDevice
+        try generator.run()
+        generator.waitUntilExit()
         let output = Pipe()
         process.executableURL = URL(filePath: Self.tool)
         process.arguments =
@@ -52,7 +52,7 @@ private final class TLSServer {
 
 @Suite("TLS", .enabled(if: FileManager.default.isExecutableFile(atPath: TLSServer.tool)))
 struct TLSTests {
-    private func ask(_ server: TLSServer, caFile: String?) async throws -> Result<Int, TransportError> {
+    private func send(_ server: TLSServer, caFile: String?) async throws -> Result<Int, TransportError> {
         let transport = try CurlTransport(CurlConfiguration(version: "0-test", caFile: caFile))
         let request = try HTTPRequest(method: .get, url: "https://127.0.0.1:\(server.port)/")
         var result: Result<Int, TransportError>
@@ -68,18 +68,18 @@ struct TLSTests {
     @Test("An unknown certificate is rejected, and accepted if it is in the CA file")
     func trust() async throws {
         let server = try TLSServer()
-        guard case .failure(let error) = try await ask(server, caFile: nil) else {
+        guard case .failure(let error) = try await send(server, caFile: nil) else {
             Issue.record("an unknown certificate was trusted")
             return
         }
         #expect(error.code == .tlsFailed)
-        #expect(try await ask(server, caFile: server.certificate).get() == 200)
+        #expect(try await send(server, caFile: server.certificate).get() == 200)
     }
 
     @Test("A server with TLS 1.1 only is rejected")
     func oldProtocol() async throws {
         let server = try TLSServer(["-tls1_1", "-cipher", "DEFAULT:@SECLEVEL=0"])
-        guard case .failure(let error) = try await ask(server, caFile: server.certificate) else {
+        guard case .failure(let error) = try await send(server, caFile: server.certificate) else {
             Issue.record("TLS 1.1 was spoken")
             return
         }
@@ -89,7 +89,7 @@ struct TLSTests {
     @Test("A missing CA file is tlsFailed")
     func missingFile() async throws {
         let server = try TLSServer()
-        guard case .failure(let error) = try await ask(server, caFile: "/no/such/file.pem") else {
+        guard case .failure(let error) = try await send(server, caFile: "/no/such/file.pem") else {
             Issue.record("a missing CA file was no error")
             return
         }

@@ -31,6 +31,8 @@ extension SignedPayloadVerifier {
             environment: payload.claimedEnvironment.flatMap(AppStoreEnvironment.init(rawValue:)))
         let nestedNow = payload.signingDate ?? now
         let isKnown = payload.notificationType.map { NotificationType(rawValue: $0).isKnown } ?? false
+        /// Verifies one inner text, or returns `nil` if it is absent, or invalid in a notification of an unknown
+        /// type.
         func nested<Payload: SignedClaims>(
             _ text: String?, _ path: String, _ requirements: PayloadRequirements, _ now: Timestamp
         ) throws(SignedPayloadError) -> Signed<Payload>? {

@@ -1,6 +1,7 @@
-import JSONReading
 package import Cryptography
+import JSONReading
 package import StoreTypes
+import Synchronization
 
 /// Verifies texts signed by the App Store: compact JWS with `ES256` and three certificates, checked for the time of
 /// signing.
@@ -79,6 +80,7 @@ package struct SignedPayloadVerifier: Sendable {
         return signer
     }
 
+    /// Verifies the certificate chain of the header. The signature over the text is not checked here.
     private func verifyHeader(
         of parts: CompactJWS, in text: borrowing Span<UInt8>
     ) throws(SignedPayloadError) -> VerifiedSigner {
@@ -116,5 +118,40 @@ package struct SignedPayloadVerifier: Sendable {
         return try BenchmarkVerification(
             key: signer.key, signature: ES256Signature.der(raw: raw.span) ?? [],
             message: span.extracting(parts.signed).withUnsafeBufferPointer { [UInt8]($0) }, digest: .sha256)
+    }
+}
+
+/// A cache of verified signers, keyed by the bytes of the header segment. A cached header is not decoded again.
+///
+/// The cache is bounded and evicts the oldest entry. A header is inserted only after its signature was verified, so
+/// clients cannot fill the cache with headers of their own.
+final class HeaderCache: Sendable {
+    private struct Entry {
+        let segment: [UInt8]
+        let signer: VerifiedSigner
+    }
+
+    private let capacity: Int
+    private let entries = Mutex<[Entry]>([])
+
+    init(capacity: Int) {
+        self.capacity = capacity
+    }
+
+    /// Returns the signer of exactly this header, or `nil` if it is not cached.
+    func signer(of header: Range<Int>, in text: borrowing Span<UInt8>) -> VerifiedSigner? {
+        let cached = entries.withLock { $0 }
+        for entry in cached where text.holds(entry.segment, at: header) { return entry.signer }
+        return nil
+    }
+
+    /// Caches a signer. The caller must have verified a signature made with it.
+    func insert(_ signer: VerifiedSigner, for header: Range<Int>, in text: borrowing Span<UInt8>) {
+        let segment = text.extracting(header).withUnsafeBufferPointer { [UInt8]($0) }
+        entries.withLock { entries in
+            guard !entries.contains(where: { $0.segment == segment }) else { return }
+            entries.append(Entry(segment: segment, signer: signer))
+            if entries.count > capacity { entries.removeFirst() }
+        }
     }
 }

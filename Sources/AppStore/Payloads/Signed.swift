@@ -1,3 +1,6 @@
+import JSONReading
+import StoreTypes
+
 /// A verified payload together with its signed text.
 ///
 /// For input from outside, only `SignedPayloadVerifier` creates values of this type.
@@ -16,3 +19,18 @@ package struct Signed<Payload: Sendable>: Sendable {
 
 extension Signed: Equatable where Payload: Equatable {}
 extension Signed: Hashable where Payload: Hashable {}
+
+extension Signed where Payload: SignedClaims {
+    /// Parses a signed text from the store without verifying it again, because it was verified before it was stored.
+    ///
+    /// Returns `nil` if the text cannot be parsed. In that case the stored row is damaged.
+    package init?(storedText text: String) {
+        let bytes = Array(text.utf8)
+        let span = bytes.span
+        guard let parts = try? CompactJWS(span, maximumBytes: bytes.count),
+            let claims = Base64Text.decode(span.extracting(parts.payload), .urlSafe),
+            let payload = try? Payload(JSONObject(claims))
+        else { return nil }
+        self.init(payload: payload, text: text)
+    }
+}

@@ -28,3 +28,10 @@ extension SignedClaims {
     /// True except for renewals.
     package static var namesApp: Bool { true }
 }
+
+extension JSONObject {
+    /// A date in milliseconds since 1970. Fractions, which Xcode writes, are truncated.
+    package func date(_ name: StaticString) throws(JSONFieldError) -> Timestamp? {
+        try milliseconds(name).map(Timestamp.init(milliseconds:))
+    }
+}

@@ -61,3 +61,75 @@ package struct ConsumptionRequest: Sendable, Hashable {
         return body.bytes
     }
 }
+
+/// Version 1 of the consumption information, which Apple still requires for Advanced Commerce. Only for customers who
+/// consented to sending it.
+///
+/// The numbers stand for ranges. 0 means "undeclared" in every field except `deliveryStatus`, where it means
+/// "delivered".
+///
+/// https://developer.apple.com/documentation/appstoreserverapi/consumptionrequestv1
+package struct ConsumptionRequestV1: Sendable, Hashable {
+    /// A numeric field of the request.
+    package enum Field: String, Sendable, Hashable, CaseIterable {
+        /// Age of the account, 1 to 7: up to 3, 10, 30, 90, 180, 365 days, more.
+        case accountTenure
+        /// 1 not consumed, 2 partially consumed, 3 fully consumed.
+        case consumptionStatus
+        /// 0 delivered; 1 quality issue, 2 wrong item, 3 server outage, 4 change of the in-game currency, 5 other
+        /// reason.
+        case deliveryStatus
+        /// 1 to 7: none, up to 49.99, 99.99, 499.99, 999.99, 1999.99 US dollars, more.
+        case lifetimeDollarsPurchased
+        /// The same ranges for refunded amounts.
+        case lifetimeDollarsRefunded
+        /// 1 an Apple platform, 2 another platform.
+        case platform
+        /// Time of use, 1 to 7: up to 5 minutes, 1, 6, 24 hours, 4, 16 days, more.
+        case playTime
+        /// 1 prefer to grant, 2 prefer to decline, 3 no preference.
+        case refundPreference
+        /// 1 active, 2 suspended, 3 terminated, 4 limited.
+        case userStatus
+
+        /// The values that Apple accepts.
+        package var values: ClosedRange<Int64> {
+            switch self {
+            case .platform: 0...2
+            case .consumptionStatus, .refundPreference: 0...3
+            case .userStatus: 0...4
+            case .deliveryStatus: 0...5
+            case .accountTenure, .lifetimeDollarsPurchased, .lifetimeDollarsRefunded, .playTime: 0...7
+            }
+        }
+
+        /// True if Apple rejects a request without this field.
+        package var isRequired: Bool { self != .refundPreference }
+    }
+
+    /// The UUID the app set for the customer, or empty if there is none.
+    package let appAccountToken: String
+    /// True if the customer could try the content before buying.
+    package let sampleContentProvided: Bool
+    /// The values by field. A missing field is sent as 0 if it is required, and omitted otherwise.
+    package let numbers: [Field: Int64]
+
+    /// Creates a request. The caller asserts that the customer consented. Returns `nil` if a value is out of range.
+    package init?(appAccountToken: String, sampleContentProvided: Bool, numbers: [Field: Int64]) {
+        guard numbers.allSatisfy({ $0.key.values.contains($0.value) }) else { return nil }
+        self.appAccountToken = appAccountToken
+        self.sampleContentProvided = sampleContentProvided
+        self.numbers = numbers
+    }
+
+    var body: [UInt8] {
+        var body = JSONBody()
+        body.add("customerConsented", true)
+        body.add("appAccountToken", appAccountToken)
+        body.add("sampleContentProvided", sampleContentProvided)
+        for field in Field.allCases {
+            body.add(field.rawValue, numbers[field] ?? (field.isRequired ? 0 : nil))
+        }
+        return body.bytes
+    }
+}

@@ -98,6 +98,7 @@ struct CustomerLookup {
         return try await history(of: identifier, environment, HistoryPages())
     }
 
+    /// Reads the pages from the given state on. Falls back to the single transaction if there is no history.
     private func history(
         of identifier: TransactionIdentifier, _ environment: AppStoreEnvironment, _ pages: HistoryPages
     ) async throws(ServerAPIError) -> History? {
@@ -170,14 +171,14 @@ struct CustomerLookup {
     private func subscriptions(
         of identifier: TransactionIdentifier, _ environment: AppStoreEnvironment
     ) async throws(ServerAPIError) -> [SubscriptionRecord]? {
-        let answer: JSONObject
+        let response: JSONObject
         do throws(ServerAPIError) {
-            answer = try await client.answer(.statuses(identifier), environment, callBudget)
+            response = try await client.response(.statuses(identifier), environment, callBudget)
         } catch {
             guard error.isUnknownTransaction else { throw error }
             return nil
         }
-        let statuses = try client.read("statuses") { () throws(JSONFieldError) in try StatusesAnswer(answer) }
+        let statuses = try client.read("statuses") { () throws(JSONFieldError) in try StatusResponse(response) }
         try client.check(
             bundleId: statuses.bundleId, environment: statuses.environment, of: environment, at: "statuses")
         var records: [SubscriptionRecord] = []

@@ -67,6 +67,8 @@ package struct HistoryPages: Sendable {
         }
     }
 
+    /// Appends a row. An earlier version of the same transaction is replaced by `nil`, so that the indexes stay
+    /// valid.
     private mutating func merge(_ transaction: Signed<TransactionPayload>) {
         if let id = transaction.payload.transactionId {
             if let index = indexes[id] { rows[index] = nil }
@@ -82,6 +84,7 @@ package struct EarlierHistory: Sendable {
     /// The revision of the last page.
     package let revision: String
 
+    /// Creates a history. The caller must have verified all transactions.
     package init(transactions: [Signed<TransactionPayload>], revision: String) {
         self.transactions = transactions
         self.revision = revision

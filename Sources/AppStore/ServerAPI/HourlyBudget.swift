@@ -70,6 +70,7 @@ package struct HourlyBudget: Sendable, Hashable {
         pausedUntil = max(pausedUntil, instant)
     }
 
+    /// Adds the calls for the time since the last refill. A clock that goes back adds nothing.
     private mutating func fill(at now: Duration) {
         guard now > time else { return }
         let full = callsPerHour * Self.call

@@ -38,6 +38,8 @@ struct JSONBody {
 
     private mutating func begin(_ name: StaticString) { begin(name.description) }
 
+    /// Replaces the closing brace by the member's name. ``end()`` writes the brace again, so `bytes` is always
+    /// complete.
     private mutating func begin(_ name: String) {
         bytes.removeLast()
         if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
@@ -49,6 +51,7 @@ struct JSONBody {
         bytes.append(UInt8(ascii: "}"))
     }
 
+    /// Writes a string. Only quotes, backslashes and control characters need escaping (RFC 8259, 7).
     private mutating func append(_ text: String) {
         let digits = Array("0123456789abcdef".utf8)
         bytes.append(UInt8(ascii: "\""))

@@ -72,6 +72,7 @@ struct PrivateKeyLoader {
         return try parse(text, at: path)
     }
 
+    /// Parses the key. Only P-256 is accepted, because ES256 is the only algorithm that Apple accepts for tokens.
     private static func parse(_ text: String, at place: String = "private key") throws(ServerAPIError) -> SigningKey {
         do throws(CryptographyError) {
             let key = try SigningKey(privateKeyPEM: text)

@@ -51,6 +51,7 @@ package final class ServerAPIBudget: Sendable {
     /// The share of Apple's limits that background calls may use.
     package static let backgroundShare = 0.2
 
+    /// Returns a copy of the background budget, which is full if it was never used.
     private func background(
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, at now: Duration
     ) -> HourlyBudget {
@@ -77,6 +78,7 @@ package final class ServerAPIBudget: Sendable {
     /// follow.
     func beginWait(until instant: Duration) { waits.withLock { $0[instant, default: 0] += 1 } }
 
+    /// Ends a wait that ``beginWait(until:)`` recorded with the same instant.
     func endWait(until instant: Duration) {
         waits.withLock { waits in
             let left = (waits[instant] ?? 0) - 1
@@ -139,6 +141,7 @@ package final class ServerAPIBudget: Sendable {
         }.sorted { ($0.endpoint.name, $0.environment.rawValue) < ($1.endpoint.name, $1.environment.rawValue) }
     }
 
+    /// Changes one bucket under the lock, which is created full if it was never used.
     private func change<Result: Sendable>(
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ now: Duration,
         _ body: (inout HourlyBudget) -> Result

@@ -25,13 +25,13 @@ package struct ServerAPICall: Sendable, Hashable {
     /// The HTTP status of success.
     package let success: Int
     /// True if a successful response has a JSON body.
-    package let hasAnswer: Bool
+    package let hasResponseBody: Bool
     /// True if the call is idempotent and may be retried.
     package let isRepeatable: Bool
 
     private init(
         _ endpoint: ServerAPIEndpoint, _ method: HTTPMethod, _ path: String, query: [Parameter] = [],
-        body: [UInt8] = [], success: Int = 200, hasAnswer: Bool = true, isRepeatable: Bool = true
+        body: [UInt8] = [], success: Int = 200, hasResponseBody: Bool = true, isRepeatable: Bool = true
     ) {
         self.endpoint = endpoint
         self.method = method
@@ -39,7 +39,7 @@ package struct ServerAPICall: Sendable, Hashable {
         self.query = query
         self.body = body
         self.success = success
-        self.hasAnswer = hasAnswer
+        self.hasResponseBody = hasResponseBody
         self.isRepeatable = isRepeatable
     }
 
@@ -96,6 +96,7 @@ extension ServerAPICall {
         revision.map { [Parameter(name: "revision", value: $0)] } ?? []
     }
 
+    /// Encodes an identifier from outside for the path. Throws `invalidIdentifier` if it could change the path.
     private static func segment(_ text: String, _ name: String) throws(ServerAPIError) -> String {
         guard let segment = PathSegment.segment(text) else {
             throw ServerAPIError(.invalidIdentifier, at: name, "must be 1 to 255 bytes and neither . nor ..")
@@ -152,14 +153,14 @@ extension ServerAPICall {
     package static func consumption(_ id: TransactionIdentifier, _ request: ConsumptionRequest) -> Self {
         Self(
             .consumption, .put, "/inApps/v2/transactions/consumption/\(id)", body: request.body, success: 202,
-            hasAnswer: false)
+            hasResponseBody: false)
     }
 
     /// https://developer.apple.com/documentation/appstoreserverapi/send-consumption-information-v1
     package static func consumption(_ id: TransactionIdentifier, _ request: ConsumptionRequestV1) -> Self {
         Self(
             .consumption, .put, "/inApps/v1/transactions/consumption/\(id)", body: request.body, success: 202,
-            hasAnswer: false)
+            hasResponseBody: false)
     }
 
     /// https://developer.apple.com/documentation/appstoreserverapi/set-app-account-token
@@ -170,11 +171,41 @@ extension ServerAPICall {
         body.add("appAccountToken", token)
         return Self(
             .appAccountToken, .put, "/inApps/v1/transactions/\(originalTransactionId)/appAccountToken",
-            body: body.bytes, hasAnswer: false)
+            body: body.bytes, hasResponseBody: false)
     }
 
     /// https://developer.apple.com/documentation/appstoreserverapi/finish-transaction
     package static func finish(_ id: TransactionIdentifier) -> Self {
-        Self(.finish, .post, "/inApps/v1/transactions/\(id)/finish", hasAnswer: false)
+        Self(.finish, .post, "/inApps/v1/transactions/\(id)/finish", hasResponseBody: false)
+    }
+}
+
+/// Percent-encodes text for a path segment or a query value (RFC 3986, 2.3). All bytes except letters, digits and
+/// `-._~` are escaped, so that no text can change the path. Example: `a/b` becomes `a%2Fb`.
+enum PathSegment {
+    static func escape(_ text: String) -> String {
+        var output = ""
+        output.reserveCapacity(text.utf8.count)
+        let digits = Array("0123456789ABCDEF".unicodeScalars)
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                output.unicodeScalars.append(UnicodeScalar(byte))
+            default:
+                output.append("%")
+                output.unicodeScalars.append(digits[Int(byte >> 4)])
+                output.unicodeScalars.append(digits[Int(byte & 15)])
+            }
+        }
+        return output
+    }
+
+    /// Returns the encoded path segment. `nil` if the text is empty, longer than 255 bytes, `.` or `..`, because
+    /// these would address another directory.
+    static func segment(_ text: String) -> String? {
+        guard (1...255).contains(text.utf8.count), text != ".", text != ".." else { return nil }
+        return escape(text)
     }
 }

@@ -14,8 +14,8 @@ extension ServerAPIClient {
     package func appTransaction(
         _ id: TransactionIdentifier, in environment: AppStoreEnvironment, _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) -> Signed<AppTransactionPayload> {
-        let answer = try await answer(.appTransactionInfo(id), environment, callBudget(options))
-        return try verified(try required(answer, "signedAppTransactionInfo"), environment)
+        let response = try await response(.appTransactionInfo(id), environment, callBudget(options))
+        return try verified(try required(response, "signedAppTransactionInfo"), environment)
     }
 
     /// Returns all refunds of a customer in order of refund, or only those after `revision`.
@@ -54,9 +54,9 @@ extension ServerAPIClient {
     package func order(
         _ orderId: String, _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) -> OrderLookup {
-        let answer = try await answer(.orderLookup(orderId), .production, callBudget(options))
+        let response = try await response(.orderLookup(orderId), .production, callBudget(options))
         let (status, texts) = try read("order lookup") { () throws(JSONFieldError) in
-            (try answer.integer("status"), try answer.texts("signedTransactions") ?? [])
+            (try response.integer("status"), try response.texts("signedTransactions") ?? [])
         }
         guard let status else {
             throw ServerAPIError(.malformedAnswer, at: "order lookup", "status: expected a number")
@@ -70,24 +70,24 @@ extension ServerAPIClient {
         _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) -> NotificationPage {
         let call = ServerAPICall.notificationHistory(query, paginationToken: paginationToken)
-        let answer = try await answer(call, environment, callBudget(options))
-        return try read("notification history") { () throws(JSONFieldError) in try NotificationPage(answer) }
+        let response = try await response(call, environment, callBudget(options))
+        return try read("notification history") { () throws(JSONFieldError) in try NotificationPage(response) }
     }
 
     /// Requests a test notification. Returns the token for ``testNotificationStatus(_:in:_:)``.
     package func requestTestNotification(
         in environment: AppStoreEnvironment, _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) -> String {
-        let answer = try await answer(.requestTestNotification(), environment, callBudget(options))
-        return try required(answer, "testNotificationToken")
+        let response = try await response(.requestTestNotification(), environment, callBudget(options))
+        return try required(response, "testNotificationToken")
     }
 
     /// Returns the delivery status of a test notification. Apple returns error 4040008 until the first attempt.
     package func testNotificationStatus(
         _ token: String, in environment: AppStoreEnvironment, _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) -> NotificationRecord {
-        let answer = try await answer(.testNotificationStatus(token), environment, callBudget(options))
-        return try read("test notification") { () throws(JSONFieldError) in try NotificationRecord(answer) }
+        let response = try await response(.testNotificationStatus(token), environment, callBudget(options))
+        return try read("test notification") { () throws(JSONFieldError) in try NotificationRecord(response) }
     }
 
     /// Extends the renewal date of one subscription. The request may succeed without an extension, so check
@@ -96,8 +96,8 @@ extension ServerAPIClient {
         _ originalTransactionId: TransactionIdentifier, _ request: ExtensionRequest,
         in environment: AppStoreEnvironment, _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) -> ExtensionResult {
-        let answer = try await answer(.extend(originalTransactionId, request), environment, callBudget(options))
-        return try read("extension") { () throws(JSONFieldError) in try ExtensionResult(answer) }
+        let response = try await response(.extend(originalTransactionId, request), environment, callBudget(options))
+        return try read("extension") { () throws(JSONFieldError) in try ExtensionResult(response) }
     }
 
     /// Requests an extension for all subscribers. Returns the request identifier once Apple has accepted it.
@@ -105,7 +105,7 @@ extension ServerAPIClient {
         _ request: MassExtensionRequest, in environment: AppStoreEnvironment, _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) -> String {
         try required(
-            try await answer(.extendAll(request), environment, callBudget(options)), "requestIdentifier")
+            try await response(.extendAll(request), environment, callBudget(options)), "requestIdentifier")
     }
 
     /// Returns the progress of an extension for all subscribers.
@@ -114,8 +114,8 @@ extension ServerAPIClient {
         _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) -> MassExtensionStatus {
         let call = try ServerAPICall.extensionStatus(productId: productId, requestIdentifier: requestIdentifier)
-        let answer = try await answer(call, environment, callBudget(options))
-        return try read("extension status") { () throws(JSONFieldError) in try MassExtensionStatus(answer) }
+        let response = try await response(call, environment, callBudget(options))
+        return try read("extension status") { () throws(JSONFieldError) in try MassExtensionStatus(response) }
     }
 
     /// Sends consumption information.

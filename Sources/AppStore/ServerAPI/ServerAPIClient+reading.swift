@@ -3,27 +3,30 @@ import StoreTypes
 
 /// Conversion of responses into verified payloads.
 extension ServerAPIClient {
+    /// Returns one verified transaction within the limits of a running operation.
     func transaction(
         _ id: TransactionIdentifier, in environment: AppStoreEnvironment, _ callBudget: CallBudget
     ) async throws(ServerAPIError) -> Signed<TransactionPayload> {
-        let answer = try await answer(.transactionInfo(id), environment, callBudget)
-        return try verified(try required(answer, "signedTransactionInfo"), environment)
+        let response = try await response(.transactionInfo(id), environment, callBudget)
+        return try verified(try required(response, "signedTransactionInfo"), environment)
     }
 
-    func answer(
+    /// Sends a call that must have a JSON response.
+    func response(
         _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ callBudget: CallBudget
     ) async throws(ServerAPIError) -> JSONObject {
-        guard let answer = try await send(call, to: environment, callBudget) else {
+        guard let response = try await send(call, to: environment, callBudget) else {
             throw ServerAPIError(.emptyBody, at: call.endpoint.name, "the response has no body")
         }
-        return answer
+        return response
     }
 
+    /// Returns one page of a history after checking that it is about the right app and environment.
     func page(
         _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ callBudget: CallBudget
     ) async throws(ServerAPIError) -> HistoryPage {
-        let answer = try await answer(call, environment, callBudget)
-        let page = try read(call.endpoint.name) { () throws(JSONFieldError) in try HistoryPage(answer) }
+        let response = try await response(call, environment, callBudget)
+        let page = try read(call.endpoint.name) { () throws(JSONFieldError) in try HistoryPage(response) }
         try check(bundleId: page.bundleId, environment: page.environment, of: environment, at: call.endpoint.name)
         return page
     }
@@ -40,6 +43,7 @@ extension ServerAPIClient {
         }
     }
 
+    /// Parses a response. Throws `malformedAnswer` with the name of the call if a field has the wrong type.
     func read<Value>(
         _ place: String, _ body: () throws(JSONFieldError) -> Value
     ) throws(ServerAPIError) -> Value {
@@ -50,6 +54,7 @@ extension ServerAPIClient {
         }
     }
 
+    /// Returns a string member that must be present.
     func required(_ object: JSONObject, _ name: StaticString) throws(ServerAPIError) -> String {
         let text = try read("answer") { () throws(JSONFieldError) in try object.text(name) }
         guard let text else {
@@ -75,6 +80,7 @@ extension ServerAPIClient {
         }
     }
 
+    /// Verifies all signed texts; one invalid text fails the whole response.
     func verified<Payload: SignedClaims>(
         _ texts: [String], _ environment: AppStoreEnvironment
     ) throws(ServerAPIError) -> [Signed<Payload>] {

@@ -30,7 +30,7 @@ extension ServerAPIClient {
         let client = self
         let key = CustomerKey(
             identifiers: identifiers, environment: environment, priority: options.priority, revision: earlier?.revision)
-        let records = try await lookups.answer(to: key, within: options.timeLimit) {
+        let records = try await lookups.value(for: key, within: options.timeLimit) {
             () async throws(ServerAPIError) in
             let lookup = CustomerLookup(client: client, callBudget: client.callBudget(options), earlier: earlier)
             return try await lookup.records(of: identifiers, in: environment)

@@ -1,5 +1,5 @@
 import JSONReading
-import StoreTypes
+package import StoreTypes
 package import Transport
 
 /// A client of the App Store Server API for one app. It handles tokens, rate limits, retries and deadlines; the
@@ -64,6 +64,7 @@ package struct ServerAPIClient: Sendable {
     /// The bundle identifier of the app.
     package var bundleId: String { tokens.bundleId }
 
+    /// Starts the limits of one operation, counted from now.
     func callBudget(_ options: CallOptions) -> CallBudget {
         CallBudget(options, uptime: parts.clock.uptime())
     }
@@ -73,17 +74,17 @@ package struct ServerAPIClient: Sendable {
         _ call: ServerAPICall, to environment: AppStoreEnvironment, _ callBudget: CallBudget
     ) async throws(ServerAPIError) -> JSONObject? {
         var retryState = RetryState(policy: parts.retry, isRepeatable: call.isRepeatable)
-        var first: ServerAPIError?
+        var previousFailure: ServerAPIError?
         while true {
             let token = try tokens.token(now: parts.clock.now())
             let failure: ServerAPIError
             do throws(ServerAPIError) {
-                return try await exchange(call, environment, token, callBudget, isRetry: first != nil)
+                return try await exchange(call, environment, token, callBudget, isRetry: previousFailure != nil)
             } catch {
-                // If the transport rejected a retry, the error of the first attempt says more.
-                failure = error.isRefusal ? first ?? error : error
+                // If the transport rejected a retry, the error of the attempt before it says more.
+                failure = error.isRefusal ? previousFailure ?? error : error
                 if error.isRefusal { throw failure }
-                first = failure
+                previousFailure = failure
             }
             let step = retryState.step(
                 after: failure, remaining: callBudget.remaining(at: parts.clock.uptime()), now: parts.clock.now(),
@@ -97,6 +98,7 @@ package struct ServerAPIClient: Sendable {
         }
     }
 
+    /// Sends a call once, within the rate limits and the limits of the operation, and records metrics.
     private func exchange(
         _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ token: ProviderToken, _ callBudget: CallBudget,
         isRetry: Bool
@@ -114,9 +116,9 @@ package struct ServerAPIClient: Sendable {
         }
         let start = ContinuousClock.now
         do throws(ServerAPIError) {
-            let answer = try await answer(to: call, from: base, token, remaining, isRetry: isRetry)
+            let response = try await response(to: call, from: base, token, remaining, isRetry: isRetry)
             parts.counts?.recordExchange(with: call.endpoint, environment, .answered, after: .now - start)
-            return answer
+            return response
         } catch {
             parts.counts?.recordExchange(with: call.endpoint, environment, UpstreamOutcome(error), after: .now - start)
             if error.httpStatus == 429, let retryAfter = error.retryAfter {
@@ -128,7 +130,8 @@ package struct ServerAPIClient: Sendable {
         }
     }
 
-    private func answer(
+    /// Sends one HTTP request and interprets its response.
+    private func response(
         to call: ServerAPICall, from base: HTTPURL, _ token: ProviderToken, _ remaining: Duration,
         isRetry: Bool
     ) async throws(ServerAPIError) -> JSONObject? {
@@ -148,6 +151,8 @@ package struct ServerAPIClient: Sendable {
         return try ServerAPIReply.read(response, for: call, from: base.host, now: parts.clock.now())
     }
 
+    /// Takes a call from the hourly budget, and waits for it if the operation has enough time. Otherwise throws
+    /// `budgetSpent` at once.
     private func takeBudget(
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ callBudget: CallBudget, at host: String
     ) async throws(ServerAPIError) {
@@ -177,5 +182,33 @@ package struct ServerAPIClient: Sendable {
         } catch {
             throw ServerAPIError(TransportError(.cancelled, at: "-", "the waiting task was canceled"))
         }
+    }
+}
+
+/// A request as it would be sent, without its token.
+package struct RequestPreview: Sendable, Hashable {
+    package let method: HTTPMethod
+    package let url: String
+    /// The JSON body; empty for none.
+    package let body: [UInt8]
+}
+
+extension ServerAPIClient {
+    /// Returns the request for a call without sending it.
+    package func preview(
+        _ call: ServerAPICall, in environment: AppStoreEnvironment
+    ) throws(ServerAPIError) -> RequestPreview {
+        guard let base = parts.hosts[environment] else {
+            throw ServerAPIError(.noEndpoint, at: "-", "no endpoint for environment \(environment.rawValue)")
+        }
+        return RequestPreview(method: call.method, url: base.text + call.target, body: call.body)
+    }
+
+    /// Verifies a notification from Apple's notification history. It must belong to this app and environment.
+    package func verified(
+        notification text: String, in environment: AppStoreEnvironment
+    ) throws(SignedPayloadError) -> VerifiedNotification {
+        try parts.verifier.verifyNotification(
+            text, expecting: PayloadRequirements(bundleId: bundleId, environment: environment), now: parts.clock.now())
     }
 }

@@ -48,3 +48,39 @@ package struct ServerAPIErrorNumber: RawRepresentable, Sendable, Hashable, Custo
     /// True if the transaction is unknown in this environment.
     package var isUnknownTransaction: Bool { self == .transactionIdNotFound || self == .originalTransactionIdNotFound }
 }
+
+extension ServerAPIErrorNumber {
+    /// A short explanation of an error for the user who entered the request; `nil` if Apple's own message is enough.
+    package var meaning: String? { Self.meanings[rawValue] }
+
+    private static let meanings: [Int64: String] = [
+        4_000_000: "Apple rejected the request as malformed",
+        4_000_006: "not a transaction id of this app",
+        4_000_008: "not an original transaction id of this app",
+        4_000_009: "the number of days is out of range",
+        4_000_010: "the reason code is invalid",
+        4_000_011: "the request identifier is invalid",
+        4_000_012: "the start date is older than Apple's history",
+        4_000_018: "unknown notification type or subtype",
+        4_000_019: "transaction id and notification type cannot be combined",
+        4_000_020: "not the token of a test notification",
+        4_000_023: "not a product id of this app",
+        4_000_027: "the list of storefronts is empty",
+        4_000_028: "a storefront country code is invalid",
+        4_000_035: "the customer's consent is missing",
+        4_000_047: "this type of product is not supported",
+        4_000_048: "this is the id of an app transaction; a transaction id is required",
+        4_000_183: "the token is not a UUID",
+        4_000_185: "the purchase is shared through Family Sharing",
+        4_000_187: "not an original transaction id",
+        4_000_209: "a consumption percentage is not allowed for a subscription",
+        4_030_004: "the subscription cannot be extended: it is not active or still in a free period",
+        4_030_005: "the subscription has already been extended twice in 365 days",
+        4_030_007: "the subscription is shared through Family Sharing; only the buyer's can be extended",
+        4_040_005: "no such original transaction in this environment",
+        4_040_007: "no notification URL is configured for this environment",
+        4_040_008: "the test notification does not exist or has not been sent yet",
+        4_040_009: "no such extension request for this product",
+        4_040_010: "no such transaction in this environment",
+    ]
+}

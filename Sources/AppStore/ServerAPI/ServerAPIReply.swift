@@ -18,7 +18,7 @@ enum ServerAPIReply {
         _ response: HTTPResponse, for call: ServerAPICall, from host: String, now: Timestamp
     ) throws(ServerAPIError) -> JSONObject? {
         guard response.status == call.success else { throw failure(response, from: host, now: now) }
-        guard call.hasAnswer else { return nil }
+        guard call.hasResponseBody else { return nil }
         guard !response.body.isEmpty else {
             throw ServerAPIError(.emptyBody, at: host, "the response has no body", httpStatus: response.status)
         }

@@ -25,7 +25,7 @@ struct HistoryPage: Sendable {
 /// The status of all subscriptions of a customer, not verified.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/statusresponse
-struct StatusesAnswer: Sendable {
+struct StatusResponse: Sendable {
     struct Item: Sendable {
         let group: String?
         let originalTransactionId: String?

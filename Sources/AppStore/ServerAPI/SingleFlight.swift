@@ -6,11 +6,11 @@ import Synchronization
 /// result together with them. A caller whose time limit expires stops waiting, although the work continues for the
 /// others.
 final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Error>: Sendable {
-    typealias Answer = Result<Value, Failure>
+    typealias Outcome = Result<Value, Failure>
 
     private struct Flight {
         let id: Int
-        let task: Task<Answer, Never>
+        let task: Task<Outcome, Never>
         var waiterCount: Int
     }
 
@@ -28,8 +28,8 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Err
     ///   - key: The key under which callers are merged.
     ///   - limit: The maximum time to wait for another caller's task. `work` itself must keep to its own limit.
     ///   - work: Computes the result. Called only if no task is running for this key.
-    func answer(
-        to key: Key, within limit: Duration, _ work: @escaping @Sendable () async throws(Failure) -> Value
+    func value(
+        for key: Key, within limit: Duration, _ work: @escaping @Sendable () async throws(Failure) -> Value
     ) async throws(Failure) -> Value? {
         let (id, task, isFirst) = join(key, work)
         // A caller that is canceled and then also times out must be subtracted only once.
@@ -37,21 +37,22 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Err
         @Sendable func cancelWaitOnce() {
             if !hasCanceledWait.exchange(true, ordering: .relaxed) { cancelWait(key, id) }
         }
-        let answer = await withTaskCancellationHandler {
+        let outcome = await withTaskCancellationHandler {
             isFirst ? await task.value : await TaskTimeout.value(of: task, within: limit)
         } onCancel: {
             cancelWaitOnce()
         }
-        guard let answer else {
+        guard let outcome else {
             cancelWaitOnce()
             return nil
         }
-        return try answer.get()
+        return try outcome.get()
     }
 
+    /// Joins the running task for the key, or starts one.
     private func join(
         _ key: Key, _ work: @escaping @Sendable () async throws(Failure) -> Value
-    ) -> (Int, Task<Answer, Never>, isFirst: Bool) {
+    ) -> (Int, Task<Outcome, Never>, isFirst: Bool) {
         state.withLock { state in
             if let flight = state.flights[key] {
                 state.flights[key]?.waiterCount += 1
@@ -59,25 +60,27 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Err
             }
             state.id += 1
             let id = state.id
-            let task = Task { () -> Answer in
-                let answer: Answer
-                do throws(Failure) { answer = .success(try await work()) } catch { answer = .failure(error) }
+            let task = Task { () -> Outcome in
+                let outcome: Outcome
+                do throws(Failure) { outcome = .success(try await work()) } catch { outcome = .failure(error) }
                 self.finish(key, id)
-                return answer
+                return outcome
             }
             state.flights[key] = Flight(id: id, task: task, waiterCount: 1)
             return (id, task, true)
         }
     }
 
+    /// Removes the task once it has ended, unless another task for the same key has been started in the meantime.
     private func finish(_ key: Key, _ id: Int) {
         state.withLock { state in
             if state.flights[key]?.id == id { state.flights[key] = nil }
         }
     }
 
+    /// Subtracts a caller. Cancels the task if this was the last one.
     private func cancelWait(_ key: Key, _ id: Int) {
-        let abandoned = state.withLock { state -> Task<Answer, Never>? in
+        let abandoned = state.withLock { state -> Task<Outcome, Never>? in
             guard let flight = state.flights[key], flight.id == id else { return nil }
             guard flight.waiterCount == 1 else {
                 state.flights[key]?.waiterCount -= 1

@@ -19,9 +19,9 @@ extension AlignedPair {
         maximumRows: Int = AlignedPair.maximumRows
     ) {
         let marks = DifferenceMarks(differences)
-        self.receipt = ComparedValue.text(receipt).truncated.words
-        bundleId = ComparedValue.text(verifyReceipt.bundleId ?? serverAPI.bundleId ?? "").truncated.words
-        environment = ComparedValue.text(verifyReceipt.environment ?? serverAPI.environment ?? "").truncated.words
+        self.receipt = ComparedValue.text(receipt).truncated.displayText
+        bundleId = ComparedValue.text(verifyReceipt.bundleId ?? serverAPI.bundleId ?? "").truncated.displayText
+        environment = ComparedValue.text(verifyReceipt.environment ?? serverAPI.environment ?? "").truncated.displayText
         sections = AlignedRows.all(verifyReceipt, serverAPI)
             .map { $0.section(marks, maximumRows: max(maximumRows, 0)) }
             .filter { !$0.rows.isEmpty || $0.omitted > 0 }
@@ -39,30 +39,33 @@ extension AlignedRows {
                 fields: [AlignedPair.Field(difference, named: difference.path == part.rawValue ? "order" : "")])
         }
         let urgencies = rows.map { marks.urgency(of: $0.identifier, in: part) }
-        var kept = Array(rows.indices)
+        var included = Array(rows.indices)
         if rows.count > maximumRows {
             // The sort is stable: of rows with equal urgency, the first ones are included.
-            kept = Array(kept.sorted { urgencies[$0] > urgencies[$1] }.prefix(maximumRows)).sorted()
+            included = Array(included.sorted { urgencies[$0] > urgencies[$1] }.prefix(maximumRows)).sorted()
         }
-        shown += kept.map { rows[$0].row(marks, in: part) }
-        return AlignedPair.Section(name: part.rawValue, rows: shown, omitted: rows.count - kept.count)
+        shown += included.map { rows[$0].row(marks, in: part) }
+        return AlignedPair.Section(name: part.rawValue, rows: shown, omitted: rows.count - included.count)
     }
 }
 
 extension AlignedRows.Pair {
+    /// Returns the row with its marks. A difference that belongs to a field is shown in the field, all others are
+    /// appended.
     fileprivate func row(_ marks: DifferenceMarks, in part: Finding.Part) -> AlignedPair.Row {
         var found = marks.ofRow(identifier, in: part)
         let isApp = part == .answer
         var fields = values.map { name, left, right in
             var field = AlignedPair.Field(
-                name: ComparedValue.text(name).truncated.words, verifyReceipt: left?.words, serverAPI: right?.words)
+                name: ComparedValue.text(name).truncated.displayText, verifyReceipt: left?.displayText,
+                serverAPI: right?.displayText)
             if let difference = found.removeValue(forKey: name)?.first {
                 field.rule = difference.rule
                 field.verdict = difference.verdict.rawValue
                 // The difference can have a value that the field does not. For example, status 0, which is implied by
                 // the existence of records.
-                if left == nil { field.verifyReceipt = difference.verifyReceipt?.words }
-                if right == nil { field.serverAPI = difference.serverAPI?.words }
+                if left == nil { field.verifyReceipt = difference.verifyReceipt?.displayText }
+                if right == nil { field.serverAPI = difference.serverAPI?.displayText }
             }
             return field
         }
@@ -73,11 +76,11 @@ extension AlignedRows.Pair {
         }
         let omitted = max(fields.count - AlignedPair.maximumFields, 0)
         if omitted > 0 {
-            let kept = fields.indices.sorted { fields[$0].urgency > fields[$1].urgency }
-            fields = kept.prefix(AlignedPair.maximumFields).sorted().map { fields[$0] }
+            let included = fields.indices.sorted { fields[$0].urgency > fields[$1].urgency }
+            fields = included.prefix(AlignedPair.maximumFields).sorted().map { fields[$0] }
         }
         return AlignedPair.Row(
-            identifier: ComparedValue.text(identifier ?? "").truncated.words, fields: fields, omitted: omitted,
+            identifier: ComparedValue.text(identifier ?? "").truncated.displayText, fields: fields, omitted: omitted,
             rule: ofRow?.rule, verdict: ofRow?.verdict.rawValue)
     }
 }
@@ -85,21 +88,10 @@ extension AlignedRows.Pair {
 extension AlignedPair.Field {
     fileprivate init(_ difference: Difference, named name: String) {
         self.init(
-            name: ComparedValue.text(name).truncated.words, verifyReceipt: difference.verifyReceipt?.words,
-            serverAPI: difference.serverAPI?.words, rule: difference.rule, verdict: difference.verdict.rawValue)
+            name: ComparedValue.text(name).truncated.displayText, verifyReceipt: difference.verifyReceipt?.displayText,
+            serverAPI: difference.serverAPI?.displayText, rule: difference.rule, verdict: difference.verdict.rawValue)
     }
 
+    /// 2 for an unexpected difference, 1 for an expected one, 0 for none.
     fileprivate var urgency: Int { verdict == ComparisonRule.Class.unexpected.rawValue ? 2 : rule == nil ? 0 : 1 }
-}
-
-extension ComparedValue {
-    /// Display text: cut to a readable length, dates in UTC.
-    package var words: String {
-        switch truncated {
-        case .text(let text): text
-        case .number(let number): String(number)
-        case .flag(let flag): flag ? "true" : "false"
-        case .instant(let instant): instant.words
-        }
-    }
 }

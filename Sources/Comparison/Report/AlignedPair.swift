@@ -4,6 +4,7 @@
 package struct AlignedPair: Sendable, Hashable, Codable {
     /// One property.
     package struct Field: Sendable, Hashable, Codable {
+        /// Name as in paths. For example, `expiresDate`.
         package var name: String
         /// Value of verifyReceipt; `nil` if it has none.
         package var verifyReceipt: String?
@@ -24,11 +25,13 @@ package struct AlignedPair: Sendable, Hashable, Codable {
         package var omitted = 0
         /// Rule of the row itself: it is on one side only, or on one side twice. Otherwise `nil`.
         package var rule: String?
+        /// Class of the rule: `expected` or `unexpected`.
         package var verdict: String?
     }
 
     /// One section: `answer`, `transactions`, `latestTransactions`, `renewals` or `subscriptions`.
     package struct Section: Sendable, Hashable, Codable {
+        /// Name as in paths.
         package var name: String
         package var rows: [Row]
         /// Number of rows that are not included.
@@ -40,4 +43,45 @@ package struct AlignedPair: Sendable, Hashable, Codable {
     package var bundleId: String
     package var environment: String
     package var sections: [Section]
+}
+
+/// The few receipts whose documents a report shows side by side. Each sample has a difference that no earlier sample
+/// has.
+package struct PairSamples: Sendable, Codable {
+    /// Key of a kind of difference.
+    private struct FieldSample: Sendable, Hashable, Codable {
+        let verdict: ComparisonRule.Class
+        let rule: String
+        let path: String
+    }
+
+    package private(set) var pairs: [AlignedPair] = []
+    /// Kinds of differences that the stored samples show.
+    private var seen: Set<FieldSample> = []
+
+    /// Creates an empty collection.
+    package init() {}
+
+    /// Stores the documents of a receipt if there is room and they show a new kind of difference. Half of the room is
+    /// reserved for unexpected differences.
+    ///
+    /// - Parameters:
+    ///   - verifyReceipt: Apple's verifyReceipt response.
+    ///   - serverAPI: Records of the App Store Server API, or a response rendered from them.
+    ///   - differences: Differences between these two sides.
+    ///   - receipt: Digest or id of the receipt.
+    ///   - limit: Maximum number of samples.
+    package mutating func offer(
+        verifyReceipt: ComparedAnswer, serverAPI: ComparedAnswer, differences: [Difference], receipt: String, limit: Int
+    ) {
+        guard pairs.count < limit else { return }
+        let kinds = Set(differences.map { FieldSample(verdict: $0.verdict, rule: $0.rule, path: $0.path) })
+        let new = kinds.subtracting(seen)
+        let isUnexpected = new.contains { $0.verdict == .unexpected }
+        guard isUnexpected || (!new.isEmpty && pairs.count < limit / 2) else { return }
+        seen.formUnion(new)
+        pairs.append(
+            AlignedPair(
+                verifyReceipt: verifyReceipt, serverAPI: serverAPI, differences: differences, receipt: receipt))
+    }
 }

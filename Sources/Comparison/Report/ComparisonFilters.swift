@@ -2,17 +2,19 @@ import Reports
 
 /// The filter controls of the page. They are hidden if scripts do not run.
 struct ComparisonFilters {
+    /// Options of each filter, sorted. Only values that are on the page are listed.
     private let apps, environments, classes, rules, fields: [String]
 
     init(_ report: ComparisonReport, entries: ArraySlice<ComparisonReport.Entry>) {
         let scopes = entries.map(\.scope) + report.pairs.map { $0.scope }
         apps = Set(scopes.map(\.app)).sorted()
-        environments = Set(scopes.map(\.place)).sorted()
+        environments = Set(scopes.map(\.environmentText)).sorted()
         classes = ComparisonRule.Class.allCases.map(\.rawValue)
         rules = Set(entries.map(\.ruleName)).sorted()
         fields = Set(entries.map(\.field)).sorted()
     }
 
+    /// Writes the controls. The `hidden` attribute is removed by the script.
     func write(into html: inout HTMLWriter) {
         html.element(
             "div", ["id": "filters", "class": "filters", "role": "search", "aria-label": "Filter", "hidden": "hidden"]

@@ -3,6 +3,7 @@ import StoreTypes
 
 /// The section with all differences and the filters.
 extension ComparisonPage {
+    /// The entries that the page shows.
     private var shown: ArraySlice<ComparisonReport.Entry> { report.entries.prefix(Self.maximumEntries) }
 
     func differences(into html: inout HTMLWriter) {
@@ -42,18 +43,19 @@ extension ComparisonPage {
         }
     }
 
+    /// Writes a table row. Its `data-` attributes are what the filters compare with.
     private func row(
         _ entry: ComparisonReport.Entry, of compared: Int64, _ isDated: Bool, into html: inout HTMLWriter
     ) {
         let attributes: HTMLWriter.Attributes = [
             "role": "row", "class": entry.verdict.rawValue, "data-class": entry.verdict.rawValue,
             "data-rule": entry.ruleName, "data-field": entry.field, "data-app": entry.scope.app,
-            "data-environment": entry.scope.place,
+            "data-environment": entry.scope.environmentText,
         ]
         html.element("tr", attributes) { html in
             html.cell(isHeader: true, "Class and rule") { rule(of: entry, into: &$0) }
             html.cell("Path") { html in
-                html.element("code", ["class": "path"]) { $0.foreign(entry.path, limit: 200, isPath: true) }
+                html.element("code", ["class": "path"]) { $0.untrusted(entry.path, limit: 200, isPath: true) }
                 examples(entry.examples, into: &html)
             }
             html.cell("App") { $0.scope(entry.scope) }
@@ -65,10 +67,11 @@ extension ComparisonPage {
         }
     }
 
+    /// Writes the class, the name and the explanation of a rule, with a link to its source.
     private func rule(of entry: ComparisonReport.Entry, into html: inout HTMLWriter) {
         html.mark(entry.verdict.rawValue, rule: "")
         html.text(" ")
-        html.element("span", ["class": "rule"]) { $0.foreign(entry.ruleName) }
+        html.element("span", ["class": "rule"]) { $0.untrusted(entry.ruleName) }
         guard let rule = ComparisonRules.named[entry.rule] else { return }
         html.text(" ")
         html.element("span", ["class": "why"]) { html in
@@ -99,15 +102,15 @@ extension ComparisonPage {
                 for example in examples {
                     html.element("li") { html in
                         html.element("code", ["class": "path"]) {
-                            $0.foreign(example.fullPath, limit: 200, isPath: true)
+                            $0.untrusted(example.fullPath, limit: 200, isPath: true)
                         }
                         html.element("dl") { html in
                             html.element("dt", text: "verifyReceipt")
-                            html.element("dd") { $0.side(example.verifyReceipt?.words) }
+                            html.element("dd") { $0.side(example.verifyReceipt?.displayText) }
                             html.element("dt", text: "Server API")
-                            html.element("dd") { $0.side(example.serverAPI?.words) }
+                            html.element("dd") { $0.side(example.serverAPI?.displayText) }
                             html.element("dt", text: "Receipt")
-                            html.element("dd") { html in html.element("code") { $0.foreign(example.receipt) } }
+                            html.element("dd") { html in html.element("code") { $0.untrusted(example.receipt) } }
                         }
                     }
                 }
@@ -124,8 +127,8 @@ extension ComparisonReport.Entry {
     static func field(of path: String) -> String {
         if path.hasSuffix("[]") { return "row" }
         let name = path.split(separator: ".").last.map(String.init) ?? path
-        return Finding.Part(rawValue: name) == nil ? ComparedValue.text(name).truncated.words : "order"
+        return Finding.Part(rawValue: name) == nil ? ComparedValue.text(name).truncated.displayText : "order"
     }
 
-    var ruleName: String { ComparedValue.text(rule).truncated.words }
+    var ruleName: String { ComparedValue.text(rule).truncated.displayText }
 }

@@ -33,7 +33,7 @@ extension ComparisonPage {
             }
             html.element("ul", ["class": "basis"]) { html in
                 for sentence in report.facts { html.element("li", text: sentence) }
-                for note in report.notes { html.element("li") { $0.foreign(note, limit: 2_000) } }
+                for note in report.notes { html.element("li") { $0.untrusted(note, limit: 2_000) } }
             }
         }
     }
@@ -45,20 +45,21 @@ extension AlignedPair {
 
     fileprivate var isUnexpected: Bool { verdicts.contains(ComparisonRule.Class.unexpected.rawValue) }
 
+    /// Writes the documents of a receipt. They are unfolded if there is an unexpected difference.
     fileprivate func write(into html: inout HTMLWriter) {
         let verdicts = verdicts
         let unexpected = verdicts.filter { $0 == ComparisonRule.Class.unexpected.rawValue }.count
         let attributes: HTMLWriter.Attributes = [
-            "class": "receipt", "data-app": scope.app, "data-environment": scope.place,
+            "class": "receipt", "data-app": scope.app, "data-environment": scope.environmentText,
         ]
         html.element("details", attributes, flag: unexpected > 0 ? "open" : nil) { html in
             html.element("summary") { html in
-                html.element("code") { $0.foreign(receipt) }
+                html.element("code") { $0.untrusted(receipt) }
                 html.text(" ")
                 html.element("span", ["class": "of"]) { html in
-                    html.foreign(scope.app)
+                    html.untrusted(scope.app)
                     html.text(", ")
-                    html.foreign(scope.place)
+                    html.untrusted(scope.environmentText)
                 }
                 html.counts(unexpected: unexpected, expected: verdicts.count - unexpected)
             }
@@ -68,6 +69,7 @@ extension AlignedPair {
 }
 
 extension AlignedPair.Section {
+    /// Headings of the sections by name.
     private static let titles = [
         "answer": "Response", "transactions": "in_app", "latestTransactions": "latest_receipt_info and history",
         "renewals": "Renewals", "subscriptions": "Statuses of subscriptions",
@@ -87,6 +89,7 @@ extension AlignedPair.Row {
     /// Classes of all differences in the row.
     fileprivate var verdicts: [String] { ([verdict] + fields.map(\.verdict)).compactMap(\.self) }
 
+    /// Writes a row as a table of fields. Rows without differences are folded.
     fileprivate func write(into html: inout HTMLWriter, isApp: Bool) {
         let unexpected = verdicts.filter { $0 == ComparisonRule.Class.unexpected.rawValue }.count
         let attributes: HTMLWriter.Attributes = ["class": verdicts.isEmpty ? "row" : "row differs"]
@@ -123,11 +126,11 @@ extension AlignedPair.Row {
     private func title(isApp: Bool, into html: inout HTMLWriter) {
         guard !isApp else { return html.text("Status, app, properties") }
         guard !identifier.isEmpty else { return html.text(fields.first?.name == "order" ? "The order" : "No id") }
-        html.element("code") { $0.foreign(identifier) }
+        html.element("code") { $0.untrusted(identifier) }
         let product = fields.first { $0.name == RowField.productId.name }
         guard let product = product?.verifyReceipt ?? product?.serverAPI else { return }
         html.text(" ")
-        html.element("span", ["class": "of"]) { $0.foreign(product) }
+        html.element("span", ["class": "of"]) { $0.untrusted(product) }
     }
 
     /// The only side that has values; `nil` if both sides do.
@@ -157,7 +160,7 @@ extension AlignedPair.Field {
 
     private func cells(into html: inout HTMLWriter, _ mark: (inout HTMLWriter) -> Void) {
         html.element("th", ["scope": "row", "role": "rowheader"]) { html in
-            html.foreign(name)
+            html.untrusted(name)
             mark(&html)
         }
         html.element("td", ["role": "cell"]) { $0.side(verifyReceipt) }
@@ -166,6 +169,7 @@ extension AlignedPair.Field {
 }
 
 extension HTMLWriter {
+    /// Writes how many differences of each class there are.
     fileprivate mutating func counts(unexpected: Int, expected: Int) {
         text(" ")
         element("span", ["class": "counts"]) { html in

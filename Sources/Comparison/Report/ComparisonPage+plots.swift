@@ -2,11 +2,12 @@ import Reports
 
 /// The counts, as tables with bars.
 extension ComparisonPage {
+    /// The sections with plots: rules, and failures if there are any.
     var plots: [ReportSection] {
         var plots = [rules]
         var failures: [String: Int64] = [:]
         for (code, count) in readiness.flatMap({ Array($0.app.failures) }) {
-            failures[ComparedValue.text(code).truncated.words, default: 0] += count
+            failures[ComparedValue.text(code).truncated.displayText, default: 0] += count
         }
         if !failures.isEmpty {
             let whole = readiness.reduce(0) { $0 + $1.app.compared + $1.failed }
@@ -33,6 +34,7 @@ extension ComparisonPage {
             note: "Hatched bars are unexpected differences.", none: "Nothing differs.")
     }
 
+    /// Writes the table with one row for each app.
     func appTable(into html: inout HTMLWriter) {
         html.element("section", ["aria-labelledby": "apps"]) { html in
             html.element("h2", ["id": "apps"], text: "Apps")

@@ -3,10 +3,11 @@ import StoreTypes
 
 /// The section with the result for each app, for the decision to switch.
 extension ComparisonPage {
+    /// Writes the heading, the recommendation for each app, and the totals.
     func header(_ html: inout HTMLWriter) {
         let kind = report.kind == .run ? "comparison" : "shadow comparison"
-        html.element("p", ["class": "product"], text: "Receipt Bridge · \(kind) · \(report.madeAt.words)")
-        html.element("h1") { $0.foreign(report.title) }
+        html.element("p", ["class": "product"], text: "Receipt Bridge · \(kind) · \(report.madeAt.displayText)")
+        html.element("h1") { $0.untrusted(report.title) }
         if readiness.isEmpty {
             html.element("p", ["class": "summary"], text: "No receipt was compared.")
         } else {
@@ -28,6 +29,7 @@ extension ComparisonPage {
         }
     }
 
+    /// Names and values of the totals, which are displayed as tiles.
     private var tiles: [(String, String)] {
         let compared = readiness.reduce(0) { $0 + $1.app.compared }
         let different = readiness.reduce(0) { $0 + $1.different }
@@ -60,14 +62,14 @@ extension Readiness {
                     html.empty("path", ["class": "shape", "d": verdict.shape])
                     html.empty("path", ["class": "mark", "d": verdict.mark])
                 }
-                html.text(verdict.words)
+                html.text(verdict.displayText)
             }
             html.element("p", ["class": "sentence"]) { html in
                 html.element("strong") { html in
-                    html.foreign(app.scope.words)
+                    html.untrusted(app.scope.displayText)
                 }
                 html.text(": ")
-                html.foreign(statement, limit: 2_000)
+                html.untrusted(statement, limit: 2_000)
             }
         }
     }

@@ -4,7 +4,7 @@ import StoreTypes
 extension ComparisonReport {
     /// The report as Markdown, for places that cannot show HTML: first the sentences, then the tables.
     package var markdown: String {
-        var parts = ["# Comparison: \(title.markdown)", "\(madeAt.words)."]
+        var parts = ["# Comparison: \(title.markdown)", "\(madeAt.displayText)."]
         parts += [apps.isEmpty ? "No receipt was compared." : sentences]
         if !apps.isEmpty { parts += ["## Apps", appTable] }
         parts += ["## Differences", entries.isEmpty ? "There were none." : entryTable]
@@ -14,7 +14,7 @@ extension ComparisonReport {
 
     private var sentences: String {
         [Readiness](self).map { readiness in
-            "- **\(readiness.verdict.words)** — \(readiness.app.scope.words.markdown): \(readiness.statement.markdown(limit: 2_000))"
+            "- **\(readiness.verdict.displayText)** — \(readiness.app.scope.displayText.markdown): \(readiness.statement.markdown(limit: 2_000))"
         }.joined(separator: "\n")
     }
 
@@ -26,7 +26,8 @@ extension ComparisonReport {
             + [Readiness](self).map { readiness in
                 let app = readiness.app
                 let cells = [
-                    app.scope.app.markdown, app.scope.place.markdown, app.compared.grouped, readiness.customerCount,
+                    app.scope.app.markdown, app.scope.environmentText.markdown, app.compared.grouped,
+                    readiness.customerCount,
                     app.equal.grouped, app.equal.share(of: app.compared), readiness.boundWords,
                     readiness.failed.grouped,
                 ]
@@ -40,7 +41,7 @@ extension ComparisonReport {
             + entries.map { entry in
                 let cells = [
                     entry.verdict.rawValue, entry.rule.markdown, entry.path.markdown, entry.scope.app.markdown,
-                    entry.scope.place.markdown, entry.count.grouped, entry.examples.first?.markdown ?? "",
+                    entry.scope.environmentText.markdown, entry.count.grouped, entry.examples.first?.markdown ?? "",
                 ]
                 return "| \(cells.joined(separator: " | ")) |"
             }.joined(separator: "\n")
@@ -54,8 +55,8 @@ extension ComparisonReport {
 extension Difference {
     /// The difference as `DIGEST: value against value`.
     fileprivate var markdown: String {
-        "\(receipt.markdown): \((verifyReceipt?.words ?? "nothing").markdown) against "
-            + (serverAPI?.words ?? "nothing").markdown
+        "\(receipt.markdown): \((verifyReceipt?.displayText ?? "nothing").markdown) against "
+            + (serverAPI?.displayText ?? "nothing").markdown
     }
 }
 

@@ -1,4 +1,6 @@
+package import Reports
 package import StoreTypes
+package import StoredRows
 
 /// The results of many comparisons. The format is the same for a run over stored receipts and for the server's shadow
 /// comparisons.
@@ -58,6 +60,7 @@ package struct ComparisonReport: Sendable {
             self.scope = scope
         }
 
+        /// `customers` is omitted: it is computed for a report and not stored in progress files.
         private enum CodingKeys: CodingKey { case scope, compared, equal, partial, failures, recordsOnly }
     }
 
@@ -70,7 +73,9 @@ package struct ComparisonReport: Sendable {
         /// Path without row ids.
         package var path: String
         package var count: Int64
+        /// Time of the first comparison with this difference; `nil` if it was not recorded.
         package var firstSeen: Timestamp?
+        /// Time of the last comparison with this difference; `nil` if it was not recorded.
         package var lastSeen: Timestamp?
         /// A few examples.
         package var examples: [Difference] = []
@@ -114,5 +119,60 @@ package struct ComparisonReport: Sendable {
         self.kind = kind
         self.title = title
         self.madeAt = madeAt
+    }
+}
+
+extension ComparisonReport {
+    /// Supported file formats.
+    package static let kinds = ReportFile.Kind.allCases
+
+    /// Writes the report in the format that the file name extension selects. Replaces an existing file. Only the
+    /// owner can read the file.
+    ///
+    /// - Parameter path: File path that ends in `.html`, `.json` or `.md`.
+    package func write(to path: String) throws(SinkError) {
+        try ReportFile.check(path, kinds: Self.kinds)
+        guard let kind = ReportFile.Kind(path: path) else { return }
+        var file = try ReportFile(path: path)
+        do {
+            try file.append(bytes(as: kind))
+            try file.finish()
+        } catch {
+            file.discard()
+            throw error
+        }
+    }
+
+    /// Returns the complete file contents.
+    package func bytes(as kind: ReportFile.Kind) -> [UInt8] {
+        switch kind {
+        case .html: ComparisonPage(self).bytes
+        case .json: json
+        case .md: Array(markdown.utf8)
+        }
+    }
+}
+
+extension ComparisonReport {
+    /// Facts that the numbers are based on, one sentence each.
+    var facts: [String] {
+        let versions = historyVersions.filter { $0.value > 0 }.sorted { $0.key > $1.key }
+        var facts: [String] = []
+        if !versions.isEmpty {
+            let words = versions.enumerated().map { index, version in
+                index == 0
+                    ? "Get Transaction History V\(version.key) was used for \(version.value.grouped) "
+                        + (version.value == 1 ? "comparison" : "comparisons")
+                    : "V\(version.key) \(version.value.grouped)"
+            }
+            facts.append(words.joined(separator: ", ") + ".")
+        }
+        if unverified > 0 {
+            let verb = unverified == 1 ? "comparison has" : "comparisons have"
+            facts.append("\(unverified.grouped) \(verb) a side that is not signed.")
+        } else if !versions.isEmpty {
+            facts.append("Every record of the App Store Server API was verified.")
+        }
+        return facts
     }
 }

@@ -18,34 +18,34 @@ enum ComparisonScript {
             if (!texts.has(node)) texts.set(node, node.textContent.toLowerCase());
             return texts.get(node);
           };
-          const says = (node, [key, value]) =>
+          const matches = (node, [key, value]) =>
             key === 'text' ? textOf(node).includes(value.toLowerCase()) : node.dataset[key] === value;
-          const isOfScope = ([key]) => ['app', 'environment'].includes(key);
+          const isScopeFilter = ([key]) => ['app', 'environment'].includes(key);
 
-          // A receipt is shown where one of its marks has all that is asked for.
-          const hasMark = (receipt, wanted) => {
-            if (!wanted.filter(isOfScope).every((one) => says(receipt, one))) return false;
-            const rest = wanted.filter((one) => !isOfScope(one));
+          // A receipt is shown if one of its marks matches all filters.
+          const matchesReceipt = (receipt, active) => {
+            if (!active.filter(isScopeFilter).every((one) => matches(receipt, one))) return false;
+            const rest = active.filter((one) => !isScopeFilter(one));
             if (rest.length === 0) return true;
             const summary = receipt.querySelector('summary');
             return [...receipt.querySelectorAll('[data-rule]')].some((mark) =>
-              rest.every((one) => says(mark, one) ? true : one[0] === 'text' ? says(summary, one) : false));
+              rest.every((one) => matches(mark, one) ? true : one[0] === 'text' ? matches(summary, one) : false));
           };
 
-          const wanted = () => controls
+          const activeFilters = () => controls
             .map((control) => [control.dataset.key, control.value.trim()])
             .filter(([, value]) => value !== '');
 
           const apply = () => {
-            const asked = wanted();
+            const active = activeFilters();
             let count = 0;
             for (const entry of entries) {
-              entry.hidden = !asked.every((one) => says(entry, one));
+              entry.hidden = !active.every((one) => matches(entry, one));
               if (!entry.hidden) count += 1;
             }
             let documents = 0;
             for (const receipt of receipts) {
-              receipt.hidden = !hasMark(receipt, asked);
+              receipt.hidden = !matchesReceipt(receipt, active);
               if (!receipt.hidden) documents += 1;
             }
             document.getElementById('documents').classList.toggle('only', only ? only.checked : false);
@@ -54,15 +54,15 @@ enum ComparisonScript {
             status.textContent = `Shown: ${parts.join(', ')}.`;
           };
 
-          const remember = () => {
-            const hash = new URLSearchParams(wanted());
+          const saveFilters = () => {
+            const hash = new URLSearchParams(activeFilters());
             if (only ? only.checked : false) hash.set('only', 'differing');
             const text = hash.toString();
             history.replaceState(null, '', text === '' ? location.pathname + location.search : `#${text}`);
           };
 
-          // Other fragments are places in the page.
-          const recall = () => {
+          // Other fragments are anchors in the page.
+          const restoreFilters = () => {
             const text = location.hash.slice(1);
             if (text !== '' ? !text.includes('=') : false) return;
             const hash = new URLSearchParams(text);
@@ -78,7 +78,7 @@ enum ComparisonScript {
             apply();
           };
 
-          const change = () => { apply(); remember(); };
+          const change = () => { apply(); saveFilters(); };
           for (const control of controls) control.addEventListener('input', change);
           if (only) only.addEventListener('change', change);
           document.getElementById('reset').addEventListener('click', () => {
@@ -87,12 +87,12 @@ enum ComparisonScript {
             change();
             controls[0].focus();
           });
-          window.addEventListener('hashchange', recall);
+          window.addEventListener('hashchange', restoreFilters);
 
           filters.hidden = false;
           if (toggle) toggle.hidden = false;
           apply();
-          recall();
+          restoreFilters();
           if (location.hash.includes('=')) document.getElementById('differences').scrollIntoView();
         })();
         """#

@@ -1,12 +1,14 @@
 /// The differences of one comparison, indexed by section, row and field.
 struct DifferenceMarks {
-    private struct Place: Hashable {
+    /// Key of a row. `identifier` is `nil` for the top level.
+    private struct RowKey: Hashable {
         let part: Finding.Part
         let identifier: String?
     }
 
     /// Differences of each row by field name. The key "" holds differences of the row itself.
-    private var ofRows: [Place: [String: [Difference]]] = [:]
+    private var ofRows: [RowKey: [String: [Difference]]] = [:]
+    /// Differences of a section itself. For example, its order.
     private var ofParts: [Finding.Part: [Difference]] = [:]
 
     /// Sections whose rows have ids.
@@ -20,7 +22,7 @@ struct DifferenceMarks {
             guard let part = Self.lists.first(where: { difference.path.hasPrefix($0.rawValue) }),
                 let rest = Self.rest(of: difference.path, in: part)
             else {
-                ofRows[Place(part: .answer, identifier: nil), default: [:]][difference.path, default: []]
+                ofRows[RowKey(part: .answer, identifier: nil), default: [:]][difference.path, default: []]
                     .append(difference)
                 continue
             }
@@ -28,7 +30,7 @@ struct DifferenceMarks {
                 ofParts[part, default: []].append(difference)
                 continue
             }
-            ofRows[Place(part: part, identifier: difference.identifier), default: [:]][rest, default: []]
+            ofRows[RowKey(part: part, identifier: difference.identifier), default: [:]][rest, default: []]
                 .append(difference)
         }
     }
@@ -45,12 +47,12 @@ struct DifferenceMarks {
     func ofWhole(_ part: Finding.Part) -> [Difference] { ofParts[part] ?? [] }
 
     func ofRow(_ identifier: String?, in part: Finding.Part) -> [String: [Difference]] {
-        ofRows[Place(part: part, identifier: identifier)] ?? [:]
+        ofRows[RowKey(part: part, identifier: identifier)] ?? [:]
     }
 
     /// Returns 2 if there is an unexpected difference, 1 if there is only an expected one, otherwise 0.
     func urgency(of identifier: String?, in part: Finding.Part) -> Int {
-        guard let found = ofRows[Place(part: part, identifier: identifier)] else { return 0 }
+        guard let found = ofRows[RowKey(part: part, identifier: identifier)] else { return 0 }
         return found.values.contains { $0.contains { $0.verdict == .unexpected } } ? 2 : 1
     }
 }

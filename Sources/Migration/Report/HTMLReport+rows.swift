@@ -4,6 +4,7 @@ import StoreTypes
 import StoredRows
 
 extension HTMLReport {
+    /// Writes the section with the first refused rows.
     func refusedRows(_ refusals: [Refusal], into html: inout HTMLWriter) {
         html.element("section", ["aria-labelledby": "refused-rows"]) { html in
             html.element("h2", ["id": "refused-rows"], text: "Refused rows")
@@ -34,10 +35,10 @@ extension HTMLReport {
     private func row(_ refusal: Refusal, into html: inout HTMLWriter) {
         html.row { html in
             html.cell("Row", number: refusal.row.grouped)
-            html.cell(isHeader: true, "Id") { $0.foreign(refusal.id) }
-            html.cell("Code") { html in html.element("code") { $0.foreign(refusal.code) } }
-            html.cell("Place") { html in html.element("code") { $0.foreign(refusal.place, isPath: true) } }
-            html.cell("Reason") { $0.foreign(refusal.reason) }
+            html.cell(isHeader: true, "Id") { $0.untrusted(refusal.id) }
+            html.cell("Code") { html in html.element("code") { $0.untrusted(refusal.code) } }
+            html.cell("Place") { html in html.element("code") { $0.untrusted(refusal.place, isPath: true) } }
+            html.cell("Reason") { $0.untrusted(refusal.reason) }
         }
     }
 }
@@ -51,47 +52,48 @@ extension HTMLReport {
         }
     }
 
+    /// Names and values of the table about the run.
     private var facts: [(String, String)] {
         let ending = report.ending
         var facts = [("Source", report.sourceName), ("Destination", report.destinationName)]
-        if let begun = ending.history.begun { facts.append(("Begun", begun.words)) }
-        if let ended = ending.history.ended { facts.append(("Ended", ended.words)) }
+        if let begun = ending.history.begun { facts.append(("Started", begun.displayText)) }
+        if let ended = ending.history.ended { facts.append(("Ended", ended.displayText)) }
         facts.append(("Runs", ending.history.runs.grouped))
         if ending.wasFinished {
             facts.append(("This run", "had nothing to do: an earlier run had finished"))
         } else {
             let rate = report.rowsPerSecond.map { ", \($0.grouped) per second including lookups and writing" } ?? ""
-            facts.append(("This run", "read \(ending.taken.grouped) rows in \(ending.duration.words)\(rate)"))
+            facts.append(("This run", "read \(ending.rowsRead.grouped) rows in \(ending.duration.displayText)\(rate)"))
         }
         if report.withAPI { facts.append(("API calls", "\(ending.history.calls.grouped) in all runs")) }
         if report.counts.renamedIds > 0 {
             facts.append(("Ids made unique", "\(report.counts.renamedIds.grouped) rows had no id or a repeated one"))
         }
-        return facts + report.options.words.map { ("Option", $0) }
+        return facts + report.options.descriptions.map { ("Option", $0) }
     }
 }
 
 extension Timestamp {
     /// For example, `2026-11-21 13:25:00 UTC`.
-    fileprivate var words: String { iso8601.replacing("T", with: " ").replacing("Z", with: " UTC") }
+    fileprivate var displayText: String { iso8601.replacing("T", with: " ").replacing("Z", with: " UTC") }
 }
 
 extension MigrationOptions {
     /// The options in words, one phrase each.
-    var words: [String] {
-        var words = [lasting.withAPI ? "with lookups in the App Store Server API" : "offline: no lookups"]
-        if lasting.allowUnverified { words.append("receipts that are not authentic are accepted and marked") }
+    var descriptions: [String] {
+        var words = [persisted.withAPI ? "with lookups in the App Store Server API" : "offline: no lookups"]
+        if persisted.allowUnverified { words.append("receipts that are not authentic are accepted and marked") }
         if isPlan { words.append("planned only") }
         if isRefresh { words.append("known customers are looked up again") }
         if isFresh { words.append("started over") }
-        if let column = lasting.source.receiptColumn { words.append("receipts in “\(column)”") }
-        if let column = lasting.source.idColumn { words.append("ids in “\(column)”") }
-        if let table = lasting.source.table { words.append("table “\(table)”") }
-        if let column = lasting.source.accountTokenColumn {
+        if let column = persisted.source.receiptColumn { words.append("receipts in “\(column)”") }
+        if let column = persisted.source.idColumn { words.append("ids in “\(column)”") }
+        if let table = persisted.source.table { words.append("table “\(table)”") }
+        if let column = persisted.source.accountTokenColumn {
             words.append("account tokens in “\(column)”, \(accountTokens == .set ? "set" : "not set: a dry run")")
         }
         if let rowLimit { words.append("at most \(rowLimit.grouped) rows a run") }
-        if let timeLimit { words.append("no new work after \(timeLimit.words)") }
+        if let timeLimit { words.append("no new work after \(timeLimit.displayText)") }
         words.append("\(workers) \(workers == 1 ? "batch" : "batches") at a time")
         return words
     }

@@ -14,7 +14,7 @@ extension HTMLReport {
     private var rows: Int64 { report.counts.rows }
 
     private var outcomes: ReportSection {
-        let isLenient = report.options.lasting.allowUnverified
+        let isLenient = report.options.persisted.allowUnverified
         let entries = Outcome.allCases.map { outcome in
             ReportEntry(
                 outcome.rawValue,

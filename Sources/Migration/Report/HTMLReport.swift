@@ -42,9 +42,9 @@ struct HTMLReport {
     private func header(_ html: inout HTMLWriter) {
         html.element("p", ["class": "product"], text: "Receipt Bridge · migration report")
         html.element("h1") { html in
-            html.foreign(report.sourceName)
+            html.untrusted(report.sourceName)
             html.element("span", ["class": "arrow"], text: " to ")
-            html.foreign(report.destinationName)
+            html.untrusted(report.destinationName)
         }
         html.element("p", ["class": "summary"], text: report.summary)
         let isDone = report.ending.stop == nil && report.counts.count(of: .failed) == 0
@@ -59,6 +59,7 @@ struct HTMLReport {
         }
     }
 
+    /// Names and values of the totals, which are displayed as tiles.
     private var tiles: [(String, String)] {
         let counts = report.counts
         var tiles = [

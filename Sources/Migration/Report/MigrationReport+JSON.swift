@@ -43,7 +43,7 @@ extension MigrationReport {
         writer.member("runs", ending.history.runs)
         writer.key("run")
         writer.beginObject()
-        writer.member("rows", ending.taken)
+        writer.member("rows", ending.rowsRead)
         writer.member("milliseconds", ending.duration.milliseconds)
         writer.member("rowsPerSecond", rowsPerSecond)
         writer.endObject()
@@ -84,13 +84,13 @@ extension MigrationReport {
 
 extension MigrationOptions {
     fileprivate func write(into writer: inout JSONWriter) {
-        writer.member("withApi", lasting.withAPI)
-        writer.member("allowUnverified", lasting.allowUnverified)
-        writer.member("receiptColumn", lasting.source.receiptColumn)
-        writer.member("idColumn", lasting.source.idColumn)
-        writer.member("accountTokenColumn", lasting.source.accountTokenColumn)
+        writer.member("withApi", persisted.withAPI)
+        writer.member("allowUnverified", persisted.allowUnverified)
+        writer.member("receiptColumn", persisted.source.receiptColumn)
+        writer.member("idColumn", persisted.source.idColumn)
+        writer.member("accountTokenColumn", persisted.source.accountTokenColumn)
         writer.member("setAccountTokens", accountTokens == .set)
-        writer.member("table", lasting.source.table)
+        writer.member("table", persisted.source.table)
         writer.member("plan", isPlan)
         writer.member("fresh", isFresh)
         writer.member("refresh", isRefresh)

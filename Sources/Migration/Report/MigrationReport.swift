@@ -58,16 +58,17 @@ package struct MigrationReport: Sendable {
 
 extension MigrationReport {
     var counts: MigrationCounts { ending.counts }
-    var withAPI: Bool { options.lasting.withAPI }
+    var withAPI: Bool { options.persisted.withAPI }
     var refused: Int64 { counts.count(of: .refused) }
 
+    /// File name of the source, without directories.
     var sourceName: String { options.source == "-" ? "standard input" : Self.name(options.source) }
     var destinationName: String { Self.name(options.destination) }
 
     /// Rows per second of this run, including lookups and writing; `nil` if the run read no rows.
     var rowsPerSecond: Int64? {
-        guard ending.taken > 0, ending.duration > .zero else { return nil }
-        return Int64((Double(ending.taken) / (ending.duration / .seconds(1))).rounded())
+        guard ending.rowsRead > 0, ending.duration > .zero else { return nil }
+        return Int64((Double(ending.rowsRead) / (ending.duration / .seconds(1))).rounded())
     }
 
     /// Returns the file name without directories.

@@ -7,7 +7,9 @@ struct TextSink<Format: ResultFormat>: ResultSink {
     private let path: String
     private var file: OutputFile
     private var rows: Int64
+    /// Fingerprints of all ids in the file.
     private let ids = FingerprintSet()
+    /// The first error, which all later calls throw again.
     private var failure: SinkError?
 
     /// Opens the file.
@@ -25,7 +27,7 @@ struct TextSink<Format: ResultFormat>: ResultSink {
         self.file = file
         rows = position.rows
         if position.bytes > 0 {
-            try recallIds()
+            try loadIds()
         } else {
             try self.file.append(format.header)
         }
@@ -68,7 +70,7 @@ struct TextSink<Format: ResultFormat>: ResultSink {
     }
 
     /// Loads the ids of existing rows from the file, so that they need not be stored elsewhere.
-    private func recallIds() throws(SinkError) {
+    private func loadIds() throws(SinkError) {
         do throws(SourceError) {
             var source = try Sources.open(path, options: format.rows)
             var count: Int64 = 0

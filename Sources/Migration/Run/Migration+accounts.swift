@@ -5,14 +5,14 @@ import StoredRows
 
 extension Migration {
     /// Sets the account tokens of the source on the customers' purchases, or reports what would be set.
-    mutating func linkAccounts(_ directory: any CustomerLookupService) async throws(RunError) -> Stop? {
-        guard options.lasting.source.accountTokenColumn != nil else { return nil }
+    mutating func linkAccounts(_ lookups: any CustomerLookupService) async throws(RunError) -> Stop? {
+        guard options.persisted.source.accountTokenColumn != nil else { return nil }
         let ledger = ledger
         let all = try running {
             try ledger.retryFailedTokens()
             return try ledger.countOfCustomersWithToken()
         }
-        watch.show { ($0.phase, $0.accounts.all) = (.linking, all) }
+        monitor.show { ($0.phase, $0.accounts.all) = (.linking, all) }
         var last: Int64 = 0
         var purchases = 0
         var customers: Int64 = 0
@@ -29,49 +29,51 @@ extension Migration {
                 guard options.accountTokens == .set else { continue }
                 var failure: String?
                 for identifier in customer.identifiers where failure == nil {
-                    failure = await directory.setAccountToken(token, of: identifier, customer: customer)
+                    failure = await lookups.setAccountToken(token, of: identifier, customer: customer)
                 }
                 if let failure { failures[failure, default: 0] += 1 }
                 try running {
-                    try ledger.note(tokenState: failure ?? "set", of: customer.key)
+                    try ledger.record(tokenState: failure ?? "set", of: customer.key)
                     try ledger.commit()
                 }
-                let calls = directory.usage.calls
-                watch.show { [customers, failed = failures.values.reduce(0, +)] in
+                let calls = lookups.usage.calls
+                monitor.show { [customers, failed = failures.values.reduce(0, +)] in
                     ($0.accounts.done, $0.accounts.failed, $0.calls) = (customers, failed, calls)
                 }
             }
         }
         let several = try running { try ledger.customersWithSeveralTokens() }
-        sayAccounts(customers, purchases: purchases, failures: failures, several: several)
+        reportAccounts(customers, purchases: purchases, failures: failures, several: several)
         return nil
     }
 
-    private mutating func sayAccounts(
+    /// Prints how many account tokens were set, or would be set in a dry run.
+    private mutating func reportAccounts(
         _ customers: Int64, purchases: Int, failures: [String: Int64], several: Int64
     ) {
         if several > 0 {
-            say("\(several) customers have rows with different account tokens: their tokens are not set")
+            notify("\(several) customers have rows with different account tokens: their tokens are not set")
         }
         guard options.accountTokens == .set else {
-            return say(
+            return notify(
                 "account tokens: \(purchases) purchases of \(customers) customers would be set; "
                     + "use --set-account-tokens to set them")
         }
         let failed = failures.values.reduce(0, +)
-        untiedCustomers = failed + several
-        say("account tokens: set for \(customers - failed) of \(customers) customers")
+        customersWithoutToken = failed + several
+        notify("account tokens: set for \(customers - failed) of \(customers) customers")
         for (reason, count) in failures.sorted(by: { $0.key < $1.key }) {
-            say("account tokens: not set for \(count) customers: \(Self.words(forTokenFailure: reason))")
+            notify("account tokens: not set for \(count) customers: \(Self.explanation(ofTokenFailure: reason))")
         }
     }
 
     /// Returns the explanation of an error code together with the code, or only the code if there is no explanation.
-    private static func words(forTokenFailure reason: String) -> String {
-        let words = Int64(reason).map(ServerAPIErrorNumber.init(rawValue:))?.meaning ?? tokenFailures[reason]
-        return words.map { "\($0) (\(reason))" } ?? reason
+    private static func explanation(ofTokenFailure reason: String) -> String {
+        let explanation = Int64(reason).map(ServerAPIErrorNumber.init(rawValue:))?.meaning ?? tokenFailures[reason]
+        return explanation.map { "\($0) (\(reason))" } ?? reason
     }
 
+    /// Explanations of error codes other than Apple's error numbers.
     private static let tokenFailures = [
         "notAUUID": "the token is not a UUID", "malformedIdentifier": "the receipt's id or app is malformed",
         "connectFailed": "the App Store Server API cannot be reached",

@@ -4,7 +4,7 @@ import StoredRows
 extension Migration {
     /// Stages all rows, looks up the customers, then writes the result.
     mutating func runWithAPI() async throws(RunError) -> RunResult {
-        guard let directory else { throw .notPossible("--with-api needs a configuration with an app that has a key") }
+        guard let lookups else { throw .notPossible("--with-api needs a configuration with an app that has a key") }
         let ledger = ledger
         try running {
             if options.isRefresh, !options.isPlan, !progress.isRefreshing {
@@ -18,7 +18,7 @@ extension Migration {
         var stop = try await readRows(
             write: { row in
                 var customer: Int64?
-                if !row.identifiers.isEmpty, let bundleId = row.bundleId, directory.handles(bundleId) {
+                if !row.identifiers.isEmpty, let bundleId = row.bundleId, lookups.handles(bundleId) {
                     let environment = row.environment ?? ""
                     customer =
                         try row.verified
@@ -32,11 +32,12 @@ extension Migration {
                 return try ledger.stage(staged) ? .written : .repeatedId
             }, checkpoint: { .start })
         if options.isPlan { return try ending(stop: stop ?? .planned, writes: false) }
-        if stop == nil || stop == .rowLimit { stop = try await askAboutCustomers(directory) ?? stop }
-        if stop == nil { stop = try await linkAccounts(directory) }
+        if stop == nil || stop == .rowLimit { stop = try await lookUpCustomers(lookups) ?? stop }
+        if stop == nil { stop = try await linkAccounts(lookups) }
         return try ending(stop: stop, writes: true)
     }
 
+    /// Writes the result unless the run is a plan, and saves the progress.
     private mutating func ending(stop: Stop?, writes: Bool) throws(RunError) -> RunResult {
         let tally = try running { try ledger.tally() }
         var ending = ending(stop: stop)
@@ -45,7 +46,7 @@ extension Migration {
         (ending.counts, progress.result) = try writeResult()
         let stale = try running { try ledger.staleCustomers() }
         if stale > 0 {
-            say(
+            notify(
                 "\(stale) customers could not be refreshed: their existing data is kept, "
                     + "and the next run retries them"
             )
@@ -56,15 +57,18 @@ extension Migration {
             if progress.whole != nil { progress.whole = ending.counts }
             try progress.save(in: ledger)
         }
-        watch.show { $0.phase = .done }
+        monitor.show { $0.phase = .done }
         return ending
     }
 
     /// A queue of the customers of one app and environment that have not been looked up. There is one for each,
     /// because the hourly rate limit of one may be used up while others have calls left.
-    private struct Line {
+    private struct CustomerQueue {
+        /// Key of the app and environment in the progress file.
         let scope: Int64
+        /// Key of the last customer that was read.
         var last: Int64 = 0
+        /// Customers that were read but not started, in reverse order.
         var next: [MigrationCustomer] = []
         var inFlight = 0
         var isAtEnd = false
@@ -83,8 +87,9 @@ extension Migration {
         }
     }
 
+    /// An event in the group of concurrent lookups.
     private enum Event: Sendable {
-        case answer(line: Int, customer: Int64, CustomerAnswer)
+        case answer(queue: Int, customer: Int64, CustomerAnswer)
         /// Time to check for a stop condition, because a response can take an hour.
         case tick
 
@@ -96,56 +101,58 @@ extension Migration {
 
     /// Number of consecutive failures after which the host or the key is considered the cause. A single call may fail
     /// by chance.
-    private static let failuresInARow = 12
+    private static let consecutiveFailureLimit = 12
 
     /// Looks up each customer once, several concurrently. Results are durable at each checkpoint.
-    private mutating func askAboutCustomers(_ directory: any CustomerLookupService) async throws(RunError) -> Stop? {
-        watch.show { $0.phase = .asking }
+    private mutating func lookUpCustomers(_ lookups: any CustomerLookupService) async throws(RunError) -> Stop? {
+        monitor.show { $0.phase = .asking }
         do {
             return try await withThrowingTaskGroup(of: Event.self) { group in
                 var stop: Stop?
-                var lines = try ledger.scopes().map { Line(scope: $0) }
-                try show(directory)
+                var queues = try ledger.scopes().map { CustomerQueue(scope: $0) }
+                try show(lookups)
                 var lastCommit = ContinuousClock.now
                 var answered = 0
                 var failing: (count: Int, stop: Stop?) = (0, nil)
                 group.addTask { await Event.nextTick() }
                 while true {
-                    for place in lines.indices {
-                        while stop == nil, !lines[place].isAtEnd, lines[place].inFlight < options.workers * 8 {
+                    for queueIndex in queues.indices {
+                        while stop == nil, !queues[queueIndex].isAtEnd,
+                            queues[queueIndex].inFlight < options.workers * 8
+                        {
                             // `--limit` is a limit on rows, not on customers.
                             if let reason = self.stop, reason != .rowLimit {
                                 stop = reason
-                            } else if let customer = try lines[place].customer(from: ledger) {
-                                lines[place].inFlight += 1
+                            } else if let customer = try queues[queueIndex].customer(from: ledger) {
+                                queues[queueIndex].inFlight += 1
                                 group.addTask {
                                     .answer(
-                                        line: place, customer: customer.key, await directory.lookUp(customer))
+                                        queue: queueIndex, customer: customer.key, await lookups.lookUp(customer))
                                 }
                             } else {
-                                lines[place].isAtEnd = true
+                                queues[queueIndex].isAtEnd = true
                             }
                         }
                     }
-                    guard lines.contains(where: { $0.inFlight > 0 }), let event = try await group.next() else { break }
+                    guard queues.contains(where: { $0.inFlight > 0 }), let event = try await group.next() else { break }
                     switch event {
                     case .tick:
-                        try show(directory)
+                        try show(lookups)
                         group.addTask { await Event.nextTick() }
-                    case .answer(let place, let key, let answer):
-                        lines[place].inFlight -= 1
+                    case .answer(let queueIndex, let key, let answer):
+                        queues[queueIndex].inFlight -= 1
                         switch answer {
                         case .found(let finding):
-                            try ledger.note(finding, of: key)
+                            try ledger.record(finding, of: key)
                             answered += 1
                             failing = (0, nil)
                         case .failing(let cause, let reason):
-                            try ledger.note(.failed(reason: reason), of: key)
+                            try ledger.record(.failed(reason: reason), of: key)
                             failing = (failing.count + 1, cause)
-                            if failing.count == Self.failuresInARow { stop = stop ?? cause }
+                            if failing.count == Self.consecutiveFailureLimit { stop = stop ?? cause }
                         case .cancelled: break
                         case .giveUp(let reason):
-                            if stop == nil { say(reason) }
+                            if stop == nil { notify(reason) }
                             stop = .refusedByAppStore
                         }
                     }
@@ -168,10 +175,10 @@ extension Migration {
         }
     }
 
-    private func show(_ directory: any CustomerLookupService) throws {
-        let usage = directory.usage
+    private func show(_ lookups: any CustomerLookupService) throws {
+        let usage = lookups.usage
         let tally = try ledger.tally()
-        watch.show {
+        monitor.show {
             $0.customers = tally
             $0.calls = usage.calls
             $0.budgetLeft = usage.left

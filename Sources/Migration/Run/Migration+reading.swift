@@ -24,11 +24,13 @@ extension Migration {
         }
     }
 
+    /// Decodes batches concurrently and processes them in order. A batch that is finished early waits for those
+    /// before it.
     private mutating func decodeAll(
         write: (DecodedRow) throws -> WriteResult, checkpoint: () throws -> SinkPosition
     ) async throws -> Stop? {
         let reader = reader
-        let allowUnverified = options.lasting.allowUnverified
+        let allowUnverified = options.persisted.allowUnverified
         let window = options.workers + 2
         var counts = progress.checkpoint.counts
         var lastCheckpoint = ContinuousClock.now
@@ -36,6 +38,7 @@ extension Migration {
         var stop: Stop?
         var tail: [DecodedRow] = []
 
+        /// Makes everything durable: first the destination, then the progress file.
         func save(_ end: SourcePosition?) throws {
             progress.checkpoint.sink = try checkpoint()
             progress.checkpoint.source = end ?? progress.checkpoint.source
@@ -46,7 +49,8 @@ extension Migration {
             lastCheckpoint = .now
         }
 
-        func take(_ row: DecodedRow) throws {
+        /// Makes the id of a row unique, writes the row and counts it.
+        func process(_ row: DecodedRow) throws {
             var row = row
             var isRenamed = row.id.isEmpty
             if isRenamed { row.id = "#\(row.number)" }
@@ -56,7 +60,7 @@ extension Migration {
             }
             if isRenamed {
                 if counts.renamedIds == 0 {
-                    say(
+                    notify(
                         "row \(row.number) has no id, or the id of another row; such rows are named ID#ROW, this one \(row.id)"
                     )
                 }
@@ -67,30 +71,30 @@ extension Migration {
         }
 
         try await withThrowingTaskGroup(of: (Int, SourceBatch, [DecodedRow]).self) { group in
-            var begun = 0
+            var started = 0
             var done = 0
             var waiting: [Int: (SourceBatch, [DecodedRow])] = [:]
             var isAtEnd = false
             while true {
-                while !isAtEnd, begun - done < window {
+                while !isAtEnd, started - done < window {
                     stop = self.stop
-                    let room = options.rowLimit.map { min($0 - taken, 64) } ?? 64
+                    let room = options.rowLimit.map { min($0 - rowsRead, 64) } ?? 64
                     guard stop == nil, let batch = try source.next(maximumRows: Int(room), maximumBytes: 1 << 20) else {
                         isAtEnd = true
                         break
                     }
-                    taken += Int64(batch.rows.count)
-                    let number = begun
-                    begun += 1
+                    rowsRead += Int64(batch.rows.count)
+                    let batchIndex = started
+                    started += 1
                     group.addTask {
                         (
-                            number, batch,
+                            batchIndex, batch,
                             batch.rows.map { DecodedRow($0, reader: reader, allowUnverified: allowUnverified) }
                         )
                     }
                 }
-                guard let (number, batch, rows) = try await group.next() else { break }
-                waiting[number] = (batch, rows)
+                guard let (batchIndex, batch, rows) = try await group.next() else { break }
+                waiting[batchIndex] = (batch, rows)
                 var end: SourcePosition?
                 while let (batch, rows) = waiting.removeValue(forKey: done) {
                     done += 1
@@ -98,10 +102,10 @@ extension Migration {
                         tail = rows
                         continue
                     }
-                    for row in rows { try take(row) }
+                    for row in rows { try process(row) }
                     end = batch.end
                 }
-                watch.show { [counts, fraction = source.fraction] in
+                monitor.show { [counts, fraction = source.fraction] in
                     $0.counts = counts
                     $0.fraction = fraction
                 }
@@ -115,13 +119,13 @@ extension Migration {
         try save(nil)
         if stop == nil {
             // The last row has no line break. If more is written to it later, the next run starts before this row.
-            for row in tail { try take(row) }
+            for row in tail { try process(row) }
             _ = try checkpoint()
             try ledger.add(refusals)
             progress.whole = counts
             try progress.save(in: ledger)
         }
-        watch.show { [counts] in $0.counts = counts }
+        monitor.show { [counts] in $0.counts = counts }
         return stop
     }
 }

@@ -16,6 +16,7 @@ package import StoredRows
 package struct Migration {
     /// Result of a run.
     package struct RunResult: Sendable {
+        /// Counts of all processed rows, including those of earlier runs.
         package var counts: MigrationCounts
         /// Counts of customers; `nil` without the App Store Server API.
         package var customers: CustomerTally?
@@ -26,9 +27,9 @@ package struct Migration {
         /// Totals of this run and all earlier ones.
         package var history = MigrationHistory()
         /// Number of customers whose account tokens could not be set.
-        package var untiedCustomers: Int64 = 0
+        package var customersWithoutToken: Int64 = 0
         /// Number of rows that this run read from the source.
-        package var taken: Int64 = 0
+        package var rowsRead: Int64 = 0
         /// Duration of this run.
         package var duration: Duration = .zero
 
@@ -48,6 +49,7 @@ package struct Migration {
 
     /// Reason why a run stopped before the end.
     package enum Stop: String, Sendable, Hashable {
+        /// `planned` is a run with `--plan`; `asked` is a signal.
         case rowLimit, timeLimit, asked, refusedByAppStore, unreachable, planned
 
         /// Text to print after "stopped:".
@@ -65,20 +67,20 @@ package struct Migration {
 
     let options: MigrationOptions
     let reader: ReceiptReader
-    let directory: (any CustomerLookupService)?
-    let watch: MigrationMonitor
-    let say: @Sendable (String) -> Void
+    let lookups: (any CustomerLookupService)?
+    let monitor: MigrationMonitor
+    let notify: @Sendable (String) -> Void
     let ledger: MigrationStore
     /// `true` if the destination, if it exists, is from an earlier run of this migration.
     let isDestinationOurs: Bool
     private let clock = ContinuousClock()
-    private let begin: ContinuousClock.Instant
+    private let startTime: ContinuousClock.Instant
     var source: any RowSource
     var progress: MigrationProgress
     /// Number of rows that this run has read from the source.
-    var taken: Int64 = 0
+    var rowsRead: Int64 = 0
     /// Number of customers whose account tokens could not be set in this run.
-    var untiedCustomers: Int64 = 0
+    var customersWithoutToken: Int64 = 0
     /// Number of App Store Server API calls in earlier runs.
     private let earlierCalls: Int64
 
@@ -87,26 +89,26 @@ package struct Migration {
     /// - Parameters:
     ///   - options: Options of the run.
     ///   - reader: Decodes receipts.
-    ///   - directory: Looks up customers; `nil` without the App Store Server API.
-    ///   - watch: Receives the progress and stops the run.
-    ///   - say: Prints a message of one sentence.
+    ///   - lookups: Looks up customers; `nil` without the App Store Server API.
+    ///   - monitor: Receives the progress and stops the run.
+    ///   - notify: Prints a message of one sentence.
     package init(
-        _ options: MigrationOptions, reader: ReceiptReader, directory: (any CustomerLookupService)?,
-        watch: MigrationMonitor, say: @escaping @Sendable (String) -> Void
+        _ options: MigrationOptions, reader: ReceiptReader, lookups: (any CustomerLookupService)?,
+        monitor: MigrationMonitor, notify: @escaping @Sendable (String) -> Void
     ) throws(RunError) {
         self.options = options
         self.reader = reader
-        self.directory = directory
-        self.watch = watch
-        self.say = say
-        begin = clock.now
+        self.lookups = lookups
+        self.monitor = monitor
+        self.notify = notify
+        startTime = clock.now
         for report in options.reports { try MigrationReport.check(report) }
-        let isTaken = !Files.isEmptyOrMissing(options.destination)
-        let foreign = RunError.notPossible(
+        let hasDestination = !Files.isEmptyOrMissing(options.destination)
+        let foreignDestination = RunError.notPossible(
             "\(options.destination) exists, but does not belong to this migration: \(options.progressPath) is missing or empty"
         )
         // If there is no progress file, do not create one for a destination that belongs to something else.
-        guard !isTaken || !Files.isEmptyOrMissing(options.progressPath) else { throw foreign }
+        guard !hasDestination || !Files.isEmptyOrMissing(options.progressPath) else { throw foreignDestination }
         guard Files.isRegularOrMissing(options.destination) else {
             throw .notPossible("\(options.destination) is not a regular file")
         }
@@ -116,13 +118,13 @@ package struct Migration {
             let ledger = try MigrationStore(path: options.progressPath)
             do {
                 // A run that failed while starting leaves a progress file without a checkpoint.
-                let isOurs = try MigrationProgress.isKept(in: ledger)
-                guard isOurs || !isTaken else { throw foreign }
+                let isOurs = try MigrationProgress.isSaved(in: ledger)
+                guard isOurs || !hasDestination else { throw foreignDestination }
                 let (source, progress) = try Self.begin(options, ledger)
                 return (ledger, isOurs, source, progress)
             } catch {
                 // Remove the file while its lock is held, because another process may be waiting for it.
-                if isNew, (try? MigrationProgress.isKept(in: ledger)) == false {
+                if isNew, (try? MigrationProgress.isSaved(in: ledger)) == false {
                     try Files.remove(options.progressPath)
                 }
                 throw error
@@ -137,7 +139,7 @@ package struct Migration {
     ) throws -> (any RowSource, MigrationProgress) {
         func open(at position: SourcePosition?) throws(SourceError) -> any RowSource {
             try Sources.open(
-                options.source, options: options.lasting.source, limits: options.sourceLimits, at: position)
+                options.source, options: options.persisted.source, limits: options.sourceLimits, at: position)
         }
         var fresh: (any RowSource)?
         if options.isFresh {
@@ -149,28 +151,29 @@ package struct Migration {
             try ledger.removeAll()
         }
         if let progress = try MigrationProgress(in: ledger) {
-            let differences = options.lasting.differences(from: progress.options)
+            let differences = options.persisted.differences(from: progress.options)
             guard differences.isEmpty else {
                 throw RunError.notPossible("\(differences.joined(separator: "; ")). Use --fresh to start over")
             }
             return (try open(at: progress.checkpoint.source), progress)
         }
         let source = try fresh ?? open(at: nil)
-        return (source, MigrationProgress(options: options.lasting, identity: source.identity))
+        return (source, MigrationProgress(options: options.persisted, identity: source.identity))
     }
 
     /// Runs until the end or a limit, then writes the reports.
     package consuming func run() async throws(RunError) -> RunResult {
         var ending = try await work()
-        if options.lasting.withAPI, ending.customers == nil { ending.customers = try running { try ledger.tally() } }
+        if options.persisted.withAPI, ending.customers == nil { ending.customers = try running { try ledger.tally() } }
         ending.history = progress.history
-        ending.taken = taken
-        ending.duration = begin.duration(to: clock.now)
+        ending.rowsRead = rowsRead
+        ending.duration = startTime.duration(to: clock.now)
         let report = MigrationReport(options: options, ending: ending)
         for path in options.reports { try report.write(to: path, refusals: ledger) }
         return ending
     }
 
+    /// Compares the source with that of the earlier runs, then runs if there is something to do.
     private mutating func work() async throws(RunError) -> RunResult {
         let comparison = try running { try source.comparison(with: progress.identity) }
         switch comparison {
@@ -185,7 +188,7 @@ package struct Migration {
             if options.isRefresh, !source.identity.hasEnd { progress.whole = nil }
         case .grown:
             if progress.whole != nil {
-                say("the source has grown; resuming after row \(progress.checkpoint.counts.rows)")
+                notify("the source has grown; resuming after row \(progress.checkpoint.counts.rows)")
                 progress.whole = nil
                 progress.isFinished = false
             }
@@ -203,30 +206,32 @@ package struct Migration {
         return ending
     }
 
+    /// Runs with or without the App Store Server API.
     private mutating func workOn() async throws(RunError) -> RunResult {
-        watch.show { [progress, source] in
+        monitor.show { [progress, source] in
             $0.fraction = source.fraction
             $0.earlierFraction = source.fraction ?? 0
             $0.counts = progress.whole ?? progress.checkpoint.counts
             $0.earlierRows = progress.checkpoint.counts.rows
         }
-        return options.lasting.withAPI ? try await runWithAPI() : try await runOffline()
+        return options.persisted.withAPI ? try await runWithAPI() : try await runOffline()
     }
 
     /// Reason to stop; `nil` if the run can continue.
     var stop: Stop? {
-        if watch.isStopped { return .asked }
-        if let limit = options.rowLimit, taken >= limit { return .rowLimit }
-        if let limit = options.timeLimit, begin.duration(to: clock.now) >= limit { return .timeLimit }
+        if monitor.isStopped { return .asked }
+        if let limit = options.rowLimit, rowsRead >= limit { return .rowLimit }
+        if let limit = options.timeLimit, startTime.duration(to: clock.now) >= limit { return .timeLimit }
         return nil
     }
 
-    mutating func countCalls() { progress.history.calls = earlierCalls + (directory?.usage.calls ?? 0) }
+    /// Updates the number of calls, which includes those of earlier runs.
+    mutating func countCalls() { progress.history.calls = earlierCalls + (lookups?.usage.calls ?? 0) }
 
     func ending(stop: Stop?, wasFinished: Bool = false) -> RunResult {
         var ending = RunResult(counts: progress.whole ?? progress.checkpoint.counts, stop: stop)
         ending.wasFinished = wasFinished
-        ending.untiedCustomers = untiedCustomers
+        ending.customersWithoutToken = customersWithoutToken
         return ending
     }
 }

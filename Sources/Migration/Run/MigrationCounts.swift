@@ -1,13 +1,18 @@
+package import StoreTypes
+
 /// Counts of processed rows, for the summary table, the report and the exit code.
 package struct MigrationCounts: Sendable, Hashable, Codable {
+    /// Number of processed rows.
     package private(set) var rows: Int64 = 0
     /// Number of rows by name of ``Outcome``.
     package private(set) var outcomes: [String: Int64] = [:]
+    /// Number of rows by receipt kind.
     package private(set) var kinds: [String: Int64] = [:]
     /// Number of rows by environment; `unknown` if it could not be read.
     package private(set) var environments: [String: Int64] = [:]
     /// Number of rows by year of the receipt. Does not include rows without a readable date.
     package private(set) var years: [String: Int64] = [:]
+    /// Number of rows by repair. A row can have several.
     package private(set) var repairs: [String: Int64] = [:]
     /// Number of rows by error code.
     package private(set) var reasons: [String: Int64] = [:]
@@ -41,4 +46,34 @@ package struct MigrationCounts: Sendable, Hashable, Codable {
         }
         if row.verified { authentic += 1 }
     }
+}
+
+/// Totals of a migration over all of its runs. A crash loses at most the time since the last checkpoint.
+package struct MigrationHistory: Sendable, Hashable, Codable {
+    /// Start of the first run in milliseconds since 1970; `nil` before it.
+    private var beginning: Int64?
+    private var end: Int64?
+    /// Number of runs that had something to do.
+    package var runs: Int64 = 0
+    /// Number of App Store Server API calls.
+    package var calls: Int64 = 0
+
+    /// Creates totals of zero.
+    package init() {}
+
+    /// Start of the first run.
+    package var begun: Timestamp? { beginning.map(Timestamp.init(milliseconds:)) }
+
+    /// End of the last run; `nil` while it is running.
+    package var ended: Timestamp? { end.map(Timestamp.init(milliseconds:)) }
+
+    /// Records the start of a run.
+    package mutating func begin(at now: Timestamp) {
+        beginning = beginning ?? now.milliseconds
+        end = nil
+        runs += 1
+    }
+
+    /// Records the end of a run.
+    package mutating func end(at now: Timestamp) { end = now.milliseconds }
 }

@@ -1,4 +1,5 @@
 package import Ledger
+package import Reports
 import Synchronization
 
 /// Shared state of a running migration: its progress, and a flag that stops it.
@@ -11,6 +12,7 @@ package final class MigrationMonitor: Sendable {
         }
 
         package var phase = Phase.reading
+        /// Counts of processed rows, including those of earlier runs.
         package var counts = MigrationCounts()
         /// Number of rows that earlier runs processed.
         package var earlierRows: Int64 = 0
@@ -44,12 +46,82 @@ package final class MigrationMonitor: Sendable {
     /// Creates a monitor of a run that has not started.
     package init() {}
 
+    /// The latest progress.
     package var snapshot: Snapshot { state.withLock { $0.snapshot } }
 
     /// Stops the run at its next checkpoint.
     package func stop() { state.withLock { $0.isStopped = true } }
 
+    /// `true` after ``stop()``.
     package var isStopped: Bool { state.withLock { $0.isStopped } }
 
     func show(_ change: (inout Snapshot) -> Void) { state.withLock { change(&$0.snapshot) } }
+}
+
+extension MigrationMonitor.Snapshot {
+    /// The progress line. For example, `reading 120,000 rows, 41,200/s, 63 %, 2 min left: decoded 118,000, refused
+    /// 2,000`.
+    ///
+    /// - Parameters:
+    ///   - rate: Rows per second.
+    ///   - elapsed: Seconds since this run started.
+    ///   - wait: Time until the rate limit allows the next waiting call; `nil` if no call is waiting.
+    package func progress(rate: Double, elapsed: Double, wait: Duration?) -> ProgressText {
+        switch phase {
+        case .reading: return ProgressText(reading(rate, elapsed) + outcomes)
+        case .asking: return ProgressText(asking + [.waiting(wait, importance: 9)].compactMap { $0 })
+        case .writing: return ProgressText([.init("writing the result", importance: 0)])
+        case .linking: return ProgressText(linking + [.waiting(wait, importance: 9)].compactMap { $0 })
+        case .done: return ProgressText([.init("done", importance: 0)])
+        }
+    }
+
+    private func reading(_ rate: Double, _ elapsed: Double) -> [ProgressText.Part] {
+        let rows = counts.rows.grouped
+        var parts: [ProgressText.Part] = [
+            .init("reading \(rows) rows", short: "\(rows) rows", importance: 5),
+            .init("\(Int64(rate).grouped)/s", importance: 2),
+        ]
+        guard let fraction, fraction > 0 else { return parts }
+        parts.append(.init("\(Int(fraction * 100)) %", importance: 4))
+        let done = fraction - earlierFraction
+        if done > 0, fraction < 1 {
+            parts.append(.init("\(Self.time(elapsed * (1 - fraction) / done)) left", importance: 3))
+        }
+        return parts
+    }
+
+    /// Counts of outcomes. If the line is too long, successes are omitted before failures.
+    private var outcomes: [ProgressText.Part] {
+        Outcome.allCases.filter { counts.count(of: $0) > 0 }.map { outcome in
+            .init(
+                "\(outcome.rawValue) \(counts.count(of: outcome).grouped)",
+                importance: [.refused, .notFound, .failed].contains(outcome) ? 1 : 0, after: ": ")
+        }
+    }
+
+    private var asking: [ProgressText.Part] {
+        let customers = "\((customers.all - customers.waiting).grouped) of \(customers.all.grouped)"
+        var parts: [ProgressText.Part] = [
+            .init("looking up customers: \(customers)", short: "customers \(customers)", importance: 5),
+            .init("\(calls.grouped) calls", importance: 0),
+        ]
+        if let budgetLeft { parts.append(.init("\(budgetLeft.grouped) left of this hour", importance: 1)) }
+        return parts
+    }
+
+    private var linking: [ProgressText.Part] {
+        let customers = "\(accounts.done.grouped) of \(accounts.all.grouped)"
+        var parts: [ProgressText.Part] = [
+            .init("setting account tokens: \(customers) customers", short: "tokens \(customers)", importance: 5),
+            .init("\(calls.grouped) calls", importance: 0),
+        ]
+        if accounts.failed > 0 { parts.append(.init("\(accounts.failed.grouped) failed", importance: 6)) }
+        return parts
+    }
+
+    /// Returns a duration with one unit. For example, `45 s`, `12 min` or `3 h`.
+    private static func time(_ seconds: Double) -> String {
+        seconds < 90 ? "\(Int(seconds)) s" : seconds < 5_400 ? "\(Int(seconds / 60)) min" : "\(Int(seconds / 3_600)) h"
+    }
 }

@@ -4,6 +4,7 @@ package import StoredRows
 package struct MigrationOptions: Sendable {
     /// Options that must be the same in all runs of a migration. They are stored in the progress file.
     package struct PersistedOptions: Sendable, Hashable, Codable {
+        /// Names of columns, keys and table.
         package var source = SourceOptions()
         /// `true` if customers are looked up with the App Store Server API.
         package var withAPI = false
@@ -20,6 +21,7 @@ package struct MigrationOptions: Sendable {
     package enum AccountTokens: Sendable, Hashable {
         /// Reports what would be set, but sets nothing.
         case dryRun
+        /// Sets the account tokens.
         case set
     }
 
@@ -28,7 +30,7 @@ package struct MigrationOptions: Sendable {
     /// Path of the destination.
     package var destination: String
     /// Options that must not change between runs.
-    package var lasting = PersistedOptions()
+    package var persisted = PersistedOptions()
     /// Start over, even if there is a checkpoint to resume from.
     package var isFresh = false
     /// Decode and group rows by customer only. There are no lookups and no result is written.
@@ -62,7 +64,8 @@ package struct MigrationOptions: Sendable {
     var sourceLimits: SourceLimits {
         var limits = SourceLimits()
         let databases = [destination, Files.draft(of: destination), progressPath]
-        limits.leftOut = databases.flatMap { Files.companions(of: $0) } + reports + reports.map { Files.draft(of: $0) }
+        limits.excludedPaths =
+            databases.flatMap { Files.companions(of: $0) } + reports + reports.map { Files.draft(of: $0) }
         return limits
     }
 }

@@ -13,6 +13,7 @@ struct MigrationProgress: Sendable, Codable {
     }
 
     var options: MigrationOptions.PersistedOptions
+    /// Identity of the source at the last run.
     var identity: SourceIdentity
     var checkpoint = Checkpoint()
     /// Counts after all rows have been read; `nil` before. They include a last line without a line break, which the
@@ -26,6 +27,7 @@ struct MigrationProgress: Sendable, Codable {
     var isRefreshing = false
     var history = MigrationHistory()
 
+    /// Key in the progress file.
     private static let key = "progress"
 
     init(options: MigrationOptions.PersistedOptions, identity: SourceIdentity) {
@@ -34,12 +36,12 @@ struct MigrationProgress: Sendable, Codable {
     }
 
     /// Returns whether a checkpoint was saved. There is none if the run failed while starting.
-    static func isKept(in ledger: MigrationStore) throws(StorageError) -> Bool { try ledger.state(key) != nil }
+    static func isSaved(in ledger: MigrationStore) throws(StorageError) -> Bool { try ledger.state(key) != nil }
 
     /// Loads the checkpoint; `nil` if none was saved.
     init?(in ledger: MigrationStore) throws {
-        guard let kept = try ledger.state(Self.key, as: Self.self) else { return nil }
-        self = kept
+        guard let stored = try ledger.state(Self.key, as: Self.self) else { return nil }
+        self = stored
     }
 
     func save(in ledger: MigrationStore) throws {

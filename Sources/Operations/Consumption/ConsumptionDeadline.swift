@@ -10,13 +10,13 @@ package struct ConsumptionDeadline: Sendable, Hashable {
     private static let timeout: Int64 = 12 * 3_600_000
 
     /// Time of Apple's request.
-    package let asked: Timestamp
+    package let requestedAt: Timestamp
 
-    package init(asked: Timestamp) { self.asked = asked }
+    package init(requestedAt: Timestamp) { self.requestedAt = requestedAt }
 
     /// Finds the latest stored CONSUMPTION_REQUEST for the transaction; `nil` if there is none.
     package init?(
-        of id: TransactionIdentifier, in scope: AppScope, held store: Store
+        of id: TransactionIdentifier, in scope: AppScope, store: Store
     ) async throws(StorageError) {
         let text = try await store.transaction(id, in: scope)
         let first = text.flatMap { Signed<TransactionPayload>(storedText: $0)?.payload.originalTransactionId }
@@ -27,7 +27,7 @@ package struct ConsumptionDeadline: Sendable, Hashable {
                 let inner = payload.data?.signedTransactionInfo,
                 Signed<TransactionPayload>(storedText: inner)?.payload.transactionId == id.rawValue
             else { continue }
-            asked = payload.signedDate ?? request.receivedAt
+            requestedAt = payload.signedDate ?? request.receivedAt
             return
         }
         return nil
@@ -35,9 +35,10 @@ package struct ConsumptionDeadline: Sendable, Hashable {
 
     /// - Throws: ``InvalidOperation`` if the deadline has passed.
     package func check(at now: Timestamp) throws(InvalidOperation) {
-        let end = asked.advanced(byMilliseconds: Self.timeout)
+        let end = requestedAt.advanced(byMilliseconds: Self.timeout)
         guard now > end else { return }
         throw InvalidOperation(
-            "Apple asked at \(asked.instantText) and waited until \(end.instantText)", hint: "--late sends it anyway")
+            "Apple asked at \(requestedAt.instantText) and waited until \(end.instantText)",
+            hint: "--late sends it anyway")
     }
 }

@@ -40,7 +40,7 @@ package enum ErasureAnswer {
             writer.member("rewritten", isRewritten)
             writer.key("notCovered")
             writer.beginArray()
-            for place in notCovered { writer.value(place) }
+            for location in notCovered { writer.value(location) }
             writer.endArray()
         }
     }

@@ -1,5 +1,6 @@
 package import AppStore
-import Foundation
+package import Ledger
+package import StoreTypes
 
 /// The length and reason of a renewal date extension, within the limits that Apple allows.
 ///
@@ -22,48 +23,35 @@ package struct ExtensionInput: Sendable, Hashable {
     }
 }
 
-/// The identifier of an extension request: 1 to 128 printable ASCII characters. An extension for all subscribers
-/// requires a UUID.
-package struct RequestIdentifier: Sendable, Hashable {
-    package let text: String
+/// The limit of extensions per subscription: two in 365 days, no matter who requests them.
+///
+/// https://developer.apple.com/documentation/appstoreserverapi/extend-a-subscription-renewal-date
+package struct ExtensionQuota: Sendable {
+    /// Number of extensions in a year.
+    private static let maximum = 2
+    /// 365 days in milliseconds.
+    private static let year: Int64 = 365 * 86_400_000
 
-    /// Creates a random UUID in lower case.
-    package init() { text = UUID().uuidString.lowercased() }
+    private let dates: [Timestamp]
 
-    /// - Throws: ``InvalidOperation`` if the text is empty, too long or contains other characters.
-    package init(_ text: String) throws(InvalidOperation) {
-        guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw InvalidOperation("--request-id: 1 to 128 printable characters without spaces")
-        }
-        self.text = text
+    /// - Parameters:
+    ///   - extensions: Earlier extensions of the subscription.
+    ///   - request: The new request. Repeating an earlier request does not count as another extension.
+    package init(_ extensions: [ExtensionRow], for request: RequestIdentifier) {
+        dates = extensions.filter { $0.requestIdentifier != request.text }.map(\.extendedAt).sorted()
     }
 
-    /// - Throws: ``InvalidOperation`` if the text is not a UUID.
-    package init(uuid text: String) throws(InvalidOperation) {
-        guard UUID(uuidString: text) != nil else {
-            throw InvalidOperation("--request-id: must be a UUID, not \(text)")
-        }
-        self.text = text
+    /// Returns the time of the next possible extension; `nil` if one is possible now.
+    package func next(at now: Timestamp) -> Timestamp? {
+        guard dates.count >= Self.maximum else { return nil }
+        let first = dates[dates.count - Self.maximum].advanced(byMilliseconds: Self.year)
+        return first > now ? first : nil
     }
-}
 
-/// App Store storefronts by their three-letter country codes (ISO 3166-1 alpha-3). An empty list means all
-/// storefronts.
-package struct Storefronts: Sendable, Hashable {
-    package let codes: [String]
-
-    /// - Parameter text: A comma-separated list, for example `USA,DEU`; `nil` for all storefronts.
-    package init(_ text: String?) throws(InvalidOperation) {
-        guard let text else {
-            codes = []
-            return
-        }
-        let codes = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-        for code in codes where code.utf8.count != 3 || !code.utf8.allSatisfy({ (0x41...0x5A).contains($0) }) {
-            throw InvalidOperation(
-                "--storefronts: \(code.isEmpty ? "an empty name" : code) is not a country code of three capital letters",
-                hint: "for example USA,DEU; without --storefronts all countries are included")
-        }
-        self.codes = codes
+    /// - Throws: ``InvalidOperation`` if the limit is reached.
+    package func check(at now: Timestamp) throws(InvalidOperation) {
+        guard let next = next(at: now) else { return }
+        throw InvalidOperation(
+            "this subscription was extended twice in 365 days; the next extension is possible at \(next.instantText)")
     }
 }

@@ -12,17 +12,17 @@ package struct HistoryCheckpoint {
 
     /// Opens or creates the checkpoint.
     ///
-    /// - Parameter wish: The options that select the history.
+    /// - Parameter options: The options that select the history.
     /// - Throws: `StorageError`; ``InvalidOperation`` if the file was written with other options.
-    package init(besideFile path: String, for wish: String) throws {
+    package init(nextTo path: String, for options: String) throws {
         ledger = try MigrationStore(path: path + ".progress")
-        if let kept = try text("wish"), kept != wish {
+        if let stored = try text("wish"), stored != options {
             throw InvalidOperation(
                 "\(path) was written with other options", hint: "name another file")
         }
         done = try text("done").flatMap { Int64($0) }.map(Timestamp.init(milliseconds:))
         size = try text("size").flatMap { Int64($0) }
-        try ledger.save(Array(wish.utf8), as: "wish")
+        try ledger.save(Array(options.utf8), as: "wish")
         try ledger.commit()
     }
 
@@ -53,6 +53,8 @@ package struct HistoryCheckpoint {
         size = nil
     }
 
+    /// Returns a stored value. The keys are `wish` (the options), `done` (milliseconds since 1970) and `size`
+    /// (bytes).
     private func text(_ key: String) throws(StorageError) -> String? {
         try ledger.state(key).map { String(decoding: $0, as: UTF8.self) }
     }

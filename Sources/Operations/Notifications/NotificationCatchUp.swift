@@ -24,9 +24,10 @@ package struct NotificationCatchUp: Sendable {
         package init() {}
     }
 
+    /// Limits of the calls for one page: batch priority, at most an hour and 100 calls (retries included).
     private static let options = CallOptions(priority: .batch, timeLimit: .seconds(3_600), maximumCalls: 100)
     /// Error numbers that mean that the pagination token is invalid or has expired.
-    private static let spentTokens: Set<ServerAPIErrorNumber> = [
+    private static let tokenErrors: Set<ServerAPIErrorNumber> = [
         ServerAPIErrorNumber(rawValue: 4_000_014), ServerAPIErrorNumber(rawValue: 4_000_017),
     ]
 
@@ -62,17 +63,17 @@ package struct NotificationCatchUp: Sendable {
         var windows = windows
         var total = Counts()
         // A record on the border of two windows may be returned with both.
-        var (seen, before) = (Set<String>(), Set<String>())
+        var (seen, previous) = (Set<String>(), Set<String>())
         while let window = windows.next() {
-            let isWhole = try await read(window) { page in
-                for record in try await taken(page) where !before.contains(record.name) {
+            let isComplete = try await read(window) { page in
+                for record in try await taken(page) where !previous.contains(record.name) {
                     guard seen.insert(record.name).inserted else { continue }
                     total.add(record)
                     try output.append(record.line)
                 }
                 counts(total)
             }
-            guard isWhole else {
+            guard isComplete else {
                 guard windows.halve(window) else {
                     throw ServerAPIError(
                         .endlessPages, at: "notification history",
@@ -81,8 +82,8 @@ package struct NotificationCatchUp: Sendable {
                 continue
             }
             // Part of a window that was halved is already written, so there is no checkpoint inside it.
-            guard windows.isAtBorder else { continue }
-            (before, seen) = (seen, [])
+            guard windows.isAtBoundary else { continue }
+            (previous, seen) = (seen, [])
             guard try checkpoint(window.end, output.makeDurable()) else { return false }
         }
         return true
@@ -99,7 +100,7 @@ package struct NotificationCatchUp: Sendable {
                 page = try await client.notifications(
                     filter.query(window), in: environment, paginationToken: token, Self.options)
             } catch {
-                guard token != nil, let number = error.errorNumber, Self.spentTokens.contains(number) else {
+                guard token != nil, let number = error.errorNumber, Self.tokenErrors.contains(number) else {
                     throw error
                 }
                 return false
@@ -132,6 +133,7 @@ package struct NotificationCatchUp: Sendable {
         }
     }
 
+    /// Stores one notification if it is authentic.
     private static func taken(
         _ record: HistoryRecord, by intake: NotificationReceiver
     ) async throws(NotificationRejection) -> HistoryRecord {

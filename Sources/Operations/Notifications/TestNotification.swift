@@ -34,7 +34,8 @@ package struct TestNotification: Sendable {
     }
 
     /// Apple's error for a test notification that has not been sent yet.
-    private static let notYet = ServerAPIErrorNumber(rawValue: 4_040_008)
+    private static let notSentYet = ServerAPIErrorNumber(rawValue: 4_040_008)
+    /// Limits of one call to the App Store Server API.
     private static let options = CallOptions(timeLimit: .seconds(60), maximumCalls: 20)
     /// Pauses between two status requests in seconds; the last one repeats. Apple allows one request per second.
     private static let pauses = [1, 1, 2, 3, 5]
@@ -53,17 +54,18 @@ package struct TestNotification: Sendable {
     /// - Parameter timeout: Longest time to wait for Apple's first delivery attempt.
     package func run(timeout: Duration) async throws -> Report {
         let token = try await client.requestTestNotification(in: environment, Self.options)
-        let begin = ContinuousClock.now
+        let start = ContinuousClock.now
         var record: NotificationRecord?
-        for number in 0... {
+        for attempt in 0... {
             record = try await status(token)
             if record?.sendAttempts.isEmpty == false { break }
-            let pause = Duration.seconds(Self.pauses[min(number, Self.pauses.count - 1)])
-            guard begin.duration(to: .now) + pause < timeout else { break }
+            let pause = Duration.seconds(Self.pauses[min(attempt, Self.pauses.count - 1)])
+            guard start.duration(to: .now) + pause < timeout else { break }
             try await Task.sleep(for: pause)
         }
         let attempts = record?.sendAttempts ?? []
         let last = attempts.max { ($0.attemptDate?.milliseconds ?? 0) < ($1.attemptDate?.milliseconds ?? 0) }
+        // https://developer.apple.com/documentation/appstoreserverapi/sendattemptresult
         let isDelivered = last?.sendAttemptResult == "SUCCESS"
         let uuid = try record?.signedPayload.flatMap { text throws(SignedPayloadError) in
             try client.verified(notification: text, in: environment).notification.payload.notificationUUID
@@ -78,7 +80,7 @@ package struct TestNotification: Sendable {
         do throws(ServerAPIError) {
             return try await client.testNotificationStatus(token, in: environment, Self.options)
         } catch {
-            guard error.errorNumber == Self.notYet else { throw error }
+            guard error.errorNumber == Self.notSentYet else { throw error }
             return nil
         }
     }
@@ -87,9 +89,9 @@ package struct TestNotification: Sendable {
     private func hasArrived(_ uuid: String?, timeout: Duration) async throws -> Bool? {
         guard let store else { return nil }
         guard let uuid else { return false }
-        let begin = ContinuousClock.now
+        let start = ContinuousClock.now
         while try await !store.holdsNotification(uuid) {
-            guard begin.duration(to: .now) < timeout else { return false }
+            guard start.duration(to: .now) < timeout else { return false }
             try await Task.sleep(for: .milliseconds(100))
         }
         return true

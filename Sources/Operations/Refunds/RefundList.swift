@@ -21,13 +21,13 @@ package struct RefundList: Sendable {
         var entries: [(TransactionIdentifier, AppScope)] = []
         var seen: Set<String> = []
         var skipped = 0
-        for (number, line) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
+        for (index, line) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
             let text = String(decoding: line, as: UTF8.self).trimmingPrefix(while: \.isWhitespace)
             guard !text.isEmpty else { continue }
             let found: (String?, AppScope)
             if text.first == "{" {
                 guard let object = try? JSONObject(Array(line)), let pair = try? Self.read(object, scope) else {
-                    throw InvalidOperation("--ids: line \(number + 1) is not a JSON object with an id")
+                    throw InvalidOperation("--ids: line \(index + 1) is not a JSON object with an id")
                 }
                 found = pair
             } else {
@@ -38,7 +38,7 @@ package struct RefundList: Sendable {
                 continue
             }
             guard let identifier = TransactionIdentifier(rawValue: id) else {
-                throw InvalidOperation("--ids: line \(number + 1) is not a transaction id of 1 to 20 digits")
+                throw InvalidOperation("--ids: line \(index + 1) is not a transaction id of 1 to 20 digits")
             }
             if seen.insert("\(id) \(found.1.bundleId) \(found.1.environment.rawValue)").inserted {
                 entries.append((identifier, found.1))
@@ -48,6 +48,8 @@ package struct RefundList: Sendable {
         self.skipped = skipped
     }
 
+    /// Reads the id and the scope of a line. A line of `migrate`'s results has `originalTransactionIds`; its `id` is
+    /// the row's id and is not a transaction id.
     private static func read(_ object: JSONObject, _ scope: AppScope) throws -> (String?, AppScope) {
         let bundleId = try object.text("bundleId").flatMap(BundleIdentifier.init(rawValue:)) ?? scope.bundleId
         let environment = try object.text("environment").flatMap(AppStoreEnvironment.init(rawValue:))

@@ -2,6 +2,7 @@ import AppStore
 import Foundation
 package import Ledger
 package import Pipeline
+import Rendering
 package import StoreTypes
 import StoredRows
 
@@ -15,7 +16,7 @@ package struct RefundSweep: Sendable {
     package enum Stop: Sendable, Hashable {
         case limit, time, signal, budget
         /// Too many lookups in a row failed, so the cause is not a single customer.
-        case trouble(String)
+        case failing(String)
 
         package var sentence: String {
             switch self {
@@ -23,7 +24,7 @@ package struct RefundSweep: Sendable {
             case .time: "--max-hours"
             case .signal: "a signal"
             case .budget: "the hourly budget of calls is used up"
-            case .trouble(let reason): "lookups in the App Store fail: \(reason)"
+            case .failing(let reason): "lookups in the App Store fail: \(reason)"
             }
         }
     }
@@ -43,6 +44,7 @@ package struct RefundSweep: Sendable {
         }
     }
 
+    /// The refunds of one customer and the revision of its history, or the error of the lookup.
     private typealias Answer = Result<(transactions: [Signed<TransactionPayload>], revision: String?), ServerAPIError>
 
     /// Number of failures in a row after which the run stops.
@@ -51,19 +53,19 @@ package struct RefundSweep: Sendable {
     private let clients: UpstreamClients
     private let store: Store
     private let limits: Limits
-    private let watch: SweepMonitor
+    private let monitor: SweepMonitor
     private let since: Timestamp?
     private let now: @Sendable () -> Timestamp
 
     /// - Parameter since: Refunds before this time are stored but not reported.
     package init(
-        clients: UpstreamClients, store: Store, limits: Limits, watch: SweepMonitor, since: Timestamp? = nil,
+        clients: UpstreamClients, store: Store, limits: Limits, monitor: SweepMonitor, since: Timestamp? = nil,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         self.clients = clients
         self.store = store
         self.limits = limits
-        self.watch = watch
+        self.monitor = monitor
         self.since = since
         self.now = now
     }
@@ -76,22 +78,22 @@ package struct RefundSweep: Sendable {
     package func run(
         _ targets: [RefundTarget], to output: inout LineOutput, at path: String?
     ) async throws -> Stop? {
-        try await tell(&output, path)
-        let begin = ContinuousClock.now
-        watch.change { $0.customers = min(targets.count, limits.customers ?? .max) }
+        try await report(&output, path)
+        let start = ContinuousClock.now
+        monitor.change { $0.customers = min(targets.count, limits.customers ?? .max) }
         return try await withThrowingTaskGroup(of: (RefundTarget, Answer).self) { group in
             var (next, inFlight, failures, stop) = (0, 0, 0, Stop?.none)
             while true {
                 while stop == nil, inFlight < limits.workers, next < targets.count {
-                    stop = reason(begin, taken: next)
+                    stop = reason(start, started: next)
                     guard stop == nil else { break }
                     let target = targets[next]
                     next += 1
                     guard let client = clients.client(for: target.scope.bundleId) else {
-                        watch.change { $0.withoutKey += 1 }
+                        monitor.change { $0.withoutKey += 1 }
                         continue
                     }
-                    let options = options(begin)
+                    let options = options(start)
                     group.addTask { (target, await Self.refunds(of: target, client, options)) }
                     inFlight += 1
                 }
@@ -101,34 +103,37 @@ package struct RefundSweep: Sendable {
                 case .success(let found):
                     failures = 0
                     try await save(found.transactions, found.revision, of: target)
-                    watch.change { $0.swept += 1 }
-                    if !found.transactions.isEmpty { try await tell(&output, path) }
+                    monitor.change { $0.swept += 1 }
+                    if !found.transactions.isEmpty { try await report(&output, path) }
                 case .failure(let error) where error.isUnknownTransaction:
                     failures = 0
                     try await store.save([], of: target, revision: nil, at: now())
-                    watch.change { $0.notFound += 1 }
+                    monitor.change { $0.notFound += 1 }
                 case .failure(let error):
                     failures += 1
-                    watch.change { $0.failed += 1 }
+                    monitor.change { $0.failed += 1 }
                     if error.code == .budgetSpent || error.httpStatus == 429 { stop = stop ?? .budget }
                     if failures == Self.maximumFailures || error.code == .unauthorized || error.isUnreachable {
-                        stop = stop ?? .trouble("\(error)")
+                        stop = stop ?? .failing("\(error)")
                     }
                 }
             }
         }
     }
 
-    private func reason(_ begin: ContinuousClock.Instant, taken: Int) -> Stop? {
-        if watch.isStopped { return .signal }
-        if let customers = limits.customers, taken >= customers { return .limit }
-        if let time = limits.time, begin.duration(to: .now) >= time { return .time }
+    /// Returns the reason to stop before the next lookup; `nil` to continue.
+    private func reason(_ start: ContinuousClock.Instant, started: Int) -> Stop? {
+        if monitor.isStopped { return .signal }
+        if let customers = limits.customers, started >= customers { return .limit }
+        if let time = limits.time, start.duration(to: .now) >= time { return .time }
         return nil
     }
 
-    private func options(_ begin: ContinuousClock.Instant) -> CallOptions {
+    /// Returns the limits of the next lookup. It may take up to four hours, because it waits for the rate limit, but
+    /// not much longer than the time limit of the run (30 s at least).
+    private func options(_ start: ContinuousClock.Instant) -> CallOptions {
         let timeout = Duration.seconds(4 * 3_600)
-        let left = limits.time.map { max($0 - begin.duration(to: .now), .seconds(30)) }
+        let left = limits.time.map { max($0 - start.duration(to: .now), .seconds(30)) }
         return CallOptions(priority: .batch, timeLimit: min(timeout, left ?? timeout), maximumCalls: 600)
     }
 
@@ -145,6 +150,7 @@ package struct RefundSweep: Sendable {
         }
     }
 
+    /// Stores the refunds and the revision from which the next sweep continues.
     private func save(
         _ transactions: [Signed<TransactionPayload>], _ revision: String?, of target: RefundTarget
     ) async throws(StorageError) {
@@ -156,16 +162,32 @@ package struct RefundSweep: Sendable {
     }
 
     /// Writes unreported refunds to the output and marks them as reported.
-    private func tell(_ output: inout LineOutput, _ path: String?) async throws {
+    private func report(_ output: inout LineOutput, _ path: String?) async throws {
         while true {
             let refunds = try await store.unreportedRefunds(limit: 500)
             guard !refunds.isEmpty else { return }
             for refund in refunds where since.map({ refund.date >= $0 }) ?? true {
                 try output.append(RefundLine.line(refund))
-                watch.change { $0.reported += 1 }
+                monitor.change { $0.reported += 1 }
             }
             let size = try output.makeDurable()
             try await store.markReported(refunds, in: size.flatMap { size in path.map { ($0, size) } })
+        }
+    }
+}
+
+/// A line of the output of `refunds sweep`:
+///
+///     { "bundleId", "environment", "transaction": {…}, "signedTransaction": "eyJ…" }
+///
+/// The transaction is written as it was signed, including its `revocationDate`.
+enum RefundLine {
+    static func line(_ refund: UnreportedRefund) -> [UInt8] {
+        JSONWriter.object {
+            $0.member("bundleId", refund.scope.bundleId.rawValue)
+            $0.member("environment", refund.scope.environment.rawValue)
+            $0.member("transaction", json: Signed<TransactionPayload>(storedText: refund.text)?.payload.claims ?? [])
+            $0.member("signedTransaction", refund.text)
         }
     }
 }

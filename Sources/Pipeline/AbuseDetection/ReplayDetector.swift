@@ -23,15 +23,17 @@ final class ReplayDetector: Sendable {
     /// The first 8 bytes of the SHA-256 of each user's name; names themselves are not stored.
     private let users = GenerationalCache<Purchase, [UInt8]>(limit: capacity)
     private let count = Atomic<Int64>(0)
+    /// One log line a minute for each app and environment; all replays are counted.
     private let logThrottle = LogThrottle<[String]>()
 
+    /// Forgets all users, for example after customer data was erased.
     func removeAll() { users.removeAll() }
 
     /// Returns whether one of the receipt's purchases was first presented by another user. If none was, purchases
     /// without a user are assigned to this one.
     ///
     /// - Parameter logName: the name of the app in the log, see ``AppRegistry/logName(of:)``.
-    func sees(
+    func detectReplay(
         _ keys: CustomerIdentifiers, in scope: AppScope, of user: Redacted<String>, at now: Timestamp, logName: String,
         logger: Logger
     ) -> Bool {

@@ -15,8 +15,10 @@ package struct SandboxAllowlist: Sendable, Hashable {
         tokens = Set(names.filter { !Self.isIdentifier($0) }.map { $0.lowercased() })
     }
 
+    /// Returns whether a text is a transaction id.
     package static func isIdentifier(_ name: String) -> Bool { TransactionIdentifier(rawValue: name) != nil }
 
+    /// Returns whether a text has the form of an `appAccountToken`, a UUID.
     package static func isToken(_ name: String) -> Bool { UUID(uuidString: name) != nil }
 
     /// Whether the list has tokens, so that a lookup can find a tester that the receipt alone does not name.

@@ -151,4 +151,27 @@ extension ConfigurationFile {
         checkForwarding(of: app, node, settings)
         settings.apps.append(app)
     }
+
+    /// Reads `sandbox: allow`, `sandbox: deny` or `sandbox: {testers: [TRANSACTION ID or appAccountToken, …]}`.
+    static func readSandbox(_ node: ConfigurationNode, into app: inout AppConfiguration) {
+        guard node.isObject("sandbox", with: "testers") else {
+            let choice = node.choice("sandbox", of: AppConfiguration.SandboxPolicy.self, or: "{testers: [id, …]}")
+            if let choice { app.sandbox = choice }
+            return
+        }
+        guard let policy = node.child("sandbox") else { return }
+        let testers = policy.texts("testers") ?? []
+        if testers.isEmpty { policy.noteMissing("testers", "expected at least one tester; to allow none, use deny") }
+        for tester in testers where !SandboxAllowlist.isIdentifier(tester) {
+            guard SandboxAllowlist.isToken(tester) else {
+                policy.note("testers", "\(tester) is neither a transaction id nor an appAccountToken")
+                continue
+            }
+            if app.serverAPI == nil, !node.hasFinding("serverAPI") {
+                policy.note("testers", "an appAccountToken needs serverAPI, because receipts do not contain it")
+            }
+        }
+        app.testers = SandboxAllowlist(testers)
+        policy.finish()
+    }
 }

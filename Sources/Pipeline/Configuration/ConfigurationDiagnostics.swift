@@ -1,6 +1,21 @@
 import Foundation
 import StoreTypes
 
+/// The mistakes in a configuration: all findings, not only the first.
+package struct ConfigurationError: Error, Sendable, CustomStringConvertible {
+    /// One sentence a mistake, as `FILE: KEY: what was found and what was expected`.
+    package let findings: [String]
+    /// Whether the file is missing, unreadable or not YAML, so that no key could be checked.
+    package let isUnreadable: Bool
+
+    package init(_ findings: [String], isUnreadable: Bool = false) {
+        self.findings = findings
+        self.isUnreadable = isUnreadable
+    }
+
+    package var description: String { findings.joined(separator: "\n") }
+}
+
 /// The state of reading one configuration: the findings so far, the keys in use, and the folder that relative paths
 /// are resolved against.
 final class ConfigurationDiagnostics {

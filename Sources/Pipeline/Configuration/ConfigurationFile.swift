@@ -86,6 +86,7 @@ package enum ConfigurationFile {
         }
     }
 
+    /// Reads all keys, in the order in which their findings are reported.
     private static func read(_ root: ConfigurationNode, hasFile: Bool, into settings: inout ProxyConfiguration) {
         if let address = root.address("listen") { settings.listen = address }
         if let operations = root.child("operations") {
@@ -118,25 +119,7 @@ package enum ConfigurationFile {
         root.finish()
     }
 
-    /// Reads `store`. With a configuration file the default is a SQLite file next to it. Without one there is no
-    /// store, so that nothing is written to disk.
-    private static func readStore(_ root: ConfigurationNode, hasFile: Bool, into settings: inout ProxyConfiguration) {
-        guard let store = root.text("store", expecting: stores) ?? (hasFile ? "sqlite:receipt-bridge.sqlite" : nil)
-        else { return }
-        if store == "none" {
-            settings.storePath = nil
-        } else if store.hasPrefix("postgres:") || store.hasPrefix("postgresql:") {
-            root.note("store", "PostgreSQL is not built yet; use sqlite:PATH")
-        } else if store.hasPrefix("sqlite:"), store != "sqlite:" {
-            settings.storePath = root.resolve(String(store.dropFirst("sqlite:".count)), of: "store").path
-        } else {
-            // The value is not shown: the URL of another kind of database may contain a password.
-            root.note("store", "expected \(stores)")
-        }
-    }
-
-    private static let stores = "sqlite:PATH, or none"
-
+    /// Reads `trust`. Every certificate that cannot be read is recorded as a mistake of its key.
     private static func readTrust(_ root: ConfigurationNode, into settings: inout ProxyConfiguration) {
         guard let trust = root.child("trust") else { return }
         func certificates(_ key: String) -> [[UInt8]] {
@@ -152,31 +135,5 @@ package enum ConfigurationFile {
         settings.trustedRoots = certificates("roots")
         settings.intermediates = certificates("intermediates")
         trust.finish()
-    }
-
-    private static func readUpstream(_ root: ConfigurationNode, into settings: inout ProxyConfiguration) {
-        guard let upstream = root.child("upstream") else { return }
-        if let urls = upstream.child("verifyReceipt") {
-            if let url = urls.text("production", expecting: "a URL") { settings.verifyReceipt.production = url }
-            if let url = urls.text("sandbox", expecting: "a URL") { settings.verifyReceipt.sandbox = url }
-            urls.finish()
-        }
-        settings.upstreamProxy = upstream.text("proxy", expecting: ConfigurationValidation.proxies)
-        if let urls = upstream.child("serverAPI") {
-            if let url = urls.text("production", expecting: "a URL") { settings.serverAPI.production = url }
-            if let url = urls.text("sandbox", expecting: "a URL") { settings.serverAPI.sandbox = url }
-            settings.namesServerAPI = true
-            urls.finish()
-        }
-        upstream.finish()
-    }
-
-    private static func readMappings(_ root: ConfigurationNode, into settings: inout ProxyConfiguration) {
-        guard let path = root.text("mappings", expecting: "a folder") else { return }
-        do throws(ConfigurationError) {
-            try settings.use(mappings: root.resolve(path, of: "mappings"))
-        } catch {
-            for finding in error.findings { root.note("mappings", finding) }
-        }
     }
 }

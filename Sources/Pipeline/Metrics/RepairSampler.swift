@@ -1,5 +1,6 @@
 import ReceiptDecoding
 import StoreTypes
+import Synchronization
 
 /// Measures how many refused receipts `profile: tolerant` would have accepted, for operators whose old app versions
 /// mangle receipts. Only 10 receipts a second, and no large ones, are inspected, so that refusing a receipt stays
@@ -29,5 +30,28 @@ struct RepairSampler: Sendable {
         let inspection = decoder.inspect(text.span)
         guard inspection.isVerified else { return }
         counts.recordRepairs(inspection.repairs)
+    }
+}
+
+/// A rate limit: at most `limit` events in each second of the clock. Unused events are not carried over to the next
+/// second.
+final class TokenBucket: Sendable {
+    private struct State {
+        var second: Int64 = .min
+        var count = 0
+    }
+
+    private let limit: Int
+    private let state = Mutex(State())
+
+    init(limit: Int) { self.limit = limit }
+
+    /// Returns whether an event is within the limit, and counts it.
+    func allows(at now: Timestamp) -> Bool {
+        state.withLock { state in
+            if state.second != now.seconds { state = State(second: now.seconds) }
+            state.count += 1
+            return state.count <= limit
+        }
     }
 }

@@ -1,3 +1,4 @@
+import Cryptography
 import JSONReading
 import StoreTypes
 
@@ -41,8 +42,10 @@ enum NotificationBody {
 
 /// The relevant fields of a version 1 notification. Only the receipt in it is signed.
 struct NotificationBodyV1 {
+    /// `notification_type`, for example `DID_RENEW`; at most 128 bytes.
     let type: String
     let password: SharedSecret?
+    /// `bid`. It is not signed, so the password must be one of that app's secrets.
     let bundleId: String?
     /// The environment according to the body (`PROD` or `Sandbox`). It is not signed, so it is only a hint.
     let environment: AppStoreEnvironment
@@ -83,6 +86,7 @@ struct NotificationBodyV1 {
         redacted = Self.redacted(object.bytes)
     }
 
+    /// Returns the identifier of the purchase that an object is about.
     private static func identifier(in object: JSONObject) -> TransactionIdentifier? {
         identifier("original_transaction_id", in: object) ?? identifier("transaction_id", in: object)
     }
@@ -102,7 +106,7 @@ struct NotificationBodyV1 {
         var passwords: [Range<Int>] = []
         var scanner = JSONScanner()
         // Does not throw: the caller has already parsed the body as an object.
-        try? scanner.takeDocument(span) { member in
+        try? scanner.scanDocument(span) { member in
             if member.name.matches("password", in: span) { passwords.append(member.value.whole) }
         }
         var text: [UInt8] = []
@@ -115,5 +119,25 @@ struct NotificationBodyV1 {
         }
         text += bytes[position...]
         return String(decoding: text, as: UTF8.self)
+    }
+}
+
+/// The body of a version 2 notification as the App Store posts it.
+package enum CanonicalNotificationBody {
+    private static let begin = Array(#"{"signedPayload":""#.utf8)
+    private static let end = Array(#""}"#.utf8)
+
+    /// Returns `{"signedPayload":"eyJ…"}`.
+    ///
+    /// - Parameter text: a compact JWS, which needs no escaping.
+    package static func version2(_ text: String) -> [UInt8] { begin + Array(text.utf8) + end }
+
+    /// Returns whether a body equals the canonical body byte for byte.
+    static func isVersion2(_ body: [UInt8], of text: String) -> Bool {
+        let text = Array(text.utf8)
+        let range = begin.count..<(begin.count + text.count)
+        guard body.count == range.upperBound + end.count else { return false }
+        return body.span.holds(begin, at: 0..<range.lowerBound) && body.span.holds(text, at: range)
+            && body.span.holds(end, at: range.upperBound..<body.count)
     }
 }

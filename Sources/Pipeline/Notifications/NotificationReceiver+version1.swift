@@ -13,6 +13,8 @@ extension NotificationReceiver {
         let environment: AppStoreEnvironment
     }
 
+    /// Receives a version 1 notification: checks the password, stores the identifiers, invalidates the customer's cached
+    /// records and starts a lookup.
     func receive(_ body: NotificationBodyV1, into store: Store) async throws(NotificationRejection)
         -> NotificationOutcome
     {
@@ -77,7 +79,7 @@ extension NotificationReceiver {
         {
             return Subject(keys: receipt.contents.orderedLookupKeys, environment: receipt.environment)
         }
-        let stored = try await store.known(body.transactionIds, of: bundleId)
+        let stored = try await store.recordedIdentifiers(body.transactionIds, of: bundleId)
         guard let first = stored.first else { return nil }
         let ids = stored.filter { $0.environment == first.environment }.map(\.identifier.rawValue)
         return Subject(

@@ -23,10 +23,12 @@ package struct NotificationReceiver: Sendable {
     let decoder: ReceiptDecoder
     /// `nil` if there is no store; then every notification is rejected.
     let store: Store?
+    /// Looks up customers; `nil` if no app has a Server API key.
     let serverAPI: ServerAPISource?
     let revocations: RevocationCache
     /// Records the customers whose data changed, so that cached values are discarded.
     let changes: CacheInvalidationLog
+    /// Lookups for version 1 notifications.
     let lookups: NotificationLookupQueue
     /// Signaled when a notification is to be forwarded.
     package let arrivals: AsyncSignal
@@ -127,6 +129,7 @@ package struct NotificationReceiver: Sendable {
         return outcome
     }
 
+    /// Verifies a notification with all records in it, and rejects dates in the future.
     private func verify(_ text: String) throws(NotificationRejection) -> VerifiedNotification {
         let verified: VerifiedNotification
         do throws(SignedPayloadError) {
@@ -178,6 +181,7 @@ package struct NotificationReceiver: Sendable {
         serverAPI?.invalidate(identifiers, in: scope)
     }
 
+    /// Logs a received notification without its payload.
     func log(_ row: NotificationRow, _ outcome: NotificationOutcome, of scope: AppScope) {
         logger.info(
             "notification \(outcome == .repeated ? "repeated" : "stored")",

@@ -16,13 +16,13 @@ struct ArchiveKey: Sendable {
 
         /// Returns `nil` if the password is wrong, or missing although it is required; then no archived response may
         /// be used.
-        init?(_ password: VerifyReceiptRequest.Password, judged verdict: SharedSecretCheck, for app: AppConfiguration) {
+        init?(_ password: VerifyReceiptRequest.Password, check: SharedSecretCheck, for app: AppConfiguration) {
             let isChecked = app.sharedSecret != nil || !app.acceptedSecrets.isEmpty
-            switch (verdict, password) {
-            case (.wrong, _), (.missing, _), (.fine, .notText): return nil
+            switch (check, password) {
+            case (.wrong, _), (.missing, _), (.accepted, .notText): return nil
             case (.absent, _): self = .none
-            case (.fine(let replacement), .absent): self = replacement == nil ? .none : .right
-            case (.fine, .text(let text)): self = isChecked ? .right : .unchecked(text)
+            case (.accepted(let replacement), .absent): self = replacement == nil ? .none : .right
+            case (.accepted, .text(let text)): self = isChecked ? .right : .unchecked(text)
             }
         }
     }

@@ -15,6 +15,7 @@ import Synchronization
 /// period has ended since, the response is not used, because the subscription may have been renewed; the client has
 /// to retry. The archive is bounded in days and bytes.
 final class ResponseArchive: Sendable {
+    /// The last stored response to a request.
     private struct PendingArchiveEntry: Sendable {
         let digest: [UInt8]
         let keptAt: Timestamp
@@ -37,6 +38,7 @@ final class ResponseArchive: Sendable {
     private let logThrottle = LogThrottle<String>()
     private let sizes = Mutex(Sizes())
 
+    /// The measured size of the archive. One task at a time deletes responses (`isSweeping`).
     private struct Sizes {
         /// Upper bound of the bytes in the store; `nil` before the first measurement.
         var total: Int?
@@ -57,7 +59,7 @@ final class ResponseArchive: Sendable {
         self.logger = logger
     }
 
-    // MARK: - Keeping
+    // MARK: - Storing responses
 
     /// Forgets which responses were stored, so that the next response to each request is stored again.
     func removeAll() { recent.removeAll() }
@@ -150,11 +152,12 @@ final class ResponseArchive: Sendable {
         }
     }
 
+    /// The time before which archived responses have expired.
     private func oldest(at now: Timestamp) -> Timestamp {
         now.advanced(byMilliseconds: -limits.days * Self.day)
     }
 
-    // MARK: - Answering
+    // MARK: - Returning responses
 
     /// Returns Apple's last good response, updated to the given time, and the environment it came from. Returns `nil`
     /// if there is none, if a subscription in it has ended and may have been renewed since, or if the store does not
@@ -172,6 +175,8 @@ final class ResponseArchive: Sendable {
         return await TaskTimeout.value(of: reading, within: limit) ?? nil
     }
 
+    /// Reads the archived response and decides whether it may be used. A response for another app or environment than
+    /// the request's is not used.
     private func read(
         _ question: ArchiveKey, on route: UpstreamRouter.Route, mayBeStale: Bool, at now: Timestamp
     ) async -> (VerifyReceiptAnswer, AppStoreEnvironment)? {
@@ -184,11 +189,13 @@ final class ResponseArchive: Sendable {
             let index = revocations.revocations(of: scope.bundleId, in: scope.environment)
             // A refund in the response was reversed since. The response is not used, so that no customer loses access
             // because of it.
-            guard !revocations.knowsNoMore(of: restored.cancelled, since: found.keptAt, in: scope) else { return nil }
+            guard !revocations.hasReversal(of: restored.cancelled, since: found.keptAt, in: scope) else { return nil }
             if !mayBeStale {
                 let ended = restored.ended(at: now, revocations: index)
                 guard !restored.mayBeStale(at: now, revocations: index) else { return nil }
-                if !ended.isEmpty, try await store.holdsNews(of: ended, in: scope, since: found.keptAt) { return nil }
+                if !ended.isEmpty, try await store.hasNewerRecord(of: ended, in: scope, since: found.keptAt) {
+                    return nil
+                }
             }
             let answer = restored.answer(
                 requestDate: now, submitted: question.receipt.canonicalText.reveal(), revocations: index)

@@ -22,6 +22,7 @@ final class BackgroundStoreWriter: Sendable {
     private let store: Store
     private let logger: Logger
     private let now: @Sendable () -> Timestamp
+    /// Called with the customer's identifiers after records were saved, so that caches discard older records.
     private let onSave: @Sendable ([String], AppScope) -> Void
     private let state = Mutex(State())
     private let bytes = ByteBudget(limit: maximumBytes)
@@ -29,7 +30,7 @@ final class BackgroundStoreWriter: Sendable {
 
     /// Creates a writer.
     ///
-    /// - Parameter whenKept: called after records are saved, with the identifiers of the customer.
+    /// - Parameter onSave: called after records are saved, with the identifiers of the customer.
     init(
         store: Store, logger: Logger, now: @escaping @Sendable () -> Timestamp,
         onSave: @escaping @Sendable ([String], AppScope) -> Void
@@ -126,5 +127,29 @@ final class BackgroundStoreWriter: Sendable {
     private func logFailure(_ line: String, _ error: StorageError?) {
         guard logThrottle.allows(line, at: now()) else { return }
         logger.warning("\(line)", metadata: ["reason": "\(error?.description ?? "busy")", "dropped": "\(dropped)"])
+    }
+}
+
+/// A limit in bytes that several operations share. For example, the texts of all waiting store writes together.
+final class ByteBudget: Sendable {
+    private let limit: Int
+    private let used = Mutex(0)
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// Reserves bytes. Returns `false`, and reserves nothing, if the limit would be exceeded.
+    func reserve(_ count: Int) -> Bool {
+        used.withLock { used in
+            guard count <= limit - used else { return false }
+            used += count
+            return true
+        }
+    }
+
+    /// Returns reserved bytes to the budget.
+    func release(_ count: Int) {
+        used.withLock { $0 -= count }
     }
 }

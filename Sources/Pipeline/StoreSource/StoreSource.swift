@@ -12,6 +12,7 @@ package struct StoreSource: Sendable {
         let keys: CustomerIdentifiers
     }
 
+    /// A cached snapshot, and the mark of the invalidation log when it was read.
     private struct Entry: Sendable {
         let snapshot: StoredCustomerSnapshot
         let identifiers: [String]
@@ -52,7 +53,7 @@ package struct StoreSource: Sendable {
     /// the whole history, if the receipt has purchases that the history has not, or if the store cannot be read
     /// within the limit.
     func snapshot(
-        on keys: CustomerIdentifiers, in scope: AppScope, at now: Timestamp, within limit: Duration
+        of keys: CustomerIdentifiers, in scope: AppScope, at now: Timestamp, within limit: Duration
     ) async -> StoredCustomerSnapshot? {
         let key = Key(scope: scope, keys: keys)
         if let entry = cache[key], entry.readAt <= now, now.milliseconds - entry.readAt.milliseconds < Self.lifetime,
@@ -127,7 +128,7 @@ package struct StoreSource: Sendable {
         let records = snapshot.records
         guard
             records.transactions.contains(where: {
-                $0.payload.revocationDate == nil && $0.payload.transactionId.map(index.mentions) ?? false
+                $0.payload.revocationDate == nil && $0.payload.transactionId.map(index.contains) ?? false
             })
         else { return snapshot }
         return StoredCustomerSnapshot(
@@ -145,7 +146,7 @@ extension StoredCustomer {
     fileprivate func contradicts(_ records: CustomerRecords) -> Bool {
         records.transactions.contains { transaction in
             guard let revoked = RevocationRow(transaction.payload) else { return false }
-            return !takenBack.contains(revoked.transactionId)
+            return !revokedTransactionIds.contains(revoked.transactionId)
         }
     }
 }

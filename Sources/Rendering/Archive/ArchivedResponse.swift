@@ -31,28 +31,28 @@ package struct ArchivedResponse: Sendable, Hashable {
     /// fields cannot be restored later, for example because one of them occurs twice.
     ///
     /// - Parameters:
-    /// - answer: Apple's response, byte for byte. - submitted: the receipt that the response belongs to, in canonical
-    /// base64.
+    ///   - answer: Apple's response, byte for byte.
+    ///   - submitted: the receipt that the response belongs to, in canonical base64.
     package init?(_ answer: VerifyReceiptAnswer, to submitted: [UInt8]) {
         guard answer.status == .valid || answer.status == .subscriptionExpired,
             let outline = try? JSONOutline(answer.body, maximumNodes: Self.maximumValues)
         else { return nil }
-        var splices = ByteReplacements()
-        var kept: Data?
+        var replacements = ByteReplacements()
+        var archivedReceipt: Data?
         var seen: Set<String> = []
-        for place in VolatileFields.all(in: outline) {
-            guard seen.insert(place.name).inserted, let text = place.text.text(in: answer.body.span), !text.isEmpty
+        for field in VolatileFields.all(in: outline) {
+            guard seen.insert(field.name).inserted, let text = field.text.text(in: answer.body.span), !text.isEmpty
             else { return nil }
-            if place.name == VolatileFields.latestReceipt, Array(text.utf8) != submitted {
+            if field.name == VolatileFields.latestReceipt, Array(text.utf8) != submitted {
                 // A text that is not canonical base64 stays in the body.
                 guard let data = Data(base64Encoded: text), data.base64EncodedString() == text else { continue }
-                kept = data
+                archivedReceipt = data
             }
-            splices.replace(place.text.range, with: [])
+            replacements.replace(field.text.range, with: [])
         }
         status = answer.status
-        body = splices.applied(to: answer.body)
-        latestReceipt = kept
+        body = replacements.applied(to: answer.body)
+        latestReceipt = archivedReceipt
     }
 
     /// The memory size in bytes.
@@ -61,27 +61,51 @@ package struct ArchivedResponse: Sendable, Hashable {
 
 /// The fields whose values are removed from an archived response.
 enum VolatileFields {
+    /// The base64 of a receipt. It is removed because it is large and usually equals the submitted receipt.
     static let latestReceipt = "latest_receipt"
     /// These fields are in `receipt`. The responses to iOS 6 receipts do not have them.
     static let requestDates = ["request_date", "request_date_ms", "request_date_pst"]
 
     /// Returns the positions of the values, without their quotes.
     static func all(in outline: JSONOutline) -> [(name: String, text: JSONString)] {
-        var places: [(name: String, text: JSONString)] = []
+        var fields: [(name: String, text: JSONString)] = []
         for member in outline.children(of: 0) {
             switch outline.name(member) {
             case latestReceipt:
-                if case .string(let text) = outline.nodes[member].value { places.append((latestReceipt, text)) }
+                if case .string(let text) = outline.nodes[member].value { fields.append((latestReceipt, text)) }
             case "receipt" where outline.isObject(member):
                 for date in outline.children(of: member) {
                     guard let name = outline.name(date), requestDates.contains(name),
                         case .string(let text) = outline.nodes[date].value
                     else { continue }
-                    places.append((name, text))
+                    fields.append((name, text))
                 }
             default: break
             }
         }
-        return places
+        return fields
+    }
+}
+
+/// A list of replacements that are applied to a byte array in one pass.
+struct ByteReplacements {
+    /// The ranges in the original array, and the bytes that replace them.
+    private var replacements: [(range: Range<Int>, bytes: [UInt8])] = []
+
+    /// Adds a replacement. The ranges of different replacements must not overlap.
+    mutating func replace(_ range: Range<Int>, with bytes: [UInt8]) { replacements.append((range, bytes)) }
+
+    /// Returns `text` with all ranges replaced.
+    func applied(to text: [UInt8]) -> [UInt8] {
+        let replacements = replacements.sorted { $0.range.lowerBound < $1.range.lowerBound }
+        var result: [UInt8] = []
+        result.reserveCapacity(replacements.reduce(text.count) { $0 + $1.bytes.count - $1.range.count })
+        var position = 0
+        for replacement in replacements {
+            result += text[position..<replacement.range.lowerBound]
+            result += replacement.bytes
+            position = replacement.range.upperBound
+        }
+        return result + text[position...]
     }
 }

@@ -19,6 +19,7 @@ package struct RestoredResponse: Sendable {
         let webOrderLineItemId: String?
         /// The expiry date; `nil` if the product is not a subscription.
         let expires: Timestamp?
+        /// Whether the response shows the purchase as refunded or revoked.
         let isCancelled: Bool
         /// Whether the period was replaced by an upgrade. Such a period was not refunded.
         let isUpgraded: Bool
@@ -26,26 +27,31 @@ package struct RestoredResponse: Sendable {
 
     /// The renewal state of a subscription when the response was archived.
     struct Renewal: Sendable {
+        /// Whether the subscription was set to renew; `nil` if the response does not say.
         var isOn: Bool?
+        /// Whether the App Store was retrying the payment.
         var isRetrying = false
+        /// The end of the grace period, if there was one.
         var graceEnds: Timestamp?
     }
 
     private let answer: ArchivedResponse
     private let outline: JSONOutline
+    /// All purchases in the response, in document order.
     let rows: [Row]
+    /// The renewals by original transaction id.
     let renewals: [String: Renewal]
     /// When Apple sent the response.
-    private let keptAt: Timestamp
+    private let archivedAt: Timestamp
 
     /// Returns `nil` if the body cannot be parsed, which means that this type did not archive it.
-    package init?(_ answer: ArchivedResponse, keptAt: Timestamp) {
+    package init?(_ answer: ArchivedResponse, keptAt archivedAt: Timestamp) {
         guard let outline = try? JSONOutline(answer.body, maximumNodes: ArchivedResponse.maximumValues) else {
             return nil
         }
         self.answer = answer
         self.outline = outline
-        self.keptAt = keptAt
+        self.archivedAt = archivedAt
         (rows, renewals) = ResponseRowReader.read(outline)
     }
 
@@ -67,7 +73,7 @@ package struct RestoredResponse: Sendable {
         subscriptions(revocations).contains { original, subscription in
             guard let ends = subscription.ends, ends <= now else { return false }
             // In a flat response, the status depends on its only subscription, so it changes when the period ends.
-            if subscription.isFlat, ends > keptAt { return true }
+            if subscription.isFlat, ends > archivedAt { return true }
             guard let renewal = renewals[original] else { return true }
             return renewal.isOn != false || renewal.isRetrying
         }
@@ -81,12 +87,15 @@ package struct RestoredResponse: Sendable {
         }
     }
 
+    /// The state of one subscription, derived from all of its rows.
     private struct Subscription {
         /// The end of the last period; `nil` if every period was revoked.
         var ends: Timestamp?
         var isFlat = false
     }
 
+    /// Returns the state of each subscription by original transaction id. The end of a period includes its grace
+    /// period.
     private func subscriptions(_ revocations: RevocationIndex) -> [String: Subscription] {
         var subscriptions: [String: Subscription] = [:]
         for row in rows {
@@ -104,6 +113,7 @@ package struct RestoredResponse: Sendable {
         return subscriptions
     }
 
+    /// Returns the recorded revocation of a purchase, if there is one.
     private func revocation(of row: Row, _ revocations: RevocationIndex) -> RevocationIndex.Revocation? {
         revocations.revocation(transactionId: row.transactionId, webOrderLineItemId: row.webOrderLineItemId)
     }
@@ -117,25 +127,26 @@ package struct RestoredResponse: Sendable {
     package func answer(
         requestDate: Timestamp, submitted: [UInt8], revocations: RevocationIndex
     ) -> VerifyReceiptAnswer? {
-        var splices = ByteReplacements()
+        var replacements = ByteReplacements()
         for row in rows where !row.isCancelled {
             guard let revocation = revocation(of: row, revocations) else { continue }
-            guard !row.isFlat || isOfThePast(row) else { return nil }
-            splices.replace(row.end..<row.end, with: Self.members(of: revocation, isFlat: row.isFlat))
+            guard !row.isFlat || isSuperseded(row) else { return nil }
+            replacements.replace(row.end..<row.end, with: Self.members(of: revocation, isFlat: row.isFlat))
         }
         let date = DateTriplet(requestDate)
-        for place in VolatileFields.all(in: outline) where place.text.range.isEmpty {
-            splices.replace(place.text.range, with: filling(of: place.name, date, submitted))
+        for field in VolatileFields.all(in: outline) where field.text.range.isEmpty {
+            replacements.replace(field.text.range, with: value(of: field.name, date, submitted))
         }
-        return VerifyReceiptAnswer(status: answer.status, body: splices.applied(to: answer.body))
+        return VerifyReceiptAnswer(status: answer.status, body: replacements.applied(to: answer.body))
     }
 
     /// Returns whether the status of a flat response depends on a later transaction than this one.
-    private func isOfThePast(_ row: Row) -> Bool {
+    private func isSuperseded(_ row: Row) -> Bool {
         !row.isLatest && rows.contains { $0.isLatest && $0.transactionId != row.transactionId }
     }
 
-    private func filling(of name: String, _ date: DateTriplet, _ submitted: [UInt8]) -> [UInt8] {
+    /// Returns the current value of a volatile field.
+    private func value(of name: String, _ date: DateTriplet, _ submitted: [UInt8]) -> [UInt8] {
         switch name {
         case VolatileFields.requestDates[0]: Array(date.text.utf8)
         case VolatileFields.requestDates[1]: Array("\(date.milliseconds)".utf8)

@@ -24,11 +24,11 @@ extension DocumentConverter {
     /// - Throws: ``ConversionError`` if the document has none of the keys that only such a response has.
     func wireObject(_ answer: [UInt8]) throws(ConversionError) -> VerifyReceiptObject {
         // The other keys also occur in version 1 notifications.
-        let telling: Set<AnswerField> = [
+        let distinguishing: Set<AnswerField> = [
             .status, .receipt, .latestReceiptInfo, .latestExpiredReceiptInfo, .pendingRenewalInfo,
         ]
-        let keys = tables.answer.rows.filter { telling.contains($0.field) }.map(\.wire)
-        return VerifyReceiptObject(members: try read(answer, as: .answer, expecting: keys), place: "")
+        let keys = tables.answer.rows.filter { distinguishing.contains($0.field) }.map(\.wire)
+        return VerifyReceiptObject(members: try read(answer, as: .answer, expecting: keys), path: "")
     }
 
     /// Writes the response to an App Receipt.
@@ -44,7 +44,7 @@ extension DocumentConverter {
             writer.beginArray()
             for row in rows {
                 var object = try row.camelCase(table)
-                object.becomeRow(bundleId: bundleId, environment: environment)
+                object.normalizeRow(bundleId: bundleId, environment: environment)
                 object.write(into: &writer)
             }
             writer.endArray()
@@ -68,7 +68,7 @@ extension DocumentConverter {
                 writer.beginArray()
                 for row in rows {
                     var object = try row.camelCase(tables.renewal)
-                    object.becomeRenewal(environment: environment)
+                    object.normalizeRenewal(environment: environment)
                     object.write(into: &writer)
                 }
                 writer.endArray()
@@ -91,9 +91,9 @@ extension DocumentConverter {
         var own = try receipt.camelCase(tables.flatTransaction)
         own.removeAll { name in
             name != PurchaseInfoField.bundleId.rawValue
-                && PurchaseInfoField(rawValue: name).map { !$0.isOfTransaction } ?? false
+                && PurchaseInfoField(rawValue: name).map { !$0.belongsToTransaction } ?? false
         }
-        own.becomeTransaction(bundleId: nil, environment: answer["environment"])
+        own.normalizeTransaction(bundleId: nil, environment: answer["environment"])
         own.write(into: &writer)
         writer.endArray()
 
@@ -102,7 +102,7 @@ extension DocumentConverter {
         where row.field == .latestReceiptInfo || row.field == .latestExpiredReceiptInfo {
             guard latest == nil, let object = try answer.object(row.wire) else { continue }
             latest = try object.camelCase(tables.flatTransaction)
-            latest?.becomeRow(bundleId: receipt["bid"], environment: answer["environment"])
+            latest?.normalizeRow(bundleId: receipt["bid"], environment: answer["environment"])
         }
         if let latest {
             writer.key(DocumentKey.latestTransactions)
@@ -118,7 +118,7 @@ extension DocumentConverter {
         of answer: VerifyReceiptObject, _ latest: ServerAPIObject, into writer: inout JSONWriter
     ) throws(ConversionError) {
         var renewal = ServerAPIObject()
-        for row in tables.answer.rows where row.field.isOfRenewal {
+        for row in tables.answer.rows where row.field.belongsToRenewal {
             renewal[row.field.rawValue] = try answer.value(row)
         }
         guard !renewal.isEmpty else { return }
@@ -132,7 +132,7 @@ extension DocumentConverter {
     }
 
     private func writeScalars(of answer: VerifyReceiptObject, into writer: inout JSONWriter) throws(ConversionError) {
-        for row in tables.answer.rows where !row.field.isOfRenewal && row.field.kind != .nested {
+        for row in tables.answer.rows where !row.field.belongsToRenewal && row.field.kind != .nested {
             guard let value = try answer.value(row) else { continue }
             writer.key(row.field.rawValue)
             writer.value(value)
@@ -142,14 +142,17 @@ extension DocumentConverter {
 
 /// The names of the arrays in the camelCase document. No table contains them.
 enum DocumentKey {
+    /// The transactions of the receipt.
     static let transactions = "transactions"
+    /// The transactions of `latest_receipt_info`.
     static let latestTransactions = "latestTransactions"
+    /// The renewals of `pending_renewal_info`.
     static let renewals = "renewals"
 }
 
 extension AnswerField {
     /// Whether the key belongs to the renewal. In an iOS 6 response, these keys are at the top level.
-    var isOfRenewal: Bool { RenewalField(rawValue: rawValue) != nil && self != .environment }
+    var belongsToRenewal: Bool { RenewalField(rawValue: rawValue) != nil && self != .environment }
 }
 
 extension VerifyReceiptObject {

@@ -29,7 +29,7 @@ extension DocumentConverter {
 
     /// Reads a camelCase document.
     ///
-    /// - Throws: ``ConversionError`` if the document has none of the keys that only such a document has.
+    /// - Throws: ``ConversionError`` if the document has none of the top-level keys of such a document.
     func camelDocument(_ document: [UInt8]) throws(ConversionError) -> ServerAPIDocument {
         let keys = [
             AnswerField.status.rawValue, AnswerField.receipt.rawValue, DocumentKey.transactions,
@@ -82,6 +82,7 @@ extension DocumentConverter {
         }
     }
 
+    /// Writes `receipt` with its purchases as `in_app`.
     private func write(
         _ receipt: ServerAPIRecord, _ purchases: [ServerAPITransaction], isHistory: Bool, into writer: inout JSONWriter
     ) throws(ConversionError) {
@@ -100,6 +101,7 @@ extension DocumentConverter {
         writer.endObject()
     }
 
+    /// Writes an array of rows.
     private func write<Field>(
         _ transactions: [ServerAPITransaction], _ table: FieldTable<Field>, into writer: inout JSONWriter
     ) throws(ConversionError) {
@@ -108,6 +110,7 @@ extension DocumentConverter {
         writer.endArray()
     }
 
+    /// Writes one row in the order of the table.
     private func write<Field>(
         _ transaction: ServerAPITransaction, _ table: FieldTable<Field>, into writer: inout JSONWriter
     ) throws(ConversionError) {
@@ -121,19 +124,19 @@ extension DocumentConverter {
         _ document: ServerAPIDocument, _ receipt: ServerAPIRecord, into writer: inout JSONWriter
     ) throws(ConversionError) {
         let original = receipt["originalTransactionId"]?.asText
-        let standing = try document.subscriptionStatus(of: original)
+        let subscriptionStatus = try document.subscriptionStatus(of: original)
         let expired = Int64(VerifyReceiptStatus.subscriptionExpired.rawValue)
         let status =
             try document.root.value(AnswerField.status)
-            ?? .number(standing.map { [1, 4].contains($0) ? 0 : expired } ?? 0)
+            ?? .number(subscriptionStatus.map { [1, 4].contains($0) ? 0 : expired } ?? 0)
         let isExpired = status == .number(Int64(VerifyReceiptStatus.subscriptionExpired.rawValue))
         var latest = try document.transactions(DocumentKey.latestTransactions)?.last
-        if latest == nil, standing != nil {
+        if latest == nil, subscriptionStatus != nil {
             latest = Self.newest(of: original, in: try document.transactions(DocumentKey.transactions) ?? [])
         }
         // A customer view also contains the customer's other subscriptions.
-        let isOfCustomer = document.root["subscriptions"] != nil
-        let renewal = try document.renewals()?.first { !isOfCustomer || $0.originalTransactionId == original }
+        let isCustomerView = document.root["subscriptions"] != nil
+        let renewal = try document.renewals()?.first { !isCustomerView || $0.originalTransactionId == original }
         for column in tables.answer.columns {
             switch column.field {
             case .status:
@@ -172,13 +175,13 @@ extension DocumentConverter {
     /// ascending order; `nil` if the history contains no auto-renewable subscription.
     private static func latest(of history: [ServerAPITransaction]) -> [ServerAPITransaction]? {
         guard history.contains(where: \.payload.isAutoRenewable) else { return nil }
-        let kept = history.filter { !$0.payload.isConsumable }
-        let rows = kept.indices.map { place in
-            let payload = kept[place].payload
+        let included = history.filter { !$0.payload.isConsumable }
+        let rows = included.indices.map { index in
+            let payload = included[index].payload
             return LatestRow(
-                place: place, milliseconds: payload.purchaseDate?.milliseconds, transactionId: payload.transactionId,
+                index: index, milliseconds: payload.purchaseDate?.milliseconds, transactionId: payload.transactionId,
                 subscription: nil)
         }
-        return LatestRows.places(of: rows, options: AnswerOptions()).map { kept[$0] }
+        return LatestRows.indices(of: rows, options: AnswerOptions()).map { included[$0] }
     }
 }

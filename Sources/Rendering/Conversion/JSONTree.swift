@@ -38,6 +38,7 @@ enum JSONTree: Sendable, Hashable {
         }
     }
 
+    /// Parses a number or a literal.
     private static func scalar(_ spelling: String) -> JSONTree {
         switch spelling {
         case "true": .flag(true)
@@ -57,8 +58,10 @@ enum JSONTree: Sendable, Hashable {
     /// The value, or `nil` if it is `null`, which is treated as absent.
     var present: JSONTree? { self == .null ? nil : self }
 
+    /// The members of an object; `nil` for any other value.
     var members: [String: JSONTree]? { if case .object(let members) = self { members } else { nil } }
 
+    /// The elements of an array; `nil` for any other value.
     var elements: [JSONTree]? { if case .array(let elements) = self { elements } else { nil } }
 }
 

@@ -3,10 +3,11 @@ import StoreTypes
 
 /// A camelCase document whose parts are read on demand.
 struct ServerAPIDocument {
+    /// The top-level object.
     let root: ServerAPIRecord
 
     init(_ members: [String: JSONTree]) {
-        root = ServerAPIRecord(members: members, place: "")
+        root = ServerAPIRecord(members: members, path: "")
     }
 
     /// Returns the receipt's own properties.
@@ -14,7 +15,7 @@ struct ServerAPIDocument {
         guard let node = root["receipt"]?.present else { return nil }
         guard var members = node.members else { throw error("receipt", "an object") }
         if let type = members["receiptType"] { members["receiptType"] = .text(Self.receiptType(type)) }
-        return ServerAPIRecord(members: members, place: "receipt")
+        return ServerAPIRecord(members: members, path: "receipt")
     }
 
     /// Returns whether the transactions are a customer's history. This is so if there is no receipt, as in responses
@@ -44,9 +45,10 @@ struct ServerAPIDocument {
         members["receiptType"] = root["environment"].map { .text(Self.receiptType($0)) }
         // Sandbox receipts always have the app id 0.
         if root["environment"]?.asText == AppStoreEnvironment.sandbox.rawValue { members["appAppleId"] = .text("0") }
-        return ServerAPIRecord(members: members, place: "")
+        return ServerAPIRecord(members: members, path: "")
     }
 
+    /// Returns the transactions of an array; `nil` if it is absent.
     func transactions(_ key: String) throws(ConversionError) -> [ServerAPITransaction]? {
         guard let records = try records(key) else { return nil }
         let isHistory = try isHistory()
@@ -54,7 +56,7 @@ struct ServerAPIDocument {
         for record in records {
             transactions.append(
                 ServerAPITransaction(
-                    record: record, payload: try record.payload(TransactionField.self), isOfHistory: isHistory))
+                    record: record, payload: try record.payload(TransactionField.self), isFromHistory: isHistory))
         }
         return transactions
     }
@@ -63,7 +65,7 @@ struct ServerAPIDocument {
     func renewals() throws(ConversionError) -> [RenewalPayload]? {
         let subscriptions = try records("subscriptions")?.compactMap { subscription in
             subscription["renewalInfo"]?.members.map {
-                ServerAPIRecord(members: $0, place: "\(subscription.place).renewalInfo")
+                ServerAPIRecord(members: $0, path: "\(subscription.path).renewalInfo")
             }
         }
         guard let records = try records(DocumentKey.renewals) ?? subscriptions else { return nil }
@@ -72,13 +74,14 @@ struct ServerAPIDocument {
         return renewals
     }
 
+    /// Returns the objects of an array with their paths; `nil` if it is absent.
     private func records(_ key: String) throws(ConversionError) -> [ServerAPIRecord]? {
         guard let node = root[key] else { return nil }
         guard let elements = node.elements else { throw error(key, "an array of objects") }
         var records: [ServerAPIRecord] = []
         for (index, element) in elements.enumerated() {
             guard let members = element.members else { throw error("\(key)[\(index)]", "an object") }
-            records.append(ServerAPIRecord(members: members, place: "\(key)[\(index)]"))
+            records.append(ServerAPIRecord(members: members, path: "\(key)[\(index)]"))
         }
         return records
     }
@@ -96,29 +99,32 @@ struct ServerAPIDocument {
 
 /// A transaction of a document: its payload, and its properties that the payload does not have.
 struct ServerAPITransaction {
+    /// The object in the document.
     let record: ServerAPIRecord
+    /// The same object as a signed payload of the App Store Server API has it.
     let payload: TransactionPayload
-    let isOfHistory: Bool
+    /// Whether it is part of a customer's history instead of a converted response.
+    let isFromHistory: Bool
 
     /// Returns the value of the payload if it has this property; otherwise the value in the document.
     func value<Field: ModelField>(_ field: Field) throws(ConversionError) -> FieldValue? {
         // A payload without a quantity means 1. A row of a response without a quantity was written without it.
-        if !isOfHistory, field.rawValue == TransactionField.quantity.rawValue, record[field.rawValue] == nil {
+        if !isFromHistory, field.rawValue == TransactionField.quantity.rawValue, record[field.rawValue] == nil {
             return nil
         }
         // `null` means that the row of the response did not have the flag.
-        if !isOfHistory, record.members[field.rawValue] == .null,
+        if !isFromHistory, record.members[field.rawValue] == .null,
             TransactionField.offerFlags.contains(where: { $0.rawValue == field.rawValue })
         {
             return nil
         }
         let mapped = TransactionField(rawValue: field.rawValue).flatMap { $0.value(of: payload) }
         if let mapped {
-            let value = mapped.becoming(field.kind)
+            let value = mapped.converted(to: field.kind)
             // An ownership without a known name gives no key. A number must be valid.
             guard value != nil || field.kind == .ownership else {
                 throw ConversionError(
-                    code: .badValue, place: "\(record.place).\(field.rawValue)",
+                    code: .badValue, place: "\(record.path).\(field.rawValue)",
                     reason: "expected a whole number of 64 bits")
             }
             return value

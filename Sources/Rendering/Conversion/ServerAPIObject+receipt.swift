@@ -2,7 +2,7 @@ import ReceiptDecoding
 import StoreTypes
 
 /// Builds camelCase transactions from receipts. They contain only properties that a JWSTransaction has;
-/// ``ServerAPIObject/becomeTransaction(bundleId:environment:)`` then converts their values.
+/// ``ServerAPIObject/normalizeTransaction(bundleId:environment:)`` then converts their values.
 extension ServerAPIObject {
     /// Creates the transaction of a purchase in an App Receipt, in the order of the table.
     init(_ purchase: InAppPurchase, table: FieldTable<InAppField>) {
@@ -15,7 +15,7 @@ extension ServerAPIObject {
     /// Creates the single transaction of an iOS 6 receipt, in the order of the table.
     init(_ receipt: TransactionReceipt, table: FieldTable<PurchaseInfoField>) {
         self.init()
-        for row in table.rows where row.field.isOfTransaction && row.field != .productAppleId {
+        for row in table.rows where row.field.belongsToTransaction && row.field != .productAppleId {
             guard let key = row.propertyListKey, let text = receipt[key], !text.isEmpty else { continue }
             self[row.field.rawValue] = JSONTree(text, kind: row.field.kind)
         }

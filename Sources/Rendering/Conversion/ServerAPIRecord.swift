@@ -7,11 +7,13 @@ import StoreTypes
 /// Transactions and renewals are read through the payloads of the App Store Server API, so that the same rules apply
 /// (offers, trials, revocations) as for responses. Properties that only receipts have are read directly.
 struct ServerAPIRecord {
+    /// The members by name.
     let members: [String: JSONTree]
     /// The path of the object in the document, for error messages.
-    let place: String
+    let path: String
 
-    private func path(_ name: String) -> String { place.isEmpty ? name : "\(place).\(name)" }
+    /// Returns the path of a member, for example `transactions[0].purchaseDate`.
+    private func memberPath(_ name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
 
     /// Returns a member; `nil` if it is absent or `null`.
     subscript(name: String) -> JSONTree? { members[name]?.present }
@@ -35,14 +37,14 @@ struct ServerAPIRecord {
             }
         guard let value else {
             throw ConversionError(
-                code: .badValue, place: path(field.rawValue), reason: "expected \(field.kind.expectation)")
+                code: .badValue, place: memberPath(field.rawValue), reason: "expected \(field.kind.expectation)")
         }
         return value
     }
 
     /// Converts the object to a payload. Numbers and texts are first converted to the types that the payload expects.
     func payload<Claims: SignedClaims, Field: ModelField>(_ fields: Field.Type) throws(ConversionError) -> Claims {
-        let offer = self["offerType"] == nil ? offerOfWords : ServerAPIObject()
+        let offer = self["offerType"] == nil ? offerFromVerifyReceiptKeys : ServerAPIObject()
         var writer = JSONWriter(reserving: 1_024)
         writer.beginObject()
         for field in fields.allCases where field.kind != .bytes {
@@ -57,18 +59,20 @@ struct ServerAPIRecord {
             return try Claims(try JSONObject(writer.finish()))
         } catch let error as JSONFieldError {
             throw ConversionError(
-                code: .badValue, place: path(error.name), reason: "expected \(error.expected)")
+                code: .badValue, place: memberPath(error.name), reason: "expected \(error.expected)")
         } catch {
-            throw ConversionError(code: .badValue, place: place, reason: "cannot be read as a signed payload")
+            throw ConversionError(code: .badValue, place: path, reason: "cannot be read as a signed payload")
         }
     }
 
     /// The offer of a document that uses the keys of verifyReceipt, as the output of `decode` does.
-    private var offerOfWords: ServerAPIObject {
+    private var offerFromVerifyReceiptKeys: ServerAPIObject {
         var object = ServerAPIObject()
-        let words: [TransactionField] = [.isTrialPeriod, .isInIntroOfferPeriod, .promotionalOfferId, .offerCodeRefName]
-        for field in words { object[field.rawValue] = self[field.rawValue] }
-        object.sayOffer()
+        let offerFields: [TransactionField] = [
+            .isTrialPeriod, .isInIntroOfferPeriod, .promotionalOfferId, .offerCodeRefName,
+        ]
+        for field in offerFields { object[field.rawValue] = self[field.rawValue] }
+        object.convertOffer()
         return object
     }
 }
@@ -88,6 +92,7 @@ extension JSONTree {
 }
 
 extension ValueKind {
+    /// The description of the expected type, for error messages.
     fileprivate var expectation: String {
         switch self {
         case .number, .identifier: "a whole number of 64 bits"
@@ -100,6 +105,7 @@ extension ValueKind {
 }
 
 extension FieldValue {
+    /// Returns the ownership with Apple's name; `nil` for an unknown name.
     static func ownership(named name: String) -> FieldValue? {
         switch name {
         case "PURCHASED": .ownership(0)
@@ -109,7 +115,7 @@ extension FieldValue {
     }
 
     /// Converts the value of a payload to the kind that another model expects; `nil` if that is impossible.
-    func becoming(_ kind: ValueKind) -> FieldValue? {
+    func converted(to kind: ValueKind) -> FieldValue? {
         switch (self, kind) {
         case (.text(let text), .identifier): Int64(text).map(FieldValue.identifier)
         case (.text(let text), .ownership): Self.ownership(named: text)

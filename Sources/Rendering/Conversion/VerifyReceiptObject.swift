@@ -3,9 +3,10 @@ import StoreTypes
 /// One object of a verifyReceipt response, read leniently: numbers may be texts and texts may be numbers, and the
 /// words of a key may be separated by `_` or `-`.
 struct VerifyReceiptObject {
+    /// The members by key.
     let members: [String: JSONTree]
     /// The path of the object in the document, for error messages.
-    let place: String
+    let path: String
 
     /// Returns a member; `nil` if it is absent or `null`.
     subscript(key: String) -> JSONTree? {
@@ -33,6 +34,7 @@ struct VerifyReceiptObject {
         return nil
     }
 
+    /// Converts a value that is not a date; `nil` if it stands for an absent value, for example an empty number.
     private func scalar<Field>(
         _ node: JSONTree, _ row: FieldTable<Field>.Row, _ wire: String
     ) throws(ConversionError) -> JSONTree? {
@@ -63,24 +65,25 @@ struct VerifyReceiptObject {
     /// Returns milliseconds since 1970: from `X_ms` if it exists; otherwise from `X`, which contains milliseconds in
     /// iOS 6 responses; otherwise from the date text in `X` or `X_formatted`.
     private func instant(_ wire: String) throws(ConversionError) -> JSONTree? {
-        var isThere = false
+        var exists = false
         for key in [wire + "_ms", wire, wire + "_formatted"] {
             guard let node = self[key], node != .text("") else { continue }
-            isThere = true
+            exists = true
             if let milliseconds = node.asMilliseconds { return .integer(milliseconds) }
             if let instant = node.asText.flatMap(DateText.instant) { return .integer(instant.milliseconds) }
         }
-        guard isThere else { return nil }
+        guard exists else { return nil }
         throw error(wire, "a date")
     }
 
+    /// Returns the value, or throws an error if it is `nil`.
     private func require<Value>(_ value: Value?, _ key: String, _ what: String) throws(ConversionError) -> Value {
         guard let value else { throw error(key, what) }
         return value
     }
 
     private func error(_ key: String, _ what: String) -> ConversionError {
-        ConversionError(code: .badValue, place: place.isEmpty ? key : "\(place).\(key)", reason: "expected \(what)")
+        ConversionError(code: .badValue, place: path.isEmpty ? key : "\(path).\(key)", reason: "expected \(what)")
     }
 }
 
@@ -89,7 +92,7 @@ extension VerifyReceiptObject {
     func object(_ key: String) throws(ConversionError) -> VerifyReceiptObject? {
         guard let node = self[key] else { return nil }
         guard let members = node.members else { throw error(key, "an object") }
-        return VerifyReceiptObject(members: members, place: place.isEmpty ? key : "\(place).\(key)")
+        return VerifyReceiptObject(members: members, path: path.isEmpty ? key : "\(path).\(key)")
     }
 
     /// Returns a nested array of objects; `nil` if it is absent.
@@ -100,7 +103,7 @@ extension VerifyReceiptObject {
         for (index, element) in elements.enumerated() {
             guard let members = element.members else { throw error("\(key)[\(index)]", "an object") }
             objects.append(
-                VerifyReceiptObject(members: members, place: (place.isEmpty ? key : "\(place).\(key)") + "[\(index)]"))
+                VerifyReceiptObject(members: members, path: (path.isEmpty ? key : "\(path).\(key)") + "[\(index)]"))
         }
         return objects
     }

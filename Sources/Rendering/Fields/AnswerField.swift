@@ -6,10 +6,13 @@ package enum AnswerField: String, ModelField {
     case status
     /// Absent in responses to iOS 6 receipts.
     case environment
+    /// The decoded receipt: an App Receipt, or the flat object of an iOS 6 receipt.
     case receipt
+    /// The newest transactions; one object instead of an array in responses to iOS 6 receipts.
     case latestReceiptInfo
     /// Replaces ``latestReceiptInfo`` if the status is 21006.
     case latestExpiredReceiptInfo
+    /// The newest receipt in base64, which is the submitted one in responses from receipts and records.
     case latestReceipt
     /// One element for each subscription; absent in responses to iOS 6 receipts.
     case pendingRenewalInfo

@@ -4,7 +4,9 @@ import ReceiptDecoding
 /// The newest transaction of an iOS 6 receipt's subscription, in the flat form of iOS 6 responses. It combines the
 /// transaction from the Server API with the values that only the submitted receipt has.
 package struct FlatTransaction: Sendable {
+    /// The newest transaction of the subscription, from the Server API.
     let transaction: TransactionPayload
+    /// The submitted receipt.
     let receipt: TransactionReceipt
     /// The Apple ID of the app; `nil` in the sandbox.
     let appAppleId: Int64?

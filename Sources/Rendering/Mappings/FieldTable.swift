@@ -31,6 +31,7 @@ package struct FieldTable<Field: ModelField>: Sendable {
     final class Column: Sendable {
         let field: Field
         let conversion: Conversion
+        /// The encoded key.
         let key: ColumnKey
 
         init(field: Field, conversion: Conversion, wire: String) {

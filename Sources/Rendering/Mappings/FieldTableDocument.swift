@@ -5,9 +5,11 @@ import Foundation
 struct FieldTableDocument {
     /// One element of `rows` or `omitted`.
     struct Entry {
+        /// The name of the file, for error messages.
         let file: String
         /// The position in the file, for example `rows[3]`, counted from 1.
         let place: String
+        /// The members that are text.
         let texts: [String: String]
 
         func has(_ key: String) -> Bool { texts[key] != nil }
@@ -29,6 +31,7 @@ struct FieldTableDocument {
             return text
         }
 
+        /// Returns an error with the position and the key or property of this entry.
         func error(_ code: FieldTableError.Code, _ reason: String) -> FieldTableError {
             let name = texts["wire"] ?? texts["model"]
             return FieldTableError(
@@ -37,6 +40,7 @@ struct FieldTableDocument {
     }
 
     let file: String
+    /// The texts at the top level.
     let header: Entry
     let rows: [Entry]
     let omitted: [Entry]
@@ -56,6 +60,7 @@ struct FieldTableDocument {
         omitted = try Self.entries("omitted", of: members, keys: ["model", "because"], header)
     }
 
+    /// Throws an error unless the header is the one of this file.
     func expectHeader(model: String, place: String) throws(FieldTableError) {
         for (key, expected) in [("model", model), ("place", place)] {
             let found = try header.text(key)
@@ -67,6 +72,7 @@ struct FieldTableDocument {
         FieldTableError(code: code, file: file, row: "header", reason: reason)
     }
 
+    /// Parses an array of objects whose members are all text and have known keys.
     private static func entries(
         _ name: String, of members: [String: Node], keys: Set<String>, _ header: Entry
     ) throws(FieldTableError) -> [Entry] {

@@ -61,6 +61,7 @@ package struct FieldTables: Sendable {
         findings(contents: bundledFile)
     }
 
+    /// Returns the contents of an embedded file.
     private static func bundledFile(_ name: String) throws(FieldTableError) -> [UInt8] {
         switch name {
         case "answer.json": PackageResources.answer_json
@@ -74,6 +75,7 @@ package struct FieldTables: Sendable {
         }
     }
 
+    /// Returns the contents of a file in a folder.
     private static func file(_ name: String, in directory: URL) throws(FieldTableError) -> [UInt8] {
         do {
             return [UInt8](try Data(contentsOf: directory.appending(path: name)))

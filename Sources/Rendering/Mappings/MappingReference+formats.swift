@@ -3,17 +3,18 @@
 package enum TableListing: String, Sendable, CaseIterable {
     case text, markdown, json
 
-    /// Returns all sheets, with a line break at the end.
-    package func render(_ sheets: [MappingReference]) -> String {
+    /// Returns all references, with a line break at the end.
+    package func render(_ references: [MappingReference]) -> String {
         switch self {
-        case .text: sheets.map(\.text).joined(separator: "\n")
-        case .markdown: sheets.map(\.markdown).joined(separator: "\n")
-        case .json: MappingReference.json(sheets) + "\n"
+        case .text: references.map(\.text).joined(separator: "\n")
+        case .markdown: references.map(\.markdown).joined(separator: "\n")
+        case .json: MappingReference.json(references) + "\n"
         }
     }
 }
 
 extension MappingReference {
+    /// One line for each row, with aligned columns.
     fileprivate var text: String {
         let wires = rows.map { $0.wires.joined(separator: ", ") }
         let width = (wires.map(\.count) + [0]).max() ?? 0
@@ -28,6 +29,7 @@ extension MappingReference {
         return text
     }
 
+    /// A Markdown table of the rows, and one of the omitted properties.
     fileprivate var markdown: String {
         let hasPropertyListKeys = rows.contains { $0.propertyListKey != nil }
         var text = "### `\(file)`: \(place)\n\n"
@@ -47,22 +49,22 @@ extension MappingReference {
     }
 
     /// Returns an array with one object for each table.
-    fileprivate static func json(_ sheets: [MappingReference]) -> String {
+    fileprivate static func json(_ references: [MappingReference]) -> String {
         var writer = JSONWriter(reserving: 16_384)
         writer.beginArray()
-        for sheet in sheets {
+        for reference in references {
             writer.beginObject()
-            for (key, text) in [("file", sheet.file), ("model", sheet.model), ("place", sheet.place)] {
+            for (key, text) in [("file", reference.file), ("model", reference.model), ("place", reference.place)] {
                 writer.key(key)
                 writer.value(text)
             }
             writer.key("rows")
             writer.beginArray()
-            for row in sheet.rows { row.write(into: &writer) }
+            for row in reference.rows { row.write(into: &writer) }
             writer.endArray()
             writer.key("omitted")
             writer.beginArray()
-            for (model, because) in sheet.omitted {
+            for (model, because) in reference.omitted {
                 writer.beginObject()
                 writer.key("model")
                 writer.value(model)
@@ -98,6 +100,7 @@ extension MappingReference.Row {
 }
 
 extension String {
+    /// The text followed by spaces up to the width.
     fileprivate func padded(_ width: Int) -> String {
         self + String(repeating: " ", count: max(0, width - count))
     }

@@ -39,7 +39,7 @@ package struct MappingReference: Sendable {
 
 extension FieldTables {
     /// All field tables, from the top level of the response downwards.
-    package var sheets: [MappingReference] {
+    package var references: [MappingReference] {
         [
             MappingReference(answer, file: "answer.json"),
             MappingReference(appReceipt, file: "app-receipt.json"),
@@ -65,6 +65,7 @@ extension FieldTables {
         }
     }
 
+    /// Validates one file with the table type that belongs to its name.
     private static func check(_ file: String, json: [UInt8]) throws(FieldTableError) {
         switch file {
         case "answer.json": _ = try FieldTable<AnswerField>(json: json, file: file)

@@ -1,7 +1,7 @@
 extension FieldTables {
     /// Returns all tables in the requested format; the table of notifications is the last.
     package func listing(_ format: TableListing) -> String {
-        let (fields, types) = (format.render(sheets), notifications.listing(format))
+        let (fields, types) = (format.render(references), notifications.listing(format))
         return switch format {
         case .text: fields + "\n" + types
         case .markdown: fields + "\n### `notifications.json`: notification_type\n\n" + types
@@ -21,6 +21,7 @@ extension NotificationTable {
         }
     }
 
+    /// One line for each row.
     private var text: String {
         var text = "notifications.json: NotificationPayload, notification_type\n"
         for row in rows {
@@ -31,6 +32,7 @@ extension NotificationTable {
         return text
     }
 
+    /// A Markdown table with one line for each row.
     private var markdown: String {
         var text = "| version 2 | condition | version 1 | lost |\n|---|---|---|---|\n"
         for row in rows {
@@ -40,6 +42,7 @@ extension NotificationTable {
         return text
     }
 
+    /// One object, with the same structure as the JSON of the field tables.
     private var json: String {
         var writer = JSONWriter(reserving: 8_192)
         writer.beginObject()
@@ -81,13 +84,16 @@ extension NotificationTable {
 }
 
 extension NotificationTable.Row {
+    /// The type and, if there is one, the subtype: `EXPIRED/VOLUNTARY`.
     fileprivate var name: String { subtype == "-" ? type : "\(type)/\(subtype)" }
 
+    /// The version 1 types that are sent, or `nothing`.
     fileprivate var sent: String {
         guard !sends.isEmpty else { return "nothing" }
         return sends.map(\.rawValue).joined(separator: ", ") + (says.map { " (\"\($0)\")" } ?? "")
     }
 
+    /// The profile and the conditions; `nil` if there are none.
     fileprivate var circumstances: String? {
         let all = (profile.map { ["profile \($0.rawValue)"] } ?? []) + conditions.map(\.rawValue)
         return all.isEmpty ? nil : all.joined(separator: ", ")

@@ -55,7 +55,7 @@ extension NotificationTable {
             } catch {
                 throw FieldTableError(code: error.code, file: file, row: place, reason: error.reason)
             }
-            guard !rows.contains(where: { $0.hides(row) }) else {
+            guard !rows.contains(where: { $0.makesUnreachable(row) }) else {
                 throw error(
                     .duplicateModel, place, "never matches, because an earlier row matches everything that it matches")
             }
@@ -63,7 +63,7 @@ extension NotificationTable {
         }
         self.rows = rows
         for (type, subtypes) in Self.documented {
-            for subtype in subtypes where !rows.contains(where: { $0.decides(type, subtype) }) {
+            for subtype in subtypes where !rows.contains(where: { $0.alwaysMatches(type, subtype) }) {
                 throw error(.unmappedModel, "rows", "no row without conditions matches \(type) \(subtype)")
             }
         }
@@ -75,11 +75,13 @@ extension NotificationTable {
         let reason: String
     }
 
+    /// The error of a key that is not part of the format.
     private struct UnknownKey: Error {
         let place: String
         let key: String
     }
 
+    /// The table file. Decoding it rejects unknown keys.
     private struct Document: Decodable {
         let model: String
         let place: String
@@ -102,6 +104,7 @@ extension NotificationTable {
         }
     }
 
+    /// One element of `rows` as in the file.
     fileprivate struct Entry: Decodable {
         let type: String
         let subtype: String
@@ -126,6 +129,7 @@ extension NotificationTable {
         }
     }
 
+    /// A coding key with any name, so that unknown keys are seen.
     private struct AnyKey: CodingKey {
         let stringValue: String
         var intValue: Int? { nil }
@@ -137,6 +141,7 @@ extension NotificationTable {
 }
 
 extension NotificationTable.Row {
+    /// Converts an entry and checks its words.
     fileprivate init(_ entry: NotificationTable.Entry) throws(NotificationTable.Fault) {
         /// Returns the words if all of them are known; `nil` stands for an unknown word.
         func known<SourceResult>(
@@ -170,13 +175,13 @@ extension NotificationTable.Row {
     }
 
     /// Returns whether this row matches everything that the other row matches.
-    fileprivate func hides(_ other: Self) -> Bool {
+    fileprivate func makesUnreachable(_ other: Self) -> Bool {
         type == other.type && (subtype == "*" || subtype == other.subtype)
             && (profile == nil || profile == other.profile) && Set(conditions).isSubset(of: other.conditions)
     }
 
     /// Returns whether this row always matches the type and subtype, without conditions and in every profile.
-    fileprivate func decides(_ type: String, _ subtype: String) -> Bool {
+    fileprivate func alwaysMatches(_ type: String, _ subtype: String) -> Bool {
         self.type == type && (self.subtype == "*" || self.subtype == subtype) && profile == nil && conditions.isEmpty
     }
 }

@@ -25,17 +25,18 @@ package struct NotificationTable: Sendable {
         package let loss: String?
     }
 
+    /// All rows, in the order in which they are tried.
     package let rows: [Row]
 
     /// Returns whether a row of this type can send a notification, whatever the conditions.
-    package func maySend(type: String, subtype: String?) -> Bool {
+    package func canSend(type: String, subtype: String?) -> Bool {
         rows.contains { row in
             row.type == type && (row.subtype == "*" || row.subtype == subtype ?? "-") && !row.sends.isEmpty
         }
     }
 
     /// Returns whether the customer's history is needed to choose among the rows of this type.
-    package func asksForHistory(type: String, subtype: String?) -> Bool {
+    package func needsHistory(type: String, subtype: String?) -> Bool {
         rows.contains { row in
             row.type == type && (row.subtype == "*" || row.subtype == subtype ?? "-")
                 && !Set(row.conditions).isDisjoint(with: [.sameProduct, .otherProduct])
@@ -49,7 +50,7 @@ package struct NotificationTable: Sendable {
         rows.first { row in
             row.type == type && (row.subtype == "*" || row.subtype == subtype ?? "-")
                 && (row.profile.map { $0 == profile } ?? true)
-                && row.conditions.allSatisfy(facts.hold)
+                && row.conditions.allSatisfy(facts.satisfies)
         }
     }
 }
@@ -58,17 +59,29 @@ package struct NotificationTable: Sendable {
 ///
 /// https://developer.apple.com/documentation/appstoreservernotifications/notification_type
 package enum NotificationV1Type: String, Sendable, Hashable, CaseIterable {
+    /// The first purchase of a subscription.
     case initialBuy = "INITIAL_BUY"
+    /// The customer renewed a subscription interactively.
     case interactiveRenewal = "INTERACTIVE_RENEWAL"
+    /// A subscription was renewed for another period.
     case didRenew = "DID_RENEW"
+    /// A subscription was renewed after a billing failure.
     case didRecover = "DID_RECOVER"
+    /// The customer changed the plan that applies from the next renewal.
     case didChangeRenewalPref = "DID_CHANGE_RENEWAL_PREF"
+    /// The renewal was turned on or off.
     case didChangeRenewalStatus = "DID_CHANGE_RENEWAL_STATUS"
+    /// A subscription was not renewed because of a billing failure.
     case didFailToRenew = "DID_FAIL_TO_RENEW"
+    /// The customer is asked for consent to a price increase.
     case priceIncreaseConsent = "PRICE_INCREASE_CONSENT"
+    /// A subscription was canceled by Apple's support, or replaced by an upgrade.
     case cancel = "CANCEL"
+    /// A purchase that is not an auto-renewable subscription was refunded.
     case refund = "REFUND"
+    /// A purchase is no longer shared with the family.
     case revoke = "REVOKE"
+    /// The customer requested a refund of a consumable, and Apple asks for its consumption.
     case consumptionRequest = "CONSUMPTION_REQUEST"
 }
 
@@ -84,7 +97,9 @@ package enum NotificationV1Profile: String, Sendable, Hashable, CaseIterable {
 package enum NotificationCondition: String, Sendable, Hashable, CaseIterable {
     /// The purchase was shared by a family member.
     case familyShared
+    /// The product is an auto-renewable subscription.
     case autoRenewable
+    /// The product is a consumable.
     case consumable
     /// The previous period of the subscription was for the same product.
     case sameProduct
@@ -108,12 +123,12 @@ package struct NotificationFacts: Sendable, Hashable {
     /// The renewal state that was reported last; `nil` if none was reported.
     package var renewedBefore: Bool?
     /// Whether that state was reported with a refund or an expiry.
-    package var wasToldByAnEnd = false
+    package var isFromRefundOrExpiry = false
 
     package init() {}
 
     /// Returns whether the condition is true.
-    func hold(_ condition: NotificationCondition) -> Bool {
+    func satisfies(_ condition: NotificationCondition) -> Bool {
         switch condition {
         case .familyShared: isFamilyShared
         case .autoRenewable: isAutoRenewable
@@ -121,7 +136,7 @@ package struct NotificationFacts: Sendable, Hashable {
         case .sameProduct: isSameProduct == true
         case .otherProduct: isSameProduct == false
         case .turnedOff: renews == false && renewedBefore != false
-        case .announced: wasToldByAnEnd && renews == false && renewedBefore == false
+        case .announced: isFromRefundOrExpiry && renews == false && renewedBefore == false
         }
     }
 }

@@ -8,17 +8,20 @@ import StoreTypes
 /// expires last is the first; rows without an expiry date follow, the most recent first. The row of the event shows
 /// its refund even if it is a consumable, which verifyReceipt never did.
 enum NotificationV1Receipt {
+    /// Returns the rows in the order of the response.
+    ///
+    /// - Parameter own: the transaction of the event; `nil` if it has none.
     static func rows(
         of transactions: [TransactionPayload], about own: TransactionPayload?
     ) -> [TransactionPayload] {
-        let kept = transactions.filter { !$0.isConsumable || isOwn($0, own) }
-        let ordered = kept.enumerated().sorted { left, right in
+        let included = transactions.filter { !$0.isConsumable || isOwn($0, own) }
+        let ordered = included.enumerated().sorted { left, right in
             let (first, second) = (Order(left.element, left.offset), Order(right.element, right.offset))
             return first.isNewer(than: second)
         }.map(\.element)
         var newest = Array(ordered.prefix(LatestRows.cap))
-        if let behind = ordered.dropFirst(LatestRows.cap).first(where: { isOwn($0, own) }) {
-            newest[newest.count - 1] = behind
+        if let excluded = ordered.dropFirst(LatestRows.cap).first(where: { isOwn($0, own) }) {
+            newest[newest.count - 1] = excluded
         }
         return newest.enumerated().sorted { left, right in
             let dates = (left.element.expiry, right.element.expiry)
@@ -26,6 +29,7 @@ enum NotificationV1Receipt {
         }.map { isOwn($0.element, own) ? $0.element.showingItsRefund : $0.element }
     }
 
+    /// Returns whether a row is the transaction of the event.
     private static func isOwn(_ row: TransactionPayload, _ own: TransactionPayload?) -> Bool {
         row.transactionId != nil && row.transactionId == own?.transactionId
     }
@@ -34,9 +38,9 @@ enum NotificationV1Receipt {
     private struct Order {
         let row: LatestRow
 
-        init(_ transaction: TransactionPayload, _ place: Int) {
+        init(_ transaction: TransactionPayload, _ index: Int) {
             row = LatestRow(
-                place: place, milliseconds: transaction.purchaseDate?.milliseconds,
+                index: index, milliseconds: transaction.purchaseDate?.milliseconds,
                 transactionId: transaction.transactionId, subscription: nil)
         }
 

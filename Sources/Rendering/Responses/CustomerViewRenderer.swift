@@ -89,25 +89,28 @@ package struct CustomerViewRenderer: Sendable {
             }
         writer.beginArray()
         for var transaction in transactions {
-            transaction.becomeTransaction(
+            transaction.normalizeTransaction(
                 bundleId: .text(view.bundleId.rawValue), environment: .text(view.environment.rawValue))
             transaction.write(into: &writer)
         }
         writer.endArray()
     }
 
+    /// Writes the decoded transactions.
     private static func writeClaims(of transactions: [Signed<TransactionPayload>], into writer: inout JSONWriter) {
         writer.beginArray()
         for transaction in transactions { writer.values(json: transaction.payload.claims) }
         writer.endArray()
     }
 
+    /// Writes the signed transactions as compact JWS.
     private static func writeTexts(of transactions: [Signed<TransactionPayload>], into writer: inout JSONWriter) {
         writer.beginArray()
         for transaction in transactions { writer.value(transaction.text) }
         writer.endArray()
     }
 
+    /// Writes the subscriptions with their status and renewal.
     private func write(_ subscriptions: [SubscriptionRecord], into writer: inout JSONWriter) {
         writer.beginArray()
         for subscription in subscriptions {
@@ -138,13 +141,14 @@ package struct CustomerViewRenderer: Sendable {
         writer.endArray()
     }
 
+    /// Returns the transactions in ascending order of purchase date and id.
     private static func ascending(_ transactions: [Signed<TransactionPayload>]) -> [Signed<TransactionPayload>] {
-        transactions.enumerated().map { place, transaction in
+        transactions.enumerated().map { index, transaction in
             let payload = transaction.payload
             return LatestRow(
-                place: place, milliseconds: payload.purchaseDate?.milliseconds, transactionId: payload.transactionId,
+                index: index, milliseconds: payload.purchaseDate?.milliseconds, transactionId: payload.transactionId,
                 subscription: nil)
-        }.sorted().map { transactions[$0.place] }
+        }.sorted().map { transactions[$0.index] }
     }
 }
 
@@ -153,11 +157,11 @@ extension ReceiptContents {
     fileprivate var ascending: ReceiptContents {
         guard case .app(var receipt) = self else { return self }
         let purchases = receipt.purchases
-        receipt.purchases = purchases.enumerated().map { place, purchase in
+        receipt.purchases = purchases.enumerated().map { index, purchase in
             LatestRow(
-                place: place, milliseconds: purchase.purchaseDate?.milliseconds,
+                index: index, milliseconds: purchase.purchaseDate?.milliseconds,
                 transactionId: purchase.transactionId, subscription: nil)
-        }.sorted().map { purchases[$0.place] }
+        }.sorted().map { purchases[$0.index] }
         return .app(receipt)
     }
 }

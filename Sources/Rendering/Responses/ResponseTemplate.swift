@@ -5,7 +5,7 @@ package struct ResponseTemplate: Sendable {
     private let status: VerifyReceiptStatus
     private let body: [UInt8]
     /// The offsets of the texts of `request_date`, `request_date_ms` and `request_date_pst`.
-    private let greenwich: Int
+    private let utc: Int
     private let milliseconds: Int
     private let losAngeles: Int
 
@@ -18,17 +18,17 @@ package struct ResponseTemplate: Sendable {
     package init?(_ answer: VerifyReceiptAnswer, requestDate: Timestamp) {
         let date = DateTriplet(requestDate)
         let beginning = answer.body.prefix(Self.searched)
-        func place(_ key: String, _ value: String) -> Int? {
+        func offset(_ key: String, _ value: String) -> Int? {
             beginning.firstRange(of: Array("\"\(key)\":\"\(value)\"".utf8)).map { $0.lowerBound + key.utf8.count + 4 }
         }
-        guard let greenwich = place("request_date", date.text),
-            let milliseconds = place("request_date_ms", "\(date.milliseconds)"),
-            let losAngeles = place("request_date_pst", date.losAngelesText),
+        guard let utc = offset("request_date", date.text),
+            let milliseconds = offset("request_date_ms", "\(date.milliseconds)"),
+            let losAngeles = offset("request_date_pst", date.losAngelesText),
             Self.hasUsualLength(date.milliseconds)
         else { return nil }
         status = answer.status
         body = answer.body
-        self.greenwich = greenwich
+        self.utc = utc
         self.milliseconds = milliseconds
         self.losAngeles = losAngeles
     }
@@ -42,14 +42,14 @@ package struct ResponseTemplate: Sendable {
         guard Self.hasUsualLength(date.milliseconds) else { return nil }
         var body = body
         body.withUnsafeMutableBufferPointer { bytes in
-            func write(_ time: CivilTime, at place: Int) {
-                time.write(into: UnsafeMutableBufferPointer(rebasing: bytes[place..<place + CivilTime.length]))
+            func write(_ time: CivilTime, at offset: Int) {
+                time.write(into: UnsafeMutableBufferPointer(rebasing: bytes[offset..<offset + CivilTime.length]))
             }
-            write(date.greenwich, at: greenwich)
+            write(date.utc, at: utc)
             write(date.losAngeles, at: losAngeles)
             var rest = date.milliseconds
-            for place in stride(from: milliseconds + 12, through: milliseconds, by: -1) {
-                bytes[place] = 0x30 + UInt8(truncatingIfNeeded: rest % 10)
+            for offset in stride(from: milliseconds + 12, through: milliseconds, by: -1) {
+                bytes[offset] = 0x30 + UInt8(truncatingIfNeeded: rest % 10)
                 rest /= 10
             }
         }

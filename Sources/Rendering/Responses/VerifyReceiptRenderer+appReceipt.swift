@@ -11,7 +11,7 @@ extension VerifyReceiptRenderer {
         let rows = RenderedRows(receipt.purchases, table: tables.inApp)
         let hasLatest = !options.omitsLatest && receipt.purchases.contains(where: \.isAutoRenewable)
         let latest = hasLatest ? history.submittedText.reveal() : nil
-        let latestRows = latest == nil ? [] : LatestRows.places(of: receipt.latestRows, options: options)
+        let latestRows = latest == nil ? [] : LatestRows.indices(of: receipt.latestRows, options: options)
         let latestSize = latestRows.reduce(latest?.count ?? 0) { $0 + rows.ranges[$1].count + 1 }
         var writer = JSONWriter(reserving: 2_048 + rows.bytes.count + latestSize)
         writer.beginObject()
@@ -41,6 +41,7 @@ extension VerifyReceiptRenderer {
         return VerifyReceiptAnswer(status: .valid, body: writer.finish())
     }
 
+    /// Writes `receipt` with the encoded rows as `in_app`.
     func write(
         _ receipt: AppReceipt, rows: RenderedRows, requestDate: Timestamp, into writer: inout JSONWriter
     ) {
@@ -83,11 +84,12 @@ struct RenderedRows {
 }
 
 extension AppReceipt {
+    /// The sort keys of the purchases.
     fileprivate var latestRows: [LatestRow] {
-        purchases.indices.map { place in
-            let purchase = purchases[place]
+        purchases.indices.map { index in
+            let purchase = purchases[index]
             return LatestRow(
-                place: place, milliseconds: purchase.purchaseDate?.milliseconds, transactionId: purchase.transactionId,
+                index: index, milliseconds: purchase.purchaseDate?.milliseconds, transactionId: purchase.transactionId,
                 subscription: purchase.isAutoRenewable
                     ? purchase.originalTransactionId ?? purchase.transactionId ?? "" : nil)
         }

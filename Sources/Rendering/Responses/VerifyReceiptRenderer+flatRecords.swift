@@ -12,10 +12,10 @@ extension VerifyReceiptRenderer {
     func answer(
         to receipt: TransactionReceipt, records: CustomerRecords, history: PurchaseHistory, options: AnswerOptions
     ) -> VerifyReceiptAnswer {
-        let known = receipt.subscription(in: records)
-        let isCurrent = known.map { [1, 4].contains($0.record.status) } ?? true
+        let match = receipt.subscription(in: records)
+        let isCurrent = match.map { [1, 4].contains($0.record.status) } ?? true
         let status: VerifyReceiptStatus = isCurrent ? .valid : .subscriptionExpired
-        let subscription = options.omitsLatest ? nil : known
+        let subscription = options.omitsLatest ? nil : match
         let submitted = subscription != nil && isCurrent ? history.submittedText.reveal() : nil
         let renewal = subscription?.record.renewal?.payload
         var writer = JSONWriter(reserving: 4_096 + (submitted?.count ?? 0))
@@ -54,6 +54,7 @@ extension VerifyReceiptRenderer {
         return VerifyReceiptAnswer(status: status, body: writer.finish())
     }
 
+    /// Writes the latest object.
     private func write(_ flat: FlatTransaction, into writer: inout JSONWriter) {
         writer.beginObject()
         for column in tables.flatTransaction.columns { writer.member(column.field.value(of: flat), as: column) }
@@ -65,7 +66,9 @@ extension TransactionReceipt {
     /// Returns whether the history contains the receipt's subscription but the status response does not. If so, no
     /// iOS 6 response is possible, because its status depends on the state of the subscription.
     package func lacksStatus(in records: CustomerRecords) -> Bool {
-        guard let original = own(in: records)?.originalTransactionId ?? originalTransactionId else { return false }
+        guard let original = ownTransaction(in: records)?.originalTransactionId ?? originalTransactionId else {
+            return false
+        }
         return !records.subscriptions.contains { $0.originalTransactionId == original }
             && records.transactions.contains {
                 $0.payload.isAutoRenewable && $0.payload.originalTransactionId == original
@@ -73,7 +76,7 @@ extension TransactionReceipt {
     }
 
     /// Returns the receipt's own transaction: by its transaction id, otherwise by its web order line item id.
-    fileprivate func own(in records: CustomerRecords) -> TransactionPayload? {
+    fileprivate func ownTransaction(in records: CustomerRecords) -> TransactionPayload? {
         let transactions = records.transactions.lazy.map(\.payload)
         let lineItem = self["web-order-line-item-id"]
         return transactions.first { $0.transactionId != nil && $0.transactionId == transactionId }
@@ -84,7 +87,9 @@ extension TransactionReceipt {
     fileprivate func subscription(
         in records: CustomerRecords
     ) -> (record: SubscriptionRecord, newest: TransactionPayload)? {
-        guard let original = own(in: records)?.originalTransactionId ?? originalTransactionId else { return nil }
+        guard let original = ownTransaction(in: records)?.originalTransactionId ?? originalTransactionId else {
+            return nil
+        }
         let rows = records.transactions.map(\.payload).filter {
             $0.isAutoRenewable && $0.originalTransactionId == original
         }
@@ -94,10 +99,11 @@ extension TransactionReceipt {
         return (record, newest)
     }
 
+    /// Returns whether a transaction is older than another one.
     private static func isOlder(_ left: TransactionPayload, _ right: TransactionPayload) -> Bool {
         func row(_ transaction: TransactionPayload) -> LatestRow {
             LatestRow(
-                place: 0, milliseconds: transaction.purchaseDate?.milliseconds,
+                index: 0, milliseconds: transaction.purchaseDate?.milliseconds,
                 transactionId: transaction.transactionId, subscription: nil)
         }
         return row(left) < row(right)

@@ -33,7 +33,7 @@ extension VerifyReceiptRenderer {
     ) -> VerifyReceiptAnswer {
         let rows = RenderedRows(receipt.purchases, table: tables.inApp)
         let hasLatest = !options.omitsLatest && records.transactions.contains { $0.payload.isAutoRenewable }
-        let latest = hasLatest ? records.latestTransactions(beside: receipt, options: options) : []
+        let latest = hasLatest ? records.latestTransactions(for: receipt, options: options) : []
         let submitted = hasLatest ? history.submittedText.reveal() : nil
         var writer = JSONWriter(
             reserving: 2_048 + rows.bytes.count + latest.count * 1_200 + (submitted?.count ?? 0)
@@ -88,19 +88,19 @@ extension VerifyReceiptRenderer {
 extension CustomerRecords {
     /// Returns the rows of `latest_receipt_info`. A consumable is included only as long as the receipt still lists
     /// it.
-    fileprivate func latestTransactions(beside receipt: AppReceipt, options: AnswerOptions) -> [TransactionPayload] {
+    fileprivate func latestTransactions(for receipt: AppReceipt, options: AnswerOptions) -> [TransactionPayload] {
         let listed = Set(receipt.purchases.compactMap(\.transactionId))
-        let kept = transactions.map(\.payload).filter { transaction in
+        let included = transactions.map(\.payload).filter { transaction in
             !transaction.isConsumable || transaction.transactionId.map(listed.contains) ?? false
         }
-        let rows = kept.indices.map { place in
-            let transaction = kept[place]
+        let rows = included.indices.map { index in
+            let transaction = included[index]
             return LatestRow(
-                place: place, milliseconds: transaction.purchaseDate?.milliseconds,
+                index: index, milliseconds: transaction.purchaseDate?.milliseconds,
                 transactionId: transaction.transactionId,
                 subscription: transaction.isAutoRenewable
                     ? transaction.originalTransactionId ?? transaction.transactionId ?? "" : nil)
         }
-        return LatestRows.places(of: rows, options: options).map { kept[$0] }
+        return LatestRows.indices(of: rows, options: options).map { included[$0] }
     }
 }

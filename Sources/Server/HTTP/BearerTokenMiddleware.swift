@@ -15,6 +15,7 @@ import StoreTypes
 ///
 /// A refused request gets 404, as if the route did not exist. An unknown bearer token gets 401 on `/v1/*`.
 struct BearerTokenMiddleware: Sendable {
+    /// The listener that received a request.
     enum Listener: Sendable {
         case `public`, operations
     }
@@ -44,7 +45,7 @@ struct BearerTokenMiddleware: Sendable {
     /// Compares with every configured token, because stopping at the first match would reveal its position through
     /// the response time.
     private static func isKnown(_ token: String, among tokens: [Redacted<String>]) -> Bool {
-        tokens.reduce(false) { found, known in ConstantTime.equal(known.reveal(), token) || found }
+        tokens.reduce(false) { found, candidate in ConstantTime.equal(candidate.reveal(), token) || found }
     }
 
     /// Returns the token of the `Authorization` header (RFC 6750, section 2.1), or `nil` if there is none or several

@@ -5,9 +5,9 @@ import Synchronization
 final class ClientDisconnectMonitor: Sendable {
     /// One open connection.
     private struct Client {
-        var isGone = false
+        var isDisconnected = false
         /// Cancels the work that is in progress for this client.
-        var whenGone: (@Sendable () -> Void)?
+        var onDisconnect: (@Sendable () -> Void)?
     }
 
     private let clients = Mutex<[ObjectIdentifier: Client]>([:])
@@ -15,26 +15,28 @@ final class ClientDisconnectMonitor: Sendable {
     /// Number of open connections.
     var count: Int { clients.withLock { $0.count } }
 
-    func arrived(_ channel: any Channel) {
+    /// Adds an open connection.
+    func connected(_ channel: any Channel) {
         clients.withLock { $0[ObjectIdentifier(channel)] = Client() }
     }
 
     /// Marks the client as disconnected and cancels its work.
-    func left(_ channel: any Channel) {
+    func disconnected(_ channel: any Channel) {
         let action = clients.withLock { clients -> (@Sendable () -> Void)? in
-            clients[ObjectIdentifier(channel)]?.isGone = true
-            return clients[ObjectIdentifier(channel)]?.whenGone.take()
+            clients[ObjectIdentifier(channel)]?.isDisconnected = true
+            return clients[ObjectIdentifier(channel)]?.onDisconnect.take()
         }
         action?()
     }
 
+    /// Removes a closed connection.
     func remove(_ channel: any Channel) {
         clients.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(channel)) }
     }
 
     /// Starts the work on the current thread if the system can, so that work which never suspends is complete when
     /// this returns. A switch to another thread costs as much as computing a small response.
-    private static func begin<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) -> Task<Value, Never> {
+    private static func start<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) -> Task<Value, Never> {
         if #available(macOS 26, *) { Task.immediate(operation: work) } else { Task(operation: work) }
     }
 
@@ -43,18 +45,52 @@ final class ClientDisconnectMonitor: Sendable {
     func serving<Value: Sendable>(
         _ channel: any Channel, _ work: @escaping @Sendable () async -> Value
     ) async -> Value {
-        let task = Self.begin(work)
-        let isGone = clients.withLock { clients in
-            clients[ObjectIdentifier(channel)]?.whenGone = { task.cancel() }
-            return clients[ObjectIdentifier(channel)]?.isGone ?? true
+        let task = Self.start(work)
+        let isDisconnected = clients.withLock { clients in
+            clients[ObjectIdentifier(channel)]?.onDisconnect = { task.cancel() }
+            return clients[ObjectIdentifier(channel)]?.isDisconnected ?? true
         }
-        if isGone { task.cancel() }
+        if isDisconnected { task.cancel() }
         let value = await withTaskCancellationHandler {
             await task.value
         } onCancel: {
             task.cancel()
         }
-        clients.withLock { $0[ObjectIdentifier(channel)]?.whenGone = nil }
+        clients.withLock { $0[ObjectIdentifier(channel)]?.onDisconnect = nil }
         return value
+    }
+}
+
+/// Reports to ``ClientDisconnectMonitor`` that a client has connected or disconnected.
+///
+/// It is the first handler that sees received bytes: a client counts as disconnected as soon as it closes its sending
+/// side, even if requests of it still wait.
+final class ClientDisconnectHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    private let disconnectMonitor: ClientDisconnectMonitor
+
+    init(disconnectMonitor: ClientDisconnectMonitor) {
+        self.disconnectMonitor = disconnectMonitor
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        disconnectMonitor.connected(context.channel)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .inputClosed = event as? ChannelEvent { disconnectMonitor.disconnected(context.channel) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        disconnectMonitor.disconnected(context.channel)
+        context.fireChannelInactive()
+    }
+
+    /// Also called for a connection that was closed before it became active.
+    func handlerRemoved(context: ChannelHandlerContext) {
+        disconnectMonitor.remove(context.channel)
     }
 }

@@ -4,10 +4,11 @@ import NIOHTTP1
 extension String {
     /// Returns whether this request target is in absolute form (RFC 9112, section 3.2.2) and names a host other than
     /// `host`. For example, `http://a.example/verifyReceipt` with `Host: b.example`.
-    fileprivate func isElsewhere(than host: String?) -> Bool {
+    fileprivate func namesHost(otherThan host: String?) -> Bool {
         guard first != "/", let host, !host.isEmpty, let scheme = firstRange(of: "://") else { return false }
         let authority = self[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         let port = self[..<scheme.lowerBound].lowercased() == "https" ? ":443" : ":80"
+        // Without user information and default port, in lower case: `user@A.example:80` and `a.example` are equal.
         func plain(_ host: Substring) -> String {
             let name = (host.lastIndex(of: "@").map { host[host.index(after: $0)...] } ?? host).lowercased()
             return name.hasSuffix(port) ? String(name.dropLast(port.count)) : name
@@ -34,14 +35,15 @@ final class HTTP1SemanticsHandler: ChannelDuplexHandler {
     /// A request whose response is not complete yet.
     private struct PendingResponse {
         /// HTTP/1.0 closes the connection unless the response says otherwise.
-        let isOld: Bool
-        let closesAfterAnswer: Bool
+        let isHTTP10: Bool
+        let closesAfterResponse: Bool
     }
 
+    /// Longest body in bytes that a client with `Expect: 100-continue` may announce.
     private let maximumBodyBytes: Int
     private var pendingResponse: PendingResponse?
     /// The response being written has `Connection: close`.
-    private var answerCloses = false
+    private var responseCloses = false
     /// The last response is written; further requests are ignored.
     private var isClosing = false
 
@@ -59,12 +61,13 @@ final class HTTP1SemanticsHandler: ChannelDuplexHandler {
                 refuse(head.version, problem, context: context)
                 return
             }
-            pendingResponse = PendingResponse(isOld: head.version.minor == 0, closesAfterAnswer: !head.isKeepAlive)
+            pendingResponse = PendingResponse(isHTTP10: head.version.minor == 0, closesAfterResponse: !head.isKeepAlive)
             if expectsContinue { sendContinue(context: context) }
         }
         context.fireChannelRead(data)
     }
 
+    /// Writes `HTTP/1.1 100 Continue`, after which the client sends the body.
     private func sendContinue(context: ChannelHandlerContext) {
         context.writeAndFlush(
             wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
@@ -74,7 +77,7 @@ final class HTTP1SemanticsHandler: ChannelDuplexHandler {
     private func problem(of head: HTTPRequestHead, _ expectsContinue: Bool) -> ProblemDetails? {
         // Two parsers could disagree about the endpoint that is meant (RFC 9112, section 3.2).
         let hosts = head.headers["host"]
-        if hosts.count > 1 || head.uri.isElsewhere(than: hosts.first) {
+        if hosts.count > 1 || head.uri.namesHost(otherThan: hosts.first) {
             return ProblemDetails(status: 400, code: "severalHosts", detail: "the request must name exactly one host")
         }
         // RFC 9112, section 3.2.
@@ -122,17 +125,20 @@ final class HTTP1SemanticsHandler: ChannelDuplexHandler {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
         case .head(var head):
-            let says = head.headers[canonicalForm: "connection"]
-            answerCloses = says.contains { $0.lowercased() == "close" }
-            if let pendingResponse, says.isEmpty, pendingResponse.closesAfterAnswer || pendingResponse.isOld {
-                head.headers.add(name: "connection", value: pendingResponse.closesAfterAnswer ? "close" : "keep-alive")
+            let connectionValues = head.headers[canonicalForm: "connection"]
+            responseCloses = connectionValues.contains { $0.lowercased() == "close" }
+            if let pendingResponse, connectionValues.isEmpty,
+                pendingResponse.closesAfterResponse || pendingResponse.isHTTP10
+            {
+                head.headers.add(
+                    name: "connection", value: pendingResponse.closesAfterResponse ? "close" : "keep-alive")
             }
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .body:
             context.write(data, promise: promise)
         case .end(let trailers):
             let answered = pendingResponse.take()
-            if answerCloses || answered?.closesAfterAnswer ?? false {
+            if responseCloses || answered?.closesAfterResponse ?? false {
                 close(after: trailers, promise: promise, context: context)
             } else {
                 context.write(data, promise: promise)

@@ -15,15 +15,15 @@ final class InboundBackpressureHandler: ChannelDuplexHandler {
     private static let pieceBytes = 4_096
     /// Maximum number of bytes held back; a connection that exceeds it is closed. One turn of the event loop reads at
     /// most this much. Only at the end of its input can a connection be read further.
-    private static let maximumHeldBytes = 262_144
+    private static let maximumBufferedBytes = 262_144
 
     /// Number of bytes of the current body that have not arrived yet, from its `Content-Length`. A piece of the body
     /// may be this long, because a body needs no more memory when decoded.
-    var bodyBytes = 0
+    var remainingBodyBytes = 0
     private var isOpen = true
-    private var held = ByteBuffer()
+    private var buffered = ByteBuffer()
     private var isPassingOn = false
-    private var readIsWanted = false
+    private var hasPendingRead = false
     private var inputIsClosed = false
     private var context: ChannelHandlerContext?
 
@@ -44,7 +44,7 @@ final class InboundBackpressureHandler: ChannelDuplexHandler {
     func open() {
         guard !isOpen else { return }
         isOpen = true
-        guard held.readableBytes > 0, let context else { return }
+        guard buffered.readableBytes > 0, let context else { return }
         passOn(context)
         channelReadComplete(context: context)
     }
@@ -53,57 +53,60 @@ final class InboundBackpressureHandler: ChannelDuplexHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var buffer = unwrapInboundIn(data)
-        if isOpen, held.readableBytes == 0, buffer.readableBytes <= nextPieceBytes {
+        if isOpen, buffered.readableBytes == 0, buffer.readableBytes <= nextPieceBytes {
             context.fireChannelRead(data)
             return
         }
-        if held.readableBytes == 0 { held = buffer } else { held.writeBuffer(&buffer) }
+        if buffered.readableBytes == 0 { buffered = buffer } else { buffered.writeBuffer(&buffer) }
         passOn(context)
-        if held.readableBytes > Self.maximumHeldBytes { context.channel.close(mode: .all, promise: nil) }
+        if buffered.readableBytes > Self.maximumBufferedBytes { context.channel.close(mode: .all, promise: nil) }
     }
 
+    /// Delays the end of the input and further reads until the buffered bytes have been passed on.
     func channelReadComplete(context: ChannelHandlerContext) {
         context.fireChannelReadComplete()
-        guard held.readableBytes == 0 else { return }
+        guard buffered.readableBytes == 0 else { return }
         if inputIsClosed {
             inputIsClosed = false
             context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
         }
-        if readIsWanted {
-            readIsWanted = false
+        if hasPendingRead {
+            hasPendingRead = false
             context.read()
         }
     }
 
     func read(context: ChannelHandlerContext) {
-        if held.readableBytes == 0 { context.read() } else { readIsWanted = true }
+        if buffered.readableBytes == 0 { context.read() } else { hasPendingRead = true }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if held.readableBytes > 0, case .inputClosed = event as? ChannelEvent {
+        if buffered.readableBytes > 0, case .inputClosed = event as? ChannelEvent {
             inputIsClosed = true
         } else {
             context.fireUserInboundEventTriggered(event)
         }
     }
 
+    /// The client is disconnected, so the buffered bytes are discarded.
     func channelInactive(context: ChannelHandlerContext) {
-        held = ByteBuffer()
+        buffered = ByteBuffer()
         context.fireChannelInactive()
     }
 
-    private var nextPieceBytes: Int { max(Self.pieceBytes, bodyBytes) }
+    /// A body may be passed on in one piece, because it needs no more memory when decoded.
+    private var nextPieceBytes: Int { max(Self.pieceBytes, remainingBodyBytes) }
 
     /// Passes held bytes to the decoder, piece by piece, until none are left or the handler is closed.
     private func passOn(_ context: ChannelHandlerContext) {
         guard !isPassingOn else { return }
         isPassingOn = true
         defer { isPassingOn = false }
-        while isOpen, held.readableBytes > 0,
-            let piece = held.readSlice(length: min(nextPieceBytes, held.readableBytes))
+        while isOpen, buffered.readableBytes > 0,
+            let piece = buffered.readSlice(length: min(nextPieceBytes, buffered.readableBytes))
         {
             context.fireChannelRead(wrapInboundOut(piece))
         }
-        if held.readableBytes == 0 { held = ByteBuffer() }
+        if buffered.readableBytes == 0 { buffered = ByteBuffer() }
     }
 }

@@ -18,29 +18,29 @@ extension Request {
     ///
     /// - Parameters:
     ///   - maximum: The longest body to return, in bytes.
-    ///   - share: Counts the bytes as they arrive. It is released if the body is not returned.
+    ///   - reservation: Counts the bytes as they arrive. It is released if the body is not returned.
     func body(
-        upTo maximum: Int = VerifyReceiptController.maximumBodyBytes, counting share: RequestBodyReservation
+        upTo maximum: Int = VerifyReceiptController.maximumBodyBytes, counting reservation: RequestBodyReservation
     ) async throws -> RequestBodyResult {
         let announced = headers[.contentLength].flatMap { Int($0) } ?? maximum
         var whole: [UInt8] = []
         var received = 0
-        var isHeld = true
+        var isKept = true
         for try await buffer in body {
             received += buffer.readableBytes
             guard received <= VerifyReceiptController.drainedBodyBytes else { return .tooLong }
-            guard isHeld else { continue }
-            if received <= maximum, share.reserve(buffer.readableBytes) {
+            guard isKept else { continue }
+            if received <= maximum, reservation.reserve(buffer.readableBytes) {
                 whole.grow(to: received, atMost: announced)
                 whole.append(contentsOf: buffer.readableBytesView)
             } else {
-                isHeld = false
-                share.release()
+                isKept = false
+                reservation.release()
                 whole = []
             }
         }
         guard received <= maximum else { return .tooLong }
-        return isHeld && share.complete() ? .whole(whole) : .noRoom
+        return isKept && reservation.complete() ? .whole(whole) : .noRoom
     }
 
     /// Returns whether the body has a content coding, for example gzip.
@@ -69,7 +69,7 @@ extension RequestBodyBudget {
 
     /// Returns a reservation for the body that arrives on this connection. If another body needs the memory, the
     /// connection is closed.
-    func share(on channel: any Channel) -> RequestBodyReservation {
-        share { channel.close(mode: .all, promise: nil) }
+    func reservation(on channel: any Channel) -> RequestBodyReservation {
+        reservation { channel.close(mode: .all, promise: nil) }
     }
 }

@@ -13,37 +13,40 @@ final class RequestPipeliningHandler: ChannelDuplexHandler {
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
+    /// An inbound event that waits for its turn. Errors and the end of the input keep their place after the requests
+    /// before them.
     private enum Event {
         case part(NIOAny)
         case failure(HTTPParserError)
         case inputClosed
     }
 
-    private let gate: InboundBackpressureHandler
-    private let clock: RequestTimeoutHandler
+    private let backpressure: InboundBackpressureHandler
+    private let timeoutHandler: RequestTimeoutHandler
     private var waiting = CircularBuffer<Event>(initialCapacity: 0)
     /// The head of a request was passed on, but not its end.
     private var requestIsOpen = false
     /// A request was passed on, and its response is not complete.
-    private(set) var isAnswering = false
+    private(set) var isResponding = false
 
-    init(gate: InboundBackpressureHandler, clock: RequestTimeoutHandler) {
-        self.gate = gate
-        self.clock = clock
+    init(backpressure: InboundBackpressureHandler, timeoutHandler: RequestTimeoutHandler) {
+        self.backpressure = backpressure
+        self.timeoutHandler = timeoutHandler
     }
 
     // MARK: - Requests
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         decoded(unwrapInboundIn(data))
-        if waiting.isEmpty, takesMore(context) {
+        if waiting.isEmpty, acceptsMore(context) {
             passOn(data, context)
         } else {
             waiting.append(.part(data))
         }
-        guard !waiting.isEmpty || !takesMore(context) else { return }
-        clock.isPaused = true
-        gate.close()
+        guard !waiting.isEmpty || !acceptsMore(context) else { return }
+        // Bytes that wait here do not count as the client's delay.
+        timeoutHandler.isPaused = true
+        backpressure.close()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -71,24 +74,25 @@ final class RequestPipeliningHandler: ChannelDuplexHandler {
     private func decoded(_ part: HTTPServerRequestPart) {
         switch part {
         case .head(let head):
-            clock.headArrived()
-            gate.bodyBytes = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
+            timeoutHandler.headArrived()
+            backpressure.remainingBodyBytes = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
         case .body(let buffer):
-            gate.bodyBytes -= buffer.readableBytes
+            backpressure.remainingBodyBytes -= buffer.readableBytes
         case .end:
-            clock.requestEnded()
-            gate.bodyBytes = 0
+            timeoutHandler.requestEnded()
+            backpressure.remainingBodyBytes = 0
         }
     }
 
     /// Returns whether the next part may be passed on.
-    private func takesMore(_ context: ChannelHandlerContext) -> Bool {
-        requestIsOpen || !isAnswering && context.channel.isWritable
+    private func acceptsMore(_ context: ChannelHandlerContext) -> Bool {
+        requestIsOpen || !isResponding && context.channel.isWritable
     }
 
+    /// Passes a part of a request to the next handler.
     private func passOn(_ data: NIOAny, _ context: ChannelHandlerContext) {
         switch unwrapInboundIn(data) {
-        case .head: (requestIsOpen, isAnswering) = (true, true)
+        case .head: (requestIsOpen, isResponding) = (true, true)
         case .body: break
         case .end: requestIsOpen = false
         }
@@ -97,16 +101,19 @@ final class RequestPipeliningHandler: ChannelDuplexHandler {
 
     // MARK: - Answers
 
+    /// Marks the response as complete when its last part is written.
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if case .end = unwrapOutboundIn(data) { isAnswering = false }
+        if case .end = unwrapOutboundIn(data) { isResponding = false }
         context.write(data, promise: promise)
     }
 
+    /// Passes on the next request after the response has been flushed.
     func flush(context: ChannelHandlerContext) {
         context.flush()
         advance(context)
     }
 
+    /// Passes on the next request when the client has read enough.
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         context.fireChannelWritabilityChanged()
         advance(context)
@@ -114,17 +121,17 @@ final class RequestPipeliningHandler: ChannelDuplexHandler {
 
     /// Passes on waiting events until the next one has to wait.
     private func advance(_ context: ChannelHandlerContext) {
-        let someWaited = !waiting.isEmpty
-        while takesMore(context), let event = waiting.popFirst() {
+        let hadWaiting = !waiting.isEmpty
+        while acceptsMore(context), let event = waiting.popFirst() {
             switch event {
             case .part(let data): passOn(data, context)
             case .failure(let error): context.fireErrorCaught(error)
             case .inputClosed: context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
             }
         }
-        if someWaited { context.fireChannelReadComplete() }
-        guard waiting.isEmpty, takesMore(context) else { return }
-        clock.isPaused = false
-        gate.open()
+        if hadWaiting { context.fireChannelReadComplete() }
+        guard waiting.isEmpty, acceptsMore(context) else { return }
+        timeoutHandler.isPaused = false
+        backpressure.open()
     }
 }

@@ -1,7 +1,7 @@
 /// The body of one request in memory: complete, or the part of it that has arrived so far.
 package struct BufferedBody: Sendable {
     /// Time at which the upload began.
-    let begun: Duration
+    let startedAt: Duration
     /// Closes the connection of the upload.
     package let close: @Sendable () -> Void
     /// The body is still arriving.
@@ -11,10 +11,11 @@ package struct BufferedBody: Sendable {
     /// Number of bytes that arrived in the second of the last arrival, and in the second before it.
     private var recent = (second: Int64(0), now: 0, before: 0)
 
-    package init(begun: Duration, close: @escaping @Sendable () -> Void) {
-        (self.begun, self.close) = (begun, close)
+    package init(startedAt: Duration, close: @escaping @Sendable () -> Void) {
+        (self.startedAt, self.close) = (startedAt, close)
     }
 
+    /// Small bodies may use the reserve of the budget.
     var isSmall: Bool { received <= RequestBodyBudget.smallBodyBytes }
     /// Bytes of memory that the body uses, including copies of it.
     var memory: Int { received * RequestBodyBudget.copies }
@@ -42,10 +43,11 @@ package struct BufferedBody: Sendable {
 /// A record of all request bodies in memory. It decides which upload to close when memory is short. A value type;
 /// callers pass the time.
 package struct BufferedBodies: Sendable {
+    /// Increases with every body, so the oldest upload has the lowest id.
     package typealias ID = UInt64
 
     /// Uploads that began less than this time ago are not closed, because their progress is not known yet.
-    package static let leastAge = Duration.seconds(2)
+    package static let minimumAge = Duration.seconds(2)
 
     /// Bytes of memory that all bodies use.
     package private(set) var total = 0
@@ -84,7 +86,7 @@ package struct BufferedBodies: Sendable {
     /// - Returns: Whether the bytes were added, and the uploads that were removed; the caller has to close those.
     package mutating func reserve(
         _ bytes: Int, for id: ID, within limits: RequestBodyBudget.Limits, at time: Duration
-    ) -> (isTaken: Bool, closed: [BufferedBody]) {
+    ) -> (isReserved: Bool, closed: [BufferedBody]) {
         guard var body = remove(id) else { return (false, []) }
         body.receive(bytes, at: time)
         var closed: [BufferedBody] = []
@@ -99,11 +101,13 @@ package struct BufferedBodies: Sendable {
         return (true, closed)
     }
 
+    /// Adds the body's memory to the totals, or subtracts it if `sign` is -1.
     private mutating func count(_ body: BufferedBody, _ sign: Int) {
         total += sign * body.memory
         if !body.isSmall { large += sign * body.memory }
     }
 
+    /// Returns whether the body fits. Only small bodies may use the reserve.
     private func hasRoom(for body: BufferedBody, within limits: RequestBodyBudget.Limits) -> Bool {
         total + body.memory <= limits.total
             && (body.isSmall || large + body.memory <= limits.total - limits.reserve)
@@ -115,11 +119,13 @@ package struct BufferedBodies: Sendable {
     ///
     /// For example, a body that received 40,000 bytes in the last two seconds replaces an upload that received 9,000.
     private func slowest(for body: BufferedBody, at time: Duration) -> ID? {
-        func slowest(_ mayGiveWay: @escaping (BufferedBody) -> Bool) -> ID? {
-            bodies.lazy.filter { $0.value.isUpload && time - $0.value.begun >= Self.leastAge && mayGiveWay($0.value) }
-                .min {
-                    ($0.value.progress(at: time), $0.key) < ($1.value.progress(at: time), $1.key)
-                }?.key
+        func slowest(_ isCandidate: @escaping (BufferedBody) -> Bool) -> ID? {
+            bodies.lazy.filter {
+                $0.value.isUpload && time - $0.value.startedAt >= Self.minimumAge && isCandidate($0.value)
+            }
+            .min {
+                ($0.value.progress(at: time), $0.key) < ($1.value.progress(at: time), $1.key)
+            }?.key
         }
         let isSlower = { (other: BufferedBody) in 4 * other.progress(at: time) < body.progress(at: time) }
         guard body.isSmall else { return slowest { !$0.isSmall && isSlower($0) } }

@@ -36,15 +36,15 @@ enum ClientAddress {
         var client = address
         let hops = header.map { request.headers[values: $0].flatMap { $0.split(separator: ",") } } ?? []
         for hop in hops.suffix(maximumHops).reversed() {
-            guard let named = named(hop) else { break }
-            client = named
-            guard proxies.contains(where: { $0.contains(named) }) else { break }
+            guard let parsed = parsed(hop) else { break }
+            client = parsed
+            guard proxies.contains(where: { $0.contains(parsed) }) else { break }
         }
         return client
     }
 
     /// Parses an entry. For example, `203.0.113.7`, `203.0.113.7:4711`, `2001:db8::1` or `[2001:db8::1]:4711`.
-    private static func named(_ hop: Substring) -> AddressRange.Address? {
+    private static func parsed(_ hop: Substring) -> AddressRange.Address? {
         var name = hop.drop { $0 == " " || $0 == "\t" }
         while let last = name.last, last == " " || last == "\t" { name = name.dropLast() }
         if name.hasPrefix("[") { return AddressRange.Address(name.dropFirst().prefix { $0 != "]" }) }

@@ -22,7 +22,7 @@ final class ClientRateLimiter: Sendable {
     private static let version1PerMinute: Int64 = 1_200
     private let version1Rates = RequestRateLimiter()
     /// Time of the last log line about each limit.
-    private let lastLines = Mutex<[ClientLimit: Duration]>([:])
+    private let lastLogged = Mutex<[ClientLimit: Duration]>([:])
     private let start = ContinuousClock.now
     private let logger: Logger
 
@@ -40,7 +40,7 @@ final class ClientRateLimiter: Sendable {
         let now = ContinuousClock.now - start
         guard let wait = rates.consume(client.network, perMinute: perMinute, at: now) else { return nil }
         recordRejection(
-            .requestsPerMinute, "client exceeded the rate limit limits.requestsPerMinute; request rejected with 429",
+            .requestsPerMinute, "client exceeded the rate limit limits.requestsPerMinute; requests rejected",
             at: now)
         return Self.retryAfter(wait)
     }
@@ -76,12 +76,55 @@ final class ClientRateLimiter: Sendable {
     /// Counts the rejection and logs it, at most once a minute for each limit.
     private func recordRejection(_ limit: ClientLimit, _ message: Logger.Message, at now: Duration) {
         rejections.add(limit.rawValue)
-        let isSaid = lastLines.withLock { lastLines in
-            if let last = lastLines[limit], now - last < .seconds(60) { return true }
-            lastLines[limit] = now
+        let isLogged = lastLogged.withLock { lastLogged in
+            if let last = lastLogged[limit], now - last < .seconds(60) { return true }
+            lastLogged[limit] = now
             return false
         }
-        guard !isSaid else { return }
+        guard !isLogged else { return }
         logger.warning(message, metadata: ["count": "\(rejections.count(limit.rawValue))"])
+    }
+}
+
+/// A counter of open connections per client.
+final class ConnectionCounter: Sendable {
+    private let counts = Mutex<[AddressRange.Address: Int]>([:])
+
+    /// Counts the connection until it is closed, unless its client already has `limit` open connections.
+    ///
+    /// - Parameter proxies: Trusted proxies, whose connections are not limited.
+    /// - Returns: `false` if the limit is reached.
+    func acquire(_ channel: any Channel, atMost limit: Int, except proxies: [AddressRange]) -> Bool {
+        guard let client = ClientAddress.peer(channel.remoteAddress),
+            !proxies.contains(where: { $0.contains(client) })
+        else { return true }
+        let network = client.network
+        let isAdmitted = counts.withLock { counts in
+            guard counts[network, default: 0] < limit else { return false }
+            counts[network, default: 0] += 1
+            return true
+        }
+        guard isAdmitted else { return false }
+        channel.closeFuture.whenComplete { _ in self.release(network) }
+        return true
+    }
+
+    /// Uncounts a closed connection.
+    private func release(_ network: AddressRange.Address) {
+        counts.withLock { counts in
+            let left = counts[network, default: 1] - 1
+            counts[network] = left > 0 ? left : nil
+        }
+    }
+}
+
+/// Decides whether a new connection is allowed by the current configuration.
+struct ConnectionLimitHandler: Sendable {
+    let live: ReloadableState
+    /// `nil` if connections are not limited per client.
+    let clients: ClientRateLimiter?
+
+    func allows(_ channel: any Channel) -> Bool {
+        clients?.allows(channel, by: live.now.settings) ?? true
     }
 }

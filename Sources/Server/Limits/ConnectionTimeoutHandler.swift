@@ -37,7 +37,7 @@ final class ConnectionTimeoutHandler: ChannelDuplexHandler {
     }
 
     private let limits: ConnectionTimeouts
-    private let queue: RequestPipeliningHandler
+    private let pipelining: RequestPipeliningHandler
     private var received = 0
     private var written = 0
     /// The counts of the previous check.
@@ -47,9 +47,9 @@ final class ConnectionTimeoutHandler: ChannelDuplexHandler {
     private var lastSent = NIODeadline.now()
     private var task: RepeatedTask?
 
-    init(limits: ConnectionTimeouts, queue: RequestPipeliningHandler) {
+    init(limits: ConnectionTimeouts, pipelining: RequestPipeliningHandler) {
         self.limits = limits
-        self.queue = queue
+        self.pipelining = pipelining
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -74,17 +74,20 @@ final class ConnectionTimeoutHandler: ChannelDuplexHandler {
         context.write(data, promise: promise)
     }
 
+    /// Compares the counts with those of the previous check and closes the connection if it has timed out. Bytes that
+    /// the socket has not accepted mean that the client does not read, so only the write timeout applies then.
     private func examine(_ context: ChannelHandlerContext) {
         guard let pending = try? context.channel.syncOptions?.getOption(.bufferedWritableBytes) else { return }
         let now = NIODeadline.now()
         let counts = Counts(received: received, sent: written &- pending, pending: pending)
         if counts.received != last.received || counts.sent != last.sent { lastActivity = now }
+        // The write timeout starts when bytes are left over for the first time.
         if pending == 0 || last.pending == 0 || counts.sent != last.sent { lastSent = now }
         last = counts
         if pending > 0 {
             // Closes without the TLS close alert, which the client would not read either.
             if now - lastSent >= TimeAmount(limits.write) { context.close(mode: .all, promise: nil) }
-        } else if now - lastActivity >= TimeAmount(queue.isAnswering ? limits.answer : limits.idle) {
+        } else if now - lastActivity >= TimeAmount(pipelining.isResponding ? limits.answer : limits.idle) {
             context.channel.close(mode: .all, promise: nil)
         }
     }

@@ -10,19 +10,23 @@ package import Pipeline
 /// public connections.
 package struct FileDescriptorBudget: Sendable, Hashable {
     /// Maximum number of connections to the operations listener.
-    package static let mostOperations = 64
+    package static let maximumOperations = 64
     /// Maximum number of upstream connections.
-    package static let mostUpstream = 256
+    package static let maximumUpstream = 256
 
+    /// Descriptors that are not for clients of the public listener, unless the limit is small.
     private static let reserve = 256
-    private static let leastConnections = 8
-    private static let leastOperations = 8
-    private static let leastUpstream = 4
+    /// With fewer public connections than this, and than configured, the server does not start.
+    private static let minimumConnections = 8
+    /// Number of operations connections with the smallest limit.
+    private static let minimumOperations = 8
+    /// Number of upstream connections with the smallest limit.
+    private static let minimumUpstream = 4
     /// Most descriptors per upstream connection: four while its host name is resolved (two to wake libcurl and two of
     /// the resolver), then one socket.
-    private static let eachUpstream = 4
+    private static let perUpstreamConnection = 4
     /// Descriptors per NIO event loop: for the sockets (epoll or kqueue), a timer and wake-ups.
-    private static let eachEventLoop = 3
+    private static let perEventLoop = 3
     /// Descriptors of the process itself: standard streams, listeners and the connections that they accept beyond
     /// their limit in one step (3 each), the store with its reader connections, libcurl, the log, files that are read
     /// briefly. 22 are open when the process is idle.
@@ -41,18 +45,18 @@ package struct FileDescriptorBudget: Sendable, Hashable {
 
     /// Divides the limit; `nil` if it is too small to serve any client.
     ///
-    /// - Parameter wanted: The configured number of connections to the public listener.
-    package init?(limit: Int, connections wanted: Int, cores: Int = System.coreCount) {
+    /// - Parameter requested: The configured number of connections to the public listener.
+    package init?(limit: Int, connections requested: Int, cores: Int = System.coreCount) {
         eventLoops = max(1, min(cores, limit / 24))
-        let files = Self.files + Self.eachEventLoop * eventLoops
-        let least = files + Self.leastOperations + Self.eachUpstream * Self.leastUpstream
-        let available = limit - max(min(Self.reserve, limit / 2), least)
-        guard available >= min(wanted, Self.leastConnections) else { return nil }
+        let files = Self.files + Self.perEventLoop * eventLoops
+        let minimum = files + Self.minimumOperations + Self.perUpstreamConnection * Self.minimumUpstream
+        let available = limit - max(min(Self.reserve, limit / 2), minimum)
+        guard available >= min(requested, Self.minimumConnections) else { return nil }
         self.limit = limit
-        connections = min(wanted, available)
+        connections = min(requested, available)
         let rest = limit - connections - files
-        operations = min(max(rest / 4, Self.leastOperations), Self.mostOperations)
-        upstream = min((rest - operations) / Self.eachUpstream, Self.mostUpstream)
+        operations = min(max(rest / 4, Self.minimumOperations), Self.maximumOperations)
+        upstream = min((rest - operations) / Self.perUpstreamConnection, Self.maximumUpstream)
     }
 
     /// Raises the process's limit, divides it, and makes NIO use as many threads as fit. To be called before anything
@@ -60,9 +64,9 @@ package struct FileDescriptorBudget: Sendable, Hashable {
     ///
     /// - Throws: `ConfigurationError` if the limit is too small.
     package init(of settings: ProxyConfiguration, logger: Logger) throws(ConfigurationError) {
-        let wanted = Int(settings.limits.connections)
+        let requested = Int(settings.limits.connections)
         let limit = FileDescriptorLimit.raiseLimit()
-        guard let budget = FileDescriptorBudget(limit: limit, connections: wanted) else {
+        guard let budget = FileDescriptorBudget(limit: limit, connections: requested) else {
             throw ConfigurationError([
                 "\(limit) file descriptors are too few to run the server: raise the hard limit (ulimit -Hn)"
             ])
@@ -70,15 +74,15 @@ package struct FileDescriptorBudget: Sendable, Hashable {
         self = budget
         if eventLoops < System.coreCount { NIOSingletons.groupLoopCountSuggestion = eventLoops }
         logger.info(
-            "file descriptors",
+            "file descriptor budget",
             metadata: [
                 "limit": "\(limit)", "connections": "\(connections)", "operations": "\(operations)",
                 "upstream": "\(upstream)",
             ])
-        if connections < wanted {
+        if connections < requested {
             logger.warning(
                 "file descriptor limit allows fewer connections than limits.connections; using the lower number",
-                metadata: ["limit": "\(limit)", "connections": "\(connections)", "limits.connections": "\(wanted)"])
+                metadata: ["limit": "\(limit)", "connections": "\(connections)", "limits.connections": "\(requested)"])
         }
     }
 }

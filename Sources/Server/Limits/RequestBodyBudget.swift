@@ -27,7 +27,7 @@ package final class RequestBodyBudget: Sendable {
     private let limits: Limits
     private let now: @Sendable () -> Duration
     private let logger: Logger
-    private let state = Mutex((bodies: BufferedBodies(), lastLine: Duration?.none))
+    private let state = Mutex((bodies: BufferedBodies(), lastLogged: Duration?.none))
 
     /// - Parameter now: Monotonic clock that measures the progress of uploads.
     package init(
@@ -46,32 +46,34 @@ package final class RequestBodyBudget: Sendable {
     }
 
     /// Bytes of memory that are in use now.
-    package var held: Int { state.withLock { $0.bodies.total } }
+    package var usedBytes: Int { state.withLock { $0.bodies.total } }
 
     /// Returns a reservation for one body, which counts as an upload until ``RequestBodyReservation/complete()``.
     ///
     /// - Parameter close: Closes the upload. Called at most once, if another body needs the memory.
-    func share(close: @escaping @Sendable () -> Void) -> RequestBodyReservation {
+    func reservation(close: @escaping @Sendable () -> Void) -> RequestBodyReservation {
         let time = now()
-        return RequestBodyReservation(self, state.withLock { $0.bodies.add(BufferedBody(begun: time, close: close)) })
+        return RequestBodyReservation(
+            self, state.withLock { $0.bodies.add(BufferedBody(startedAt: time, close: close)) })
     }
 
+    /// Reserves bytes for a body, closes the uploads that had to make room, and logs that at most once a minute.
     fileprivate func reserve(_ count: Int, for id: BufferedBodies.ID) -> Bool {
         let time = now()
-        let (isTaken, closed, isSaid) = state.withLock { state in
-            let (isTaken, closed) = state.bodies.reserve(count, for: id, within: limits, at: time)
-            let isFull = !isTaken || !closed.isEmpty
-            let isSaid = isFull && state.lastLine.map { time - $0 >= .seconds(60) } ?? true
-            if isSaid { state.lastLine = time }
-            return (isTaken, closed, isSaid)
+        let (isReserved, closed, shouldLog) = state.withLock { state in
+            let (isReserved, closed) = state.bodies.reserve(count, for: id, within: limits, at: time)
+            let isFull = !isReserved || !closed.isEmpty
+            let shouldLog = isFull && state.lastLogged.map { time - $0 >= .seconds(60) } ?? true
+            if shouldLog { state.lastLogged = time }
+            return (isReserved, closed, shouldLog)
         }
         for body in closed { body.close() }
-        if isSaid {
+        if shouldLog {
             logger.warning(
                 "memory for request bodies exhausted; closing the slowest uploads",
                 metadata: ["bytes": "\(limits.total)"])
         }
-        return isTaken
+        return isReserved
     }
 
     fileprivate func complete(_ id: BufferedBodies.ID) -> Bool { state.withLock { $0.bodies.complete(id) } }
@@ -82,22 +84,22 @@ package final class RequestBodyBudget: Sendable {
 /// The memory that one body uses of a ``RequestBodyBudget``. It is returned by `release` or when this object is
 /// deallocated.
 final class RequestBodyReservation: Sendable {
-    private let allowance: RequestBodyBudget
+    private let budget: RequestBodyBudget
     private let id: BufferedBodies.ID
 
-    fileprivate init(_ allowance: RequestBodyBudget, _ id: BufferedBodies.ID) {
-        (self.allowance, self.id) = (allowance, id)
+    fileprivate init(_ budget: RequestBodyBudget, _ id: BufferedBodies.ID) {
+        (self.budget, self.id) = (budget, id)
     }
 
     deinit { release() }
 
     /// Counts more bytes of the body. Returns `false` if there is no room for them; the reservation is empty then.
-    func reserve(_ count: Int) -> Bool { allowance.reserve(count, for: id) }
+    func reserve(_ count: Int) -> Bool { budget.reserve(count, for: id) }
 
     /// Marks the body as complete, so that its upload is not closed any more. Returns `false` if it was closed
     /// before; the body may be incomplete then.
-    func complete() -> Bool { allowance.complete(id) }
+    func complete() -> Bool { budget.complete(id) }
 
     /// Returns the memory to the budget.
-    func release() { allowance.release(id) }
+    func release() { budget.release(id) }
 }

@@ -18,13 +18,16 @@ final class RequestRateLimiter: Sendable {
         var time: Duration
     }
 
+    /// Buckets of the current minute and of the previous one. Two generations bound the memory without a timer: every
+    /// minute the older generation is dropped.
     private struct State {
         var current: [AddressRange.Address: Bucket] = [:]
         /// Buckets of the previous minute. A bucket moves to `current` when its client sends another request.
         var previous: [AddressRange.Address: Bucket] = [:]
-        var begunAt: Duration = .zero
+        var startedAt: Duration = .zero
     }
 
+    /// One request in the unit of the buckets.
     private static let request: Int64 = 1_000_000_000
     private static let minute = Duration.seconds(60)
     /// Maximum number of buckets in `current`.
@@ -39,11 +42,12 @@ final class RequestRateLimiter: Sendable {
     ///   then.
     func consume(_ client: AddressRange.Address, perMinute: Int64, at now: Duration) -> Duration? {
         state.withLock { state in
-            if now - state.begunAt >= Self.minute || state.current.count >= Self.capacity {
-                state.previous = now - state.begunAt >= Self.minute * 2 ? [:] : state.current
+            if now - state.startedAt >= Self.minute || state.current.count >= Self.capacity {
+                state.previous = now - state.startedAt >= Self.minute * 2 ? [:] : state.current
                 state.current = [:]
-                state.begunAt = now
+                state.startedAt = now
             }
+            // The limit may have changed since the last request, so the size of the bucket is not stored in it.
             let full = perMinute * Self.request
             var bucket = state.current[client] ?? state.previous[client] ?? Bucket(level: full, time: now)
             let elapsed = min(max(now - bucket.time, .zero), Self.minute)

@@ -20,11 +20,11 @@ final class RequestTimeoutHandler: ChannelInboundHandler {
     /// Time allowed for the whole request.
     private let whole: TimeAmount
     private var progress = Progress.none
-    private var begunAt = NIODeadline.uptimeNanoseconds(0)
+    private var startedAt = NIODeadline.uptimeNanoseconds(0)
     private var timer: Scheduled<Void>?
     /// Received bytes wait for earlier responses. That time is not the client's delay and does not count.
     var isPaused = false {
-        didSet { if oldValue, !isPaused, progress != .none { begunAt = .now() } }
+        didSet { if oldValue, !isPaused, progress != .none { startedAt = .now() } }
     }
 
     init(limits: Limits) {
@@ -41,14 +41,14 @@ final class RequestTimeoutHandler: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if progress == .none {
             progress = .head
-            begunAt = .now()
+            startedAt = .now()
         }
         context.fireChannelRead(data)
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
         context.fireChannelReadComplete()
-        if progress != .none, timer == nil { watch(context.channel) }
+        if progress != .none, timer == nil { startTimer(context.channel) }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -57,21 +57,24 @@ final class RequestTimeoutHandler: ChannelInboundHandler {
         context.fireChannelInactive()
     }
 
-    private var deadline: NIODeadline { begunAt + (progress == .head ? head : whole) }
+    private var deadline: NIODeadline { startedAt + (progress == .head ? head : whole) }
 
-    private func watch(_ channel: any Channel) {
+    /// Starts a timer that ends at the current deadline.
+    private func startTimer(_ channel: any Channel) {
         let clock = NIOLoopBound(self, eventLoop: channel.eventLoop)
         timer = channel.eventLoop.scheduleTask(deadline: deadline) { clock.value.check(channel) }
     }
 
+    /// Closes the connection if the deadline has passed; otherwise starts another timer, because the deadline may
+    /// have moved.
     private func check(_ channel: any Channel) {
         timer = nil
         guard progress != .none else { return }
-        if isPaused { begunAt = .now() }
+        if isPaused { startedAt = .now() }
         if deadline <= .now() {
             channel.close(mode: .all, promise: nil)
         } else {
-            watch(channel)
+            startTimer(channel)
         }
     }
 }

@@ -17,16 +17,16 @@ struct AccessLogMiddleware: RouterMiddleware {
         _ request: Request, context: ProxyRequestContext,
         next: (Request, ProxyRequestContext) async throws -> Response
     ) async throws -> Response {
-        let begin = ContinuousClock.now
+        let start = ContinuousClock.now
         let identifier = RequestIdentifier.of(request)
         return try await RequestIdentifier.$current.withValue(identifier) {
             do {
                 var response = try await next(request, context)
-                answered(request, context, response, after: .now - begin)
+                record(request, context, response, after: .now - start)
                 response.headers[.requestIdentifier] = identifier
                 return response
             } catch {
-                answered(request, context, Response(status: Self.status(of: error, context)), after: .now - begin)
+                record(request, context, Response(status: Self.status(of: error, context)), after: .now - start)
                 throw error
             }
         }
@@ -43,16 +43,16 @@ struct AccessLogMiddleware: RouterMiddleware {
     }
 
     /// Counts and logs a request.
-    private func answered(
+    private func record(
         _ request: Request, _ context: ProxyRequestContext, _ response: Response, after duration: Duration
     ) {
         let route = context.endpointPath
-        counts.answered(route, status: response.status.code, after: duration)
-        let level: Logger.Level = Self.machines.contains(route ?? "") ? .debug : .info
+        counts.record(route, status: response.status.code, after: duration)
+        let level: Logger.Level = Self.polledRoutes.contains(route ?? "") ? .debug : .info
         guard logger.logLevel <= level else { return }
         var metadata: Logger.Metadata = [
             "method": "\(Self.methods.contains(request.method) ? request.method.rawValue : "other")",
-            "route": "\(RouteLabel.all[RouteLabel.number(of: route)])", "status": "\(response.status.code)",
+            "route": "\(RouteLabel.all[RouteLabel.index(of: route)])", "status": "\(response.status.code)",
             "milliseconds": "\(duration.milliseconds)",
         ]
         if let bytes = request.headers[.contentLength].flatMap({ Int($0) }) { metadata["bytesIn"] = "\(bytes)" }
@@ -66,7 +66,8 @@ struct AccessLogMiddleware: RouterMiddleware {
     }
 
     /// Routes that are polled.
-    private static let machines: Set<String> = ["/healthz", "/readyz", "/metrics"]
+    private static let polledRoutes: Set<String> = ["/healthz", "/readyz", "/metrics"]
+    /// Methods that are logged by name. Others are logged as `other`, because a client can choose any text.
     private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .delete, .patch, .options]
 }
 

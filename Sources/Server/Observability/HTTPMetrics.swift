@@ -2,19 +2,21 @@ import Telemetry
 
 /// The routes of both listeners as metric labels; `other` is every request without a route.
 enum RouteLabel {
+    /// The last label stands for all other paths.
     static let all = [
         "/verifyReceipt", "/WebObjects/MZFinance.woa/wa/verifyReceipt", "/production/verifyReceipt",
         "/sandbox/verifyReceipt", "/v1/receipts", "/v1/transactions/{id}", "/v1/notifications", "/healthz", "/readyz",
         "/metrics", "/openapi.json", "/", "/comparisons", "other",
     ]
-    private static let numbers = Dictionary(uniqueKeysWithValues: all.enumerated().map { ($1, $0) })
+    private static let indexes = Dictionary(uniqueKeysWithValues: all.enumerated().map { ($1, $0) })
 
     /// Returns the index of the route's label in `all`.
-    static func number(of path: String?) -> Int { path.flatMap { numbers[$0] } ?? all.count - 1 }
+    static func index(of path: String?) -> Int { path.flatMap { indexes[$0] } ?? all.count - 1 }
 }
 
 /// HTTP statuses as metric labels: the ones that this server sends, and `other`.
 struct HTTPStatusLabel: MetricLabel {
+    /// A fixed list, so that the number of time series is bounded.
     private static let codes = [
         200, 400, 401, 403, 404, 405, 408, 409, 413, 415, 417, 422, 429, 431, 499, 500, 501, 502, 503, 504,
     ]
@@ -38,8 +40,8 @@ package final class HTTPMetrics: Sendable {
     package init() {}
 
     /// Counts a request.
-    func answered(_ path: String?, status: Int, after duration: Duration) {
-        let route = RouteLabel.number(of: path)
+    func record(_ path: String?, status: Int, after duration: Duration) {
+        let route = RouteLabel.index(of: path)
         requests.add(route, HTTPStatusLabel(code: status).rawValue)
         durations[route].observe(duration)
     }

@@ -44,19 +44,21 @@ struct MetricsExporter: Sendable {
 
     // MARK: - Families
 
+    /// Connections and rejected clients.
     private func writeClients(into text: inout MetricsText) {
         let (atPublic, atOperations) = view.connections()
         let connections = "receipt_bridge_http_connections"
         text.family(connections, .gauge, "Open HTTP connections, by listener.")
         text.sample(connections, [("listener", "public")], Int64(atPublic))
         text.sample(connections, [("listener", "operations")], Int64(atOperations))
-        let turnedAway = "receipt_bridge_clients_turned_away_total"
+        let rejections = "receipt_bridge_clients_turned_away_total"
         text.family(
-            turnedAway, .counter,
+            rejections, .counter,
             "Requests and connections rejected because their client exceeded a limit, by configuration key.")
-        text.samples(turnedAway, of: view.turnedAway, zeros: true)
+        text.samples(rejections, of: view.rejections, zeros: true)
     }
 
+    /// Handshakes and the expiry of the certificate.
     private func writeTLS(into text: inout MetricsText) {
         let handshakes = "receipt_bridge_tls_handshakes_total"
         text.family(handshakes, .counter, "TLS handshakes of the public listener, by outcome.")
@@ -67,6 +69,7 @@ struct MetricsExporter: Sendable {
         if let certificate = view.settings.tls { text.sample(end, certificate.validity.upperBound) }
     }
 
+    /// verifyReceipt responses, and the caches behind them.
     private func writeVerdicts(into text: inout MetricsText) {
         let counts = pipelines.counts
         let verdicts = "receipt_bridge_verdicts_total"
@@ -93,7 +96,7 @@ struct MetricsExporter: Sendable {
                 "Lookups in the record cache, by hit or miss."
             ),
             (
-                "receipt_bridge_answer_memory_requests_total", counts.answerMemory,
+                "receipt_bridge_answer_memory_requests_total", counts.responseCache,
                 "Lookups in the response cache, by hit or miss."
             ),
         ] {
@@ -137,6 +140,7 @@ struct MetricsExporter: Sendable {
         }
     }
 
+    /// Call budgets of the App Store Server API, by app, endpoint and environment.
     private func writeBudgets(into text: inout MetricsText) {
         let budgets = pipelines.budgets
         let families: [(name: String, help: String, value: KeyPath<ServerAPIBudget.Level, Int64>)] = [
@@ -158,23 +162,25 @@ struct MetricsExporter: Sendable {
         }
     }
 
+    /// Notifications from the App Store.
     private func writeNotifications(into text: inout MetricsText) {
-        let numbers = pipelines.notifications.counts.now
-        let taken = "receipt_bridge_notifications_total"
-        text.family(taken, .counter, "App Store notifications that were accepted.")
-        text.sample(taken, [("outcome", "stored")], numbers.stored)
-        text.sample(taken, [("outcome", "repeated")], numbers.repeated)
+        let counts = pipelines.notifications.counts.now
+        let accepted = "receipt_bridge_notifications_total"
+        text.family(accepted, .counter, "App Store notifications that were accepted.")
+        text.sample(accepted, [("outcome", "stored")], counts.stored)
+        text.sample(accepted, [("outcome", "repeated")], counts.repeated)
         let refused = "receipt_bridge_notifications_refused_total"
         text.family(refused, .counter, "App Store notifications that were rejected, by error code.")
         for code in NotificationRejection.Code.allCases {
-            text.sample(refused, [("code", code.rawValue)], numbers.refused[code] ?? 0)
+            text.sample(refused, [("code", code.rawValue)], counts.refused[code] ?? 0)
         }
         text.single(
             "receipt_bridge_notification_hints_dropped_total", .counter,
             "Lookups for version 1 notifications that were dropped because too many were in flight.",
-            numbers.droppedHints)
+            counts.droppedHints)
     }
 
+    /// Deliveries of forwarded notifications.
     private func writeForwarding(_ backlog: [DeliveryBacklog], into text: inout MetricsText) {
         let deliveries = "receipt_bridge_forwarding_deliveries_total"
         text.family(deliveries, .counter, "Attempts to forward a notification, by outcome.")
@@ -192,6 +198,7 @@ struct MetricsExporter: Sendable {
         }
     }
 
+    /// Background comparisons.
     private func writeShadow(into text: inout MetricsText) {
         let comparisons = "receipt_bridge_shadow_comparisons_total"
         text.family(comparisons, .counter, "Comparisons with the second source, by outcome.")
@@ -204,6 +211,7 @@ struct MetricsExporter: Sendable {
             Int64(view.shadow?.waiting ?? 0))
     }
 
+    /// The state of the store.
     private func writeStore(into text: inout MetricsText) {
         let open = "receipt_bridge_store_open"
         text.family(open, .gauge, "1 if the configured store is open, otherwise 0; absent if no store is configured.")

@@ -7,6 +7,7 @@ import Synchronization
 /// All lines together wait at most one second per minute. Lines that cannot be written are dropped and counted, and
 /// the next written line follows a notice with the number of dropped lines.
 package final class NonBlockingLogOutput: Sendable {
+    /// The log of this process. All loggers share it, so that lines are not interleaved.
     package static let standardError = NonBlockingLogOutput(descriptor: STDERR_FILENO)
 
     private struct State {
@@ -14,7 +15,7 @@ package final class NonBlockingLogOutput: Sendable {
         var waited = Duration.zero
         var minute: ContinuousClock.Instant?
         /// Part of a line was written, but not its end.
-        var isTorn = false
+        var hasPartialLine = false
         /// Lines dropped since the last written line.
         var missing: Int64 = 0
         /// Lines dropped since the start.
@@ -22,9 +23,10 @@ package final class NonBlockingLogOutput: Sendable {
     }
 
     /// Number of bytes that a pipe with room accepts at once (PIPE_BUF).
-    private static let portion = 4_096
+    private static let chunkBytes = 4_096
 
     private let descriptor: Int32
+    /// Longest total wait per minute.
     private let timeout: Duration
     private let state = Mutex(State())
 
@@ -55,15 +57,16 @@ package final class NonBlockingLogOutput: Sendable {
 
     /// - Returns: Whether the whole line was written.
     private func writeLine(_ line: [UInt8], _ state: inout State) -> Bool {
-        var rest = (state.isTorn ? [0x0A] + line : line)[...]
+        // A line feed ends a line that was written only in part, so that this line can be parsed.
+        var rest = (state.hasPartialLine ? [0x0A] + line : line)[...]
         while !rest.isEmpty {
             guard hasRoom(&state) else { return false }
-            let count = rest.prefix(Self.portion).withUnsafeBytes { bytes in
+            let count = rest.prefix(Self.chunkBytes).withUnsafeBytes { bytes in
                 Foundation.write(descriptor, bytes.baseAddress, bytes.count)
             }
             if count > 0 {
                 rest = rest.dropFirst(count)
-                state.isTorn = !rest.isEmpty
+                state.hasPartialLine = !rest.isEmpty
             } else if errno != EINTR {
                 return false
             }
@@ -74,12 +77,12 @@ package final class NonBlockingLogOutput: Sendable {
     /// Returns whether the descriptor accepts bytes, waiting if the minute's time is not used up.
     private func hasRoom(_ state: inout State) -> Bool {
         if hasRoom(within: 0) { return true }
-        let begin = ContinuousClock.now
-        if state.minute.map({ begin - $0 >= .seconds(60) }) ?? true { (state.minute, state.waited) = (begin, .zero) }
-        let left = (timeout - state.waited) / .milliseconds(1)
-        guard left >= 1 else { return false }
-        defer { state.waited += .now - begin }
-        return hasRoom(within: Int32(left))
+        let start = ContinuousClock.now
+        if state.minute.map({ start - $0 >= .seconds(60) }) ?? true { (state.minute, state.waited) = (start, .zero) }
+        let remaining = (timeout - state.waited) / .milliseconds(1)
+        guard remaining >= 1 else { return false }
+        defer { state.waited += .now - start }
+        return hasRoom(within: Int32(remaining))
     }
 
     /// Returns whether a write would not block. That includes a pipe without a reader: the write then fails at once.

@@ -43,9 +43,9 @@ enum RequestIdentifier {
     private static func next() -> String {
         var rest = count.wrappingAdd(1, ordering: .relaxed).newValue
         return String(unsafeUninitializedCapacity: 14) { bytes in
-            for place in 0..<6 { bytes[place] = prefix[place] }
-            for place in (6..<14).reversed() {
-                bytes[place] = digits[Int(rest & 31)]
+            for index in 0..<6 { bytes[index] = prefix[index] }
+            for index in (6..<14).reversed() {
+                bytes[index] = digits[Int(rest & 31)]
                 rest >>= 5
             }
             return 14
@@ -55,11 +55,11 @@ enum RequestIdentifier {
 
 extension HTTPField.Name {
     /// `X-Request-Id`
-    static let requestIdentifier = HTTPField.Name.known("X-Request-Id")
+    static let requestIdentifier = HTTPField.Name.literal("X-Request-Id")
 
     /// Returns a header name that is spelled out in this program, and therefore valid.
-    static func known(_ text: String) -> HTTPField.Name {
-        guard let name = HTTPField.Name(text) else { preconditionFailure("\(text) is no field name") }
+    static func literal(_ text: String) -> HTTPField.Name {
+        guard let name = HTTPField.Name(text) else { preconditionFailure("\(text) is not a valid header name") }
         return name
     }
 }

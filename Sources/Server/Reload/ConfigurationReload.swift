@@ -1,7 +1,9 @@
 import Cryptography
+import HTTPTypes
 package import Logging
 package import Pipeline
 import ServiceLifecycle
+import Synchronization
 
 /// Reloads the configuration on every signal. A configuration with errors is not applied.
 package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service where Signals.Element: Sendable {
@@ -29,10 +31,13 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
         self.logger = logger
     }
 
+    /// Reloads on every signal until shutdown.
     package func run() async throws {
         for try await _ in signals.cancelOnGracefulShutdown() { reload() }
     }
 
+    /// Applies the configuration as a whole or not at all, and logs the changed keys. Some keys, for example
+    /// `listen`, keep their values until a restart.
     private func reload() {
         let previous = server.live.now
         do {
@@ -55,8 +60,45 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
         }
     }
 
+    /// Logs one error of the new configuration.
     private func refuse(_ finding: String) {
         logger.error(
             "configuration reload failed; keeping the previous configuration", metadata: ["finding": "\(finding)"])
+    }
+}
+
+/// The configuration and pipelines that serve new requests. A reload replaces both at once; a request that is in
+/// progress continues with the ones it started with.
+package final class ReloadableState: Sendable {
+    /// A configuration and the pipelines made from it.
+    package final class Snapshot: Sendable {
+        package let settings: ProxyConfiguration
+        package let pipelines: ServiceGraph
+        /// Whether any app compares its sources in the background (`shadow`).
+        let isShadowed: Bool
+        /// The header in which a caller names its user; `nil` if none is configured.
+        let userHeader: HTTPField.Name?
+
+        init(settings: ProxyConfiguration, pipelines: ServiceGraph) {
+            self.settings = settings
+            self.pipelines = pipelines
+            userHeader = settings.userHeader.flatMap { HTTPField.Name($0) }
+            isShadowed = settings.apps.contains { $0.shadow != nil }
+        }
+    }
+
+    private let snapshot: Mutex<Snapshot>
+
+    init(settings: ProxyConfiguration, pipelines: ServiceGraph) {
+        snapshot = Mutex(Snapshot(settings: settings, pipelines: pipelines))
+    }
+
+    /// The current snapshot.
+    package var now: Snapshot { snapshot.withLock { $0 } }
+
+    /// Replaces the current snapshot.
+    func exchange(settings: ProxyConfiguration, pipelines: ServiceGraph) {
+        let new = Snapshot(settings: settings, pipelines: pipelines)
+        snapshot.withLock { $0 = new }
     }
 }

@@ -13,17 +13,18 @@ import Shadowing
 struct ComparisonsController: Sendable {
     /// `nil` if nothing is compared.
     let shadow: Shadow?
-    let gate: BearerTokenMiddleware
+    let authorization: BearerTokenMiddleware
 
     func addRoutes(to router: Router<ProxyRequestContext>) {
         router.get("/comparisons") { request, context in
-            guard gate.allows(request, from: context.channel.remoteAddress) else {
+            guard authorization.allows(request, from: context.channel.remoteAddress) else {
                 return ProblemDetails.notFound.response
             }
             return await page(request)
         }
     }
 
+    /// The values of `format`.
     private enum Format: String, CaseIterable {
         case html, json, md
 

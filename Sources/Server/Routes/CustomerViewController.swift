@@ -7,7 +7,7 @@ import Pipeline
 /// camelCase.
 struct CustomerViewController: Sendable {
     let live: ReloadableState
-    let gate: BearerTokenMiddleware
+    let authorization: BearerTokenMiddleware
     let disconnectMonitor: ClientDisconnectMonitor
     /// `nil` on the operations listener, whose clients are not rate-limited.
     let clients: ClientRateLimiter?
@@ -15,13 +15,13 @@ struct CustomerViewController: Sendable {
 
     func addRoutes(to router: Router<ProxyRequestContext>) {
         router.post("/v1/receipts") { request, context in
-            if let refusal = gate.refusal(of: request, from: context.channel.remoteAddress) { return refusal }
-            let share = bodies.share(on: context.channel)
-            defer { share.release() }
-            let reading = try await request.body(counting: share)
+            if let refusal = authorization.refusal(of: request, from: context.channel.remoteAddress) { return refusal }
+            let reservation = bodies.reservation(on: context.channel)
+            defer { reservation.release() }
+            let result = try await request.body(counting: reservation)
             guard !request.hasEncodedBody else { return ProblemDetails.encodedBody.closingResponse }
             let body: [UInt8]
-            switch reading {
+            switch result {
             case .whole(let bytes): body = bytes
             case .tooLong: return ProblemDetails.bodyTooLarge.closingResponse
             case .noRoom: return RequestBodyBudget.refusal
@@ -31,7 +31,7 @@ struct CustomerViewController: Sendable {
             return await answer(context) { () async throws(CustomerViewError) in try await pipeline.view(body: body) }
         }
         router.get("/v1/transactions/{id}") { request, context in
-            if let refusal = gate.refusal(of: request, from: context.channel.remoteAddress) { return refusal }
+            if let refusal = authorization.refusal(of: request, from: context.channel.remoteAddress) { return refusal }
             let id = context.parameters.get("id") ?? ""
             let bundleId = request.uri.queryParameters["bundleId"].map(String.init)
             if let tooMany = tooMany(request, context) { return tooMany }

@@ -13,22 +13,22 @@ struct NotificationController: Sendable {
 
     func addRoutes(to router: Router<ProxyRequestContext>) {
         router.post("/v1/notifications") { request, context in
-            let share = bodies.share(on: context.channel)
-            defer { share.release() }
-            let reading = try await request.body(upTo: NotificationReceiver.maximumBodyBytes, counting: share)
+            let reservation = bodies.reservation(on: context.channel)
+            defer { reservation.release() }
+            let result = try await request.body(upTo: NotificationReceiver.maximumBodyBytes, counting: reservation)
             guard !request.hasEncodedBody else { return ProblemDetails.encodedBody.closingResponse }
             let body: [UInt8]
-            switch reading {
+            switch result {
             case .whole(let bytes): body = bytes
             case .tooLong:
                 return ProblemDetails.bodyTooLarge(maximum: NotificationReceiver.maximumBodyBytes).closingResponse
             case .noRoom: return RequestBodyBudget.refusal
             }
-            let parts = live.now
+            let snapshot = live.now
             // Not canceled if the sender disconnects, because the notification would only be sent again.
             do throws(NotificationRejection) {
-                try await parts.pipelines.notifications.receive(body) {
-                    clients.version1Wait(request, from: context.channel.remoteAddress, by: parts.settings)
+                try await snapshot.pipelines.notifications.receive(body) {
+                    clients.version1Wait(request, from: context.channel.remoteAddress, by: snapshot.settings)
                 }
                 return Response(status: .ok)
             } catch {

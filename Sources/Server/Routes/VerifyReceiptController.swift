@@ -19,6 +19,7 @@ struct VerifyReceiptController: Sendable {
     let disconnectMonitor: ClientDisconnectMonitor
     let bodies: RequestBodyBudget
 
+    /// Other methods than POST get status 21000 with HTTP 200, as from Apple.
     func addRoutes(to router: Router<ProxyRequestContext>) {
         let paths: [(path: RouterPath, route: UpstreamRouter.Route?)] = [
             ("/verifyReceipt", nil),
@@ -52,32 +53,33 @@ struct VerifyReceiptController: Sendable {
         return host.hasPrefix("buy.") || host.hasPrefix("production.") ? .only(.production) : .auto
     }
 
+    /// Evaluates the request. The body is read first, so that the client also reads an error response.
     private func answer(_ request: Request, context: ProxyRequestContext, route: UpstreamRouter.Route) async throws
         -> Response
     {
-        let share = bodies.share(on: context.channel)
-        defer { share.release() }
-        let reading = try await request.body(counting: share)
+        let reservation = bodies.reservation(on: context.channel)
+        defer { reservation.release() }
+        let result = try await request.body(counting: reservation)
         guard !request.hasEncodedBody else { return ProblemDetails.encodedBody.closingResponse }
         let body: [UInt8]
-        switch reading {
+        switch result {
         case .whole(let bytes): body = bytes
         case .tooLong: return ProblemDetails.bodyTooLarge.closingResponse
         case .noRoom: return busy(route, retryAfter: RequestBodyBudget.retryAfter, context)
         }
-        let parts = live.now
-        if let seconds = clients.wait(request, from: context.channel.remoteAddress, by: parts.settings) {
+        let snapshot = live.now
+        if let seconds = clients.wait(request, from: context.channel.remoteAddress, by: snapshot.settings) {
             return busy(route, retryAfter: seconds, context)
         }
         var requestOptions = VerifyReceiptService.RequestOptions()
-        if let name = parts.userHeader, let user = request.headers[name], !user.isEmpty {
+        if let name = snapshot.userHeader, let user = request.headers[name], !user.isEmpty {
             requestOptions.user = Redacted(user)
         }
-        let asked = requestOptions
+        let capturedOptions = requestOptions
         let reply = await disconnectMonitor.serving(context.channel) {
-            await parts.pipelines.verifyReceipt.answer(body: body, route: route, requestOptions: asked)
+            await snapshot.pipelines.verifyReceipt.answer(body: body, route: route, requestOptions: capturedOptions)
         }
-        if parts.isShadowed { shadow?.observe(body, route: route, reply: reply) }
+        if snapshot.isShadowed { shadow?.observe(body, route: route, reply: reply) }
         return response(reply, context)
     }
 
@@ -97,8 +99,10 @@ struct VerifyReceiptController: Sendable {
         return response
     }
 
+    /// Returns the HTTP response, always with status 200. Its headers name source and environment, because the body
+    /// is exactly Apple's format.
     private func response(_ reply: VerifyReceiptResult, _ context: ProxyRequestContext) -> Response {
-        context.outcome.answered(reply)
+        context.outcome.record(reply)
         var headers = HTTPFields()
         headers.reserveCapacity(6)
         headers[.contentType] = "application/json"
@@ -111,7 +115,7 @@ struct VerifyReceiptController: Sendable {
 
 extension HTTPField.Name {
     /// The source of a verifyReceipt response: `apple`, `api`, `stored` or `receipt`.
-    static let receiptBridgeSource = known("Receipt-Bridge-Source")
+    static let receiptBridgeSource = literal("Receipt-Bridge-Source")
     /// The App Store environment of a verifyReceipt response: `Production` or `Sandbox`.
-    static let receiptBridgeEnvironment = known("Receipt-Bridge-Environment")
+    static let receiptBridgeEnvironment = literal("Receipt-Bridge-Environment")
 }

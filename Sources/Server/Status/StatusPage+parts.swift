@@ -7,15 +7,16 @@ import Transport
 
 /// The sections of the page that do not concern a single app.
 extension StatusPage {
+    /// Response times by source.
     func sources(_ html: inout HTMLWriter) {
         section("sources", "Sources", &html) { html in
-            let used = figures.latencies.filter { $0.histogram.count > 0 }
+            let used = snapshot.latencies.filter { $0.histogram.count > 0 }
             guard !used.isEmpty else { return html.element("p", text: "No receipt yet.") }
             let parts = [("Half within", 0.5), ("95 % within", 0.95), ("99 % within", 0.99)]
-            let numbers = ["Responses"] + parts.map(\.0)
+            let numericColumns = ["Responses"] + parts.map(\.0)
             html.table(
-                named: "Time from a request's body to its response", columns: ["Source"] + numbers,
-                numbers: Set(numbers), style: .narrowCards
+                named: "Time from a request's body to its response", columns: ["Source"] + numericColumns,
+                numbers: Set(numericColumns), style: .narrowCards
             ) { html in
                 for (source, histogram) in used {
                     html.row { html in
@@ -28,27 +29,30 @@ extension StatusPage {
         }
     }
 
+    /// Requests to the App Store by endpoint and environment.
     func upstream(_ html: inout HTMLWriter) {
         section("upstream", "App Store", &html) { html in
-            guard !figures.upstream.isEmpty else { return html.element("p", text: "No request was sent yet.") }
-            if !figures.hosts.isEmpty { hosts(&html) }
-            let numbers = ["Requests", "Answered", "95 % within"]
+            guard !snapshot.upstream.isEmpty else { return html.element("p", text: "No request was sent yet.") }
+            if !snapshot.hosts.isEmpty { hosts(&html) }
+            let numericColumns = ["Requests", "Answered", "95 % within"]
             html.table(
                 named: "Requests to the App Store",
-                columns: ["Endpoint", "Environment", "Outcomes"] + numbers,
-                numbers: Set(numbers)
+                columns: ["Endpoint", "Environment", "Outcomes"] + numericColumns,
+                numbers: Set(numericColumns)
             ) { html in
-                for row in figures.upstream { exchange(row, &html) }
+                for row in snapshot.upstream { exchange(row, &html) }
             }
         }
     }
 
+    /// Circuit breakers by host.
     private func hosts(_ html: inout HTMLWriter) {
-        let numbers = ["Circuit opened", "Not sent", "In flight"]
-        html.table(named: "Hosts", columns: ["Host", "State"] + numbers, numbers: Set(numbers)) { html in
-            for host in figures.hosts {
+        let numericColumns = ["Circuit opened", "Not sent", "In flight"]
+        html.table(named: "Hosts", columns: ["Host", "State"] + numericColumns, numbers: Set(numericColumns)) {
+            html in
+            for host in snapshot.hosts {
                 html.row { html in
-                    html.cell(isHeader: true, "Host") { $0.foreign(host.host) }
+                    html.cell(isHeader: true, "Host") { $0.untrusted(host.host) }
                     html.cell("State", text: host.state == .closed ? "available" : "failing, circuit breaker open")
                     html.cell("Circuit opened", number: host.opened.grouped)
                     html.cell("Not sent", number: (host.refused + host.rejectedRetries).grouped)
@@ -58,6 +62,7 @@ extension StatusPage {
         }
     }
 
+    /// A row of the requests to one endpoint.
     private func exchange(_ row: UpstreamMetrics.Row, _ html: inout HTMLWriter) {
         html.row { html in
             html.cell(isHeader: true, "Endpoint") { $0.text(row.endpoint) }
@@ -69,9 +74,10 @@ extension StatusPage {
         }
     }
 
+    /// Calls left in the hourly budgets, the lowest share first.
     func budgets(_ html: inout HTMLWriter) {
         section("budgets", "Calls left this hour", &html) { html in
-            let rows = figures.budgets.flatMap { budget in budget.levels.map { (budget.bundleId, $0) } }
+            let rows = snapshot.budgets.flatMap { budget in budget.levels.map { (budget.bundleId, $0) } }
             guard !rows.isEmpty else {
                 return html.element("p", text: "No call to the App Store Server API was made yet.")
             }
@@ -87,9 +93,10 @@ extension StatusPage {
         }
     }
 
+    /// A row of the calls to one endpoint.
     private func calls(_ bundleId: BundleIdentifier, _ level: ServerAPIBudget.Level, _ html: inout HTMLWriter) {
         html.row { html in
-            html.cell(isHeader: true, "App") { $0.foreign(bundleId.rawValue, isPath: true) }
+            html.cell(isHeader: true, "App") { $0.untrusted(bundleId.rawValue, isPath: true) }
             html.cell("Endpoint", text: level.endpoint.name)
             html.cell("Environment", text: level.environment.rawValue)
             html.cell("Left", number: level.left.grouped)
@@ -98,26 +105,30 @@ extension StatusPage {
         }
     }
 
+    /// Notifications by result.
     func notifications(_ html: inout HTMLWriter) {
         section("notifications", "Notifications", &html) { html in
-            let numbers = figures.notifications
-            var facts = [("Stored", numbers.stored.grouped), ("Duplicates", numbers.repeated.grouped)]
+            let counts = snapshot.notifications
+            var facts = [("Stored", counts.stored.grouped), ("Duplicates", counts.repeated.grouped)]
             for code in NotificationRejection.Code.allCases {
-                if let count = numbers.refused[code], count > 0 {
+                if let count = counts.refused[code], count > 0 {
                     facts.append(("Rejected: \(code.rawValue)", count.grouped))
                 }
             }
-            if numbers.droppedHints > 0 { facts.append(("Lookups dropped", numbers.droppedHints.grouped)) }
+            if counts.droppedHints > 0 {
+                facts.append(("Lookups dropped", counts.droppedHints.grouped))
+            }
             html.facts("From the App Store, since the start", facts)
         }
     }
 
+    /// Facts about the process and its store.
     func process(_ html: inout HTMLWriter) {
         section("process", "Process", &html) { html in
             html.facts(
                 "This process and its store",
-                [("Version", figures.version), ("Up for", figures.uptime.words)]
-                    + figures.facts.map { ($0.name, $0.value) })
+                [("Version", snapshot.version), ("Up for", snapshot.uptime.displayText)]
+                    + snapshot.facts.map { ($0.name, $0.value) })
         }
     }
 

@@ -10,15 +10,15 @@ struct StatusPage {
     /// The value of `Content-Security-Policy`.
     static let policy = ContentPolicy.text()
 
-    let figures: StatusSnapshot
+    let snapshot: StatusSnapshot
 
-    init(_ figures: StatusSnapshot) { self.figures = figures }
+    init(_ snapshot: StatusSnapshot) { self.snapshot = snapshot }
 
     /// The HTML, which is also well-formed XML.
     var bytes: [UInt8] {
         var html = HTMLWriter()
         html.element("html", ["lang": "en"]) { html in
-            html.head(title: "Receipt Bridge: \(figures.phase.words)", policy: Self.policy, style: StatusStyle.sheet)
+            html.head(title: "Receipt Bridge: \(snapshot.phase.words)", policy: Self.policy, style: StatusStyle.sheet)
             html.element("body") { html in
                 html.element("a", ["class": "skip", "href": "#apps"], text: "To the apps")
                 html.element("header", [:], header)
@@ -47,12 +47,13 @@ struct StatusPage {
 
     // MARK: - Top
 
+    /// Writes the phase, a summary and the headline figures.
     private func header(_ html: inout HTMLWriter) {
         html.element(
             "p", ["class": "product"],
-            text: "Receipt Bridge \(figures.version) · status · \(figures.madeAt.words)")
-        html.element("h1", text: figures.phase.words)
-        html.element("p", ["class": "standing \(figures.phase == .ready ? "done" : "open")"], text: sentence)
+            text: "Receipt Bridge \(snapshot.version) · status · \(snapshot.createdAt.displayText)")
+        html.element("h1", text: snapshot.phase.words)
+        html.element("p", ["class": "standing \(snapshot.phase == .ready ? "done" : "open")"], text: sentence)
         html.element("dl", ["class": "tiles"]) { html in
             for (name, value) in tiles {
                 html.element("div") { html in
@@ -65,30 +66,31 @@ struct StatusPage {
 
     private var sentence: String {
         let answered =
-            figures.verdicts == 1 ? "One receipt was answered" : "\(figures.verdicts.grouped) receipts were answered"
+            snapshot.verdicts == 1 ? "One receipt was answered" : "\(snapshot.verdicts.grouped) receipts were answered"
         let warnings =
-            switch figures.warnings.count {
+            switch snapshot.warnings.count {
             case 0: "There are no warnings."
             case 1: "There is one warning."
-            default: "There are \(figures.warnings.count) warnings."
+            default: "There are \(snapshot.warnings.count) warnings."
             }
-        return "Up for \(figures.uptime.words). \(answered) since then. \(warnings)"
+        return "Up for \(snapshot.uptime.displayText). \(answered) since then. \(warnings)"
     }
 
     /// The headline figures.
     private var tiles: [(String, String)] {
-        let traffic = figures.traffic
+        let traffic = snapshot.traffic
         let (good, refused) = (traffic.count(\.isGenuine), traffic.count(\.isRefused))
         let (later, sandbox) = (traffic.count(\.isRetry), traffic.count { $0.environment == .sandbox })
         return [
-            ("receipts answered", figures.verdicts.grouped), ("genuine (0, 21006)", good.share(of: figures.verdicts)),
-            ("rejected (21002, 21003)", refused.share(of: figures.verdicts)),
-            ("temporary errors (to be retried)", later.share(of: figures.verdicts)),
-            ("sandbox", sandbox.share(of: figures.verdicts)),
-            ("notifications accepted", (figures.notifications.stored + figures.notifications.repeated).grouped),
+            ("receipts answered", snapshot.verdicts.grouped), ("genuine (0, 21006)", good.share(of: snapshot.verdicts)),
+            ("rejected (21002, 21003)", refused.share(of: snapshot.verdicts)),
+            ("temporary errors (to be retried)", later.share(of: snapshot.verdicts)),
+            ("sandbox", sandbox.share(of: snapshot.verdicts)),
+            ("notifications accepted", (snapshot.notifications.stored + snapshot.notifications.repeated).grouped),
         ]
     }
 
+    /// Writes the navigation.
     private func contents(_ html: inout HTMLWriter) {
         let links = [
             ("#apps", "Apps"), ("#sources", "Sources"), ("#upstream", "App Store"), ("#budgets", "Calls left"),
@@ -102,11 +104,12 @@ struct StatusPage {
         }
     }
 
+    /// Writes the warnings; nothing if there are none.
     private func warnings(_ html: inout HTMLWriter) {
-        guard !figures.warnings.isEmpty else { return }
+        guard !snapshot.warnings.isEmpty else { return }
         html.element("section", ["class": "warnings", "aria-labelledby": "warnings"]) { html in
             html.element("h2", ["id": "warnings"], text: "Warnings")
-            html.folding(figures.warnings, "more warnings") { warnings, html in
+            html.folding(snapshot.warnings, "more warnings") { warnings, html in
                 html.element("ul") { html in
                     for warning in warnings { self.warning(warning, &html) }
                 }
@@ -117,7 +120,7 @@ struct StatusPage {
     private func warning(_ warning: ServerHealth.Warning, _ html: inout HTMLWriter) {
         html.element("li") { html in
             html.element("span", ["class": "mark", "aria-hidden": "true"], text: "▲ ")
-            html.foreign(warning.detail, limit: 500)
+            html.untrusted(warning.detail, limit: 500)
             html.element("code", text: warning.code)
         }
     }

@@ -3,17 +3,17 @@ import Comparison
 import Ledger
 import Pipeline
 import Reports
+import Shadowing
 import StoreTypes
 import Telemetry
 import Transport
-import Shadowing
 
 /// The state of a running server at one moment, as the status page shows it.
 struct StatusSnapshot: Sendable {
     let version: String
     let phase: LifecycleState.Phase
     let uptime: Duration
-    let madeAt: Timestamp
+    let createdAt: Timestamp
     let warnings: [ServerHealth.Warning]
     let apps: [App]
     let latencies: [(source: String, histogram: Histogram)]
@@ -63,7 +63,7 @@ extension StatusSnapshot {
         version = view.version
         phase = view.state.phase
         uptime = .now - view.state.startedAt
-        madeAt = .now
+        createdAt = .now
         let warnings = view.warnings(backlog)
         self.warnings = warnings
         apps = counts.labelled.compactMap { name, counts in
@@ -81,6 +81,7 @@ extension StatusSnapshot {
         facts = Self.facts(view)
     }
 
+    /// Returns the facts about the process and its store.
     private static func facts(_ view: ServerHealth) -> [(name: String, value: String)] {
         var facts: [(name: String, value: String)] = []
         func add(_ name: String, _ value: String) { facts.append((name, value)) }
@@ -94,13 +95,13 @@ extension StatusSnapshot {
         add("Receipts of apps that are not configured", view.settings.unknownApps.rawValue)
         add("Profile", view.settings.usesTolerantProfile ? "tolerant" : "apple")
         add("Record cache hits", counts.recordCache.hits)
-        add("Response cache hits", counts.answerMemory.hits)
+        add("Response cache hits", counts.responseCache.hits)
         if counts.repairs.total > 0 {
             add("Rejected receipts that the tolerant profile would repair", counts.repairs.words)
         }
         if let process = ProcessFigures() {
             add("Memory", "\((process.residentBytes >> 20).grouped) MiB")
-            add("CPU time", Duration.seconds(process.cpuSeconds).words)
+            add("CPU time", Duration.seconds(process.cpuSeconds).displayText)
             let limit = process.maximumFiles.map { " of \($0.grouped)" } ?? ""
             add("Open files", process.openFiles.grouped + limit)
             add("Threads", process.threads.grouped)
@@ -141,4 +142,58 @@ extension StatusSnapshot.App {
 extension CounterTable {
     /// Cache hits of a table by ``HitLabel``, for example `12 of 40`.
     fileprivate var hits: String { "\(count(HitLabel.hit.rawValue).grouped) of \(total.grouped)" }
+}
+
+extension StatusSnapshot {
+    /// The responses of all apps together.
+    var traffic: [Traffic] {
+        Dictionary(grouping: apps.flatMap(\.traffic), by: \.kind).values.compactMap { rows in
+            rows.first.map {
+                Traffic(
+                    status: $0.status, source: $0.source, environment: $0.environment,
+                    count: rows.reduce(0) { $0 + $1.count })
+            }
+        }
+    }
+}
+
+extension StatusSnapshot.Traffic {
+    /// The status, source and environment: everything except the count.
+    fileprivate var kind: [Int] { [status.rawValue, source.rawValue, environment.rawValue] }
+
+    var isGenuine: Bool { ["0", "21006"].contains(status.text) }
+    var isRefused: Bool { ["21002", "21003"].contains(status.text) }
+    /// Returns whether the response asks the client to retry.
+    var isRetry: Bool { ["21005", "21009", "211xx"].contains(status.text) }
+}
+
+extension [StatusSnapshot.Traffic] {
+    func count(_ isIncluded: (StatusSnapshot.Traffic) -> Bool) -> Int64 {
+        reduce(0) { $0 + (isIncluded($1) ? $1.count : 0) }
+    }
+
+    /// Sorted by count, the most frequent first.
+    var byCount: Self {
+        sorted { $0.count == $1.count ? $0.kind.lexicographicallyPrecedes($1.kind) : $0.count > $1.count }
+    }
+}
+
+extension StatusSnapshot.App {
+    /// A phrase for each warning code that concerns a single app.
+    private static let words = [
+        "keyUnusable": "its private key is unusable", "budgetLow": "the hourly budget of calls is low",
+        "forwardingDead": "notification deliveries failed for good",
+    ]
+
+    /// The reasons why an operator should check this app, one phrase each.
+    var concerns: [String] {
+        var concerns: [String] = []
+        let retries = traffic.count(\.isRetry)
+        // The same threshold of 5 % as in the alert ReceiptBridgeNoAnswers.
+        if retries * 20 > verdicts {
+            concerns.append("\(retries.share(of: verdicts)) of the responses are “try again”")
+        }
+        if readiness.contains(where: { $0.verdict == .notSafe }) { concerns.append("sources differ unexpectedly") }
+        return concerns + Self.words.keys.sorted().filter(warnings.contains).compactMap { Self.words[$0] }
+    }
 }

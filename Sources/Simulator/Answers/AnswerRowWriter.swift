@@ -26,10 +26,11 @@ enum AnswerRowWriter {
 
     /// Returns a row of `in_app` or, with `isCurrent`, of `latest_receipt_info`, which has some more keys.
     ///
-    /// Only notifications show that a consumable was refunded (`tellsConsumableRefunds`); verifyReceipt responses do
+    /// Only notifications show that a consumable was refunded (`includesConsumableRefunds`); verifyReceipt responses do
     /// not.
     static func transaction(
-        _ row: SimulatedTransaction, isCurrent: Bool, tellsOwnership: Bool = true, tellsConsumableRefunds: Bool = false
+        _ row: SimulatedTransaction, isCurrent: Bool, includesOwnership: Bool = true,
+        includesConsumableRefunds: Bool = false
     ) -> JSONValue {
         let isSubscription = row.isAutoRenewable
         var members = texts([
@@ -43,12 +44,12 @@ enum AnswerRowWriter {
             "web_order_line_item_id": row.webOrderLineItemId, "is_trial_period": flag(row.isTrialPeriod),
             "is_in_intro_offer_period": isSubscription ? flag(row.isInIntroOfferPeriod) : nil,
             "promotional_offer_id": row.promotionalOfferId,
-            "in_app_ownership_type": tellsOwnership ? (row.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED") : nil,
+            "in_app_ownership_type": includesOwnership ? (row.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED") : nil,
         ])
-        if let revocation = row.revocation, tellsConsumableRefunds || row.product.kind != .consumable {
+        if let revocation = row.revocation, includesConsumableRefunds || row.product.kind != .consumable {
             members += dates("cancellation_date", revocation.date)
             members += texts(["cancellation_reason": String(revocation.reason)])
-        } else if row.tellsUpgradeAsCancellation {
+        } else if row.reportsUpgradeAsCancellation {
             members += dates("cancellation_date", row.upgradedDate) + texts(["cancellation_reason": "0"])
         }
         guard isCurrent else { return .object(members) }

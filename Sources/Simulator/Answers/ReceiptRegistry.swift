@@ -29,7 +29,7 @@ package final class ReceiptRegistry: Sendable {
     func addFirst(_ receipt: IssuedReceipt) -> IssuedReceipt {
         let digest = Self.digest(receipt.bytes)
         return contents.withLock {
-            if let known = $0.byId[receipt.id] { return known }
+            if let existing = $0.byId[receipt.id] { return existing }
             $0.byDigest[digest] = receipt
             $0.byId[receipt.id] = receipt
             return receipt
@@ -48,36 +48,5 @@ package final class ReceiptRegistry: Sendable {
     private static func digest(_ bytes: [UInt8]) -> [UInt8] {
         guard let outline = TransactionReceiptOutline(bytes) else { return SHA.digest(bytes, with: .sha256) }
         return SHA.digest(Array("\(outline.signature)\n\(outline.purchaseInfo)".utf8), with: .sha256)
-    }
-}
-
-/// The two values of a transactionReceipt's property list that matter, found by their keys.
-///
-/// This is not a parser and shares no code with the decoders, because a mistake in one of them must not hide in the
-/// other.
-struct TransactionReceiptOutline {
-    let signature: String
-    let purchaseInfo: String
-
-    /// Returns `nil` if the bytes are not such a list.
-    init?(_ bytes: [UInt8]) {
-        guard let first = bytes.first(where: { !Self.isSpace($0) }), first == UInt8(ascii: "{"),
-            bytes.last(where: { !Self.isSpace($0) }) == UInt8(ascii: "}"),
-            let signature = Self.value(of: "signature", in: bytes),
-            let purchaseInfo = Self.value(of: "purchase-info", in: bytes)
-        else { return nil }
-        self.signature = signature
-        self.purchaseInfo = purchaseInfo
-    }
-
-    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
-
-    private static func value(of key: String, in bytes: [UInt8]) -> String? {
-        guard let name = bytes.firstRange(of: Array("\"\(key)\"".utf8)) else { return nil }
-        let rest = bytes[name.upperBound...].drop { isSpace($0) || $0 == UInt8(ascii: "=") }
-        guard rest.first == UInt8(ascii: "\"") else { return nil }
-        let value = rest.dropFirst()
-        guard let end = value.firstIndex(of: UInt8(ascii: "\"")) else { return nil }
-        return String(decoding: value[..<end], as: UTF8.self)
     }
 }

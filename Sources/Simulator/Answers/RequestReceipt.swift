@@ -26,3 +26,34 @@ enum RequestReceipt {
         return bytes.count == length + 2 + width
     }
 }
+
+/// The two values of a transactionReceipt's property list that matter, found by their keys.
+///
+/// This is not a parser and shares no code with the decoders, because a mistake in one of them must not hide in the
+/// other.
+struct TransactionReceiptOutline {
+    let signature: String
+    let purchaseInfo: String
+
+    /// Returns `nil` if the bytes are not such a list.
+    init?(_ bytes: [UInt8]) {
+        guard let first = bytes.first(where: { !Self.isSpace($0) }), first == UInt8(ascii: "{"),
+            bytes.last(where: { !Self.isSpace($0) }) == UInt8(ascii: "}"),
+            let signature = Self.value(of: "signature", in: bytes),
+            let purchaseInfo = Self.value(of: "purchase-info", in: bytes)
+        else { return nil }
+        self.signature = signature
+        self.purchaseInfo = purchaseInfo
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+
+    private static func value(of key: String, in bytes: [UInt8]) -> String? {
+        guard let name = bytes.firstRange(of: Array("\"\(key)\"".utf8)) else { return nil }
+        let rest = bytes[name.upperBound...].drop { isSpace($0) || $0 == UInt8(ascii: "=") }
+        guard rest.first == UInt8(ascii: "\"") else { return nil }
+        let value = rest.dropFirst()
+        guard let end = value.firstIndex(of: UInt8(ascii: "\"")) else { return nil }
+        return String(decoding: value[..<end], as: UTF8.self)
+    }
+}

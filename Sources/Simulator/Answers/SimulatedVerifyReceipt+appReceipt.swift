@@ -52,7 +52,7 @@ extension SimulatedVerifyReceipt {
         members += AnswerRowWriter.dates("expiration_date", content.expirationDate)
         members += AnswerRowWriter.dates("preorder_date", receipt.customer.preorderDate)
         let rows = receipt.transactions.map {
-            AnswerRowWriter.transaction($0, isCurrent: false, tellsOwnership: receipt.plan.tellsOwnership)
+            AnswerRowWriter.transaction($0, isCurrent: false, includesOwnership: receipt.plan.includesOwnership)
         }
         return .object(members + [Member("in_app", .array(rows))])
     }

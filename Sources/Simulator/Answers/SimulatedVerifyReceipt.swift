@@ -14,17 +14,17 @@ package struct SimulatedVerifyReceipt: Sendable {
     package let issuer: ReceiptIssuer
     package let registry: ReceiptRegistry
     package let clock: SimulatedClock
-    let book: CustomerRegistry
+    let customerRegistry: CustomerRegistry
     /// Called with each receipt that is signed for a response, so that a caller can store it.
     package let onIssue: @Sendable (IssuedReceipt) -> Void
 
     package init(
-        issuer: ReceiptIssuer, registry: ReceiptRegistry, book: CustomerRegistry, clock: SimulatedClock,
+        issuer: ReceiptIssuer, registry: ReceiptRegistry, customerRegistry: CustomerRegistry, clock: SimulatedClock,
         onIssue: @escaping @Sendable (IssuedReceipt) -> Void = { _ in }
     ) {
         self.issuer = issuer
         self.registry = registry
-        self.book = book
+        self.customerRegistry = customerRegistry
         self.clock = clock
         self.onIssue = onIssue
     }
@@ -33,17 +33,17 @@ package struct SimulatedVerifyReceipt: Sendable {
     package func answer(body: [UInt8], at endpoint: Endpoint) throws(CryptographyError) -> JSONValue {
         // Apple reports missing keys and values of a wrong type as malformed (21002).
         guard let request = try? JSONValue(reading: body), let text = request["receipt-data"]?.text else {
-            return Self.bare(21002)
+            return Self.statusOnly(21002)
         }
         let bytes: [UInt8]
         switch RequestReceipt.read(text) {
-        case .malformed: return Self.bare(21002)
+        case .malformed: return Self.statusOnly(21002)
         case .receipt(let decoded): bytes = decoded
         }
-        guard let receipt = registry.receipt(for: bytes) else { return Self.bare(21003) }
+        guard let receipt = registry.receipt(for: bytes) else { return Self.statusOnly(21003) }
         switch (endpoint, receipt.environment) {
-        case (.production, .sandbox): return Self.bare(21007)
-        case (.sandbox, .production): return Self.bare(21008)
+        case (.production, .sandbox): return Self.statusOnly(21007)
+        case (.sandbox, .production): return Self.statusOnly(21008)
         default: break
         }
         let isRightPassword = request["password"]?.text == SimulatedApp.first.sharedSecret
@@ -59,7 +59,7 @@ package struct SimulatedVerifyReceipt: Sendable {
     /// Returns the receipt with current data. The listed transactions stay as they were, except for later refunds;
     /// the customer is the current one, because events and the Server API may have changed it.
     private func asOfNow(_ receipt: IssuedReceipt) -> IssuedReceipt {
-        let customer = book.current(receipt.customer)
+        let customer = customerRegistry.current(receipt.customer)
         let revocations = Dictionary(
             customer.transactions.map { ($0.transactionId, $0.revocation) }, uniquingKeysWith: { _, last in last })
         let transactions = receipt.transactions.map { made in
@@ -71,7 +71,7 @@ package struct SimulatedVerifyReceipt: Sendable {
     }
 
     /// Returns a response that contains nothing but the status, as most failures do.
-    package static func bare(_ status: Int64) -> JSONValue { .object(["status": .number(status)]) }
+    package static func statusOnly(_ status: Int64) -> JSONValue { .object(["status": .number(status)]) }
 
     /// Returns status 21004, which comes with the environment.
     private static func wrongPassword(_ environment: AppStoreEnvironment) -> JSONValue {
@@ -104,7 +104,7 @@ package struct SimulatedVerifyReceipt: Sendable {
 
     /// Returns the planned receipt. It is signed at the first request and the same afterwards.
     func latest(_ plan: ReceiptPlan, of customer: SimulatedCustomer) throws(CryptographyError) -> IssuedReceipt {
-        if let known = registry.receipt(id: plan.id) { return known }
+        if let existing = registry.receipt(id: plan.id) { return existing }
         let issued = try issuer.issue(plan, for: customer)
         registry.add(issued)
         onIssue(issued)

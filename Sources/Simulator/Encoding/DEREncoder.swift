@@ -1,4 +1,5 @@
 import Foundation
+package import StoreTypes
 
 /// Encodes ASN.1 values in DER. Every function returns one complete tag-length-value.
 ///
@@ -49,8 +50,8 @@ package enum DEREncoder {
         var width = 1
         while width < 8, number >> (width * 8 - 1) != 0, number >> (width * 8 - 1) != -1 { width += 1 }
         var bytes: [UInt8] = [0x02, UInt8(width)]
-        for place in stride(from: width - 1, through: 0, by: -1) {
-            bytes.append(UInt8(truncatingIfNeeded: number >> (place * 8)))
+        for byteIndex in stride(from: width - 1, through: 0, by: -1) {
+            bytes.append(UInt8(truncatingIfNeeded: number >> (byteIndex * 8)))
         }
         return bytes
     }
@@ -115,8 +116,24 @@ package enum DEREncoder {
         var width = 1
         while width < 8, count >> (width * 8) != 0 { width += 1 }
         bytes.append(0x80 | UInt8(width))
-        for place in stride(from: width - 1, through: 0, by: -1) {
-            bytes.append(UInt8(truncatingIfNeeded: count >> (place * 8)))
+        for byteIndex in stride(from: width - 1, through: 0, by: -1) {
+            bytes.append(UInt8(truncatingIfNeeded: count >> (byteIndex * 8)))
         }
     }
 }
+
+extension DEREncoder {
+    /// Encodes UTCTime until 2049 and GeneralizedTime from 2050 on, as RFC 5280 §4.1.2.5 requires for certificates.
+    package static func time(_ instant: Timestamp) -> [UInt8] {
+        let date = CivilDate(instant)
+        let rest = [date.month, date.day, date.hour, date.minute, date.second].map { twoDigits($0) }.joined() + "Z"
+        if (1950..<2050).contains(date.year) {
+            return value(tag: 0x17, Array((twoDigits(date.year % 100) + rest).utf8))
+        }
+        let year = twoDigits(date.year / 100) + twoDigits(date.year % 100)
+        return value(tag: 0x18, Array((year + rest).utf8))
+    }
+}
+
+/// Returns two digits, for example `07` for 7.
+func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }

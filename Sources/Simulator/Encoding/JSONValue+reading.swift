@@ -28,9 +28,9 @@ private struct JSONReader {
 
     /// Advances past the text if the input continues with it, and returns whether it does.
     mutating func consume(_ text: StaticString) -> Bool {
-        let wanted = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
-        guard bytes[position...].starts(with: wanted) else { return false }
-        position += wanted.count
+        let expected = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+        guard bytes[position...].starts(with: expected) else { return false }
+        position += expected.count
         return true
     }
 

@@ -26,12 +26,12 @@ package struct EventRequest: Sendable, Hashable {
         let named = transactionId.flatMap(customer.transaction)
         switch subject {
         case .customer: return true
-        case .subscription(let place):
-            let original = customer.renewals[place].originalTransactionId
+        case .subscription(let index):
+            let original = customer.renewals[index].originalTransactionId
             return (originalTransactionId ?? original) == original
                 && (named.map { $0.originalTransactionId == original } ?? true)
-        case .transaction(let place):
-            let transaction = customer.transactions[place]
+        case .transaction(let index):
+            let transaction = customer.transactions[index]
             return (originalTransactionId ?? transaction.originalTransactionId) == transaction.originalTransactionId
                 && (named.map { $0.transactionId == transaction.transactionId } ?? true)
         }

@@ -12,11 +12,11 @@ package final class EventScheduler: Sendable {
         var calls: UInt64 = 0
     }
 
-    private let book: CustomerRegistry
+    private let customerRegistry: CustomerRegistry
     private let state = Mutex(State())
 
-    package init(_ book: CustomerRegistry) {
-        self.book = book
+    package init(_ customerRegistry: CustomerRegistry) {
+        self.customerRegistry = customerRegistry
     }
 
     /// Lets events happen to random customers. Returns the outcomes in order.
@@ -29,42 +29,42 @@ package final class EventScheduler: Sendable {
         _ count: Int, seed: UInt64? = nil, in environment: AppStoreEnvironment? = nil
     ) -> [EventOutcome] {
         var random = generator(seed)
-        let customers = book.world.customers.filter { environment == nil || $0.environment == environment }
+        let customers = customerRegistry.world.customers.filter { environment == nil || $0.environment == environment }
         guard !customers.isEmpty else { return [] }
         return (0..<max(count, 0)).compactMap { _ in
             let customer = customers[Int(random.number(below: Int64(customers.count)))]
-            return happen(to: customer, random: SplitMix64(seed: random.next()))
+            return randomEvent(of: customer, random: SplitMix64(seed: random.next()))
         }
     }
 
     /// Lets one event happen to the customer that the request names, or to any customer whose state allows it.
-    package func make(_ wish: EventRequest, seed: UInt64? = nil) throws(EventFailure) -> EventOutcome {
+    package func make(_ request: EventRequest, seed: UInt64? = nil) throws(EventFailure) -> EventOutcome {
         var random = generator(seed)
-        let candidates = try candidates(wish, &random)
+        let candidates = try candidates(request, &random)
         for customer in candidates {
-            if let outcome = happen(wish.event, to: customer, wish, random: SplitMix64(seed: random.next())) {
+            if let outcome = simulate(request.event, for: customer, request, random: SplitMix64(seed: random.next())) {
                 return outcome
             }
         }
         throw .impossible
     }
 
-    /// Applies a change that the app's owner makes through the Server API. Returns `nil` if `tell` reports no
+    /// Applies a change that the app's owner makes through the Server API. Returns `nil` if `apply` reports no
     /// notification.
-    func make(of customer: SimulatedCustomer, _ tell: (inout EventSimulation) -> Void) -> EventOutcome? {
-        change(customer, event: nil, random: SplitMix64(seed: 0), tell)
+    func make(of customer: SimulatedCustomer, _ apply: (inout EventSimulation) -> Void) -> EventOutcome? {
+        change(customer, event: nil, random: SplitMix64(seed: 0), apply)
     }
 
     /// Returns the summary of an extension for all subscribers, a notification that is not about one customer.
     func make(
         _ summary: SimulatedNotification.ExtensionSummary, in environment: AppStoreEnvironment, at date: Timestamp
     ) -> EventOutcome {
-        let name = state.withLock { uuid(&$0) }
+        let identifier = state.withLock { uuid(&$0) }
         return EventOutcome(
             event: nil, before: nil, after: nil,
             notifications: [
                 SimulatedNotification(
-                    uuid: name, type: "RENEWAL_EXTENSION", subtype: "SUMMARY", environment: environment,
+                    uuid: identifier, type: "RENEWAL_EXTENSION", subtype: "SUMMARY", environment: environment,
                     customerId: nil, date: date, transaction: nil, renewal: nil, summary: summary)
             ])
     }
@@ -75,34 +75,36 @@ package final class EventScheduler: Sendable {
             state.calls += 1
             return state.calls
         }
-        return SplitMix64(seed: seed ?? book.world.seed ^ (call << 32))
+        return SplitMix64(seed: seed ?? customerRegistry.world.seed ^ (call << 32))
     }
 
     /// Returns the customer that the request names. Otherwise returns all customers, beginning with a random one.
     private func candidates(
-        _ wish: EventRequest, _ random: inout SplitMix64
+        _ request: EventRequest, _ random: inout SplitMix64
     ) throws(EventFailure) -> [SimulatedCustomer] {
-        let everybody = book.world.customers.filter { wish.environment == nil || $0.environment == wish.environment }
-        if let id = wish.customerId {
-            guard let customer = everybody.first(where: { $0.id == id }) else { throw .unknown }
+        let customers = customerRegistry.world.customers.filter {
+            request.environment == nil || $0.environment == request.environment
+        }
+        if let id = request.customerId {
+            guard let customer = customers.first(where: { $0.id == id }) else { throw .unknown }
             return [customer]
         }
-        if let id = wish.transactionId ?? wish.originalTransactionId {
-            let environments = wish.environment.map { [$0] } ?? [.production, .sandbox]
+        if let id = request.transactionId ?? request.originalTransactionId {
+            let environments = request.environment.map { [$0] } ?? [.production, .sandbox]
             for environment in environments {
-                if let finding = book.find(id, in: environment) { return [finding.customer] }
+                if let finding = customerRegistry.find(id, in: environment) { return [finding.customer] }
             }
             throw .unknown
         }
-        guard !everybody.isEmpty else { throw .unknown }
-        let start = Int(random.number(below: Int64(everybody.count)))
-        return Array(everybody[start...] + everybody[..<start])
+        guard !customers.isEmpty else { throw .unknown }
+        let start = Int(random.number(below: Int64(customers.count)))
+        return Array(customers[start...] + customers[..<start])
     }
 
     /// Lets a random possible event happen, chosen by weight.
-    private func happen(to customer: SimulatedCustomer, random: SplitMix64) -> EventOutcome? {
+    private func randomEvent(of customer: SimulatedCustomer, random: SplitMix64) -> EventOutcome? {
         var random = random
-        let current = book.current(customer)
+        let current = customerRegistry.current(customer)
         let possible = WorldEvent.allCases.map { ($0, $0.subjects(in: current)) }.filter { !$0.1.isEmpty }
         var rest = random.number(below: possible.reduce(0) { $0 + $1.0.weight })
         for (event, subjects) in possible {
@@ -115,16 +117,16 @@ package final class EventScheduler: Sendable {
     }
 
     /// Lets the requested event happen, or returns `nil` if no subject of the customer allows it.
-    private func happen(
-        _ event: WorldEvent, to customer: SimulatedCustomer, _ wish: EventRequest, random: SplitMix64
+    private func simulate(
+        _ event: WorldEvent, for customer: SimulatedCustomer, _ request: EventRequest, random: SplitMix64
     ) -> EventOutcome? {
         var random = random
-        let current = book.current(customer)
-        let subjects = event.subjects(in: current).filter { wish.matches($0, of: current) }
+        let current = customerRegistry.current(customer)
+        let subjects = event.subjects(in: current).filter { request.matches($0, of: current) }
         // Among the transactions of one subscription the newest is chosen.
-        let isOfOne = wish.transactionId != nil || wish.originalTransactionId != nil
+        let namesSubscription = request.transactionId != nil || request.originalTransactionId != nil
         let subject =
-            isOfOne
+            namesSubscription
             ? subjects.last : subjects.isEmpty ? nil : subjects[Int(random.number(below: Int64(subjects.count)))]
         guard let subject else { return nil }
         return change(customer, event: event, random: random) { $0.run(event, on: subject) }
@@ -132,35 +134,36 @@ package final class EventScheduler: Sendable {
 
     /// Applies a change to a customer. Nothing is stored if the change reports no notification.
     private func change(
-        _ customer: SimulatedCustomer, event: WorldEvent?, random: SplitMix64, _ tell: (inout EventSimulation) -> Void
+        _ customer: SimulatedCustomer, event: WorldEvent?, random: SplitMix64, _ apply: (inout EventSimulation) -> Void
     ) -> EventOutcome? {
         state.withLock { state in
-            book.attempt(customer) { customer, date in
+            customerRegistry.attempt(customer) { customer, date in
                 let before = customer
-                var story = EventSimulation(
-                    customer, at: date, identifiers: state.identifiers, random: random, options: book.world.options)
-                tell(&story)
-                guard !story.emitted.isEmpty else { return nil }
-                customer = story.customer
-                state.identifiers = story.identifiers
+                var simulation = EventSimulation(
+                    customer, at: date, identifiers: state.identifiers, random: random,
+                    options: customerRegistry.world.options)
+                apply(&simulation)
+                guard !simulation.emitted.isEmpty else { return nil }
+                customer = simulation.customer
+                state.identifiers = simulation.identifiers
                 return EventOutcome(
                     event: event, before: before, after: customer,
-                    notifications: story.emitted.map { notification($0, of: before, &state) })
+                    notifications: simulation.emitted.map { notification($0, of: before, &state) })
             }
         }
     }
 
     private func notification(
-        _ telling: EventSimulation.EmittedNotification, of customer: SimulatedCustomer, _ state: inout State
+        _ emitted: EventSimulation.EmittedNotification, of customer: SimulatedCustomer, _ state: inout State
     ) -> SimulatedNotification {
         SimulatedNotification(
-            uuid: uuid(&state), type: telling.type, subtype: telling.subtype, environment: customer.environment,
-            customerId: customer.id, date: telling.date, transaction: telling.transaction, renewal: telling.renewal,
-            consumptionRequestReason: telling.reason)
+            uuid: uuid(&state), type: emitted.type, subtype: emitted.subtype, environment: customer.environment,
+            customerId: customer.id, date: emitted.date, transaction: emitted.transaction, renewal: emitted.renewal,
+            consumptionRequestReason: emitted.reason)
     }
 
     private func uuid(_ state: inout State) -> String {
         state.notifications += 1
-        return NotificationUUID.named("event.\(book.world.seed).\(state.notifications)")
+        return NotificationUUID.named("event.\(customerRegistry.world.seed).\(state.notifications)")
     }
 }

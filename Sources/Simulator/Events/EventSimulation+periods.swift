@@ -15,12 +15,12 @@ extension EventSimulation {
 
     /// Adds a period to a subscription, which is active afterwards. Returns the index of the new transaction.
     mutating func begin(
-        _ product: SimulatedProduct, of place: Int, by beginning: Beginning, offer: SimulatedOffer? = nil
+        _ product: SimulatedProduct, of index: Int, by beginning: Beginning, offer: SimulatedOffer? = nil
     ) -> Int? {
-        guard let newest = newest(of: place) else { return nil }
+        guard let newest = newest(of: index) else { return nil }
         let previous = customer.transactions[newest]
         let period = period(
-            of: product, after: previous, wasInGrace: customer.renewals[place].status == .gracePeriod, beginning)
+            of: product, after: previous, wasInGrace: customer.renewals[index].status == .gracePeriod, beginning)
         var transaction = SimulatedTransaction(
             product: product, transactionId: identifiers.transaction(customer.environment),
             originalTransactionId: previous.originalTransactionId, purchaseDate: period.lowerBound,
@@ -33,7 +33,7 @@ extension EventSimulation {
         transaction.isRenewal = beginning != .purchase
         transaction.changeDate = date
         customer.transactions.append(transaction)
-        customer.renewals[place].begin(transaction, product)
+        customer.renewals[index].begin(transaction, product)
         return customer.transactions.count - 1
     }
 
@@ -62,67 +62,67 @@ extension EventSimulation {
     }
 
     /// Ends the current period now if it has not expired yet. Returns the index of its transaction.
-    mutating func end(_ place: Int) -> Int? {
-        guard let newest = newest(of: place) else { return nil }
+    mutating func end(_ index: Int) -> Int? {
+        guard let newest = newest(of: index) else { return nil }
         let row = customer.transactions[newest]
         let end = max(Timestamp(seconds: date.seconds), row.purchaseDate.advanced(byMilliseconds: 1000))
         if let expires = row.expiresDate, expires > end {
             customer.transactions[newest].expiresDate = end
             customer.transactions[newest].changeDate = date
-            customer.renewals[place].renewalDate = end
+            customer.renewals[index].renewalDate = end
         }
         return newest
     }
 
     /// Renews the subscription with the product and the offer that its renewal state names.
-    mutating func renew(_ place: Int) {
-        let renewal = customer.renewals[place]
+    mutating func renew(_ index: Int) {
+        let renewal = customer.renewals[index]
         guard let product = SimulatedProduct.named(renewal.autoRenewProductId),
-            let new = begin(product, of: place, by: .renewal, offer: renewal.offer)
+            let new = begin(product, of: index, by: .renewal, offer: renewal.offer)
         else { return }
-        tell("DID_RENEW", of: new)
+        emit("DID_RENEW", of: new)
     }
 
     /// Renews the subscription after a billing error.
-    mutating func recover(_ place: Int) {
-        guard let product = SimulatedProduct.named(customer.renewals[place].autoRenewProductId),
-            let new = begin(product, of: place, by: .recovery)
+    mutating func recover(_ index: Int) {
+        guard let product = SimulatedProduct.named(customer.renewals[index].autoRenewProductId),
+            let new = begin(product, of: index, by: .recovery)
         else { return }
-        tell("DID_RENEW", "BILLING_RECOVERY", of: new)
+        emit("DID_RENEW", "BILLING_RECOVERY", of: new)
     }
 
     /// Ends the current period without a payment. The subscription is in the grace period, if `withGrace`, or in
     /// billing retry.
-    mutating func fail(_ place: Int, withGrace: Bool) {
-        guard let newest = end(place) else { return }
+    mutating func fail(_ index: Int, withGrace: Bool) {
+        guard let newest = end(index) else { return }
         let end = customer.transactions[newest].expiresDate ?? date
-        customer.renewals[place].status = withGrace ? .gracePeriod : .billingRetry
-        customer.renewals[place].expirationIntent = 2
-        customer.renewals[place].isInBillingRetryPeriod = true
-        customer.renewals[place].gracePeriodExpiresDate =
+        customer.renewals[index].status = withGrace ? .gracePeriod : .billingRetry
+        customer.renewals[index].expirationIntent = 2
+        customer.renewals[index].isInBillingRetryPeriod = true
+        customer.renewals[index].gracePeriodExpiresDate =
             withGrace ? end.advanced(byMilliseconds: 16 * CustomerBuilder.day) : nil
-        tell("DID_FAIL_TO_RENEW", withGrace ? "GRACE_PERIOD" : nil, of: newest)
+        emit("DID_FAIL_TO_RENEW", withGrace ? "GRACE_PERIOD" : nil, of: newest)
     }
 
     /// Ends the grace period; billing retry continues.
-    mutating func endGrace(_ place: Int) {
-        guard let newest = newest(of: place) else { return }
-        customer.renewals[place].status = .billingRetry
-        customer.renewals[place].gracePeriodExpiresDate = nil
-        tell("GRACE_PERIOD_EXPIRED", of: newest)
+    mutating func endGrace(_ index: Int) {
+        guard let newest = newest(of: index) else { return }
+        customer.renewals[index].status = .billingRetry
+        customer.renewals[index].gracePeriodExpiresDate = nil
+        emit("GRACE_PERIOD_EXPIRED", of: newest)
     }
 
     /// Ends the subscription for good. The customer becomes eligible for win-back offers.
-    mutating func expire(_ place: Int, _ subtype: String?, intent: Int64) {
-        guard let newest = end(place) else { return }
-        customer.renewals[place].status = .expired
-        customer.renewals[place].willRenew = false
-        customer.renewals[place].expirationIntent = intent
-        customer.renewals[place].isInBillingRetryPeriod = false
-        customer.renewals[place].gracePeriodExpiresDate = nil
-        customer.renewals[place].offer = nil
-        customer.renewals[place].eligibleWinBackOfferIds = ["come_back", "come_back_free"]
-        tell("EXPIRED", subtype, of: newest)
+    mutating func expire(_ index: Int, _ subtype: String?, intent: Int64) {
+        guard let newest = end(index) else { return }
+        customer.renewals[index].status = .expired
+        customer.renewals[index].willRenew = false
+        customer.renewals[index].expirationIntent = intent
+        customer.renewals[index].isInBillingRetryPeriod = false
+        customer.renewals[index].gracePeriodExpiresDate = nil
+        customer.renewals[index].offer = nil
+        customer.renewals[index].eligibleWinBackOfferIds = ["come_back", "come_back_free"]
+        emit("EXPIRED", subtype, of: newest)
     }
 }
 

@@ -4,9 +4,9 @@ import StoreTypes
 extension EventSimulation {
     /// Buys a product that does not renew. Half of the consumables are finished at once.
     mutating func buy(_ product: SimulatedProduct) {
-        let place = append(product, expires: nil, offer: nil)
-        customer.transactions[place].isFinished = product.kind != .consumable || random.number(below: 2) == 0
-        tell("ONE_TIME_CHARGE", of: place)
+        let index = append(product, expires: nil, offer: nil)
+        customer.transactions[index].isFinished = product.kind != .consumable || random.number(below: 2) == 0
+        emit("ONE_TIME_CHARGE", of: index)
     }
 
     /// Buys the first subscription in a group, sometimes with an introductory offer.
@@ -19,8 +19,8 @@ extension EventSimulation {
         let offer = [nil, SimulatedOffer.freeTrial, .introductory][Int(random.number(below: 3))]
         let length = (offer == .freeTrial ? 7 : product.days) * CustomerBuilder.day
         let start = purchaseDate
-        let place = append(product, expires: start.advanced(byMilliseconds: length), offer: offer)
-        let bought = customer.transactions[place]
+        let index = append(product, expires: start.advanced(byMilliseconds: length), offer: offer)
+        let bought = customer.transactions[index]
         var renewal = SimulatedRenewal(
             originalTransactionId: bought.originalTransactionId, productId: product.productId,
             autoRenewProductId: product.productId, status: .active, willRenew: true, recentSubscriptionStartDate: start,
@@ -28,18 +28,18 @@ extension EventSimulation {
             appTransactionId: customer.appTransactionId)
         renewal.appAccountToken = bought.appAccountToken
         customer.renewals.append(renewal)
-        tell("SUBSCRIBED", "INITIAL_BUY", of: place)
+        emit("SUBSCRIBED", "INITIAL_BUY", of: index)
     }
 
     /// Resubscribes to the same product or to another one of the group, sometimes with a win-back offer.
-    mutating func resubscribe(_ place: Int, to product: SimulatedProduct?) {
-        let renewal = customer.renewals[place]
+    mutating func resubscribe(_ index: Int, to product: SimulatedProduct?) {
+        let renewal = customer.renewals[index]
         let winsBack = !renewal.eligibleWinBackOfferIds.isEmpty && random.number(below: 3) == 0
         guard let product = product ?? SimulatedProduct.named(renewal.productId),
-            let new = begin(product, of: place, by: .purchase, offer: winsBack ? .winBack : nil)
+            let new = begin(product, of: index, by: .purchase, offer: winsBack ? .winBack : nil)
         else { return }
-        customer.renewals[place].recentSubscriptionStartDate = customer.transactions[new].purchaseDate
-        tell("SUBSCRIBED", "RESUBSCRIBE", of: new)
+        customer.renewals[index].recentSubscriptionStartDate = customer.transactions[new].purchaseDate
+        emit("SUBSCRIBED", "RESUBSCRIBE", of: new)
     }
 
     /// Adds a purchase that begins now, and returns its index.

@@ -7,60 +7,60 @@ extension EventSimulation {
         "UNINTENDED_PURCHASE", "FULFILLMENT_ISSUE", "UNSATISFIED_WITH_PURCHASE", "LEGAL", "OTHER",
     ]
 
-    mutating func requestConsumption(_ place: Int) {
+    mutating func requestConsumption(_ index: Int) {
         let reason = Self.reasons[Int(random.number(below: Int64(Self.reasons.count)))]
-        tell("CONSUMPTION_REQUEST", of: place, reason: reason)
+        emit("CONSUMPTION_REQUEST", of: index, reason: reason)
     }
 
-    mutating func declineRefund(_ place: Int) {
-        tell("REFUND_DECLINED", of: place)
+    mutating func declineRefund(_ index: Int) {
+        emit("REFUND_DECLINED", of: index)
     }
 
     /// Refunds a past period, the current period, or a product that does not renew.
     ///
     /// If the current period is refunded, the subscription is revoked and Apple turns off its renewal.
-    mutating func refund(_ place: Int) {
-        let isPartial = customer.transactions[place].isAutoRenewable && random.number(below: 4) == 0
-        customer.transactions[place].revocation = .init(
+    mutating func refund(_ index: Int) {
+        let isPartial = customer.transactions[index].isAutoRenewable && random.number(below: 4) == 0
+        customer.transactions[index].revocation = .init(
             date: date, reason: random.number(below: 2), type: isPartial ? "REFUND_PRORATED" : "REFUND_FULL",
             percentage: isPartial ? random.number(in: 1...99) * 1000 : nil)
-        customer.transactions[place].changeDate = date
-        let current = subscription(endingWith: place)
+        customer.transactions[index].changeDate = date
+        let current = subscription(endingWith: index)
         if let current { customer.renewals[current].revoke() }
-        tell("REFUND", of: place)
+        emit("REFUND", of: index)
         guard let current, customer.renewals[current].willRenew else { return }
         customer.renewals[current].willRenew = false
-        tell("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", of: place)
+        emit("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", of: index)
     }
 
     /// Reverses a refund after a dispute. The expiry stays as it was.
-    mutating func reverseRefund(_ place: Int) {
-        customer.transactions[place].revocation = nil
-        customer.transactions[place].changeDate = date
-        if let current = subscription(endingWith: place), customer.renewals[current].status == .revoked {
-            let isRunning = customer.transactions[place].expiresDate.map { $0 > date } ?? false
+    mutating func reverseRefund(_ index: Int) {
+        customer.transactions[index].revocation = nil
+        customer.transactions[index].changeDate = date
+        if let current = subscription(endingWith: index), customer.renewals[current].status == .revoked {
+            let isRunning = customer.transactions[index].expiresDate.map { $0 > date } ?? false
             customer.renewals[current].status = isRunning ? .active : .expired
             customer.renewals[current].expirationIntent = isRunning ? nil : 5
             customer.renewals[current].isInBillingRetryPeriod = isRunning ? nil : false
         }
-        tell("REFUND_REVERSED", of: place)
+        emit("REFUND_REVERSED", of: index)
     }
 
     /// Ends family sharing for a transaction.
-    mutating func revoke(_ place: Int) {
-        customer.transactions[place].revocation = .init(date: date, reason: 0, type: "FAMILY_REVOKE")
-        customer.transactions[place].changeDate = date
-        if let current = subscription(endingWith: place) {
+    mutating func revoke(_ index: Int) {
+        customer.transactions[index].revocation = .init(date: date, reason: 0, type: "FAMILY_REVOKE")
+        customer.transactions[index].changeDate = date
+        if let current = subscription(endingWith: index) {
             customer.renewals[current].revoke()
             customer.renewals[current].willRenew = false
         }
-        tell("REVOKE", of: place)
+        emit("REVOKE", of: index)
     }
 
     /// Returns the index of the subscription whose newest transaction this is, or `nil` if the transaction is an
     /// older period or not a subscription.
-    private func subscription(endingWith place: Int) -> Int? {
-        customer.renewals.indices.first { newest(of: $0) == place }
+    private func subscription(endingWith index: Int) -> Int? {
+        customer.renewals.indices.first { newest(of: $0) == index }
     }
 }
 

@@ -5,8 +5,8 @@ extension EventSimulation {
     mutating func run(_ event: WorldEvent, on subject: EventSubject) {
         switch subject {
         case .customer: run(event)
-        case .subscription(let place): run(event, subscription: place)
-        case .transaction(let place): run(event, transaction: place)
+        case .subscription(let index): run(event, subscription: index)
+        case .transaction(let index): run(event, transaction: index)
         }
     }
 
@@ -20,42 +20,42 @@ extension EventSimulation {
         }
     }
 
-    private mutating func run(_ event: WorldEvent, transaction place: Int) {
+    private mutating func run(_ event: WorldEvent, transaction index: Int) {
         switch event {
-        case .consumptionRequest: requestConsumption(place)
-        case .refund: refund(place)
-        case .refundDeclined: declineRefund(place)
-        case .refundReversed: reverseRefund(place)
-        case .revoke: revoke(place)
+        case .consumptionRequest: requestConsumption(index)
+        case .refund: refund(index)
+        case .refundDeclined: declineRefund(index)
+        case .refundReversed: reverseRefund(index)
+        case .revoke: revoke(index)
         default: break
         }
     }
 
-    private mutating func run(_ event: WorldEvent, subscription place: Int) {
+    private mutating func run(_ event: WorldEvent, subscription index: Int) {
         switch event {
-        case .renew: renew(place)
-        case .billingRecovery: recover(place)
-        case .billingFailure: fail(place, withGrace: false)
-        case .billingFailureWithGrace: fail(place, withGrace: true)
-        case .gracePeriodExpired: endGrace(place)
-        case .expireVoluntary: expire(place, "VOLUNTARY", intent: 1)
-        case .expireBillingRetry: expire(place, "BILLING_RETRY", intent: 2)
-        case .expirePriceIncrease: expire(place, "PRICE_INCREASE", intent: 3)
-        case .expireProductNotForSale: expire(place, "PRODUCT_NOT_FOR_SALE", intent: 4)
-        case .expireOther: expire(place, nil, intent: 5)
-        case .resubscribe: resubscribe(place, to: nil)
-        case .resubscribeOther: resubscribe(place, to: customer.renewals[place].otherProduct)
-        case .upgrade: upgrade(place)
-        case .downgrade: downgrade(place)
-        case .downgradeTakenBack: takeBackDowngrade(place)
-        case .autoRenewOff: setAutoRenew(place, false)
-        case .autoRenewOn: setAutoRenew(place, true)
-        case .offerRedeemed: redeemOffer(place)
-        case .offerUpgrade: upgrade(place, offer: someOffer())
-        case .offerDowngrade: downgrade(place, offer: someOffer())
-        case .priceIncreasePending: askForConsent(place)
-        case .priceIncreaseAccepted: consent(place)
-        case .extend: extend(place, days: random.number(in: 1...30))
+        case .renew: renew(index)
+        case .billingRecovery: recover(index)
+        case .billingFailure: fail(index, withGrace: false)
+        case .billingFailureWithGrace: fail(index, withGrace: true)
+        case .gracePeriodExpired: endGrace(index)
+        case .expireVoluntary: expire(index, "VOLUNTARY", intent: 1)
+        case .expireBillingRetry: expire(index, "BILLING_RETRY", intent: 2)
+        case .expirePriceIncrease: expire(index, "PRICE_INCREASE", intent: 3)
+        case .expireProductNotForSale: expire(index, "PRODUCT_NOT_FOR_SALE", intent: 4)
+        case .expireOther: expire(index, nil, intent: 5)
+        case .resubscribe: resubscribe(index, to: nil)
+        case .resubscribeOther: resubscribe(index, to: customer.renewals[index].otherProduct)
+        case .upgrade: upgrade(index)
+        case .downgrade: downgrade(index)
+        case .downgradeTakenBack: reverseDowngrade(index)
+        case .autoRenewOff: setAutoRenew(index, false)
+        case .autoRenewOn: setAutoRenew(index, true)
+        case .offerRedeemed: redeemOffer(index)
+        case .offerUpgrade: upgrade(index, offer: someOffer())
+        case .offerDowngrade: downgrade(index, offer: someOffer())
+        case .priceIncreasePending: requestConsent(index)
+        case .priceIncreaseAccepted: consent(index)
+        case .extend: extend(index, days: random.number(in: 1...30))
         default: break
         }
     }

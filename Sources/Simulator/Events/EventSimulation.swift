@@ -35,9 +35,9 @@ struct EventSimulation {
     }
 
     /// Emits a notification about a transaction in its current state, and about its subscription.
-    mutating func tell(_ type: String, _ subtype: String? = nil, of place: Int, reason: String? = nil) {
+    mutating func emit(_ type: String, _ subtype: String? = nil, of index: Int, reason: String? = nil) {
         if !emitted.isEmpty { date = customer.tick(date) }
-        let transaction = customer.transactions[place]
+        let transaction = customer.transactions[index]
         let renewal =
             transaction.isAutoRenewable
             ? customer.renewals.first { $0.originalTransactionId == transaction.originalTransactionId } : nil
@@ -61,16 +61,16 @@ struct EventSimulation {
 
 /// The source of ids for transactions and line items of events. They are higher than all ids of the generated world.
 struct EventIdentifiers {
-    private var number: Int64 = 0
+    private var counter: Int64 = 0
 
     /// Returns a transaction id: 15 digits in production, 16 digits beginning with 200000 in the sandbox.
     mutating func transaction(_ environment: AppStoreEnvironment) -> String {
-        number += 1
-        return String((environment == .production ? 860_000_000_000_000 : 2_000_009_500_000_000) + number)
+        counter += 1
+        return String((environment == .production ? 860_000_000_000_000 : 2_000_009_500_000_000) + counter)
     }
 
     mutating func lineItem(_ environment: AppStoreEnvironment) -> String {
-        number += 1
-        return String((environment == .production ? 590_000_000_000_000 : 2_000_009_600_000_000) + number)
+        counter += 1
+        return String((environment == .production ? 590_000_000_000_000 : 2_000_009_600_000_000) + counter)
     }
 }

@@ -8,7 +8,7 @@ import StoreTypes
 /// from 0 to 1), `concurrency` and `speed`.
 struct EventsRequest: Sendable {
     enum Kind: Sendable {
-        case some(Int)
+        case many(Int)
         case one(EventRequest)
     }
 
@@ -38,7 +38,7 @@ struct EventsRequest: Sendable {
                     originalTransactionId: document["originalTransactionId"]?.text, environment: environment))
         } else {
             guard let count = document["count"]?.integer, (0...Self.maximumCount).contains(count) else { return nil }
-            kind = .some(Int(count))
+            kind = .many(Int(count))
         }
     }
 }
@@ -53,14 +53,14 @@ extension DeliveryOptions {
             self[keyPath: path] = share
         }
         if let value = document["concurrency"] {
-            guard let number = value.integer, (1...256).contains(number) else { return nil }
-            concurrency = Int(number)
+            guard let limit = value.integer, (1...256).contains(limit) else { return nil }
+            concurrency = Int(limit)
         }
         if let value = document["speed"] {
-            guard let number = value.decimal, number > 0 else { return nil }
-            speed = number
+            guard let factor = value.decimal, factor > 0 else { return nil }
+            speed = factor
         }
-        if let number = document["seed"]?.integer { seed = UInt64(bitPattern: number) }
+        if let integer = document["seed"]?.integer { seed = UInt64(bitPattern: integer) }
     }
 }
 

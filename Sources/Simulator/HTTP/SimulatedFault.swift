@@ -75,8 +75,8 @@ package struct SimulatedFault: Sendable, Hashable {
         case "wrongBundle": kind = .serverAPI(.wrongBundle)
         case "badSignature": kind = .serverAPI(.badSignature)
         default:
-            guard name.hasPrefix("status"), let number = Int64(name.dropFirst(6)) else { return nil }
-            kind = .verdict(number)
+            guard name.hasPrefix("status"), let status = Int64(name.dropFirst(6)) else { return nil }
+            kind = .verdict(status)
         }
         switch document["environment"] {
         case nil, .null?: environment = nil
@@ -150,17 +150,53 @@ package final class FaultRegistry: Sendable {
     /// - Parameter group: another name for the endpoint, for example `serverAPI` for `history`.
     package func consume(endpoint: String, group: String? = nil, environment: AppStoreEnvironment) -> SimulatedFault? {
         faults.withLock { list in
-            let place = list.firstIndex {
+            let index = list.firstIndex {
                 ($0.endpoint == endpoint || $0.endpoint == group)
                     && ($0.environment == nil || $0.environment == environment)
                     && ($0.times ?? 1) > 0
             }
-            guard let place else { return nil }
-            let fault = list[place]
+            guard let index else { return nil }
+            let fault = list[index]
             if let times = fault.times {
-                if times > 1 { list[place].times = times - 1 } else { list.remove(at: place) }
+                if times > 1 { list[index].times = times - 1 } else { list.remove(at: index) }
             }
             return fault
+        }
+    }
+}
+
+/// A smaller rate limit for the Server API, which replaces Apple's until `DELETE /faults`. The token bucket is full
+/// at first.
+///
+/// Example: `{"kind": "budget", "limit": 5, "seconds": 3600, "endpoint": "history", "environment": "production"}`.
+struct SimulatedBudget: Sendable {
+    let budget: RateLimiter.Budget
+    /// `nil` for all endpoints.
+    let endpoint: APIEndpoint?
+    /// `nil` for both environments.
+    let environment: AppStoreEnvironment?
+
+    private static let members: [String: MemberType] = [
+        "kind": .text, "limit": .number, "seconds": .number, "endpoint": .text, "environment": .text,
+    ]
+
+    /// Returns `nil` if the document is not a valid budget.
+    init?(_ document: JSONValue) {
+        guard document["kind"]?.text == "budget", let limit = document["limit"]?.integer, limit >= 0,
+            document.hasOnly(Self.members)
+        else { return nil }
+        budget = .init(capacity: limit, seconds: document["seconds"]?.integer ?? 3600)
+        switch document["endpoint"]?.text {
+        case nil, "serverAPI": endpoint = nil
+        case let name?:
+            guard let named = APIEndpoint(rawValue: name) else { return nil }
+            endpoint = named
+        }
+        switch document["environment"]?.text?.lowercased() {
+        case nil: environment = nil
+        case "production": environment = .production
+        case "sandbox": environment = .sandbox
+        default: return nil
         }
     }
 }

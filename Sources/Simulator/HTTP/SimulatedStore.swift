@@ -8,7 +8,9 @@ import Synchronization
 /// A simulated App Store: customers, their signed receipts, verifyReceipt, the Server API and notifications, served
 /// over HTTP.
 package final class SimulatedStore: Sendable {
+    /// The customers as they were generated; changes by events are in the registry.
     package let world: World
+    /// The certificates and keys that sign receipts and JWS.
     package let pki: TestPKI
     package let clock: SimulatedClock
     package let verifyReceipt: SimulatedVerifyReceipt
@@ -19,9 +21,11 @@ package final class SimulatedStore: Sendable {
     package let outbox: NotificationOutbox
     /// The credentials of the app's owner, which callers of the Server API need.
     package let credentials: SimulatedCredentials
+    /// Faults that tests inject into verifyReceipt and the Server API.
     package let faults = FaultRegistry()
+    /// Log of the requests to verifyReceipt and the Server API.
     package let requests = RequestLog()
-    private let minted: ReceiptCatalog
+    private let catalog: ReceiptCatalog
     private let payloads: NotificationPayload
     private let running = Mutex<Task<Void, Never>?>(nil)
 
@@ -34,49 +38,51 @@ package final class SimulatedStore: Sendable {
         if let pki { tree = pki } else { tree = try TestPKI() }
         try self.init(
             world: World(seed: seed, customers: customers, epoch: clock.now, options: options), pki: tree,
-            clock: clock, credentials: SimulatedCredentials(key: .p256()), keep: [:])
+            clock: clock, credentials: SimulatedCredentials(key: .p256()), storedReceipts: [:])
     }
 
     /// Creates a store with the bytes of receipts that were signed before, by their ids.
     init(
-        world: World, pki: TestPKI, clock: SimulatedClock, credentials: SimulatedCredentials, keep: [String: [UInt8]],
+        world: World, pki: TestPKI, clock: SimulatedClock, credentials: SimulatedCredentials,
+        storedReceipts: [String: [UInt8]],
         onIssue: @escaping @Sendable (IssuedReceipt) -> Void = { _ in }
     ) throws(CryptographyError) {
         let issuer = ReceiptIssuer(pki: pki)
         let registry = ReceiptRegistry()
-        let book = CustomerRegistry(world, clock: clock)
+        let customerRegistry = CustomerRegistry(world, clock: clock)
         self.world = world
         self.pki = pki
         self.clock = clock
         self.credentials = credentials
-        minted = try ReceiptCatalog(world: world, issuer: issuer, registry: registry, keep: keep)
+        catalog = try ReceiptCatalog(world: world, issuer: issuer, registry: registry, storedReceipts: storedReceipts)
         verifyReceipt = SimulatedVerifyReceipt(
-            issuer: issuer, registry: registry, book: book, clock: clock, onIssue: onIssue)
-        let mailing = NotificationBodies(
+            issuer: issuer, registry: registry, customerRegistry: customerRegistry, clock: clock, onIssue: onIssue)
+        let bodies = NotificationBodies(
             log: NotificationLog(), payloads: NotificationPayload(issuer: JWSIssuer(pki.jwsSigner)),
-            firstVersion: NotificationV1Body(book: book, verifyReceipt: verifyReceipt))
-        let courier = DeliveryLoop(log: mailing.log, clock: clock) { mailing.body(of: $0) }
-        payloads = mailing.payloads
-        events = EventScheduler(book)
-        outbox = NotificationOutbox(log: mailing.log, courier: courier)
+            version1: NotificationV1Body(customerRegistry: customerRegistry, verifyReceipt: verifyReceipt))
+        let deliveryLoop = DeliveryLoop(log: bodies.log, clock: clock) { bodies.body(of: $0) }
+        payloads = bodies.payloads
+        events = EventScheduler(customerRegistry)
+        outbox = NotificationOutbox(log: bodies.log, deliveryLoop: deliveryLoop)
         serverAPI = try SimulatedServerAPI(
-            book: book, events: events, outbox: outbox, issuer: mailing.payloads.issuer, credentials: credentials,
+            customerRegistry: customerRegistry, events: events, outbox: outbox, issuer: bodies.payloads.issuer,
+            credentials: credentials,
             clock: clock)
     }
 
     package var issuer: ReceiptIssuer { verifyReceipt.issuer }
 
     /// All receipts of the world, in the order of its customers. Those that were not signed yet are signed now.
-    package var receipts: [IssuedReceipt] { minted.all }
+    package var receipts: [IssuedReceipt] { catalog.all }
 
     /// Returns the receipts of one customer. They are signed at the first request.
-    package func receipts(of customer: SimulatedCustomer) -> [IssuedReceipt] { minted.receipts(of: customer) }
+    package func receipts(of customer: SimulatedCustomer) -> [IssuedReceipt] { catalog.receipts(of: customer) }
 }
 
 extension SimulatedStore {
     /// Lets `count` events happen and sends the notifications about them.
     @discardableResult
-    package func happen(
+    package func simulate(
         _ count: Int, seed: UInt64? = nil, in environment: AppStoreEnvironment? = nil,
         _ options: DeliveryOptions = .init()
     ) -> [EventOutcome] {
@@ -87,10 +93,10 @@ extension SimulatedStore {
 
     /// Lets one event happen and sends the notifications about it.
     @discardableResult
-    package func happen(
-        _ wish: EventRequest, seed: UInt64? = nil, _ options: DeliveryOptions = .init()
+    package func simulate(
+        _ request: EventRequest, seed: UInt64? = nil, _ options: DeliveryOptions = .init()
     ) throws(EventFailure) -> EventOutcome {
-        let outcome = try events.make(wish, seed: seed)
+        let outcome = try events.make(request, seed: seed)
         outbox.post([outcome], options)
         return outcome
     }
@@ -160,7 +166,7 @@ extension SimulatedStore {
                 if stopsOnSignals { try await application.runService() } else { try await application.run() }
             }
             group.addTask { for try await _ in failures {} }
-            group.addTask { await self.outbox.courier.run() }
+            group.addTask { await self.outbox.deliveryLoop.run() }
             try await group.next()
             group.cancelAll()
         }

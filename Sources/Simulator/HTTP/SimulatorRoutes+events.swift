@@ -6,7 +6,7 @@ import StoreTypes
 /// The routes for events and notifications, which tests use to control the simulator.
 extension SimulatorRoutes {
     func addEvents(to router: Router<SimulatorContext>) {
-        router.post("events") { request, _ in try await happen(request) }
+        router.post("events") { request, _ in try await simulateEvents(request) }
         router.get("notifications/deliveries") { _, _ in Self.json(outbox.counts.document) }
         router.get("notifications/targets") { _, _ in Self.json(outbox.targets.document) }
         router.post("notifications/targets") { request, _ in try await setTarget(request) }
@@ -17,23 +17,23 @@ extension SimulatorRoutes {
     }
 
     /// Handles `POST /events`. Responds with `{"events": [...]}`, each element as in ``EventOutcome/document``.
-    private func happen(_ request: Request) async throws -> Response {
-        guard let wish = try await document(of: request).flatMap(EventsRequest.init) else {
+    private func simulateEvents(_ request: Request) async throws -> Response {
+        guard let eventsRequest = try await document(of: request).flatMap(EventsRequest.init) else {
             throw HTTPError(.badRequest, message: "the body needs count, or event with one of: \(Self.eventNames)")
         }
         let outcomes: [EventOutcome]
-        switch wish.kind {
-        case .some(let count): outcomes = events.make(count, seed: wish.seed, in: wish.environment)
+        switch eventsRequest.kind {
+        case .many(let count): outcomes = events.make(count, seed: eventsRequest.seed, in: eventsRequest.environment)
         case .one(let event):
             do {
-                outcomes = [try events.make(event, seed: wish.seed)]
+                outcomes = [try events.make(event, seed: eventsRequest.seed)]
             } catch .unknown {
                 throw HTTPError(.notFound, message: "no such customer or transaction")
             } catch .impossible {
                 throw HTTPError(.conflict, message: "\(event.event.rawValue) is not possible in the current state")
             }
         }
-        outbox.post(outcomes, wish.options)
+        outbox.post(outcomes, eventsRequest.options)
         return Self.json(.object(["events": .array(outcomes.map(\.document))]))
     }
 

@@ -6,7 +6,7 @@ import StoreTypes
 /// The routes of the Server API: all paths below `/production/inApps/` and `/sandbox/inApps/`.
 extension SimulatorRoutes {
     /// Responds to a request to the Server API, with the first matching fault if there is one.
-    func answer(
+    func serverAPIResponse(
         to request: Request, in environment: AppStoreEnvironment, _ context: SimulatorContext
     ) async throws -> Response {
         let body = Array(try await request.body.collect(upTo: 1_048_576).readableBytesView)

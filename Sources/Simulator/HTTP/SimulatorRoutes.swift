@@ -1,5 +1,7 @@
+import Foundation
 import HTTPTypes
 import Hummingbird
+import Logging
 import NIOCore
 import StoreTypes
 
@@ -18,15 +20,17 @@ struct SimulatorRoutes: Sendable {
     func router() -> Router<SimulatorContext> {
         let router = Router(context: SimulatorContext.self)
         router.get("healthz") { _, _ in "ok\n" }
-        verdicts(router, "verifyReceipt") { Self.endpoint(forHost: $0.head.authority) }
-        verdicts(router, "WebObjects/MZFinance.woa/wa/verifyReceipt") {
+        addVerifyReceipt(router, "verifyReceipt") { Self.endpoint(forHost: $0.head.authority) }
+        addVerifyReceipt(router, "WebObjects/MZFinance.woa/wa/verifyReceipt") {
             Self.endpoint(forHost: $0.head.authority)
         }
-        verdicts(router, "production/verifyReceipt") { _ in .production }
-        verdicts(router, "sandbox/verifyReceipt") { _ in .sandbox }
+        addVerifyReceipt(router, "production/verifyReceipt") { _ in .production }
+        addVerifyReceipt(router, "sandbox/verifyReceipt") { _ in .sandbox }
         for method in [HTTPRequest.Method.get, .post, .put] {
-            router.on("production/inApps/**", method: method) { try await answer(to: $0, in: .production, $1) }
-            router.on("sandbox/inApps/**", method: method) { try await answer(to: $0, in: .sandbox, $1) }
+            router.on("production/inApps/**", method: method) {
+                try await serverAPIResponse(to: $0, in: .production, $1)
+            }
+            router.on("sandbox/inApps/**", method: method) { try await serverAPIResponse(to: $0, in: .sandbox, $1) }
         }
         router.post("faults") { request, _ in try await addFault(request) }
         router.delete("faults") { _, _ in
@@ -44,16 +48,16 @@ struct SimulatorRoutes: Sendable {
     }
 
     /// Adds the routes of verifyReceipt at one path.
-    private func verdicts(
+    private func addVerifyReceipt(
         _ router: Router<SimulatorContext>, _ path: String,
         _ endpoint: @escaping @Sendable (Request) -> SimulatedVerifyReceipt.Endpoint
     ) {
         router.post(RouterPath(path)) { request, context in
-            try await verdict(on: request, at: endpoint(request), context)
+            try await verifyReceiptResponse(to: request, at: endpoint(request), context)
         }
         // Methods other than POST get HTTP 200 with status 21000.
-        router.get(RouterPath(path)) { _, _ in Self.json(SimulatedVerifyReceipt.bare(21000)) }
-        router.put(RouterPath(path)) { _, _ in Self.json(SimulatedVerifyReceipt.bare(21000)) }
+        router.get(RouterPath(path)) { _, _ in Self.json(SimulatedVerifyReceipt.statusOnly(21000)) }
+        router.put(RouterPath(path)) { _, _ in Self.json(SimulatedVerifyReceipt.statusOnly(21000)) }
     }
 
     /// Returns the endpoint of a host name, for example production for `buy.itunes.apple.com`.
@@ -64,8 +68,8 @@ struct SimulatorRoutes: Sendable {
     }
 
     /// Responds to a verifyReceipt request, with the first matching fault if there is one.
-    private func verdict(
-        on request: Request, at endpoint: SimulatedVerifyReceipt.Endpoint, _ context: SimulatorContext
+    private func verifyReceiptResponse(
+        to request: Request, at endpoint: SimulatedVerifyReceipt.Endpoint, _ context: SimulatorContext
     ) async throws -> Response {
         let body = try await request.body.collect(upTo: Self.maximumBodySize)
         let bytes = Array(body.readableBytesView)
@@ -117,7 +121,7 @@ extension SimulatorRoutes {
             return respond(.ok, "text/html", Array(page.utf8))
         case .body(let text): return respond(.ok, "application/json", Array(text.utf8))
         case .delay, .serverAPI: return json(try answer())
-        case .verdict(let status): return json(SimulatedVerifyReceipt.bare(status))
+        case .verdict(let status): return json(SimulatedVerifyReceipt.statusOnly(status))
         case .reset:
             await context.abort()
             throw ConnectionAborted()
@@ -133,3 +137,28 @@ extension SimulatorRoutes {
         }
     }
 }
+
+/// The context of a request with its connection, because some faults close the connection.
+struct SimulatorContext: RequestContext {
+    var coreContext: CoreRequestContextStorage
+    let channel: any Channel
+
+    init(source: ApplicationRequestContextSource) {
+        coreContext = .init(source: source)
+        channel = source.channel
+    }
+
+    /// Closes the connection immediately, with a TCP reset if the system supports it.
+    func abort() async {
+        if let options = channel as? any SocketOptionProvider {
+            // C's `struct linger`: enabled, with a timeout of 0. The type itself is in a module that NIO does not
+            // export.
+            let linger: (Int32, Int32) = (1, 0)
+            try? await options.unsafeSetSocketOption(level: .socket, name: .so_linger, value: linger).get()
+        }
+        try? await channel.close(mode: .all).get()
+    }
+}
+
+/// The connection was closed, so no response is sent.
+struct ConnectionAborted: Error {}

@@ -1,4 +1,4 @@
-import StoreTypes
+package import StoreTypes
 import Synchronization
 
 /// A log of the notifications about events since the world was generated, with the attempts to send them.
@@ -23,7 +23,7 @@ package final class NotificationLog: Sendable {
     package var all: [Entry] { entries.withLock { $0 } }
 
     /// Returns an entry by its index, or `nil` if there is no such entry.
-    package subscript(number: Int) -> Entry? { entries.withLock { $0.indices.contains(number) ? $0[number] : nil } }
+    package subscript(index: Int) -> Entry? { entries.withLock { $0.indices.contains(index) ? $0[index] : nil } }
 
     /// Appends entries and returns their indices.
     func append(_ new: [Entry]) -> Range<Int> {
@@ -34,11 +34,68 @@ package final class NotificationLog: Sendable {
     }
 
     /// Adds an attempt. The dates of the attempts of one notification ascend even if the clock is fixed.
-    func add(_ result: SendAttempt.Result, at now: Timestamp, to number: Int) {
+    func add(_ result: SendAttempt.Result, at now: Timestamp, to index: Int) {
         entries.withLock { entries in
-            let last = entries[number].attempts.last?.date ?? entries[number].notification.date
+            let last = entries[index].attempts.last?.date ?? entries[index].notification.date
             let date = max(now, last.advanced(byMilliseconds: 1))
-            entries[number].attempts.append(SendAttempt(date: date, result: result))
+            entries[index].attempts.append(SendAttempt(date: date, result: result))
         }
+    }
+}
+
+/// An attempt to send a notification, with its result.
+///
+/// https://developer.apple.com/documentation/appstoreserverapi/sendattemptitem
+package struct SendAttempt: Sendable, Hashable {
+    /// Apple's values of `sendAttemptResult`, as far as they can occur without TLS.
+    package enum Result: String, Sendable, Hashable {
+        case success = "SUCCESS"
+        case timedOut = "TIMED_OUT"
+        /// The connection failed, for example because no server listens at the address.
+        case socketIssue = "SOCKET_ISSUE"
+        /// The connection was closed before the response was complete.
+        case prematureClose = "PREMATURE_CLOSE"
+        /// The response was not HTTP.
+        case invalidResponse = "INVALID_RESPONSE"
+        case unsuccessfulStatus = "UNSUCCESSFUL_HTTP_RESPONSE_CODE"
+    }
+
+    package let date: Timestamp
+    package let result: Result
+
+    /// An element of `sendAttempts`.
+    var document: JSONValue {
+        .object(["attemptDate": .number(date.milliseconds), "sendAttemptResult": .string(result.rawValue)])
+    }
+}
+
+/// The content of Get Notification History: the notifications of the time before the world was generated, then those
+/// about events since.
+final class NotificationArchive: Sendable {
+    private let world: World
+    private let log: NotificationLog
+    private let past = Mutex<[AppStoreEnvironment: [NotificationLog.Entry]]>([:])
+
+    init(_ world: World, _ log: NotificationLog) {
+        self.world = world
+        self.log = log
+    }
+
+    /// Returns the entries, oldest first. New entries are appended, so the index of an entry never changes.
+    func entries(in environment: AppStoreEnvironment) -> [NotificationLog.Entry] {
+        past(environment) + log.all.filter { $0.isListed && $0.notification.environment == environment }
+    }
+
+    /// Returns the entries of the time before the world was generated, all delivered at the first attempt.
+    private func past(_ environment: AppStoreEnvironment) -> [NotificationLog.Entry] {
+        if let cached = past.withLock({ $0[environment] }) { return cached }
+        let entries = world.customers.filter { $0.environment == environment }.flatMap(SimulatedNotification.all)
+            .sorted { ($0.date, $0.transaction?.transactionId ?? "") < ($1.date, $1.transaction?.transactionId ?? "") }
+            .map {
+                NotificationLog.Entry(
+                    notification: $0, isListed: true, attempts: [SendAttempt(date: $0.date, result: .success)])
+            }
+        past.withLock { $0[environment] = entries }
+        return entries
     }
 }

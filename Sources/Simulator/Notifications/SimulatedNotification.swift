@@ -1,3 +1,4 @@
+import Cryptography
 package import StoreTypes
 
 /// An App Store Server Notification: the event, and the transaction and renewal in their state after it.
@@ -33,5 +34,83 @@ package struct SimulatedNotification: Sendable, Hashable {
         package let storefronts: [String]
         package let succeeded: Int64
         package let failed: Int64
+    }
+}
+
+/// UUIDs derived from a name, so that the same world reports the same events with the same UUIDs.
+enum NotificationUUID {
+    /// Returns a UUID of version 4 whose random bits follow from the SHA-256 digest of the name.
+    static func named(_ name: String) -> String {
+        let seed = SHA.digest(Array(name.utf8), with: .sha256).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        var random = SplitMix64(seed: seed)
+        return random.uuid()
+    }
+}
+
+/// Notifications that the App Store sent before the world was generated, derived from a customer's transactions and
+/// renewals.
+extension SimulatedNotification {
+    /// Returns the notifications of a customer in the order in which they were sent.
+    static func all(of customer: SimulatedCustomer) -> [SimulatedNotification] {
+        (customer.transactions.flatMap { purchase($0, of: customer) }
+            + customer.renewals.compactMap { end($0, of: customer) })
+            .sorted { $0.date < $1.date }
+    }
+
+    /// Returns the notifications about one transaction.
+    private static func purchase(
+        _ transaction: SimulatedTransaction, of customer: SimulatedCustomer
+    ) -> [SimulatedNotification] {
+        let renewal = customer.renewals.first { $0.originalTransactionId == transaction.originalTransactionId }
+        func event(_ type: String, _ subtype: String?, _ date: Timestamp) -> SimulatedNotification {
+            .past(type, subtype, of: customer, at: date, transaction, renewal)
+        }
+        var events: [SimulatedNotification] = []
+        let isFirst = transaction.transactionId == transaction.originalTransactionId
+        if !transaction.isAutoRenewable {
+            events.append(event("ONE_TIME_CHARGE", nil, transaction.purchaseDate))
+        } else if transaction.isRenewal {
+            events.append(event("DID_RENEW", nil, transaction.purchaseDate))
+        } else {
+            events.append(event("SUBSCRIBED", isFirst ? "INITIAL_BUY" : "RESUBSCRIBE", transaction.purchaseDate))
+        }
+        if let upgraded = transaction.upgradedDate {
+            events.append(event("DID_CHANGE_RENEWAL_PREF", "UPGRADE", upgraded))
+        }
+        if let revocation = transaction.revocation {
+            events.append(event(revocation.type == "FAMILY_REVOKE" ? "REVOKE" : "REFUND", nil, revocation.date))
+        }
+        return events
+    }
+
+    /// Returns the notification about a failed renewal or an expiry, or `nil` if the subscription is active or revoked.
+    private static func end(
+        _ renewal: SimulatedRenewal, of customer: SimulatedCustomer
+    ) -> SimulatedNotification? {
+        guard let newest = customer.newestTransaction(of: renewal), let date = newest.expiresDate else { return nil }
+        let (type, subtype): (String, String?)
+        switch (renewal.status, renewal.expirationIntent) {
+        case (.gracePeriod, _): (type, subtype) = ("DID_FAIL_TO_RENEW", "GRACE_PERIOD")
+        case (.billingRetry, _): (type, subtype) = ("DID_FAIL_TO_RENEW", nil)
+        case (.expired, 1): (type, subtype) = ("EXPIRED", "VOLUNTARY")
+        case (.expired, 2): (type, subtype) = ("EXPIRED", "BILLING_RETRY")
+        case (.expired, 3): (type, subtype) = ("EXPIRED", "PRICE_INCREASE")
+        case (.expired, 4): (type, subtype) = ("EXPIRED", "PRODUCT_NOT_FOR_SALE")
+        case (.expired, _): (type, subtype) = ("EXPIRED", nil)
+        case (.active, _), (.revoked, _): return nil
+        }
+        return .past(type, subtype, of: customer, at: date, newest, renewal)
+    }
+
+    /// Creates a notification. Its UUID is derived from type, transaction and date, because one transaction can have
+    /// several notifications.
+    private static func past(
+        _ type: String, _ subtype: String?, of customer: SimulatedCustomer, at date: Timestamp,
+        _ transaction: SimulatedTransaction, _ renewal: SimulatedRenewal?
+    ) -> SimulatedNotification {
+        .init(
+            uuid: NotificationUUID.named("\(type).\(transaction.transactionId).\(date.milliseconds)"), type: type,
+            subtype: subtype, environment: customer.environment, customerId: customer.id, date: date,
+            transaction: transaction, renewal: transaction.isAutoRenewable ? renewal : nil)
     }
 }

@@ -8,7 +8,7 @@ final class ReceiptCatalog: Sendable {
     private let world: World
     private let issuer: ReceiptIssuer
     private let registry: ReceiptRegistry
-    private let keep: [String: [UInt8]]
+    private let storedReceipts: [String: [UInt8]]
     private let complete = Mutex<[IssuedReceipt]?>(nil)
 
     /// Creates a catalog with the bytes of receipts that were signed before, by their ids. Those are registered at
@@ -16,15 +16,15 @@ final class ReceiptCatalog: Sendable {
     ///
     /// Throws if the keys cannot sign. Later calls rely on this check.
     init(
-        world: World, issuer: ReceiptIssuer, registry: ReceiptRegistry, keep: [String: [UInt8]]
+        world: World, issuer: ReceiptIssuer, registry: ReceiptRegistry, storedReceipts: [String: [UInt8]]
     ) throws(CryptographyError) {
         self.world = world
         self.issuer = issuer
         self.registry = registry
-        self.keep = keep
-        for customer in world.customers where !keep.isEmpty {
+        self.storedReceipts = storedReceipts
+        for customer in world.customers where !storedReceipts.isEmpty {
             for plan in customer.receipts {
-                if let bytes = keep[plan.id] { registry.add(issuer.issue(plan, for: customer, bytes: bytes)) }
+                if let bytes = storedReceipts[plan.id] { registry.add(issuer.issue(plan, for: customer, bytes: bytes)) }
             }
         }
         for signer in [issuer.pki.receiptSigner, issuer.pki.purchaseSigner] {
@@ -46,9 +46,9 @@ final class ReceiptCatalog: Sendable {
     private func signAll() -> [IssuedReceipt] {
         let customers = world.customers
         let results = Mutex([[IssuedReceipt]](repeating: [], count: customers.count))
-        DispatchQueue.concurrentPerform(iterations: customers.count) { place in
-            let receipts = receipts(of: customers[place])
-            results.withLock { $0[place] = receipts }
+        DispatchQueue.concurrentPerform(iterations: customers.count) { index in
+            let receipts = receipts(of: customers[index])
+            results.withLock { $0[index] = receipts }
         }
         return results.withLock { $0.flatMap { $0 } }
     }
@@ -56,7 +56,7 @@ final class ReceiptCatalog: Sendable {
     /// Returns the receipts of one customer, signing those that were not signed yet.
     func receipts(of customer: SimulatedCustomer) -> [IssuedReceipt] {
         customer.receipts.compactMap { plan in
-            if let known = registry.receipt(id: plan.id) { return known }
+            if let existing = registry.receipt(id: plan.id) { return existing }
             guard let receipt = try? issuer.issue(plan, for: customer) else { return nil }
             return registry.addFirst(receipt)
         }

@@ -69,7 +69,7 @@ extension AppReceiptContent {
         self.init(
             environment: customer.environment, bundleId: SimulatedApp.first.bundleId, creationDate: plan.creationDate,
             purchases: plan.transactionIds.compactMap(customer.transaction).map {
-                AppReceiptPurchase($0, environment: customer.environment, tellsOwnership: plan.tellsOwnership)
+                AppReceiptPurchase($0, environment: customer.environment, includesOwnership: plan.includesOwnership)
             }, opaqueSeed: plan.seed)
         originalPurchaseDate = customer.originalPurchaseDate
         if plan.isVolumePurchase {
@@ -80,11 +80,12 @@ extension AppReceiptContent {
 }
 
 extension AppReceiptPurchase {
-    init(_ transaction: SimulatedTransaction, environment: AppStoreEnvironment, tellsOwnership: Bool) {
+    init(_ transaction: SimulatedTransaction, environment: AppStoreEnvironment, includesOwnership: Bool) {
         self.init(
             productId: transaction.product.productId, transactionId: transaction.receiptId,
             originalTransactionId: transaction.originalTransactionId, purchaseDate: transaction.purchaseDate,
-            originalPurchaseDate: transaction.originalPurchaseDate, productType: transaction.product.kind.number,
+            originalPurchaseDate: transaction.originalPurchaseDate,
+            productType: transaction.product.kind.attributeValue,
             expiresDate: transaction.expiresDate)
         quantity = transaction.quantity
         productAppleId = environment == .production ? transaction.product.itemId : 0
@@ -93,6 +94,6 @@ extension AppReceiptPurchase {
         isInIntroOfferPeriod = transaction.isInIntroOfferPeriod
         promotionalOfferId = transaction.promotionalOfferId
         isFamilyShared = transaction.isFamilyShared
-        if !tellsOwnership { omittedTypes = [1722] }
+        if !includesOwnership { omittedTypes = [1722] }
     }
 }

@@ -1,4 +1,7 @@
-/// The endpoints of the App Store Server API.
+/// The endpoints of the App Store Server API. Raw values are the names in faults and in the request log, for example
+/// `history`.
+///
+/// Names with `V1` are the first version of an endpoint that now has a second one.
 package enum APIEndpoint: String, Sendable, Hashable, CaseIterable {
     case transactionInfo, history, historyV1, subscriptionStatuses, appTransactionInfo
     case refundHistory, refundHistoryV1, orderLookup
@@ -44,9 +47,11 @@ package enum APIEndpoint: String, Sendable, Hashable, CaseIterable {
     /// such endpoint.
     static func matching(method: String, path: [String]) -> (endpoint: APIEndpoint, values: [String])? {
         for endpoint in allCases where endpoint.pattern.method == method {
-            let wanted = endpoint.pattern.path.split(separator: "/")
-            guard wanted.count == path.count, zip(wanted, path).allSatisfy({ $0 == "{}" || $0 == $1 }) else { continue }
-            return (endpoint, zip(wanted, path).filter { $0.0 == "{}" }.map(\.1))
+            let components = endpoint.pattern.path.split(separator: "/")
+            guard components.count == path.count, zip(components, path).allSatisfy({ $0 == "{}" || $0 == $1 }) else {
+                continue
+            }
+            return (endpoint, zip(components, path).filter { $0.0 == "{}" }.map(\.1))
         }
         return nil
     }

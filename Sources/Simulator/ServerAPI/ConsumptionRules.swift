@@ -12,7 +12,7 @@ struct ConsumptionRules: Sendable {
     let fields: [Field]
     let kinds: Set<SimulatedProduct.Kind>
     /// Checks that concern several fields.
-    let rest: @Sendable (JSONValue, SimulatedProduct.Kind) throws(APIFailure) -> Void
+    let crossFieldCheck: @Sendable (JSONValue, SimulatedProduct.Kind) throws(APIFailure) -> Void
 
     /// Throws the error of the first rule that the body violates.
     func check(_ document: JSONValue, _ kind: SimulatedProduct.Kind) throws(APIFailure) {
@@ -24,14 +24,14 @@ struct ConsumptionRules: Sendable {
             }
         }
         guard kinds.contains(kind) else { throw APIFailure(4_000_047) }
-        try rest(document, kind)
+        try crossFieldCheck(document, kind)
     }
 
     /// Rules of version 2.
     static let second = ConsumptionRules(
         fields: [
             consent, sample,
-            words(
+            oneOf(
                 "deliveryStatus", 4_000_036,
                 [
                     "DELIVERED", "UNDELIVERED_QUALITY_ISSUE", "UNDELIVERED_WRONG_ITEM", "UNDELIVERED_SERVER_OUTAGE",
@@ -40,7 +40,7 @@ struct ConsumptionRules: Sendable {
             Field(name: "consumptionPercentage", code: 4_000_000, isRequired: false) {
                 $0.integer.map { (0...100_000).contains($0) } ?? false
             },
-            words(
+            oneOf(
                 "refundPreference", 4_000_044, ["DECLINE", "GRANT_FULL", "GRANT_PRORATED"], isRequired: false),
         ],
         kinds: [.autoRenewable, .consumable, .nonConsumable, .nonRenewing]
@@ -59,11 +59,11 @@ struct ConsumptionRules: Sendable {
             Field(name: "appAccountToken", code: 4_000_033) { value in
                 value.text.map { $0.isEmpty || SimulatedServerAPI.isUUID($0) } ?? false
             },
-            numbers("consumptionStatus", 4_000_034, 0...3), numbers("platform", 4_000_039, 0...2), sample,
-            numbers("deliveryStatus", 4_000_036, 0...5), numbers("accountTenure", 4_000_032, 0...7),
-            numbers("playTime", 4_000_040, 0...7), numbers("lifetimeDollarsRefunded", 4_000_038, 0...7),
-            numbers("lifetimeDollarsPurchased", 4_000_037, 0...7), numbers("userStatus", 4_000_042, 0...4),
-            numbers("refundPreference", 4_000_044, 0...3, isRequired: false),
+            number("consumptionStatus", 4_000_034, 0...3), number("platform", 4_000_039, 0...2), sample,
+            number("deliveryStatus", 4_000_036, 0...5), number("accountTenure", 4_000_032, 0...7),
+            number("playTime", 4_000_040, 0...7), number("lifetimeDollarsRefunded", 4_000_038, 0...7),
+            number("lifetimeDollarsPurchased", 4_000_037, 0...7), number("userStatus", 4_000_042, 0...4),
+            number("refundPreference", 4_000_044, 0...3, isRequired: false),
         ],
         kinds: [.autoRenewable, .consumable]
     ) { _, _ throws(APIFailure) in }
@@ -72,14 +72,14 @@ struct ConsumptionRules: Sendable {
     private static let sample = Field(name: "sampleContentProvided", code: 4_000_041) { $0.flag != nil }
 
     /// A field with one of some texts.
-    private static func words(
-        _ name: String, _ code: Int64, _ words: Set<String>, isRequired: Bool = true
+    private static func oneOf(
+        _ name: String, _ code: Int64, _ values: Set<String>, isRequired: Bool = true
     ) -> Field {
-        Field(name: name, code: code, isRequired: isRequired) { $0.text.map(words.contains) ?? false }
+        Field(name: name, code: code, isRequired: isRequired) { $0.text.map(values.contains) ?? false }
     }
 
     /// A field with a number in a range.
-    private static func numbers(
+    private static func number(
         _ name: String, _ code: Int64, _ range: ClosedRange<Int64>, isRequired: Bool = true
     ) -> Field {
         Field(name: name, code: code, isRequired: isRequired) { $0.integer.map(range.contains) ?? false }

@@ -71,11 +71,11 @@ struct HistoryQuery: Sendable {
 
     /// Returns the rows of one page, and whether there are more.
     func page(of rows: [SimulatedTransaction]) -> (rows: [SimulatedTransaction], hasMore: Bool) {
-        let ascending = rows.filter(matches).map { (row: $0, place: Revision($0)) }
-            .sorted { $0.place.precedes($1.place) }
+        let ascending = rows.filter(matches).map { (row: $0, position: Revision($0)) }
+            .sorted { $0.position.precedes($1.position) }
         let ordered = isDescending ? ascending.reversed() : ascending
         let rest = ordered.filter { entry in
-            revision.map { isDescending ? entry.place.precedes($0) : $0.precedes(entry.place) } ?? true
+            revision.map { isDescending ? entry.position.precedes($0) : $0.precedes(entry.position) } ?? true
         }
         return (rest.prefix(Self.pageSize).map(\.row), rest.count > Self.pageSize)
     }

@@ -13,6 +13,7 @@ final class JWSIssuer: Sendable {
     enum Tampering: Sendable, Hashable {
         /// Data of another app with a valid signature.
         case wrongBundle
+        /// A signature with one changed bit.
         case badSignature
     }
 
@@ -21,6 +22,7 @@ final class JWSIssuer: Sendable {
         case renewal(SimulatedRenewal)
     }
 
+    /// The cache key of a signed row.
     private struct Key: Hashable {
         let row: Row
         let second: Int64
@@ -31,6 +33,7 @@ final class JWSIssuer: Sendable {
     private let key: SigningKey
     /// `BASE64URL(header)`, which is the same for all JWS.
     private let header: String
+    /// The cache. It is emptied when it has 20,000 entries.
     private let signed = Mutex<[Key: String]>([:])
 
     init(_ signer: ReceiptSigner) {
@@ -94,7 +97,7 @@ final class JWSIssuer: Sendable {
     ) throws(CryptographyError) -> String {
         let date = Self.date(of: customer, at: instant)
         let key = Key(row: row, second: date.seconds, changedAt: customer.changedAt)
-        if let known = signed.withLock({ $0[key] }) { return known }
+        if let existing = signed.withLock({ $0[key] }) { return existing }
         let jws = try sign(payload(date))
         signed.withLock {
             if $0.count >= 20_000 { $0.removeAll() }

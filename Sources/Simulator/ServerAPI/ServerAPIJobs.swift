@@ -11,15 +11,15 @@ final class ServerAPIJobs: Sendable {
         let failed: Int64
     }
 
-    private struct Place: Hashable {
+    private struct Key: Hashable {
         let name: String
         let environment: AppStoreEnvironment
     }
 
     private struct Contents {
         var number: Int64 = 0
-        var extensions: [Place: MassExtension] = [:]
-        var notifications: [Place: Int] = [:]
+        var extensions: [Key: MassExtension] = [:]
+        var notifications: [Key: Int] = [:]
     }
 
     private let contents = Mutex(Contents())
@@ -33,19 +33,19 @@ final class ServerAPIJobs: Sendable {
     }
 
     func massExtension(_ identifier: String, _ environment: AppStoreEnvironment) -> MassExtension? {
-        contents.withLock { $0.extensions[Place(name: identifier, environment: environment)] }
+        contents.withLock { $0.extensions[Key(name: identifier, environment: environment)] }
     }
 
     func add(_ job: MassExtension, _ identifier: String, _ environment: AppStoreEnvironment) {
-        contents.withLock { $0.extensions[Place(name: identifier, environment: environment)] = job }
+        contents.withLock { $0.extensions[Key(name: identifier, environment: environment)] = job }
     }
 
     /// Returns the index of a test notification in the log.
     func testNotification(_ token: String, _ environment: AppStoreEnvironment) -> Int? {
-        contents.withLock { $0.notifications[Place(name: token, environment: environment)] }
+        contents.withLock { $0.notifications[Key(name: token, environment: environment)] }
     }
 
-    func add(testNotification number: Int, _ token: String, _ environment: AppStoreEnvironment) {
-        contents.withLock { $0.notifications[Place(name: token, environment: environment)] = number }
+    func add(testNotification index: Int, _ token: String, _ environment: AppStoreEnvironment) {
+        contents.withLock { $0.notifications[Key(name: token, environment: environment)] = index }
     }
 }

@@ -10,15 +10,15 @@ extension SimulatedServerAPI {
         guard let token = try call.request.document()["appAccountToken"]?.text, Self.isUUID(token) else {
             throw APIFailure(4_000_183)
         }
-        book.change(customer) { customer, now in
-            for place in customer.transactions.indices
-            where customer.transactions[place].originalTransactionId == first.transactionId {
-                customer.transactions[place].appAccountToken = token.lowercased()
-                customer.transactions[place].changeDate = now
+        customerRegistry.change(customer) { customer, now in
+            for index in customer.transactions.indices
+            where customer.transactions[index].originalTransactionId == first.transactionId {
+                customer.transactions[index].appAccountToken = token.lowercased()
+                customer.transactions[index].changeDate = now
             }
-            for place in customer.renewals.indices
-            where customer.renewals[place].originalTransactionId == first.transactionId {
-                customer.renewals[place].appAccountToken = token.lowercased()
+            for index in customer.renewals.indices
+            where customer.renewals[index].originalTransactionId == first.transactionId {
+                customer.renewals[index].appAccountToken = token.lowercased()
             }
         }
         return APIAnswer()
@@ -29,10 +29,10 @@ extension SimulatedServerAPI {
     func finish(_ call: ServerAPICall) throws -> APIAnswer {
         let (customer, transaction) = try transaction(call)
         if !transaction.isFinished {
-            book.change(customer) { customer, _ in
-                for place in customer.transactions.indices
-                where customer.transactions[place].transactionId == transaction.transactionId {
-                    customer.transactions[place].isFinished = true
+            customerRegistry.change(customer) { customer, _ in
+                for index in customer.transactions.indices
+                where customer.transactions[index].transactionId == transaction.transactionId {
+                    customer.transactions[index].isFinished = true
                 }
             }
         }

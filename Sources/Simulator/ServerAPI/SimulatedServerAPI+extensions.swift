@@ -27,11 +27,11 @@ extension SimulatedServerAPI {
     /// Handles Extend a Subscription Renewal Date.
     func extend(_ call: ServerAPICall) throws -> APIAnswer {
         let (customer, first) = try original(call, malformed: 4_000_008, notOriginal: 4_040_005)
-        let wish = try ExtensionRequestBody(call.request.document())
+        let body = try ExtensionRequestBody(call.request.document())
         guard let renewal = customer.renewals.first(where: { $0.originalTransactionId == first.transactionId }) else {
             throw APIFailure(4_030_004)
         }
-        let (lineItem, date) = try extend(renewal, of: customer, by: wish.days)
+        let (lineItem, date) = try extend(renewal, of: customer, by: body.days)
         return APIAnswer(
             body: .object([
                 "originalTransactionId": .string(first.transactionId),
@@ -52,19 +52,19 @@ extension SimulatedServerAPI {
         let year = clock.now.advanced(byMilliseconds: -365 * CustomerBuilder.day)
         guard renewal.extensionDates.filter({ $0 > year }).count < 2 else { throw APIFailure(4_030_005) }
         guard renewal.status == .active, newest.price > 0 else { throw APIFailure(4_030_004) }
-        tell(of: renewal, customer) { $0.extend($1, days: days) }
+        apply(to: renewal, customer) { $0.extend($1, days: days) }
         return (newest.webOrderLineItemId, expires.advanced(byMilliseconds: days * CustomerBuilder.day))
     }
 
-    /// Applies a change to a subscription and sends the notifications about it. `story` receives the index of the
+    /// Applies a change to a subscription and sends the notifications about it. `change` receives the index of the
     /// subscription.
-    private func tell(
-        of renewal: SimulatedRenewal, _ customer: SimulatedCustomer, _ story: (inout EventSimulation, Int) -> Void
+    private func apply(
+        to renewal: SimulatedRenewal, _ customer: SimulatedCustomer, _ change: (inout EventSimulation, Int) -> Void
     ) {
-        let outcome = events.make(of: customer) { told in
+        let outcome = events.make(of: customer) { simulation in
             let original = renewal.originalTransactionId
-            let place = told.customer.renewals.firstIndex { $0.originalTransactionId == original }
-            if let place { story(&told, place) }
+            let index = simulation.customer.renewals.firstIndex { $0.originalTransactionId == original }
+            if let index { change(&simulation, index) }
         }
         if let outcome { outbox.post([outcome]) }
     }
@@ -73,38 +73,38 @@ extension SimulatedServerAPI {
     /// hours. A repeated `requestIdentifier` changes nothing.
     func massExtend(_ call: ServerAPICall) throws -> APIAnswer {
         let document = try call.request.document()
-        let wish = try ExtensionRequestBody(document)
-        guard Self.isUUID(wish.identifier) else { throw APIFailure(4_000_011) }
+        let body = try ExtensionRequestBody(document)
+        guard Self.isUUID(body.identifier) else { throw APIFailure(4_000_011) }
         guard let product = document["productId"]?.text, !product.isEmpty else { throw APIFailure(4_000_023) }
-        var isMeant = true
+        var includesStorefront = true
         if let list = document["storefrontCountryCodes"] {
             guard let codes = list.elements, !codes.isEmpty else { throw APIFailure(4_000_027) }
             guard codes.allSatisfy({ $0.text?.utf8.count == 3 }) else { throw APIFailure(4_000_028) }
-            isMeant = codes.contains(.string("USA"))
+            includesStorefront = codes.contains(.string("USA"))
         }
-        if jobs.massExtension(wish.identifier, call.environment) == nil {
+        if jobs.massExtension(body.identifier, call.environment) == nil {
             var counts: (succeeded: Int64, failed: Int64) = (0, 0)
-            for customer in isMeant ? book.customers(in: call.environment) : [] {
+            for customer in includesStorefront ? customerRegistry.customers(in: call.environment) : [] {
                 for renewal in customer.renewals where renewal.productId == product && renewal.status == .active {
-                    if (try? extend(renewal, of: customer, by: wish.days)) != nil {
+                    if (try? extend(renewal, of: customer, by: body.days)) != nil {
                         counts.succeeded += 1
                     } else {
                         counts.failed += 1
-                        tell(of: renewal, customer) { $0.tellExtensionFailure($1) }
+                        apply(to: renewal, customer) { $0.emitExtensionFailure($1) }
                     }
                 }
             }
             jobs.add(
                 .init(
                     productId: product, completeDate: clock.now, succeeded: counts.succeeded, failed: counts.failed),
-                wish.identifier, call.environment)
+                body.identifier, call.environment)
             let summary = SimulatedNotification.ExtensionSummary(
-                requestIdentifier: wish.identifier, productId: product,
+                requestIdentifier: body.identifier, productId: product,
                 storefronts: document["storefrontCountryCodes"]?.elements?.compactMap(\.text) ?? [],
                 succeeded: counts.succeeded, failed: counts.failed)
             outbox.post([events.make(summary, in: call.environment, at: clock.now)])
         }
-        return APIAnswer(body: .object(["requestIdentifier": .string(wish.identifier)]))
+        return APIAnswer(body: .object(["requestIdentifier": .string(body.identifier)]))
     }
 
     /// Handles Get Status of Subscription Renewal Date Extensions.

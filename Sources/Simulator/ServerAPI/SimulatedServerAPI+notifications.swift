@@ -10,8 +10,8 @@ extension SimulatedServerAPI {
         let notification = SimulatedNotification(
             uuid: random.uuid(), type: "TEST", subtype: nil, environment: call.environment, customerId: nil, date: now,
             transaction: nil, renewal: nil)
-        guard let number = outbox.postTest(notification) else { throw APIFailure(4_040_007) }
-        jobs.add(testNotification: number, token, call.environment)
+        guard let index = outbox.postTest(notification) else { throw APIFailure(4_040_007) }
+        jobs.add(testNotification: index, token, call.environment)
         return APIAnswer(body: .object(["testNotificationToken": .string(token)]))
     }
 
@@ -42,7 +42,7 @@ extension SimulatedServerAPI {
             guard type == nil else { throw APIFailure(4_000_019) }
             guard let text = id.text else { throw APIFailure(4_000_006) }
             try APIFailure.checkIdentifier(text)
-            guard let finding = book.find(text, in: call.environment) else { throw APIFailure(4_040_010) }
+            guard let finding = customerRegistry.find(text, in: call.environment) else { throw APIFailure(4_040_010) }
             customerId = finding.customer.id
         }
         let onlyFailures = document["onlyFailures"] == .bool(true)
@@ -53,11 +53,11 @@ extension SimulatedServerAPI {
                 && (customerId ?? notification.customerId) == notification.customerId
                 && !(onlyFailures && entry.isDelivered)
         }
-        let before = try call.request.value("paginationToken").map { text throws(APIFailure) in
-            guard let number = Int(text), (0...all.count).contains(number) else { throw APIFailure(4_000_014) }
-            return number
+        let offset = try call.request.value("paginationToken").map { text throws(APIFailure) in
+            guard let offset = Int(text), (0...all.count).contains(offset) else { throw APIFailure(4_000_014) }
+            return offset
         }
-        let page = all.dropFirst(before ?? 0).prefix(HistoryQuery.pageSize)
+        let page = all.dropFirst(offset ?? 0).prefix(HistoryQuery.pageSize)
         let next = page.endIndex < all.count ? page.endIndex : nil
         return APIAnswer(
             body: .object([

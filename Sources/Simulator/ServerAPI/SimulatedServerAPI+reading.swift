@@ -16,10 +16,10 @@ extension SimulatedServerAPI {
         let customer = try customer(call)
         let query = try HistoryQuery(call.request)
         let rows = customer.transactions.filter { listsFinished || $0.isInReceipts || $0.revocation != nil }
-        let (shown, hasMore) = query.page(of: rows)
-        var page = HistoryPage(rows: shown, hasMore: hasMore, revision: call.request.value("revision") ?? "0")
-        if !shown.isEmpty { page.revision = Self.revision(of: shown[shown.count - 1]) }
-        spoil(&page, of: rows, for: call)
+        let (pageRows, hasMore) = query.page(of: rows)
+        var page = HistoryPage(rows: pageRows, hasMore: hasMore, revision: call.request.value("revision") ?? "0")
+        if !pageRows.isEmpty { page.revision = Self.revision(of: pageRows[pageRows.count - 1]) }
+        applyFault(&page, of: rows, for: call)
         let signed = try sign(page.rows, of: customer, for: call)
         return APIAnswer(
             body: .object(
@@ -44,16 +44,16 @@ extension SimulatedServerAPI {
     }
 
     /// Applies the fault of this request to a page.
-    private func spoil(_ page: inout HistoryPage, of rows: [SimulatedTransaction], for call: ServerAPICall) {
-        let asked = call.request.value("revision")
+    private func applyFault(_ page: inout HistoryPage, of rows: [SimulatedTransaction], for call: ServerAPICall) {
+        let requestedRevision = call.request.value("revision")
         switch call.fault {
         case .emptyHistory:
             page = HistoryPage(rows: [], hasMore: false, revision: "0")
         case .emptyPage:
-            page = HistoryPage(rows: [], hasMore: !page.rows.isEmpty, revision: asked ?? "1_1")
+            page = HistoryPage(rows: [], hasMore: !page.rows.isEmpty, revision: requestedRevision ?? "1_1")
         case .unchangedRevision:
             page.hasMore = true
-            page.revision = asked ?? page.revision
+            page.revision = requestedRevision ?? page.revision
         case .endlessPages:
             page = HistoryPage(
                 rows: Array(rows.prefix(HistoryQuery.pageSize)), hasMore: true,
@@ -68,12 +68,12 @@ extension SimulatedServerAPI {
     /// subscription group.
     func subscriptionStatuses(_ call: ServerAPICall) throws -> APIAnswer {
         let customer = try customer(call)
-        let wanted = try call.request.values("status").map { text throws(APIFailure) in
+        let requestedStatuses = try call.request.values("status").map { text throws(APIFailure) in
             guard let status = Int64(text).flatMap(SimulatedRenewal.Status.init) else { throw APIFailure(4_000_031) }
             return status
         }
         var groups: [(group: String, items: [JSONValue])] = []
-        for renewal in customer.renewals where wanted.isEmpty || wanted.contains(renewal.status) {
+        for renewal in customer.renewals where requestedStatuses.isEmpty || requestedStatuses.contains(renewal.status) {
             guard let newest = customer.newestTransaction(of: renewal), let group = newest.product.group else {
                 continue
             }
@@ -85,8 +85,8 @@ extension SimulatedServerAPI {
                 "signedRenewalInfo": .string(
                     try issuer.renewal(renewal, of: customer, at: call.instant, call.fault?.tampering)),
             ])
-            if let place = groups.firstIndex(where: { $0.group == group }) {
-                groups[place].items.append(item)
+            if let index = groups.firstIndex(where: { $0.group == group }) {
+                groups[index].items.append(item)
             } else {
                 groups.append((group, [item]))
             }
@@ -124,8 +124,8 @@ extension SimulatedServerAPI {
         let order = call.values[0]
         guard (1...64).contains(order.utf8.count), order.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) })
         else { throw APIFailure(4_000_000) }
-        guard let id = book.transactionId(order: order),
-            case .transaction(let customer, let transaction)? = book.find(id, in: .production)
+        guard let id = customerRegistry.transactionId(order: order),
+            case .transaction(let customer, let transaction)? = customerRegistry.find(id, in: .production)
         else { return APIAnswer(body: .object(["status": .number(1)])) }
         let signed = try issuer.transaction(transaction, of: customer, at: call.instant, call.fault?.tampering)
         return APIAnswer(
@@ -138,5 +138,46 @@ extension SimulatedCustomer {
     func newestTransaction(of renewal: SimulatedRenewal) -> SimulatedTransaction? {
         transactions.filter { $0.originalTransactionId == renewal.originalTransactionId }
             .max { $0.purchaseDate < $1.purchaseDate }
+    }
+}
+
+/// Get Refund History in both versions.
+extension SimulatedServerAPI {
+    /// Handles version 2: 20 refunds a page, by date of the refund. The revision consists of date and id of the last
+    /// one.
+    func refundHistory(_ call: ServerAPICall) throws -> APIAnswer {
+        let customer = try customer(call)
+        let refunds = Self.refunds(of: customer)
+        var rest = refunds
+        let requestedRevision = call.request.value("revision")
+        if let requestedRevision, requestedRevision != "0" {
+            guard let revision = HistoryQuery.Revision(requestedRevision) else { throw APIFailure(4_000_005) }
+            rest = refunds.filter { revision.precedes(Self.position($0)) }
+        }
+        let page = rest.prefix(HistoryQuery.pageSize)
+        let revision = page.last.map { Self.position($0).text } ?? requestedRevision ?? "0"
+        return APIAnswer(
+            body: .object([
+                "signedTransactions": .array(try sign(page, of: customer, for: call)), "revision": .string(revision),
+                "hasMore": .bool(rest.count > page.count),
+            ]))
+    }
+
+    /// Handles version 1: the 50 newest refunds; only the original transaction id is accepted.
+    func refundHistoryV1(_ call: ServerAPICall) throws -> APIAnswer {
+        let (customer, _) = try original(call, malformed: 4_000_008, notOriginal: 4_040_005)
+        let newest = try sign(Self.refunds(of: customer).suffix(50), of: customer, for: call)
+        return APIAnswer(body: .object(["signedTransactions": .array(newest)]))
+    }
+
+    /// Returns the refunds in order. The end of family sharing is not a refund.
+    private static func refunds(of customer: SimulatedCustomer) -> [SimulatedTransaction] {
+        customer.transactions.filter { $0.revocation.map { $0.type != "FAMILY_REVOKE" } ?? false }
+            .sorted { position($0).precedes(position($1)) }
+    }
+
+    /// Returns the position of a refund in the history.
+    private static func position(_ row: SimulatedTransaction) -> HistoryQuery.Revision {
+        .init(milliseconds: row.revocation?.date.milliseconds ?? 0, transactionId: Int64(row.transactionId) ?? 0)
     }
 }

@@ -4,8 +4,9 @@ import StoreTypes
 /// Serves the App Store Server API for the customers of a simulated App Store in both environments.
 package final class SimulatedServerAPI: Sendable {
     package let credentials: SimulatedCredentials
+    /// The rate limiter of all endpoints, with Apple's limits by default.
     package let limiter = RateLimiter()
-    let book: CustomerRegistry
+    let customerRegistry: CustomerRegistry
     let issuer: JWSIssuer
     let clock: SimulatedClock
     let jobs = ServerAPIJobs()
@@ -17,17 +18,17 @@ package final class SimulatedServerAPI: Sendable {
     private let check: ProviderTokenCheck
 
     init(
-        book: CustomerRegistry, events: EventScheduler, outbox: NotificationOutbox, issuer: JWSIssuer,
+        customerRegistry: CustomerRegistry, events: EventScheduler, outbox: NotificationOutbox, issuer: JWSIssuer,
         credentials: SimulatedCredentials, clock: SimulatedClock
     ) throws(CryptographyError) {
-        self.book = book
+        self.customerRegistry = customerRegistry
         self.events = events
         self.outbox = outbox
         self.credentials = credentials
         self.clock = clock
         self.issuer = issuer
         log = outbox.log
-        archive = NotificationArchive(book.world, outbox.log)
+        archive = NotificationArchive(customerRegistry.world, outbox.log)
         payloads = NotificationPayload(issuer: issuer)
         check = try ProviderTokenCheck(credentials, clock: clock)
     }
@@ -137,7 +138,7 @@ extension SimulatedServerAPI {
     func customer(_ call: ServerAPICall) throws(APIFailure) -> SimulatedCustomer {
         let id = call.values[0]
         try APIFailure.checkIdentifier(id)
-        guard let finding = book.find(id, in: call.environment) else { throw APIFailure(4_040_010) }
+        guard let finding = customerRegistry.find(id, in: call.environment) else { throw APIFailure(4_040_010) }
         return finding.customer
     }
 
@@ -147,7 +148,7 @@ extension SimulatedServerAPI {
     ) throws(APIFailure) -> (customer: SimulatedCustomer, transaction: SimulatedTransaction) {
         let id = call.values[0]
         try APIFailure.checkIdentifier(id)
-        switch book.find(id, in: call.environment) {
+        switch customerRegistry.find(id, in: call.environment) {
         case .transaction(let customer, let transaction)?: return (customer, transaction)
         case .appTransaction?: throw APIFailure(4_000_048)
         case nil: throw APIFailure(4_040_010)
@@ -161,7 +162,7 @@ extension SimulatedServerAPI {
     ) throws(APIFailure) -> (customer: SimulatedCustomer, transaction: SimulatedTransaction) {
         let id = call.values[0]
         try APIFailure.checkIdentifier(id, code: malformed)
-        switch book.find(id, in: call.environment) {
+        switch customerRegistry.find(id, in: call.environment) {
         case .transaction(let customer, let transaction)?:
             guard transaction.originalTransactionId == id else { throw APIFailure(notOriginal) }
             return (customer, transaction)

@@ -3,7 +3,7 @@ import Cryptography
 /// The keys and certificates of an earlier run, by their position in the tree of certificates.
 struct PKIStore: Sendable {
     /// The positions in the tree. The raw value is a file name.
-    enum Place: String, CaseIterable, Sendable {
+    enum Position: String, CaseIterable, Sendable {
         case root, developerRelations, receiptLeaf, iTunesStore, purchaseLeaf, jwsRoot, jwsAuthority, jwsLeaf
     }
 
@@ -12,13 +12,13 @@ struct PKIStore: Sendable {
         let certificate: [UInt8]
     }
 
-    var entries: [Place: Entry] = [:]
+    var entries: [Position: Entry] = [:]
 
-    /// Returns the stored identity at `place`, or a new one. Without an issuer, the new one is self-signed.
+    /// Returns the stored identity at `position`, or a new one. Without an issuer, the new one is self-signed.
     func identity(
-        _ place: Place, _ template: CertificateTemplate, _ kind: KeyKind, by issuer: CertificateIdentity? = nil
+        _ position: Position, _ template: CertificateTemplate, _ kind: KeyKind, by issuer: CertificateIdentity? = nil
     ) throws(CryptographyError) -> CertificateIdentity {
-        if let entry = entries[place] {
+        if let entry = entries[position] {
             return CertificateIdentity(
                 template: template, issuerName: issuer?.template.subject ?? template.subject,
                 key: try SigningKey(privateKeyPEM: entry.privateKeyPEM), certificate: entry.certificate)
@@ -44,8 +44,8 @@ enum KeyKind: Sendable {
 
 extension TestPKI {
     /// All keys and certificates, in the form that a state directory stores.
-    var keep: PKIStore {
-        let identities: [(PKIStore.Place, CertificateIdentity)] = [
+    var stored: PKIStore {
+        let identities: [(PKIStore.Position, CertificateIdentity)] = [
             (.root, root), (.developerRelations, developerRelations), (.receiptLeaf, receiptLeaf),
             (.iTunesStore, iTunesStore), (.purchaseLeaf, purchaseLeaf), (.jwsRoot, jwsRoot),
             (.jwsAuthority, jwsAuthority), (.jwsLeaf, jwsLeaf),

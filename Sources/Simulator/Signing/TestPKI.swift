@@ -51,23 +51,23 @@ package struct TestPKI: Sendable {
 
     /// Makes new keys for all certificates, which takes about half a second.
     package init(_ options: Options = Options()) throws(CryptographyError) {
-        try self.init(options, keep: PKIStore())
+        try self.init(options, stored: PKIStore())
     }
 
-    /// Uses the keys and certificates of `keep`, and makes those that it does not have.
-    init(_ options: Options, keep: PKIStore) throws(CryptographyError) {
+    /// Uses the keys and certificates of `stored`, and makes those that it does not have.
+    init(_ options: Options, stored: PKIStore) throws(CryptographyError) {
         self.options = options
         let templates = PKITemplates(options)
         let rsa = KeyKind.rsa(bits: options.rsaBits)
-        root = try keep.identity(.root, templates.root, rsa)
-        developerRelations = try keep.identity(.developerRelations, templates.developerRelations, rsa, by: root)
-        receiptLeaf = try keep.identity(.receiptLeaf, templates.receiptLeaf, rsa, by: developerRelations)
-        iTunesStore = try keep.identity(.iTunesStore, templates.iTunesStore, rsa, by: root)
-        purchaseLeaf = try keep.identity(
+        root = try stored.identity(.root, templates.root, rsa)
+        developerRelations = try stored.identity(.developerRelations, templates.developerRelations, rsa, by: root)
+        receiptLeaf = try stored.identity(.receiptLeaf, templates.receiptLeaf, rsa, by: developerRelations)
+        iTunesStore = try stored.identity(.iTunesStore, templates.iTunesStore, rsa, by: root)
+        purchaseLeaf = try stored.identity(
             .purchaseLeaf, templates.purchaseLeaf, .rsa(bits: options.purchaseSignerBits), by: iTunesStore)
-        jwsRoot = try keep.identity(.jwsRoot, templates.jwsRoot, .p384)
-        jwsAuthority = try keep.identity(.jwsAuthority, templates.jwsAuthority, .p384, by: jwsRoot)
-        jwsLeaf = try keep.identity(.jwsLeaf, templates.jwsLeaf, .p256, by: jwsAuthority)
+        jwsRoot = try stored.identity(.jwsRoot, templates.jwsRoot, .p384)
+        jwsAuthority = try stored.identity(.jwsAuthority, templates.jwsAuthority, .p384, by: jwsRoot)
+        jwsLeaf = try stored.identity(.jwsLeaf, templates.jwsLeaf, .p256, by: jwsAuthority)
     }
 }
 
@@ -91,5 +91,28 @@ extension TestPKI {
             ("SimulatorDeveloperRelations.cer", developerRelations.certificate),
             ("SimulatorITunesStore.cer", iTunesStore.certificate),
         ]
+    }
+}
+
+/// A signer of receipts or JWS: the leaf, and the certificates above it from its issuer to the root.
+package struct ReceiptSigner: Sendable {
+    package var leaf: CertificateIdentity
+    package var issuers: [CertificateIdentity]
+
+    package init(leaf: CertificateIdentity, issuers: [CertificateIdentity]) {
+        self.leaf = leaf
+        self.issuers = issuers
+    }
+
+    /// The certificates in DER, leaf first.
+    package var certificates: [[UInt8]] { [leaf.certificate] + issuers.map(\.certificate) }
+
+    /// Signs a compact JWS with an `x5c` header: `BASE64URL(header).BASE64URL(payload).BASE64URL(signature)`. The
+    /// leaf must have a P-256 key.
+    package func jws(payload: JSONValue) throws(CryptographyError) -> String {
+        let chain = certificates.map { JSONValue.string(Base64.encode($0)) }
+        let header = JSONValue.object(["alg": .string("ES256"), "x5c": .array(chain)])
+        let signed = Base64.encodeURLSafe(header.bytes) + "." + Base64.encodeURLSafe(payload.bytes)
+        return signed + "." + Base64.encodeURLSafe(try leaf.key.rawES256Signature(over: Array(signed.utf8)))
     }
 }

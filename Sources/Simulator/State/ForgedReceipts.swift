@@ -39,7 +39,7 @@ extension SimulatedStore {
     private func tampered(_ receipt: IssuedReceipt) -> [UInt8] {
         var bytes = receipt.bytes
         let name = Array((receipt.transactions.first?.product.productId ?? SimulatedApp.first.bundleId).utf8)
-        if let place = bytes.firstRange(of: name) { bytes[place.upperBound - 1] ^= 1 }
+        if let range = bytes.firstRange(of: name) { bytes[range.upperBound - 1] ^= 1 }
         return bytes
     }
 

@@ -54,7 +54,7 @@ extension SimulatedStore {
         var list: [HostileReceipt] = []
         if let app {
             list += recodings(of: app)
-            list += try strangers(insteadOf: app)
+            list += try nonReceipts(insteadOf: app)
             list += try forgeries(of: app)
         }
         if let padded = receipts.first(where: { $0.base64.hasSuffix("=") && $0.plan.version == nil }) {

@@ -24,9 +24,9 @@ package enum ReceiptEncodingVariant {
     /// The form `{length = 5432, bytes = 0x30821534 … 6f70}`, which `NSData.description` returns since iOS 13. The
     /// bytes in the middle are lost.
     package static func shortDataDescription(_ bytes: [UInt8]) -> String {
-        let words = (bytes.prefix(16), bytes.suffix(8))
-        return "{length = \(bytes.count), bytes = 0x\(lines(hexadecimal(Array(words.0)), width: 8, separator: " "))"
-            + " ... \(lines(hexadecimal(Array(words.1)), width: 8, separator: " ")) }"
+        let ends = (bytes.prefix(16), bytes.suffix(8))
+        return "{length = \(bytes.count), bytes = 0x\(lines(hexadecimal(Array(ends.0)), width: 8, separator: " "))"
+            + " ... \(lines(hexadecimal(Array(ends.1)), width: 8, separator: " ")) }"
     }
 
     /// The PEM form of PKCS#7.
@@ -70,7 +70,7 @@ extension SimulatedStore {
     }
 
     /// Returns texts that are not receipts but occur where receipts are expected.
-    func strangers(insteadOf receipt: IssuedReceipt) throws -> [HostileReceipt] {
+    func nonReceipts(insteadOf receipt: IssuedReceipt) throws -> [HostileReceipt] {
         guard let transaction = receipt.transactions.first else { return [] }
         let row = transaction.row(receipt.environment, signedDate: world.epoch)
         return [

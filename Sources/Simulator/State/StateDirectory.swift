@@ -21,9 +21,9 @@ package struct StateDirectory: Sendable {
         seed: UInt64, customers: Int, clock: SimulatedClock, newKeys: TestPKI? = nil,
         options: WorldOptions = .init()
     ) throws -> SimulatedStore {
-        let kept = keptKeys()
+        let stored = storedKeys()
         let pki: TestPKI
-        if kept.entries.isEmpty, let newKeys { pki = newKeys } else { pki = try TestPKI(.init(), keep: kept) }
+        if stored.entries.isEmpty, let newKeys { pki = newKeys } else { pki = try TestPKI(.init(), stored: stored) }
         let previous = files.read("keys/world.json").flatMap { try? JSONValue(reading: $0) }
         var isSame =
             previous?["seed"]?.integer == Int64(bitPattern: seed) && previous?["customers"]?.integer == Int64(customers)
@@ -35,8 +35,8 @@ package struct StateDirectory: Sendable {
         let world = World(seed: seed, customers: customers, epoch: epoch, options: options)
         let journal = IssuedReceiptLog(files)
         let store = try SimulatedStore(
-            world: world, pki: pki, clock: clock, credentials: SimulatedCredentials(key: keptServerKey()),
-            keep: isSame ? keptReceipts() : [:], onIssue: journal.add)
+            world: world, pki: pki, clock: clock, credentials: SimulatedCredentials(key: storedServerKey()),
+            storedReceipts: isSame ? storedReceipts() : [:], onIssue: journal.add)
         if isSame {
             for receipt in journal.receipts(of: world, issuer: store.issuer) {
                 store.verifyReceipt.registry.add(receipt)
@@ -84,9 +84,9 @@ package struct StateDirectory: Sendable {
     /// which stays the same once it exists.
     private func writeKeys(_ store: SimulatedStore) throws {
         let folder = try files.folder("keys")
-        for (place, entry) in store.pki.keep.entries {
-            try folder.write("\(place.rawValue).pem", entry.privateKeyPEM)
-            try folder.write("\(place.rawValue).cer", entry.certificate)
+        for (position, entry) in store.pki.stored.entries {
+            try folder.write("\(position.rawValue).pem", entry.privateKeyPEM)
+            try folder.write("\(position.rawValue).cer", entry.certificate)
         }
         let world = JSONValue.object([
             "seed": .number(Int64(bitPattern: store.world.seed)),
@@ -99,28 +99,28 @@ package struct StateDirectory: Sendable {
     }
 
     /// Returns the stored Server API key of the app, or a new one if there is no valid one.
-    private func keptServerKey() throws -> SigningKey {
+    private func storedServerKey() throws -> SigningKey {
         let text = files.read(SimulatedConfiguration.keyFile).map { String(decoding: $0, as: UTF8.self) }
         if let key = text.flatMap({ try? SigningKey(privateKeyPEM: $0) }), !key.isRSA, key.bits == 256 { return key }
         return try .p256()
     }
 
     /// Returns the stored keys and certificates.
-    private func keptKeys() -> PKIStore {
-        var keep = PKIStore()
-        for place in PKIStore.Place.allCases {
+    private func storedKeys() -> PKIStore {
+        var stored = PKIStore()
+        for position in PKIStore.Position.allCases {
             // All or none: certificates issued by a new authority would not verify below the stored ones.
-            guard let pem = files.read("keys/\(place.rawValue).pem"),
-                let certificate = files.read("keys/\(place.rawValue).cer")
+            guard let pem = files.read("keys/\(position.rawValue).pem"),
+                let certificate = files.read("keys/\(position.rawValue).cer")
             else { return PKIStore() }
-            keep.entries[place] = PKIStore.Entry(
+            stored.entries[position] = PKIStore.Entry(
                 privateKeyPEM: String(decoding: pem, as: UTF8.self), certificate: certificate)
         }
-        return keep
+        return stored
     }
 
     /// Returns the stored receipts by their ids.
-    private func keptReceipts() -> [String: [UInt8]] {
+    private func storedReceipts() -> [String: [UInt8]] {
         let pairs = files.lines("receipts.jsonl").compactMap { line -> (String, [UInt8])? in
             guard let id = line["id"]?.text, let bytes = line["receipt"]?.text.flatMap(Base64.decode) else {
                 return nil

@@ -26,10 +26,10 @@ struct CustomerBuilder {
         self.kind = kind
         self.epoch = epoch
         random = SplitMix64(seed: seed)
-        let number = String(index + 1)
+        let digits = String(index + 1)
         appTransactionId = String(704_000_000_000_000_000 + index)
         customer = SimulatedCustomer(
-            id: "c" + String(repeating: "0", count: max(6 - number.count, 0)) + number, environment: environment,
+            id: "c" + String(repeating: "0", count: max(6 - digits.count, 0)) + digits, environment: environment,
             kind: kind, vendorIdentifier: random.uuid().uppercased(), appTransactionId: appTransactionId)
         // A range of 10,000 ids for each customer: 15 digits in production, 16 digits beginning with 200000 in the
         // sandbox.
@@ -97,29 +97,29 @@ struct CustomerBuilder {
         _ product: SimulatedProduct, periods: Int64, until end: Timestamp, firstOffer: SimulatedOffer? = nil,
         continuing older: Int? = nil
     ) -> [Int] {
-        var places: [Int] = []
+        var indices: [Int] = []
         let length = product.days * Self.day
         for period in 0..<periods {
             var start = end.advanced(byMilliseconds: -(periods - period) * length)
             let stop = start.advanced(byMilliseconds: length)
             let isTrial = period == 0 && firstOffer == .freeTrial
             if isTrial { start = stop.advanced(byMilliseconds: -7 * Self.day) }
-            let original = (older ?? places.first).map { customer.transactions[$0] }
-            let place = buy(
+            let original = (older ?? indices.first).map { customer.transactions[$0] }
+            let index = buy(
                 product, at: start, renewalOf: original, expires: stop, offer: period == 0 ? firstOffer : nil)
             // The first period of a run was bought by the customer, not renewed by the App Store.
-            if period == 0 { customer.transactions[place].isRenewal = false }
-            places.append(place)
+            if period == 0 { customer.transactions[index].isRenewal = false }
+            indices.append(index)
         }
-        return places
+        return indices
     }
 
-    /// Adds the renewal state of the subscription whose newest transaction has the index `place`.
+    /// Adds the renewal state of the subscription whose newest transaction is at `index`.
     mutating func renewal(
-        of place: Int, _ status: SimulatedRenewal.Status, willRenew: Bool,
+        of index: Int, _ status: SimulatedRenewal.Status, willRenew: Bool,
         changing change: (inout SimulatedRenewal) -> Void = { _ in }
     ) {
-        let newest = customer.transactions[place]
+        let newest = customer.transactions[index]
         let first = customer.transactions.first { $0.transactionId == newest.originalTransactionId } ?? newest
         var renewal = SimulatedRenewal(
             originalTransactionId: newest.originalTransactionId, productId: newest.product.productId,
@@ -133,22 +133,22 @@ struct CustomerBuilder {
 
     /// Adds an App Receipt created `seconds` after the newest purchase in it.
     ///
-    /// It lists the transactions up to the index `place`, or all of them if `place` is `nil`. Finished consumables
+    /// It lists the transactions up to `index`, or all of them if `index` is `nil`. Finished consumables
     /// are not listed.
     mutating func appReceipt(
-        upTo place: Int? = nil, secondsLater seconds: Int64 = 5, isVolumePurchase: Bool = false
+        upTo index: Int? = nil, secondsLater seconds: Int64 = 5, isVolumePurchase: Bool = false
     ) {
-        let known = customer.transactions.prefix((place ?? customer.transactions.count - 1) + 1)
-        let newest = known.map(\.purchaseDate).max() ?? ago(days: 20)
+        let listed = customer.transactions.prefix((index ?? customer.transactions.count - 1) + 1)
+        let newest = listed.map(\.purchaseDate).max() ?? ago(days: 20)
         addReceipt(
             nil, at: newest.advanced(byMilliseconds: seconds * 1000),
-            known.filter(\.isInReceipts).map(\.receiptId), isVolumePurchase: isVolumePurchase)
+            listed.filter(\.isInReceipts).map(\.receiptId), isVolumePurchase: isVolumePurchase)
     }
 
     /// Adds the transactionReceipt that the device received with one transaction. Version 3 since 2016-05-16, version
     /// 2 before.
-    mutating func transactionReceipt(of place: Int) {
-        let transaction = customer.transactions[place]
+    mutating func transactionReceipt(of index: Int) {
+        let transaction = customer.transactions[index]
         let isOld = transaction.purchaseDate < Timestamp(seconds: 1_463_356_800)
         addReceipt(
             isOld ? 2 : 3, at: transaction.purchaseDate.advanced(byMilliseconds: 1000), [transaction.receiptId])

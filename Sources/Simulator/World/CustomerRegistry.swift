@@ -22,7 +22,7 @@ package final class CustomerRegistry: Sendable {
     /// Changed customers by their id, and the index, which is built at the first look-up.
     private struct Contents {
         var changed: [String: SimulatedCustomer] = [:]
-        var places: [String: Int]?
+        var customerIndices: [String: Int]?
     }
 
     package let world: World
@@ -48,9 +48,9 @@ package final class CustomerRegistry: Sendable {
     /// Returns the owner of an id, or `nil` if that environment does not know the id.
     package func find(_ id: String, in environment: AppStoreEnvironment) -> Finding? {
         let found = contents.withLock { contents -> SimulatedCustomer? in
-            let places = contents.places ?? Self.places(world)
-            contents.places = places
-            return places[id].map { contents.changed[world.customers[$0].id] ?? world.customers[$0] }
+            let customerIndices = contents.customerIndices ?? Self.customerIndices(world)
+            contents.customerIndices = customerIndices
+            return customerIndices[id].map { contents.changed[world.customers[$0].id] ?? world.customers[$0] }
         }
         guard let found, found.environment == environment else { return nil }
         return found.transaction(id).map { .transaction(found, $0) } ?? .appTransaction(found)
@@ -59,8 +59,8 @@ package final class CustomerRegistry: Sendable {
     /// Returns the id of the production transaction with that order id, for example `M76RHDBYIBH`, or `nil` if there
     /// is none.
     package func transactionId(order: String) -> String? {
-        guard order.hasPrefix("M"), let number = Int64(order.dropFirst(), radix: 36) else { return nil }
-        guard case .transaction(_, let transaction)? = find(String(number), in: .production) else { return nil }
+        guard order.hasPrefix("M"), let id = Int64(order.dropFirst(), radix: 36) else { return nil }
+        guard case .transaction(_, let transaction)? = find(String(id), in: .production) else { return nil }
         return transaction.orderId == order ? transaction.transactionId : nil
     }
 
@@ -80,25 +80,27 @@ package final class CustomerRegistry: Sendable {
             let now = current.tick(clock.now)
             guard let result = edit(&current, now) else { return nil }
             contents.changed[customer.id] = current
-            var places = contents.places.take() ?? Self.places(world)
-            if let place = places[customer.appTransactionId] {
-                for new in current.transactions[previous.transactions.count...] { places[new.transactionId] = place }
+            var customerIndices = contents.customerIndices.take() ?? Self.customerIndices(world)
+            if let index = customerIndices[customer.appTransactionId] {
+                for new in current.transactions[previous.transactions.count...] {
+                    customerIndices[new.transactionId] = index
+                }
             }
-            contents.places = places
+            contents.customerIndices = customerIndices
             return result
         }
     }
 
     /// Returns the index of each id's customer in the world.
-    private static func places(_ world: World) -> [String: Int] {
-        var places: [String: Int] = [:]
-        for (place, customer) in world.customers.enumerated() {
-            places[customer.appTransactionId] = place
+    private static func customerIndices(_ world: World) -> [String: Int] {
+        var customerIndices: [String: Int] = [:]
+        for (index, customer) in world.customers.enumerated() {
+            customerIndices[customer.appTransactionId] = index
             for transaction in customer.transactions {
-                places[transaction.transactionId] = place
-                if let restored = transaction.restoredId { places[restored] = place }
+                customerIndices[transaction.transactionId] = index
+                if let restored = transaction.restoredId { customerIndices[restored] = index }
             }
         }
-        return places
+        return customerIndices
     }
 }

@@ -22,7 +22,7 @@ package struct SimulatedProduct: Sendable, Hashable {
         case nonRenewing = "Non-Renewing Subscription"
 
         /// Value of the receipt attribute 1707 (product type).
-        package var number: Int64 {
+        package var attributeValue: Int64 {
             switch self {
             case .nonConsumable: 0
             case .consumable: 1
@@ -43,19 +43,25 @@ package struct SimulatedProduct: Sendable, Hashable {
     /// Identifier of the subscription group, or `nil` if the product is not auto-renewable.
     package var group: String?
 
+    /// A monthly subscription in ``subscriptionGroup``.
     package static let monthly = SimulatedProduct(
         productId: "com.example.app.monthly", kind: .autoRenewable, itemId: 1_600_000_001, price: 4990, days: 30,
         group: subscriptionGroup)
+    /// A yearly subscription in the same group, which is an upgrade of the monthly one.
     package static let yearly = SimulatedProduct(
         productId: "com.example.app.yearly", kind: .autoRenewable, itemId: 1_600_000_002, price: 39_990, days: 365,
         group: subscriptionGroup)
+    /// A consumable.
     package static let coins = SimulatedProduct(
         productId: "com.example.app.coins100", kind: .consumable, itemId: 1_600_000_003, price: 990, days: 0)
+    /// A non-consumable.
     package static let unlock = SimulatedProduct(
         productId: "com.example.app.unlock", kind: .nonConsumable, itemId: 1_600_000_004, price: 9990, days: 0)
+    /// A non-renewing subscription.
     package static let season = SimulatedProduct(
         productId: "com.example.app.season", kind: .nonRenewing, itemId: 1_600_000_005, price: 2990, days: 0)
 
+    /// A subscription in ``newsGroup``, so that a customer can have two subscriptions at once.
     package static let newsMonthly = SimulatedProduct(
         productId: "com.example.app.news.monthly", kind: .autoRenewable, itemId: 1_600_000_006, price: 1990, days: 30,
         group: newsGroup)

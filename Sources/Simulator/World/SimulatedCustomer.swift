@@ -75,7 +75,7 @@ package struct ReceiptPlan: Sendable, Hashable {
 
     /// Receipts say since about 2021 whether a purchase is shared by the family; older ones have neither the
     /// attribute 1722 nor the key `in_app_ownership_type`.
-    package var tellsOwnership: Bool { creationDate >= Timestamp(seconds: 1_609_459_200) }
+    package var includesOwnership: Bool { creationDate >= Timestamp(seconds: 1_609_459_200) }
 
     /// Value of `style` in the files of a state directory.
     package var style: String { version == nil ? "appReceipt" : "transactionReceipt" }

@@ -11,23 +11,32 @@ package struct SimulatedRenewal: Sendable, Hashable {
         case revoked
     }
 
+    /// Id of the first transaction of the subscription.
     package let originalTransactionId: String
+    /// The product of the current or last period.
     package var productId: String
+    /// The product of the next period. It differs from ``productId`` if the customer has chosen a downgrade.
     package var autoRenewProductId: String
     package var status: Status
     package var willRenew: Bool
     /// Why the subscription expired: 1 voluntary, 2 billing error, 3 no consent to a price increase, 4 product not
     /// for sale, 5 other.
     package var expirationIntent: Int64?
+    /// `nil` if no renewal has failed and the subscription has not expired since its last period began.
     package var isInBillingRetryPeriod: Bool?
+    /// End of the grace period, or `nil` if there is none.
     package var gracePeriodExpiresDate: Timestamp?
     /// Consent to a price increase: 0 not answered, 1 consented or only notified.
     package var priceIncreaseStatus: Int64?
+    /// Offer that applies to the next period.
     package var offer: SimulatedOffer?
     /// Dates on which the developer extended the renewal date.
     package var extensionDates: [Timestamp] = []
+    /// Identifiers of the win-back offers that an expired customer may redeem.
     package var eligibleWinBackOfferIds: [String] = []
+    /// Start of the first period since the last gap.
     package var recentSubscriptionStartDate: Timestamp
+    /// End of the current period.
     package var renewalDate: Timestamp
     /// Price of the next renewal in thousandths of a US dollar.
     package var renewalPrice: Int64

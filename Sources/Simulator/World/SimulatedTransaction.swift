@@ -3,18 +3,26 @@ package import StoreTypes
 /// A purchase in its current state: the fields of `JWSTransactionDecodedPayload`.
 package struct SimulatedTransaction: Sendable, Hashable {
     package let product: SimulatedProduct
+    /// The id in the Server API. Receipts may have another one, see ``receiptId``.
     package let transactionId: String
+    /// Id of the first transaction of a subscription; equal to ``transactionId`` for all other purchases.
     package var originalTransactionId: String
+    /// Identifies the period of a subscription. `nil` if the product is not auto-renewable or the purchase is
+    /// family-shared.
     package var webOrderLineItemId: String?
     package let purchaseDate: Timestamp
     package var originalPurchaseDate: Timestamp
+    /// End of the period, or `nil` if the product is not auto-renewable.
     package var expiresDate: Timestamp?
     package var quantity: Int64 = 1
+    /// UUID that the app passed with the purchase, in lower case.
     package var appAccountToken: String?
     package var isFamilyShared = false
+    /// The refund, or the end of family sharing, if there was one.
     package var revocation: Revocation?
     package var isUpgraded = false
     package var offer: SimulatedOffer?
+    /// Whether the App Store renewed the subscription, rather than the customer buying it.
     package var isRenewal = false
     /// Price in thousandths of a US dollar.
     package var price: Int64
@@ -25,7 +33,7 @@ package struct SimulatedTransaction: Sendable, Hashable {
     /// Date on which the customer upgraded to another product of the group.
     package var upgradedDate: Timestamp?
     /// verifyReceipt also reports the upgrade as a cancellation, as some responses of 2020 did.
-    package var tellsUpgradeAsCancellation = false
+    package var reportsUpgradeAsCancellation = false
     /// The transaction id of a restore. Receipts and verifyReceipt show this id; the Server API shows
     /// ``transactionId``.
     package var restoredId: String?

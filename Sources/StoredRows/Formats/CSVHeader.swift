@@ -18,27 +18,27 @@ struct CSVHeader: Sendable {
     /// - Parameters:
     ///   - record: The first line, without a byte order mark.
     ///   - options: Names of the columns to use.
-    ///   - place: Path of the file, for error messages.
-    init(_ record: Span<UInt8>, _ options: SourceOptions, at place: String) throws(SourceError) {
+    ///   - path: Path of the file, for error messages.
+    init(_ record: Span<UInt8>, _ options: SourceOptions, at path: String) throws(SourceError) {
         separator = Self.separator(in: record)
         var scanner = CSVScanner(separator: separator, wantedFields: Self.maximumColumns)
         if !scanner.scan(record) { scanner.finish(record) }
         guard !scanner.isBroken, scanner.fieldCount <= Self.maximumColumns else {
-            throw SourceError(.malformed, at: place, "the first line is not a CSV header")
+            throw SourceError(.malformed, at: path, "the first line is not a CSV header")
         }
         count = scanner.fieldCount
         var names: [String] = []
         for field in scanner.fields {
             names.append(String(decoding: field.text(in: record), as: UTF8.self).trimmingSpaces)
         }
-        receipt = try Self.place(of: options.receiptColumn ?? "receipt", in: names, at: place)
-        if let wanted = options.idColumn {
-            id = try Self.place(of: wanted, in: names, at: place)
+        receipt = try Self.index(of: options.receiptColumn ?? "receipt", in: names, at: path)
+        if let name = options.idColumn {
+            id = try Self.index(of: name, in: names, at: path)
         } else {
             id = names.firstIndex(of: "id")
         }
-        if let wanted = options.accountTokenColumn {
-            accountToken = try Self.place(of: wanted, in: names, at: place)
+        if let name = options.accountTokenColumn {
+            accountToken = try Self.index(of: name, in: names, at: path)
         } else {
             accountToken = nil
         }
@@ -86,9 +86,10 @@ struct CSVHeader: Sendable {
         return (found, nil)
     }
 
-    private static func place(of name: String, in names: [String], at place: String) throws(SourceError) -> Int {
+    /// Returns the index of a column, or throws an error that lists the existing columns.
+    private static func index(of name: String, in names: [String], at path: String) throws(SourceError) -> Int {
         guard let index = names.firstIndex(of: name) else {
-            throw SourceError(.missingColumn, at: place, "no column \(name); \(inventory(of: names, without: name))")
+            throw SourceError(.missingColumn, at: path, "no column \(name); \(inventory(of: names, without: name))")
         }
         return index
     }
@@ -97,12 +98,14 @@ struct CSVHeader: Sendable {
     /// digits means that the first line is data and the header is missing. It may contain a receipt, so it is not
     /// printed.
     private static let longestName = 64
+    /// Maximum number of column names in an error message.
     private static let shownNames = 20
 
-    private static func inventory(of names: [String], without wanted: String) -> String {
+    /// Returns a list of the columns for an error message, or a hint if the first line does not look like a header.
+    private static func inventory(of names: [String], without name: String) -> String {
         guard names.allSatisfy({ $0.utf8.count <= longestName && !$0.hasControlCharacters && !$0.isNumber }) else {
             return "the first line does not look like a header; "
-                + "a CSV file must start with a line of column names that includes \(wanted)"
+                + "a CSV file must start with a line of column names that includes \(name)"
         }
         let others = names.count > shownNames ? " and \(names.count - shownNames) more" : ""
         return "there are: \(names.prefix(shownNames).joined(separator: ", "))\(others)"

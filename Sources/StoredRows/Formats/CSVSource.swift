@@ -17,6 +17,7 @@ struct CSVSource: RowSource {
     var longRecord: (start: SourcePosition, id: SourceText, accountToken: SourceText)?
     /// Line breaks counted so far in the record in the window.
     var lines = CountedLines()
+    /// An error that the next call throws, after the rows before it have been returned.
     private var failure: SourceError?
     private var isFinished = false
 
@@ -34,7 +35,7 @@ struct CSVSource: RowSource {
         guard let offset = Int64(position.place), offset >= window.offset else {
             throw SourceError(.changed, at: window.name, "the saved position is of a different kind of source")
         }
-        try window.skip(behindLineBreak: offset - window.offset)
+        try window.skip(throughLineBreak: offset - window.offset)
     }
 
     func comparison(with earlier: SourceIdentity) throws(SourceError) -> SourceComparison {
@@ -107,6 +108,7 @@ struct CSVSource: RowSource {
         }
     }
 
+    /// Stores the id and the account token of a record that is too long, before its bytes are dropped.
     private mutating func rememberLongRecord() {
         guard longRecord == nil else { return }
         longRecord = window.read { record in
@@ -127,12 +129,12 @@ struct CSVSource: RowSource {
     /// Returns the row of the scanned record and removes the record from the window; `nil` for a blank line.
     private mutating func nextRow() -> SourceRow? {
         let length = scanner.position
-        let taken = window.read { row(of: $0.extracting(0..<length)) }
+        let next = window.read { row(of: $0.extracting(0..<length)) }
         window.drop(length)
         scanner.reset()
         (longRecord, lines) = (nil, CountedLines())
-        if taken != nil { nextRowNumber += 1 }
-        return taken
+        if next != nil { nextRowNumber += 1 }
+        return next
     }
 
     private func row(of record: Span<UInt8>) -> SourceRow? {
@@ -174,11 +176,11 @@ struct CSVSource: RowSource {
     }
 
     /// Returns the field at an index, or `missing` if the record has no such field before the limit.
-    private func text(at place: Int?, in record: Span<UInt8>) -> SourceText {
-        guard let place, place < scanner.fields.count, scanner.fields[place].range.upperBound < limits.row else {
+    private func text(at index: Int?, in record: Span<UInt8>) -> SourceText {
+        guard let index, index < scanner.fields.count, scanner.fields[index].range.upperBound < limits.row else {
             return .missing
         }
-        return SourceText(scanner.fields[place].text(in: record))
+        return SourceText(scanner.fields[index].text(in: record))
     }
 }
 

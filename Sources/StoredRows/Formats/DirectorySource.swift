@@ -21,9 +21,10 @@ struct DirectorySource: RowSource {
     /// Limits on files. A file that exceeds one is an unreadable row.
     private let limits: SourceLimits
     /// Relative paths of files that are excluded.
-    private let leftOut: Set<[UInt8]>
+    private let excludedPaths: Set<[UInt8]>
     /// Open directories, from the outermost to the one being read.
     private var levels: [Level] = []
+    /// Path of the last row, which is the position.
     private var lastPath: [UInt8]
     private var nextRowNumber: Int64
 
@@ -39,7 +40,7 @@ struct DirectorySource: RowSource {
         self.path = path
         self.limits = limits
         identity = try Self.identity(of: path)
-        leftOut = Self.paths(limits.leftOut, in: path)
+        excludedPaths = Self.paths(limits.excludedPaths, in: path)
         lastPath = []
         nextRowNumber = position?.nextRowNumber ?? 1
         guard let position else {
@@ -64,10 +65,10 @@ struct DirectorySource: RowSource {
         return Set(
             files.compactMap { file in
                 // The file may not exist yet, so only its directory is resolved.
-                guard let place = real(Files.folder(of: file)).map({ $0 + [UInt8(ascii: "/")] }),
-                    place.starts(with: outermost), let name = file.split(separator: "/").last
+                guard let folderPath = real(Files.folder(of: file)).map({ $0 + [UInt8(ascii: "/")] }),
+                    folderPath.starts(with: outermost), let name = file.split(separator: "/").last
                 else { return nil }
-                return place.dropFirst(outermost.count) + Array(name.utf8)
+                return folderPath.dropFirst(outermost.count) + Array(name.utf8)
             })
     }
 
@@ -103,23 +104,24 @@ struct DirectorySource: RowSource {
 
     private mutating func nextRow() -> SourceRow? {
         while let level = levels.last {
-            let here = levels.count - 1
+            let index = levels.count - 1
             if level.next < level.page.entries.count {
-                levels[here].next += 1
+                levels[index].next += 1
                 let entry = level.page.entries[level.next]
                 let path = level.path.isEmpty ? entry.name : level.path + [UInt8(ascii: "/")] + entry.name
-                guard leftOut.isEmpty || !leftOut.contains(path) else { continue }
+                guard excludedPaths.isEmpty || !excludedPaths.contains(path) else { continue }
                 guard let value = entry.kind == .directory ? enter(path) : value(at: path, entry.kind) else { continue }
                 return row(value, at: path)
             } else if level.page.isLast {
                 levels.removeLast()
-            } else if let value = turnPage(of: here) {
+            } else if let value = turnPage(of: index) {
                 return row(value, at: level.path)
             }
         }
         return nil
     }
 
+    /// Creates a row and advances the position.
     private mutating func row(_ value: StoredValue, at path: [UInt8]) -> SourceRow {
         // A name that is not UTF-8 is percent-encoded, so that the file can be found.
         let id = String(validating: path, as: UTF8.self) ?? PathText.text(of: path)
@@ -143,14 +145,16 @@ struct DirectorySource: RowSource {
         }
     }
 
-    private mutating func turnPage(of place: Int) -> StoredValue? {
-        let level = levels[place]
+    /// Reads the next page of a directory. If that fails, the directory is closed, and the value of its row is
+    /// returned.
+    private mutating func turnPage(of index: Int) -> StoredValue? {
+        let level = levels[index]
         do throws(SystemFailure) {
             let page = try DirectoryPage(of: full(level.path), after: level.page.entries.last?.name, size: limits.names)
-            levels[place] = Level(path: level.path, page: page)
+            levels[index] = Level(path: level.path, page: page)
             return nil
         } catch {
-            levels.remove(at: place)
+            levels.remove(at: index)
             return error.isNoSuchFile ? nil : .notReadable(error)
         }
     }
@@ -182,6 +186,7 @@ struct DirectorySource: RowSource {
         }
     }
 
+    /// Returns the full path of a relative one.
     private func full(_ relative: [UInt8]) -> [UInt8] {
         relative.isEmpty ? Array(path.utf8) : Array(path.utf8) + [UInt8(ascii: "/")] + relative
     }
@@ -223,11 +228,11 @@ extension FileDescriptor {
         var count = 0
         while true {
             let start = count
-            let come = try bytes.withUnsafeMutableBytesOrThrow { (buffer) throws(SystemFailure) in
+            let readCount = try bytes.withUnsafeMutableBytesOrThrow { (buffer) throws(SystemFailure) in
                 try read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[start...]))
             }
-            if come == 0 { break }
-            count += come
+            if readCount == 0 { break }
+            count += readCount
             guard count <= limit else { return nil }
             // The file is growing.
             if count == bytes.count { bytes.append(contentsOf: repeatElement(0, count: count)) }

@@ -24,9 +24,9 @@ struct TableSource: RowSource {
                 path: path, table: options.table, receiptColumn: options.receiptColumn ?? "receipt",
                 idColumn: options.idColumn, accountTokenColumn: options.accountTokenColumn)
         }
-        let marks = try Self.landmarks(of: table)
-        identity = Self.identity(marks)
-        firstKey = marks.first?.split(separator: " ").first.flatMap { Int64($0) }
+        let fingerprint = try Self.fingerprint(of: table)
+        identity = Self.identity(fingerprint)
+        firstKey = fingerprint.first?.split(separator: " ").first.flatMap { Int64($0) }
         lastKey = position.flatMap { Int64($0.place) }
         nextRowNumber = position?.nextRowNumber ?? 1
         guard position == nil || lastKey != nil else {
@@ -34,20 +34,21 @@ struct TableSource: RowSource {
         }
     }
 
-    private static func landmarks(of table: SQLiteTableReader) throws(SourceError) -> SQLiteTableReader.TableFingerprint
+    private static func fingerprint(of table: SQLiteTableReader) throws(SourceError)
+        -> SQLiteTableReader.TableFingerprint
     {
-        try asSourceError { () throws(StorageError) in try table.landmarks() }
+        try asSourceError { () throws(StorageError) in try table.fingerprint() }
     }
 
     /// Returns the largest rowid, and a digest of the table's definition with the rowid and id of its first row.
-    private static func identity(_ marks: SQLiteTableReader.TableFingerprint) -> SourceIdentity {
-        let beginning = "\(marks.table)\n\(marks.schema)\n\(marks.first ?? "")"
+    private static func identity(_ fingerprint: SQLiteTableReader.TableFingerprint) -> SourceIdentity {
+        let beginning = "\(fingerprint.table)\n\(fingerprint.schema)\n\(fingerprint.first ?? "")"
         return SourceIdentity(
-            kind: .table, size: marks.lastKey, digest: SHA.hex(Array(beginning.utf8), with: .sha256))
+            kind: .table, size: fingerprint.lastKey, digest: SHA.hex(Array(beginning.utf8), with: .sha256))
     }
 
     func comparison(with earlier: SourceIdentity) throws(SourceError) -> SourceComparison {
-        Self.identity(try Self.landmarks(of: table)).comparison(with: earlier, unit: "row")
+        Self.identity(try Self.fingerprint(of: table)).comparison(with: earlier, unit: "row")
     }
 
     /// An estimate that assumes rowids without gaps.

@@ -39,9 +39,9 @@ extension ByteStream {
 extension [UInt8] {
     /// Reads the next bytes into the start of the array and returns their count.
     mutating func read(atMost count: Int64, from stream: inout some ByteStream) throws(SourceError) -> Int {
-        let wanted = Int(Swift.min(Int64(self.count), count))
+        let limit = Int(Swift.min(Int64(self.count), count))
         return try withUnsafeMutableBytesOrThrow { (buffer) throws(SourceError) in
-            try stream.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]))
+            try stream.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<limit]))
         }
     }
 

@@ -23,16 +23,16 @@ struct FileStream: ByteStream {
     }
 
     mutating func skip(_ count: Int64) throws(SourceError) {
-        guard lseek(file.number, off_t(count), SEEK_CUR) >= 0 else { throw SourceError(.last, at: name) }
+        guard lseek(file.descriptor, off_t(count), SEEK_CUR) >= 0 else { throw SourceError(.last, at: name) }
     }
 
-    var fraction: Double? { fraction(read: file.number) }
+    var fraction: Double? { fraction(read: file.descriptor) }
 
     /// Returns the fraction of the file that has been read.
     ///
-    /// - Parameter number: Descriptor through which the same file is read.
-    func fraction(read number: Int32) -> Double? {
-        let offset = lseek(number, 0, SEEK_CUR)
+    /// - Parameter descriptor: Descriptor through which the same file is read.
+    func fraction(read descriptor: Int32) -> Double? {
+        let offset = lseek(descriptor, 0, SEEK_CUR)
         guard offset >= 0, let size = try? size(), size > 0 else { return nil }
         return min(Double(offset) / Double(size), 1)
     }
@@ -57,11 +57,12 @@ struct FileStream: ByteStream {
 
     /// Returns the digest of the first 64 KiB at most, without changing the read offset.
     private func digest(ofFirst size: Int64) throws(SourceError) -> String {
-        let wanted = Int(min(size, 1 << 16))
+        let length = Int(min(size, 1 << 16))
         var failure: SystemFailure?
-        let bytes = [UInt8](unsafeUninitializedCapacity: wanted) { buffer, filled in
-            while filled < wanted {
-                let count = pread(file.number, buffer.baseAddress.map { $0 + filled }, wanted - filled, off_t(filled))
+        let bytes = [UInt8](unsafeUninitializedCapacity: length) { buffer, filled in
+            while filled < length {
+                let count = pread(
+                    file.descriptor, buffer.baseAddress.map { $0 + filled }, length - filled, off_t(filled))
                 if count < 0 { failure = .last }
                 guard count > 0 else { return }
                 filled += count

@@ -48,10 +48,10 @@ package enum Files {
     /// Makes the directory entry of a new or renamed file durable. Does nothing on file systems that do not support
     /// it.
     static func syncFolder(of path: String) {
-        let number = open(folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard number >= 0 else { return }
-        fsync(number)
-        close(number)
+        let descriptor = open(folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        fsync(descriptor)
+        close(descriptor)
     }
 
     /// Returns the path of the temporary file that will replace a file: in the same directory, with the same

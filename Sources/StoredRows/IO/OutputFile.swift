@@ -11,6 +11,7 @@ package struct OutputFile {
     /// `true` if the directory entry is not durable yet.
     private var isNew: Bool
 
+    /// Size of the buffer in bytes (1 MiB).
     private static let bufferSize = 1 << 20
 
     /// Opens or creates a file that only its owner can read.
@@ -22,13 +23,13 @@ package struct OutputFile {
     package init(path: String, cutAt size: Int64?) throws(SinkError) {
         // O_NONBLOCK: do not wait for a reader if the path is a named pipe.
         let flags = O_WRONLY | O_CLOEXEC | O_NONBLOCK | (size ?? 0 == 0 ? O_CREAT : 0)
-        let number = open(path, flags, 0o600)
-        if number >= 0 { _ = fcntl(number, F_SETFL, O_WRONLY) }
-        guard number >= 0 else {
+        let descriptor = open(path, flags, 0o600)
+        if descriptor >= 0 { _ = fcntl(descriptor, F_SETFL, O_WRONLY) }
+        guard descriptor >= 0 else {
             if size ?? 0 > 0, errno == ENOENT { throw SinkError(.changed, at: path, "the file no longer exists") }
             throw SinkError(.last, at: path)
         }
-        try self.init(path: path, FileDescriptor(number), cutAt: size)
+        try self.init(path: path, FileDescriptor(descriptor), cutAt: size)
     }
 
     /// Uses an open file descriptor.
@@ -45,8 +46,8 @@ package struct OutputFile {
             throw SinkError(.destinationExists, at: path, "the file exists and is not empty")
         }
         try Self.check(path, has: Int64(status.st_size), of: self.size)
-        guard ftruncate(file.number, off_t(self.size)) == 0, fchmod(file.number, 0o600) == 0,
-            lseek(file.number, 0, SEEK_END) >= 0
+        guard ftruncate(file.descriptor, off_t(self.size)) == 0, fchmod(file.descriptor, 0o600) == 0,
+            lseek(file.descriptor, 0, SEEK_END) >= 0
         else { throw SinkError(.last, at: path) }
     }
 
@@ -76,18 +77,19 @@ package struct OutputFile {
     package mutating func makeDurable() throws(SinkError) {
         guard !isDurable else { return }
         try flush()
-        guard fdatasync(file.number) == 0 else { throw SinkError(.last, at: path) }
+        guard fdatasync(file.descriptor) == 0 else { throw SinkError(.last, at: path) }
         if isNew { Files.syncFolder(of: path) }
         isNew = false
         isDurable = true
     }
 
+    /// Writes the buffer to the file. Continues after an interrupted or partial write.
     private mutating func flush() throws(SinkError) {
         let failure = buffer.withUnsafeBytes { bytes -> SystemFailure? in
             var rest = bytes[...]
             while !rest.isEmpty {
                 let count = Foundation.write(
-                    file.number, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                    file.descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
                 if count > 0 { rest = rest.dropFirst(count) } else if count == 0 || errno != EINTR { return .last }
             }
             return nil

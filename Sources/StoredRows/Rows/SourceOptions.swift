@@ -37,7 +37,7 @@ package struct SourceLimits: Sendable, Hashable {
     /// Maximum number of names of one directory in memory.
     package var names = 1 << 16
     /// Paths of files in a directory that are excluded. For example, the output of the run.
-    package var leftOut: [String] = []
+    package var excludedPaths: [String] = []
 
     /// Creates the default limits.
     package init() {}

@@ -248,15 +248,15 @@ struct ForwarderTests {
         for _ in 0..<60 {
             bodies.append(try bridge.bridge.appStore.notification("DID_RENEW", of: Self.period))
         }
-        var taken: [[UInt8]] = []
-        for body in bodies where await bridge.bridge.refusal(body) == nil { taken.append(body) }
-        #expect((1..<60).contains(taken.count))
-        #expect(try await bridge.states() == [.waiting: taken.count])
+        var accepted: [[UInt8]] = []
+        for body in bodies where await bridge.bridge.refusal(body) == nil { accepted.append(body) }
+        #expect((1..<60).contains(accepted.count))
+        #expect(try await bridge.states() == [.waiting: accepted.count])
         await bridge.bridge.store.close()
         let later = try ForwardingTestProxy(targets, appStore: bridge.bridge.appStore, folder: bridge.bridge.folder)
         try await later.forwarding {
             #expect(await later.settled())
-            #expect(Set(later.targets.all.map(\.body)) == Set(taken) && later.targets.all.count == taken.count)
+            #expect(Set(later.targets.all.map(\.body)) == Set(accepted) && later.targets.all.count == accepted.count)
             for body in bodies { #expect(await later.bridge.refusal(body) == nil) }
             #expect(await later.settled())
         }

@@ -21,7 +21,7 @@ struct NotificationV1ForwardingTests {
         /// Notifications before this one, each with its `autoRenewStatus`.
         var before: [(type: String, subtype: String?, renews: Int64)] = []
         /// The version 1 types that the notifications before this one gave.
-        var told: [String] = []
+        var sentBefore: [String] = []
         var renews: Int64 = 1
         var change: @Sendable (inout World) -> Void = { _ in }
         let sends: [String]
@@ -73,14 +73,16 @@ struct NotificationV1ForwardingTests {
             Case(type: status, subtype: "AUTO_RENEW_DISABLED", renews: 0, sends: [status]),
             Case(type: status, renews: 0, sends: [status]),
             Case(
-                type: status, subtype: "AUTO_RENEW_DISABLED", before: [("REFUND", nil, 0)], told: ["CANCEL", status],
+                type: status, subtype: "AUTO_RENEW_DISABLED", before: [("REFUND", nil, 0)],
+                sentBefore: ["CANCEL", status],
                 renews: 0, sends: [], name: "after the refund"),
             Case(
-                type: status, subtype: "AUTO_RENEW_ENABLED", before: [("REFUND", nil, 0)], told: ["CANCEL", status],
+                type: status, subtype: "AUTO_RENEW_ENABLED", before: [("REFUND", nil, 0)],
+                sentBefore: ["CANCEL", status],
                 sends: [status], name: "on again after the refund"),
             Case(
                 type: status, subtype: "AUTO_RENEW_DISABLED", before: [("EXPIRED", "PRICE_INCREASE", 0)],
-                told: [status],
+                sentBefore: [status],
                 renews: 0, sends: [], name: "after the expiry"),
             Case(type: "DID_RENEW", sends: ["DID_RENEW"]),
             Case(type: "DID_RENEW", subtype: "BILLING_RECOVERY", sends: ["DID_RECOVER"]),
@@ -95,17 +97,17 @@ struct NotificationV1ForwardingTests {
             Case(type: "EXPIRED", sends: [], name: "on still"),
             Case(
                 type: "EXPIRED", subtype: "PRICE_INCREASE", before: [(status, "AUTO_RENEW_DISABLED", 0)],
-                told: [status],
+                sentBefore: [status],
                 renews: 0, sends: [], name: "off before"),
             Case(
-                type: "EXPIRED", subtype: "PRICE_INCREASE", before: [("DID_RENEW", nil, 1)], told: ["DID_RENEW"],
+                type: "EXPIRED", subtype: "PRICE_INCREASE", before: [("DID_RENEW", nil, 1)], sentBefore: ["DID_RENEW"],
                 renews: 0, sends: [status], name: "on before"),
             Case(type: "PRICE_INCREASE", subtype: "PENDING", sends: ["PRICE_INCREASE_CONSENT"]),
             Case(type: "PRICE_INCREASE", subtype: "ACCEPTED", sends: []),
             Case(type: "REFUND", renews: 0, sends: ["CANCEL", status]),
             Case(type: "REFUND", sends: ["CANCEL"], name: "renews still"),
             Case(
-                type: "REFUND", before: [(status, "AUTO_RENEW_DISABLED", 0)], told: [status], renews: 0,
+                type: "REFUND", before: [(status, "AUTO_RENEW_DISABLED", 0)], sentBefore: [status], renews: 0,
                 sends: ["CANCEL"],
                 name: "off before"),
             Case(type: "REFUND", id: "700000000000500", sends: ["REFUND"], name: "of a feature"),
@@ -145,19 +147,19 @@ struct NotificationV1ForwardingTests {
     func mapped(one: Case) async throws {
         let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1) { $0.profile = one.profile }])
         let appStore = bridge.bridge.appStore
-        appStore.tell { one.change(&$0) }
+        appStore.update { one.change(&$0) }
         try await bridge.forwarding {
             for (type, subtype, renews) in one.before {
-                appStore.tell { world in world.change { $0.renews = renews } }
+                appStore.update { world in world.change { $0.renews = renews } }
                 try await bridge.bridge.receive(try appStore.notification(type, subtype, of: one.id))
                 #expect(await bridge.settled())
             }
-            appStore.tell { world in world.change { $0.renews = one.renews } }
+            appStore.update { world in world.change { $0.renews = one.renews } }
             try await bridge.bridge.receive(try appStore.notification(one.type, one.subtype, of: one.id))
             #expect(await bridge.settled())
         }
         let bodies = bridge.targets.all.compactMap(\.json)
-        #expect(bodies.compactMap { $0["notification_type"]?.text } == one.told + one.sends)
+        #expect(bodies.compactMap { $0["notification_type"]?.text } == one.sentBefore + one.sends)
         for body in bodies { try Self.check(body, about: one) }
         #expect(try await bridge.states()[.abandoned] == nil)
         let parts = bridge.targets.all.suffix(one.sends.count).map { $0.headers["Receipt-Bridge-Part"] }
@@ -203,7 +205,7 @@ struct NotificationV1ForwardingTests {
             let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1)])
             let appStore = bridge.bridge.appStore
             try await bridge.bridge.receive(try appStore.notification("DID_RENEW", of: "700000000000101"))
-            appStore.tell { world in world.change { $0.renews = 0 } }
+            appStore.update { world in world.change { $0.renews = 0 } }
             // Signed in this order, and received in both orders.
             let off = try appStore.notification(Self.status, "AUTO_RENEW_DISABLED", of: "700000000000101")
             let refund = try appStore.notification("REFUND", of: "700000000000101")
@@ -219,7 +221,7 @@ struct NotificationV1ForwardingTests {
     func renewal() async throws {
         let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1) { $0.password = SharedSecret("theirs") }])
         let appStore = bridge.bridge.appStore
-        appStore.tell { world in world.change { ($0.renews, $0.intent) = (0, 1) } }
+        appStore.update { world in world.change { ($0.renews, $0.intent) = (0, 1) } }
         try await bridge.forwarding {
             try await bridge.bridge.receive(try appStore.notification("DID_RENEW", of: "700000000000101"))
             #expect(await bridge.settled())
@@ -258,7 +260,7 @@ struct NotificationV1ForwardingTests {
     func consumableRefund() async throws {
         let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1)])
         let appStore = bridge.bridge.appStore
-        appStore.tell { world in
+        appStore.update { world in
             Self.consumable(&world)
             world.change("700000000000900") { $0.revoked = SharedSimulator.noon }
         }
@@ -289,11 +291,11 @@ struct NotificationV1ForwardingTests {
             #expect(Set(appStore.questions) == ["history", "statuses"] && appStore.questions.count == 2)
             let receipt = try appStore.receipt()
             #expect(await eventually { await bridge.bridge.ask(receipt).source == .stored })
-            let asked = appStore.questions.count
+            let requestCount = appStore.questions.count
             try await bridge.bridge.receive(
                 try appStore.notification("DID_FAIL_TO_RENEW", "GRACE_PERIOD", of: "700000000000101"))
             #expect(await bridge.settled())
-            #expect(appStore.questions.count == asked)
+            #expect(appStore.questions.count == requestCount)
         }
         #expect(bridge.targets.all.count == 2)
     }
@@ -303,7 +305,7 @@ struct NotificationV1ForwardingTests {
         let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1), ForwardingTestProxy.target(.raw, "raw")])
         let appStore = bridge.bridge.appStore
         let body = try appStore.notification("DID_RENEW", of: "700000000000101")
-        appStore.tell { $0.isDown = true }
+        appStore.update { $0.isDown = true }
         let store = bridge.bridge.store
         try await bridge.forwarding {
             try await bridge.bridge.receive(body)
@@ -313,7 +315,7 @@ struct NotificationV1ForwardingTests {
                     (try? await store.deliveries(in: .waiting).first?.lastFailure) == "lookup.httpStatus"
                 })
             #expect(bridge.targets.to(ForwardingTestProxy.url()).isEmpty)
-            appStore.tell { $0.isDown = false }
+            appStore.update { $0.isDown = false }
             bridge.bridge.now = SharedSimulator.noon.advanced(byMilliseconds: 20_000)
             #expect(await bridge.settled())
         }
@@ -324,7 +326,7 @@ struct NotificationV1ForwardingTests {
     func parts() async throws {
         let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1)])
         let appStore = bridge.bridge.appStore
-        appStore.tell { world in world.change { $0.renews = 0 } }
+        appStore.update { world in world.change { $0.renews = 0 } }
         bridge.targets.answer { $0.headers["Receipt-Bridge-Part"] == "2/2" ? 503 : 200 }
         let store = bridge.bridge.store
         try await bridge.forwarding {

@@ -7,15 +7,16 @@ final class DeliveryLoop: Sendable {
     private struct State {
         var queue = DeliveryQueue()
         var counts = DeliveryCounts()
+        /// Maximum number of workers, from the newest call to `POST /events`.
         var concurrency = 8
         /// Number of running worker tasks. Each of them sends one notification at a time.
         var workers = 0
         /// Notifications that were taken from the queue and whose attempt has not ended.
-        var inHand = 0
+        var inFlight = 0
         /// When the loop checks the queue again without a signal.
-        var alarm: ContinuousClock.Instant?
+        var timer: ContinuousClock.Instant?
         /// Signals the loop that the queue has changed, or `nil` if the loop does not run.
-        var bell: AsyncStream<Void>.Continuation?
+        var signal: AsyncStream<Void>.Continuation?
     }
 
     private let log: NotificationLog
@@ -33,7 +34,7 @@ final class DeliveryLoop: Sendable {
     var counts: DeliveryCounts {
         state.withLock { state in
             var counts = state.counts
-            counts.waiting = state.queue.count + state.inHand
+            counts.waiting = state.queue.count + state.inFlight
             return counts
         }
     }
@@ -41,43 +42,43 @@ final class DeliveryLoop: Sendable {
     /// Queues notifications. They are sent in this order, as far as concurrent sending keeps an order.
     ///
     /// - Parameter lost: number of notifications that are only counted, not sent.
-    func add(_ letters: [QueuedNotification], lost: Int = 0, concurrency: Int? = nil) {
+    func add(_ notifications: [QueuedNotification], lost: Int = 0, concurrency: Int? = nil) {
         state.withLock { state in
-            let copies = letters.count(where: \.isCopy)
-            state.counts.made += letters.count - copies + lost
+            let copies = notifications.count(where: \.isCopy)
+            state.counts.made += notifications.count - copies + lost
             state.counts.lost += lost
             state.counts.copies += copies
             if let concurrency { state.concurrency = max(concurrency, 1) }
-            state.queue.add(letters)
-            state.bell?.yield()
+            state.queue.add(notifications)
+            state.signal?.yield()
         }
     }
 
     /// Runs until the task is canceled. Queued notifications stay queued for the next run.
     func run() async {
-        let (bells, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        state.withLock { $0.bell = bell }
-        bell.yield()
+        let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        state.withLock { $0.signal = signal }
+        signal.yield()
         await withDiscardingTaskGroup { group in
-            for await _ in bells {
-                for _ in 0..<hire() { group.addTask { await self.work() } }
-                guard let due = newAlarm() else { continue }
+            for await _ in signals {
+                for _ in 0..<reserveWorkers() { group.addTask { await self.work() } }
+                guard let due = newTimer() else { continue }
                 group.addTask {
                     try? await Task.sleep(until: due, clock: .continuous)
-                    self.state.withLock { if $0.alarm == due { $0.alarm = nil } }
-                    bell.yield()
+                    self.state.withLock { if $0.timer == due { $0.timer = nil } }
+                    signal.yield()
                 }
             }
             group.cancelAll()
         }
         state.withLock {
-            $0.bell = nil
-            $0.alarm = nil
+            $0.signal = nil
+            $0.timer = nil
         }
     }
 
     /// Returns the number of additional workers needed, and counts them as running.
-    private func hire() -> Int {
+    private func reserveWorkers() -> Int {
         state.withLock { state in
             let free = max(state.concurrency - state.workers, 0)
             let count = state.queue.dueCount(at: .now, limit: free)
@@ -87,10 +88,10 @@ final class DeliveryLoop: Sendable {
     }
 
     /// Returns the instant of a new timer, or `nil` if an earlier one is already set.
-    private func newAlarm() -> ContinuousClock.Instant? {
+    private func newTimer() -> ContinuousClock.Instant? {
         state.withLock { state in
-            guard let due = state.queue.due, state.alarm.map({ due < $0 }) ?? true else { return nil }
-            state.alarm = due
+            guard let due = state.queue.due, state.timer.map({ due < $0 }) ?? true else { return nil }
+            state.timer = due
             return due
         }
     }
@@ -99,51 +100,79 @@ final class DeliveryLoop: Sendable {
 /// The worker tasks.
 extension DeliveryLoop {
     private func work() async {
-        var postman = NotificationSender()
-        while let letter = dequeue() {
-            if let body = body(letter) {
-                finish(letter, await postman.deliver(body, to: letter.target))
+        var sender = NotificationSender()
+        while let notification = dequeue() {
+            if let body = body(notification) {
+                finish(notification, await sender.deliver(body, to: notification.target))
             } else {
-                finish(letter, nil)
+                finish(notification, nil)
             }
         }
-        postman.close()
+        sender.close()
     }
 
     /// Returns the next due notification, or `nil` if there is none or if there are too many workers. The worker then
     /// ends.
     private func dequeue() -> QueuedNotification? {
         state.withLock { state in
-            guard !Task.isCancelled, state.workers <= state.concurrency, let letter = state.queue.dequeue(at: .now)
+            guard !Task.isCancelled, state.workers <= state.concurrency,
+                let notification = state.queue.dequeue(at: .now)
             else {
                 state.workers -= 1
                 return nil
             }
-            state.inHand += 1
-            return letter
+            state.inFlight += 1
+            return notification
         }
     }
 
     /// Records the result of an attempt and schedules a retry. Duplicates are sent once and are not in the
     /// notification history.
-    private func finish(_ letter: QueuedNotification, _ outcome: NotificationSender.Outcome?) {
-        var letter = letter
-        letter.attempts += 1
-        if let outcome, !letter.isCopy { log.add(outcome.result, at: clock.now, to: letter.number) }
-        let schedule = RetrySchedule(letter.target.version, letter.environment)
-        let pause = schedule.pause(after: letter.attempts, speed: letter.speed)
+    private func finish(_ notification: QueuedNotification, _ outcome: NotificationSender.Outcome?) {
+        var notification = notification
+        notification.attempts += 1
+        if let outcome, !notification.isCopy { log.add(outcome.result, at: clock.now, to: notification.logIndex) }
+        let schedule = RetrySchedule(notification.target.version, notification.environment)
+        let pause = schedule.pause(after: notification.attempts, speed: notification.speed)
         state.withLock { state in
-            state.inHand -= 1
+            state.inFlight -= 1
             state.counts.attempts += outcome == nil ? 0 : 1
-            if letter.isCopy { return }
+            if notification.isCopy { return }
             if outcome?.result == .success {
                 state.counts.delivered += 1
             } else if let pause, outcome?.isWorthRetrying == true {
-                state.queue.add(letter, due: .now + pause)
-                state.bell?.yield()
+                state.queue.add(notification, due: .now + pause)
+                state.signal?.yield()
             } else {
                 state.counts.failed += 1
             }
         }
+    }
+}
+
+/// The number of notifications in each state. `made` is the sum of delivered, failed, lost and waiting, not counting
+/// duplicates.
+package struct DeliveryCounts: Sendable, Hashable {
+    /// Bodies for an address, including lost ones, without duplicates.
+    package var made = 0
+    package var delivered = 0
+    /// No attempt succeeded, and there will be no retry.
+    package var failed = 0
+    /// Never sent, because the caller of `POST /events` asked for lost notifications.
+    package var lost = 0
+    /// Not sent yet, in flight, or waiting for a retry, including duplicates.
+    package var waiting = 0
+    /// Duplicates, which the caller of `POST /events` asked for.
+    package var copies = 0
+    /// Requests sent.
+    package var attempts = 0
+
+    /// The response to `GET /notifications/deliveries`.
+    var document: JSONValue {
+        .object([
+            "made": .number(Int64(made)), "delivered": .number(Int64(delivered)), "failed": .number(Int64(failed)),
+            "lost": .number(Int64(lost)), "waiting": .number(Int64(waiting)), "copies": .number(Int64(copies)),
+            "attempts": .number(Int64(attempts)),
+        ])
     }
 }

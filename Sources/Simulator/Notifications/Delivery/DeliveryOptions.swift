@@ -16,7 +16,7 @@ package struct DeliveryOptions: Sendable, Hashable {
 struct DeliveryFaults {
     /// The position of a notification, and whether this is the duplicate.
     struct Sending: Hashable {
-        let place: Int
+        let position: Int
         let isCopy: Bool
     }
 
@@ -30,23 +30,23 @@ struct DeliveryFaults {
         var lost: [Int] = []
         // Sorted by a key, which is the position itself or a later one.
         var keyed: [(key: Double, sending: Sending)] = []
-        func later(_ place: Int) -> Double {
-            Double(place) + 0.5 + Double(random.number(below: Int64(max(count - place, 1))))
+        func later(_ position: Int) -> Double {
+            Double(position) + 0.5 + Double(random.number(below: Int64(max(count - position, 1))))
         }
-        for place in 0..<count {
+        for position in 0..<count {
             // All random numbers are drawn in any case, so that one share does not change the choices of another.
             let (isLost, isDoubled, isShuffled) = (
                 happens(options.lost), happens(options.doubled), happens(options.shuffled)
             )
-            let (delay, copy) = (later(place), later(place))
+            let (delay, copy) = (later(position), later(position))
             guard !isLost else {
-                lost.append(place)
+                lost.append(position)
                 continue
             }
-            keyed.append((isShuffled ? delay : Double(place), Sending(place: place, isCopy: false)))
-            if isDoubled { keyed.append((copy, Sending(place: place, isCopy: true))) }
+            keyed.append((isShuffled ? delay : Double(position), Sending(position: position, isCopy: false)))
+            if isDoubled { keyed.append((copy, Sending(position: position, isCopy: true))) }
         }
-        sendings = keyed.sorted { ($0.key, $0.sending.place) < ($1.key, $1.sending.place) }.map(\.sending)
+        sendings = keyed.sorted { ($0.key, $0.sending.position) < ($1.key, $1.sending.position) }.map(\.sending)
         self.lost = lost
     }
 }

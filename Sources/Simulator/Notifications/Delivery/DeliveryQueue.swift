@@ -3,7 +3,7 @@ import StoreTypes
 /// A notification in the queue for one address.
 struct QueuedNotification: Sendable {
     /// Index in the notification log.
-    let number: Int
+    let logIndex: Int
     /// Type of the version 1 body, or `nil` for version 2.
     let type: NotificationV1Type?
     let target: NotificationTarget
@@ -17,7 +17,7 @@ struct QueuedNotification: Sendable {
 
 /// A queue of notifications. Retries that are due come first, those that have been due longest before others.
 struct DeliveryQueue {
-    private typealias Waiting = (due: ContinuousClock.Instant, letter: QueuedNotification)
+    private typealias Waiting = (due: ContinuousClock.Instant, notification: QueuedNotification)
 
     /// Notifications without a due date, in the order of sending; those before index `next` were sent.
     private var ready: [QueuedNotification] = []
@@ -35,23 +35,23 @@ struct DeliveryQueue {
         min(limit, ready.count - next + later.suffix(limit).count { $0.due <= now })
     }
 
-    mutating func add(_ letters: [QueuedNotification]) { ready += letters }
+    mutating func add(_ notifications: [QueuedNotification]) { ready += notifications }
 
     /// Inserts a retry by binary search.
-    mutating func add(_ letter: QueuedNotification, due: ContinuousClock.Instant) {
+    mutating func add(_ notification: QueuedNotification, due: ContinuousClock.Instant) {
         var (low, high) = (0, later.count)
         while low < high {
             let middle = (low + high) / 2
             if later[middle].due > due { low = middle + 1 } else { high = middle }
         }
-        later.insert((due, letter), at: low)
+        later.insert((due, notification), at: low)
     }
 
     /// Removes and returns the next notification that is due.
     mutating func dequeue(at now: ContinuousClock.Instant) -> QueuedNotification? {
         if let last = later.last, last.due <= now {
             later.removeLast()
-            return last.letter
+            return last.notification
         }
         guard next < ready.count else { return nil }
         defer {

@@ -24,13 +24,13 @@ struct LoopbackConnection: Sendable {
     /// Posts JSON. Returns the status, and whether the connection can be reused. Throws ``LoopbackError/timedOut``
     /// after `timeout`.
     func post(_ body: [UInt8], to url: LoopbackURL, timeout: Duration) async throws -> LoopbackReply {
-        let answer = channel.eventLoop.makePromise(of: LoopbackReply.self)
-        let timer = channel.eventLoop.scheduleTask(in: .init(timeout)) { answer.fail(LoopbackError.timedOut) }
-        let request = LoopbackRequest(url: url, body: ByteBuffer(bytes: body), answer: answer)
-        channel.writeAndFlush(request).whenFailure { answer.fail($0) }
+        let responsePromise = channel.eventLoop.makePromise(of: LoopbackReply.self)
+        let timer = channel.eventLoop.scheduleTask(in: .init(timeout)) { responsePromise.fail(LoopbackError.timedOut) }
+        let request = LoopbackRequest(url: url, body: ByteBuffer(bytes: body), responsePromise: responsePromise)
+        channel.writeAndFlush(request).whenFailure { responsePromise.fail($0) }
         defer { timer.cancel() }
         return try await withTaskCancellationHandler {
-            try await answer.futureResult.get()
+            try await responsePromise.futureResult.get()
         } onCancel: {
             close()
         }
@@ -49,7 +49,7 @@ struct LoopbackReply: Sendable, Hashable {
 struct LoopbackRequest: Sendable {
     let url: LoopbackURL
     let body: ByteBuffer
-    let answer: EventLoopPromise<LoopbackReply>
+    let responsePromise: EventLoopPromise<LoopbackReply>
 }
 
 /// Errors of a request whose connection was established.
@@ -64,12 +64,12 @@ private final class LoopbackExchange: ChannelDuplexHandler {
     typealias OutboundIn = LoopbackRequest
     typealias OutboundOut = HTTPClientRequestPart
 
-    private var answer: EventLoopPromise<LoopbackReply>?
+    private var responsePromise: EventLoopPromise<LoopbackReply>?
     private var reply: LoopbackReply?
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         let request = unwrapOutboundIn(data)
-        answer = request.answer
+        responsePromise = request.responsePromise
         reply = nil
         var head = HTTPRequestHead(version: .http1_1, method: .POST, uri: request.url.path)
         head.headers = [
@@ -88,21 +88,21 @@ private final class LoopbackExchange: ChannelDuplexHandler {
             reply = LoopbackReply(status: Int(head.status.code), keepsAlive: head.isKeepAlive)
         case .end:
             guard let reply else { return }
-            answer?.succeed(reply)
-            answer = nil
+            responsePromise?.succeed(reply)
+            responsePromise = nil
         case .head, .body: break
         }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        answer?.fail(error)
-        answer = nil
+        responsePromise?.fail(error)
+        responsePromise = nil
         context.close(promise: nil)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        answer?.fail(LoopbackError.closed)
-        answer = nil
+        responsePromise?.fail(LoopbackError.closed)
+        responsePromise = nil
         context.fireChannelInactive()
     }
 }

@@ -5,19 +5,19 @@ import Synchronization
 package final class NotificationOutbox: Sendable {
     package let targets = TargetRegistry()
     let log: NotificationLog
-    let courier: DeliveryLoop
+    let deliveryLoop: DeliveryLoop
     private let speed = Mutex(1.0)
 
-    init(log: NotificationLog, courier: DeliveryLoop) {
+    init(log: NotificationLog, deliveryLoop: DeliveryLoop) {
         self.log = log
-        self.courier = courier
+        self.deliveryLoop = deliveryLoop
     }
 
     /// Sets the factor by which pauses before retries are shorter than Apple's, for calls that do not set it
     /// themselves.
     package func setSpeed(_ speed: Double) { self.speed.withLock { $0 = speed } }
 
-    package var counts: DeliveryCounts { courier.counts }
+    package var counts: DeliveryCounts { deliveryLoop.counts }
 
     /// Stores and queues the notifications about events, in order.
     ///
@@ -34,21 +34,21 @@ package final class NotificationOutbox: Sendable {
             guard case .target(let target) = finding else { continue }
             switch target.version {
             case .first:
-                drafts += NotificationV1Type.all(of: outcome).map { (first + $0.place, $0.type, target) }
+                drafts += NotificationV1Type.all(of: outcome).map { (first + $0.index, $0.type, target) }
             case .second:
                 drafts += outcome.notifications.indices.map { (first + $0, nil, target) }
             }
         }
         let start = log.append(entries).lowerBound
-        let chaos = DeliveryFaults(drafts.count, options)
+        let faults = DeliveryFaults(drafts.count, options)
         let speed = options.speed ?? speed.withLock { $0 }
-        let letters = chaos.sendings.map { sending in
-            let draft = drafts[sending.place]
+        let queued = faults.sendings.map { sending in
+            let draft = drafts[sending.position]
             return QueuedNotification(
-                number: start + draft.entry, type: draft.type, target: draft.target,
+                logIndex: start + draft.entry, type: draft.type, target: draft.target,
                 environment: entries[draft.entry].notification.environment, speed: speed, isCopy: sending.isCopy)
         }
-        courier.add(letters, lost: chaos.lost.count, concurrency: options.concurrency)
+        deliveryLoop.add(queued, lost: faults.lost.count, concurrency: options.concurrency)
     }
 
     /// Queues a test notification. Returns its index in the log, or `nil` if the environment has no address.
@@ -58,17 +58,17 @@ package final class NotificationOutbox: Sendable {
     func postTest(_ notification: SimulatedNotification) -> Int? {
         switch targets.find(notification.environment) {
         case .none: return nil
-        case .neverAsked:
+        case .neverSet:
             let attempt = SendAttempt(date: notification.date, result: .success)
             return log.append([.init(notification: notification, isListed: false, attempts: [attempt])]).lowerBound
         case .target(let target):
             let entry = NotificationLog.Entry(notification: notification, isListed: false, attempts: [])
-            let number = log.append([entry]).lowerBound
-            let letter = QueuedNotification(
-                number: number, type: nil, target: target, environment: notification.environment,
+            let index = log.append([entry]).lowerBound
+            let queued = QueuedNotification(
+                logIndex: index, type: nil, target: target, environment: notification.environment,
                 speed: speed.withLock { $0 }, isCopy: false)
-            courier.add([letter])
-            return number
+            deliveryLoop.add([queued])
+            return index
         }
     }
 
@@ -76,7 +76,7 @@ package final class NotificationOutbox: Sendable {
         _ notification: SimulatedNotification, _ finding: TargetRegistry.Finding
     ) -> NotificationLog.Entry {
         switch finding {
-        case .neverAsked:
+        case .neverSet:
             let attempt = SendAttempt(date: notification.date, result: .success)
             return .init(notification: notification, isListed: true, attempts: [attempt])
         case .none: return .init(notification: notification, isListed: false, attempts: [])

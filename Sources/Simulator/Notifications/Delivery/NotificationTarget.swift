@@ -29,7 +29,7 @@ package final class TargetRegistry: Sendable {
     /// The result of looking up the target of an environment.
     enum Finding: Sendable, Hashable {
         /// No target was ever set, for either environment.
-        case neverAsked
+        case neverSet
         /// Targets were set, but this environment has none now.
         case none
         case target(NotificationTarget)
@@ -37,7 +37,7 @@ package final class TargetRegistry: Sendable {
 
     private struct Contents {
         var targets: [AppStoreEnvironment: NotificationTarget] = [:]
-        var wasAsked = false
+        var wasSet = false
     }
 
     private let contents = Mutex(Contents())
@@ -47,21 +47,21 @@ package final class TargetRegistry: Sendable {
     /// Sets the target of an environment, or of both if `environment` is `nil`.
     package func set(_ target: NotificationTarget, for environment: AppStoreEnvironment? = nil) {
         contents.withLock {
-            $0.wasAsked = true
+            $0.wasSet = true
             for environment in environment.map({ [$0] }) ?? [.production, .sandbox] {
                 $0.targets[environment] = target
             }
         }
     }
 
-    /// Removes all targets. ``find(_:)`` then returns `none`, not `neverAsked`.
+    /// Removes all targets. ``find(_:)`` then returns `none`, not `neverSet`.
     package func removeAll() {
         contents.withLock { $0.targets = [:] }
     }
 
     func find(_ environment: AppStoreEnvironment) -> Finding {
         contents.withLock {
-            guard $0.wasAsked else { return .neverAsked }
+            guard $0.wasSet else { return .neverSet }
             return $0.targets[environment].map(Finding.target) ?? .none
         }
     }
@@ -78,5 +78,33 @@ package final class TargetRegistry: Sendable {
                     ])
                 }
             })
+    }
+}
+
+/// Apple's schedule of retries after a failed attempt.
+///
+/// Version 2: 1, 12, 24, 48 and 72 hours after the previous attempt. Version 1: 6, 24 and 48 hours. In the sandbox
+/// there are no retries.
+/// https://developer.apple.com/documentation/appstoreservernotifications/responding-to-app-store-server-notifications
+package struct RetrySchedule: Sendable, Hashable {
+    /// Pauses between an attempt and the next one.
+    package let pauses: [Duration]
+
+    package init(_ version: NotificationTarget.Version, _ environment: AppStoreEnvironment) {
+        let hours: [Int64] =
+            switch (environment, version) {
+            case (.production, .first): [6, 24, 48]
+            case (.production, .second): [1, 12, 24, 48, 72]
+            default: []
+            }
+        pauses = hours.map { .seconds($0 * 3600) }
+    }
+
+    /// Returns the pause after `attempts` failed attempts, or `nil` if there is no further retry.
+    ///
+    /// - Parameter speed: factor by which the pause is shorter than Apple's. For example, 3600 turns an hour into a second.
+    package func pause(after attempts: Int, speed: Double) -> Duration? {
+        guard pauses.indices.contains(attempts - 1) else { return nil }
+        return pauses[attempts - 1] / max(speed, 0.001)
     }
 }

@@ -11,7 +11,7 @@ import StoreTypes
 struct NotificationV1Body: Sendable {
     private typealias Member = JSONValue.Member
 
-    let book: CustomerRegistry
+    let customerRegistry: CustomerRegistry
     let verifyReceipt: SimulatedVerifyReceipt
 
     /// Returns the body, or `nil` if the notification is not about a customer, because version 1 has no such
@@ -20,7 +20,7 @@ struct NotificationV1Body: Sendable {
         _ notification: SimulatedNotification, as type: NotificationV1Type
     ) throws(CryptographyError) -> JSONValue? {
         guard let transaction = notification.transaction,
-            let customer = book.find(transaction.transactionId, in: notification.environment)?.customer
+            let customer = customerRegistry.find(transaction.transactionId, in: notification.environment)?.customer
         else { return nil }
         let isProduction = notification.environment == .production
         var members = [
@@ -63,7 +63,7 @@ struct NotificationV1Body: Sendable {
         return .object([
             "status": .number(0), "environment": .string(customer.environment.rawValue),
             "latest_receipt_info": .array(
-                rows.map { AnswerRowWriter.transaction($0, isCurrent: true, tellsConsumableRefunds: true) }),
+                rows.map { AnswerRowWriter.transaction($0, isCurrent: true, includesConsumableRefunds: true) }),
             "latest_receipt": .string(latest.base64),
             "pending_renewal_info": customer.renewals.isEmpty
                 ? nil : .array(customer.renewals.map(AnswerRowWriter.renewal)),

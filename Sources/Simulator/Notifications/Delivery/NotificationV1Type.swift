@@ -19,9 +19,9 @@ enum NotificationV1Type: String, Sendable, Hashable {
     ///
     /// Many events have no version 1 notification, for example a voluntary expiry, the end of a grace period, or a
     /// one-time purchase.
-    static func all(of outcome: EventOutcome) -> [(place: Int, type: NotificationV1Type)] {
-        outcome.notifications.enumerated().flatMap { place, notification in
-            types(of: notification, outcome).map { (place, $0) }
+    static func all(of outcome: EventOutcome) -> [(index: Int, type: NotificationV1Type)] {
+        outcome.notifications.enumerated().flatMap { index, notification in
+            types(of: notification, outcome).map { (index, $0) }
         }
     }
 

@@ -1,0 +1,91 @@
+import COpenSSL
+
+/// A message digest used by App Store signatures.
+package enum DigestAlgorithm: Sendable, Hashable, CaseIterable {
+    /// App Receipts until 2023, and all transactionReceipts.
+    case sha1
+    case sha256
+    /// Only inside certificates of the P-384 authorities.
+    case sha384
+}
+
+extension DigestAlgorithm {
+    /// OpenSSL's implementation, fetched once. `EVP_sha256()` and its siblings would be looked up again in every
+    /// operation.
+    var implementation: OpaquePointer? { FetchedDigests.shared[self] }
+
+    /// Returns the digest of the bytes; `nil` if OpenSSL on this system refuses the algorithm.
+    package func digest(of bytes: borrowing Span<UInt8>) -> [UInt8]? {
+        guard let implementation else { return nil }
+        return bytes.withUnsafeBufferPointer { input in
+            var written: UInt32 = 0
+            let output = [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { buffer, count in
+                let done = EVP_Digest(
+                    input.baseAddress, input.count, buffer.baseAddress, &written, implementation, nil)
+                count = done == 1 ? Int(written) : 0
+            }
+            return output.isEmpty ? nil : output
+        }
+    }
+}
+
+/// A cache of the fetched implementations.
+///
+/// `@unchecked Sendable`: EVP_MD objects are immutable and reference-counted, and these live as long as the process.
+private struct FetchedDigests: @unchecked Sendable {
+    static let shared = FetchedDigests()
+
+    private let sha1 = EVP_MD_fetch(nil, "SHA1", nil)
+    private let sha256 = EVP_MD_fetch(nil, "SHA256", nil)
+    private let sha384 = EVP_MD_fetch(nil, "SHA384", nil)
+
+    subscript(algorithm: DigestAlgorithm) -> OpaquePointer? {
+        switch algorithm {
+        case .sha1: sha1
+        case .sha256: sha256
+        case .sha384: sha384
+        }
+    }
+}
+
+/// Message digests (SHA-1, SHA-256, SHA-384) of byte arrays and texts.
+///
+/// Signature verification does not use these functions: ``VerificationContext`` computes its digest itself.
+package enum SHA {
+    /// Returns the digest of 20, 32 or 48 bytes; empty only if OpenSSL on this system refuses the algorithm.
+    package static func digest(_ bytes: [UInt8], with algorithm: DigestAlgorithm) -> [UInt8] {
+        var result = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var length: UInt32 = 0
+        guard EVP_Digest(bytes, bytes.count, &result, &length, algorithm.signingMethod, nil) == 1 else { return [] }
+        return Array(result.prefix(Int(length)))
+    }
+
+    /// Returns the first eight bytes of a text's SHA-256. Short enough for a key in a large table.
+    package static func short(_ text: String) -> Int64 {
+        Int64(bitPattern: digest(Array(text.utf8), with: .sha256).prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
+    }
+
+    /// Returns the digest as lower-case hexadecimal digits.
+    package static func hex(_ bytes: [UInt8], with algorithm: DigestAlgorithm) -> String {
+        func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
+        let bytes = digest(bytes, with: algorithm)
+        return String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
+            for (index, byte) in bytes.enumerated() {
+                text[2 * index] = digit(byte >> 4)
+                text[2 * index + 1] = digit(byte & 15)
+            }
+            return 2 * bytes.count
+        }
+    }
+}
+
+extension DigestAlgorithm {
+    /// OpenSSL's description of the algorithm; static, never freed.
+    var signingMethod: OpaquePointer? {
+        switch self {
+        case .sha1: EVP_sha1()
+        case .sha256: EVP_sha256()
+        case .sha384: EVP_sha384()
+        }
+    }
+}

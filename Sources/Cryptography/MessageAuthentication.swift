@@ -1,0 +1,37 @@
+import COpenSSL
+
+/// Message authentication codes (HMAC, RFC 2104): only holders of the key can compute or check one.
+///
+/// https://www.rfc-editor.org/rfc/rfc2104
+package enum HMAC {
+    /// Returns the HMAC-SHA256 as 64 lower-case hexadecimal digits; empty only if OpenSSL on this system refuses the
+    /// algorithm.
+    package static func hex(_ bytes: [UInt8], key: [UInt8]) -> String {
+        var result = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var length: UInt32 = 0
+        // An empty key is valid, but OpenSSL reads a null pointer as "keep the previous key".
+        let padded = key.isEmpty ? [0] : key
+        guard
+            COpenSSL.HMAC(
+                EVP_sha256(), padded, Int32(key.count), bytes, bytes.count, &result, &length) != nil
+        else { return "" }
+        let digits = Array("0123456789abcdef".utf8)
+        return String(
+            decoding: result.prefix(Int(length)).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
+            as: UTF8.self)
+    }
+}
+
+/// Comparisons whose duration does not reveal where two secrets differ.
+package enum ConstantTime {
+    /// Returns whether the texts are equal. The duration reveals only whether their lengths differ.
+    package static func equal(_ left: String, _ right: String) -> Bool {
+        let (left, right) = (Array(left.utf8), Array(right.utf8))
+        guard left.count == right.count else { return false }
+        return left.withUnsafeBytes { left in
+            right.withUnsafeBytes { right in
+                left.isEmpty || CRYPTO_memcmp(left.baseAddress, right.baseAddress, left.count) == 0
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+package import StoreTypes
+
+extension ReceiptDecoder {
+    /// The readable part of a receipt, and the error because of which it is not trusted. For display and for routing
+    /// only; never the source of a verifyReceipt response.
+    package struct Inspection: Sendable {
+        /// The kind of the decoded bytes.
+        package var kind: ReceiptKind
+        /// The repairs in the order in which they were applied.
+        package var repairs: [ReceiptRepair]
+        /// `nil` if and only if the receipt is authentic.
+        package var failure: ReceiptDecodingError?
+        /// The contents as far as they could be read, also if the receipt is not authentic.
+        package var contents: ReceiptContents?
+        /// The signed text if `kind` is `jws`, so that the caller can verify it.
+        package var signedText: Redacted<String>?
+        /// The decoded bytes of the receipt, without trailing bytes; for a JWS, its text. `nil` if the text could not
+        /// be decoded.
+        package var bytes: Redacted<[UInt8]>?
+
+        package var isVerified: Bool { failure == nil }
+
+        package init(
+            kind: ReceiptKind, repairs: [ReceiptRepair], failure: ReceiptDecodingError?, contents: ReceiptContents?
+        ) {
+            self.kind = kind
+            self.repairs = repairs
+            self.failure = failure
+            self.contents = contents
+        }
+    }
+
+    /// Reads as much as possible, whether the receipt is authentic or not.
+    package func inspect(_ text: borrowing Span<UInt8>) -> Inspection {
+        var input: ReceiptInput
+        do throws(ReceiptDecodingError) {
+            input = try ReceiptInput(text, profile: profile)
+        } catch {
+            let kind: ReceiptKind = error.code == .signedTransaction ? .jws : .unknown
+            return Inspection(kind: kind, repairs: [], failure: error, contents: nil)
+        }
+        var inspection = Inspection(kind: input.kind, repairs: input.repairs, failure: nil, contents: nil)
+        do throws(ReceiptDecodingError) {
+            inspection.contents = try authenticatedContents(of: &input).contents
+            if inspection.contents?.environment == nil {
+                throw ReceiptDecodingError(.malformed, at: "attribute 0", "unknown receipt type")
+            }
+        } catch {
+            inspection.failure = error
+            inspection.contents = inspection.contents ?? unauthenticatedContents(of: input)
+        }
+        inspection.repairs = input.repairs
+        inspection.bytes = Redacted(input.bytes)
+        if input.kind == .jws { inspection.signedText = Redacted(String(decoding: input.bytes, as: UTF8.self)) }
+        if inspection.contents == nil, inspection.failure?.code == .purchaseInfoOnly { inspection.kind = .unknown }
+        return inspection
+    }
+
+    /// Reads the contents without verifying the signature; `nil` if they cannot be decoded.
+    private func unauthenticatedContents(of input: ReceiptInput) -> ReceiptContents? {
+        switch input.kind {
+        case .appReceipt:
+            guard let container = try? SignedData(ber: input.bytes.span) else { return nil }
+            return (try? AppReceipt(attributes: container.content.span)).map(ReceiptContents.app)
+        case .transactionReceipt:
+            return (try? TransactionReceiptBlob(input.bytes.span)).map { .transaction($0.receipt) }
+        case .jws, .unknown:
+            return nil
+        }
+    }
+}
+
+extension ReceiptDecoder {
+    /// Returns the bytes of a receipt in the base64 form that Apple writes, with every repair of the `tolerant`
+    /// profile applied; `nil` if no receipt can be recovered.
+    ///
+    /// The receipt is not authenticated. This is for input from people and scripts that is going to be sent to a
+    /// server.
+    package static func repaired(_ text: borrowing Span<UInt8>) -> [UInt8]? {
+        guard let input = try? ReceiptInput(text, profile: .tolerant) else { return nil }
+        switch input.kind {
+        case .appReceipt, .transactionReceipt: return Base64.encode(input.bytes)
+        case .jws, .unknown: return nil
+        }
+    }
+
+    /// Returns the authentic receipt before the trailing bytes because of which ``decode(_:)`` rejected the text;
+    /// `nil` for any other error.
+    ///
+    /// Only the rules of an app use it: a parser that ignores trailing bytes would accept this receipt, so the rules
+    /// must apply to it. No response is made from it, because the signature does not cover the trailing bytes.
+    package func receiptBeforeTrailingBytes(
+        of text: borrowing Span<UInt8>, refusedFor error: ReceiptDecodingError
+    ) -> Receipt? {
+        guard error.code == .trailingBytes else { return nil }
+        return try? ReceiptDecoder(trust: trust, profile: .tolerant).decode(text)
+    }
+}

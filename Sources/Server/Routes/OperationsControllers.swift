@@ -1,0 +1,111 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Ledger
+import NIOCore
+import Reports
+import Telemetry
+
+/// Serves `/healthz` (liveness: the process responds) and `/readyz` (readiness: load balancers may send requests).
+///
+/// A missing store or an App Store outage does not make the server unready, because receipts are answered all the
+/// same. On the operations listener authorized callers get the warnings of `/readyz` as JSON, too.
+struct HealthController: Sendable {
+    let view: ServerHealth
+    let authorization: BearerTokenMiddleware
+
+    func addRoutes(to router: Router<ProxyRequestContext>) {
+        router.get("/healthz") { _, _ in "ok\n" }
+        router.get("/readyz") { request, context in
+            let phase = view.state.phase
+            let status: HTTPResponse.Status = phase == .ready ? .ok : .serviceUnavailable
+            guard authorization.listener == .operations,
+                authorization.allows(request, from: context.channel.remoteAddress)
+            else {
+                return Response(
+                    status: status, headers: [.contentType: "text/plain; charset=utf-8"],
+                    body: ResponseBody(byteBuffer: ByteBuffer(string: phase == .ready ? "ok\n" : "not ready\n")))
+            }
+            let backlog = (try? await view.store?.deliveryBacklog()) ?? []
+            return Response(
+                status: status, headers: [.contentType: "application/json", .cacheControl: "no-store"],
+                body: ResponseBody(
+                    byteBuffer: ByteBuffer(bytes: Report(phase, view.warnings(backlog), view.version).json)))
+        }
+    }
+
+    /// The JSON of `/readyz`. For example, `{"status":"ok","version":"1.2.3","warnings":[]}`.
+    private struct Report: Encodable {
+        /// `ok`, `starting` or `draining`.
+        let status: String
+        let version: String
+        let warnings: [ServerHealth.Warning]
+
+        init(_ phase: LifecycleState.Phase, _ warnings: [ServerHealth.Warning], _ version: String) {
+            status = phase == .ready ? "ok" : "\(phase)"
+            self.version = version
+            self.warnings = warnings
+        }
+
+        var json: [UInt8] {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            return (try? encoder.encode(self)).map { [UInt8]($0) } ?? []
+        }
+    }
+}
+
+/// Serves `GET /`, the status page.
+struct StatusController: Sendable {
+    let view: ServerHealth
+    let authorization: BearerTokenMiddleware
+
+    func addRoutes(to router: Router<ProxyRequestContext>) {
+        router.get("/") { request, context in
+            guard authorization.allows(request, from: context.channel.remoteAddress) else {
+                return ProblemDetails.notFound.response
+            }
+            var headers: HTTPFields = [.contentType: "text/html; charset=utf-8", .cacheControl: "no-store"]
+            headers[.contentSecurityPolicy] = ContentPolicy.header(StatusPage.policy)
+            headers[.xContentTypeOptions] = "nosniff"
+            let page = StatusPage(await StatusSnapshot(view))
+            return Response(
+                status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: page.bytes)))
+        }
+    }
+}
+
+/// Serves `GET /metrics` in the Prometheus text format.
+struct MetricsController: Sendable {
+    let metrics: MetricsExporter
+    let authorization: BearerTokenMiddleware
+
+    func addRoutes(to router: Router<ProxyRequestContext>) {
+        router.get("/metrics") { request, context in
+            guard authorization.allows(request, from: context.channel.remoteAddress) else {
+                return ProblemDetails.notFound.response
+            }
+            return Response(
+                status: .ok,
+                headers: [
+                    .contentType: MetricsText.contentType, .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
+                ],
+                body: ResponseBody(byteBuffer: ByteBuffer(bytes: await metrics.text())))
+        }
+    }
+}
+
+/// Serves `GET /openapi.json` without authorization: an OpenAPI 3.1 document of all routes of both listeners. The
+/// source is `docs/openapi.json`.
+struct OpenAPIController: Sendable {
+    /// Shared by all responses.
+    private static let document = ByteBuffer(bytes: PackageResources.openapi_json)
+
+    func addRoutes(to router: Router<ProxyRequestContext>) {
+        router.get("/openapi.json") { _, _ in
+            Response(
+                status: .ok, headers: [.contentType: "application/json", .xContentTypeOptions: "nosniff"],
+                body: ResponseBody(byteBuffer: Self.document))
+        }
+    }
+}

@@ -1,0 +1,126 @@
+/// The limits and delays of retries: exponential backoff with jitter.
+///
+/// The policy uses no clock and no I/O. Its caller passes the number of attempts and the remaining time.
+package struct RetryPolicy: Sendable, Hashable {
+    /// The number of attempts, including the first.
+    package let maximumAttempts: Int
+    /// The delay before the second attempt. Each later delay is twice as long.
+    package let baseDelay: Duration
+    /// The maximum delay, unless the server requests a longer one.
+    package let maximumDelay: Duration
+
+    /// Creates a policy. With one attempt, nothing is retried.
+    package init(
+        maximumAttempts: Int = 3, baseDelay: Duration = .milliseconds(100), maximumDelay: Duration = .seconds(2)
+    ) {
+        self.maximumAttempts = maximumAttempts
+        self.baseDelay = baseDelay
+        self.maximumDelay = maximumDelay
+    }
+
+    /// The next step after a failed attempt.
+    package enum Decision: Sendable, Hashable {
+        /// Wait for this duration, then retry.
+        case retry(after: Duration)
+        /// Return the failure to the caller.
+        case giveUp(Cause)
+    }
+
+    /// The reason why there is no further attempt.
+    package enum Cause: Sendable, Hashable {
+        /// The failure is not temporary.
+        case permanent
+        /// The maximum number of attempts has been made.
+        case attemptsUsed
+        /// The delay would end after the deadline.
+        case deadline
+    }
+
+    /// Decides what to do after the given number of failed attempts.
+    ///
+    /// For example, after the first attempt the default policy waits 50 to 100 ms, after the second 100 to 200 ms.
+    ///
+    /// - Parameters:
+    ///   - attempts: The number of attempts made so far.
+    ///   - isTemporary: Whether the failure may pass.
+    ///   - remaining: The time until the deadline.
+    ///   - requested: A delay requested by the server. It is never shortened, so it can exceed the deadline.
+    ///   - random: A number in 0..<1. Half of the delay is fixed and half is random, so that clients that failed together
+    ///     do not retry together.
+    package func decision(
+        after attempts: Int, isTemporary: Bool = true, remaining: Duration, requested: Duration? = nil, random: Double
+    ) -> Decision {
+        guard isTemporary else { return .giveUp(.permanent) }
+        guard attempts < maximumAttempts else { return .giveUp(.attemptsUsed) }
+        let doublings = min(max(attempts - 1, 0), 20)
+        let ceiling = min(baseDelay * (1 << doublings), maximumDelay)
+        let jittered = ceiling / 2 + ceiling / 2 * min(max(random, 0), 1)
+        let pause = max(jittered, requested ?? .zero)
+        return pause < remaining ? .retry(after: pause) : .giveUp(.deadline)
+    }
+}
+
+/// The retry budget of one host: retries are limited to a fifth of the first attempts, because more of them would
+/// make an outage worse. A token bucket without a clock; the caller passes the time.
+package struct RetryBudget: Sendable {
+    /// Tokens added for each first attempt. A retry costs one token.
+    private static let tokensPerRequest = 0.2
+    /// The maximum number of tokens.
+    private static let maximumTokens = 100.0
+    /// The minimum for hosts with few requests: the bucket starts with this many tokens and refills to it at one a
+    /// second.
+    private static let minimumTokens = 10.0
+
+    private var tokens = minimumTokens
+    private var lastRefill: ContinuousClock.Instant?
+
+    package init() {}
+
+    /// Records a first attempt, which adds to the budget.
+    package mutating func recordFirstAttempt() {
+        tokens = min(tokens + Self.tokensPerRequest, Self.maximumTokens)
+    }
+
+    /// Takes a token and returns true, or returns false if the retry is not allowed.
+    package mutating func consume(at now: ContinuousClock.Instant) -> Bool {
+        if tokens < Self.minimumTokens, let lastRefill, now > lastRefill {
+            tokens = min(tokens + lastRefill.duration(to: now) / .seconds(1), Self.minimumTokens)
+        }
+        lastRefill = now
+        guard tokens >= 1 else { return false }
+        tokens -= 1
+        return true
+    }
+}
+
+/// The value of a `Retry-After` header as sent by the App Store.
+///
+/// Apple documents UNIX time in milliseconds, RFC 9110 documents seconds from now. These two, and UNIX time in
+/// seconds, are distinguished by size: below 10⁹ is a delay in seconds, below 10¹¹ a UNIX time in seconds, above that
+/// in milliseconds. A date in words is not parsed, because no service contacted here sends one.
+package enum RetryAfter: Sendable, Hashable {
+    /// This long from now.
+    case delay(Duration)
+    /// At this instant, in milliseconds since 1970.
+    case instant(milliseconds: Int64)
+
+    /// Returns `nil` unless the text is 1 to 15 digits.
+    package init?(_ text: String) {
+        guard (1...15).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+            let value = Int64(text)
+        else { return nil }
+        switch value {
+        case ..<1_000_000_000: self = .delay(.seconds(value))
+        case ..<100_000_000_000: self = .instant(milliseconds: value * 1000)
+        default: self = .instant(milliseconds: value)
+        }
+    }
+
+    /// The delay from now on: zero if the instant has passed, and never more than the maximum.
+    package func delay(nowMilliseconds now: Int64, maximum: Duration) -> Duration {
+        switch self {
+        case .delay(let duration): min(duration, maximum)
+        case .instant(let milliseconds): min(.milliseconds(max(milliseconds - now, 0)), maximum)
+        }
+    }
+}
