@@ -1,5 +1,5 @@
 # docker build -t receipt-bridge . && docker run --rm -p 8080:8080 -v receipt-bridge:/var/lib/receipt-bridge receipt-bridge
-# Pin both images by digest where builds must repeat: FROM swift:6.2-bookworm@sha256:…
+# Pin both images by digest if builds must be reproducible: FROM swift:6.2-bookworm@sha256:…
 ARG SWIFT=swift:6.2-bookworm
 ARG DEBIAN=debian:bookworm-slim
 
@@ -15,7 +15,7 @@ FROM ${DEBIAN}
 ARG VERSION=0.1.0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Receipt Bridge" \
-      org.opencontainers.image.description="Answers App Store receipts where old app versions still post them" \
+      org.opencontainers.image.description="Proxy that replaces the verifyReceipt endpoint of the App Store for old app versions" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
 RUN apt-get update \
@@ -28,7 +28,7 @@ USER 10001
 WORKDIR /var/lib/receipt-bridge
 VOLUME /var/lib/receipt-bridge
 EXPOSE 8080
-# Of the operations listener, which is plain whatever `tls:` says. bash is in the image, curl is not.
+# Checks the operations listener, which uses plain HTTP even if `tls:` is configured. The image contains bash, but not curl.
 HEALTHCHECK --interval=30s --timeout=3s --start-period=5s \
     CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/8081 && printf 'GET /healthz HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 && read -r line <&3 && case $line in *' 200 '*) exit 0;; *) exit 1;; esac"]
 ENTRYPOINT ["receipt-bridge", "serve"]

@@ -1,31 +1,32 @@
-# make demo      builds, starts a simulated App Store and the proxy, posts receipts and prints the answers
-# make test      every test, in debug and in release, on a fresh machine too (at most 30 minutes on two cores)
-# make test-build, make test-run  the two parts of it; make test-root  the tests that only root can run
+# make demo      builds, starts a simulated App Store and the proxy, posts receipts and prints the responses
+# make test      every test, in debug and in release, also on a fresh machine (at most 30 minutes on two cores)
+# make test-build, make test-run  the two parts of it
+# make test-root  the tests that only root can run: they mount a file system
 # make test-bare  demo and tests on a bare Debian, as an ordinary user with sudo (needs root, debootstrap and Swift)
 # make check     format, imports between targets, then make test
-# make bench     the table of measurements of this machine (what shadowing costs: needs Python and wrk)
-# make bench-http  what routes cost beside one that does next to nothing, and passing on beside nginx (needs Python, wrk,
-#                h2load and nginx)
-# make soak      ten minutes (MINUTES=10) of load while the App Store fails in turns (needs Python)
+# make bench     the measurements of this machine, with the cost of shadowing (needs Python and wrk)
+# make bench-http  the routes compared with a bare route, and forwarding compared with nginx (needs Python, wrk, h2load
+#                and nginx)
+# make soak      ten minutes (MINUTES=10) of load with changing faults of the App Store (needs Python)
 # make bench-migrate  100,000 rows from each kind of source to each kind of result, checked and measured (needs Python)
-# make build     the release binary, at .build/release/receipt-bridge
-# make static    the same with Swift's runtime inside, stripped, at .build-static/release/receipt-bridge
-# make test-static  that binary on a bare Debian without Swift (needs root and debootstrap)
-# make install   puts the static binary, its manual page and completions below PREFIX (default /usr/local) and DESTDIR;
-#                builds nothing: make static comes first
-# make manual    docs/receipt-bridge.1 anew, from the tool's own help (needs Python)
+# make build     the release binary, .build/release/receipt-bridge
+# make static    the same with the Swift runtime linked statically, stripped: .build-static/release/receipt-bridge
+# make test-static  the static binary on a bare Debian without Swift (needs root and debootstrap)
+# make install   installs the static binary, its manual page and completions below PREFIX (default /usr/local) and DESTDIR;
+#                builds nothing, so run make static first
+# make manual    regenerates docs/receipt-bridge.1 from the help of the tool (needs Python)
 # make test-packaging  manual page, completions, installation, the service (needs Python, man, bash, systemd-analyze)
-# make test-alerts  the alert rules against series of metrics (needs promtool, which comes with Prometheus)
-# make test-browser  the pages of a comparison, a migration and the status in a browser, with pictures in .build/browser
+# make test-alerts  the alert rules against series of metrics (needs promtool, which is part of Prometheus)
+# make test-browser  the pages of a comparison, a migration and the status in a browser; screenshots in .build/browser
 #                (needs Python and Chromium)
-# make test-openapi  the server against its description, with generated requests (needs Python and PyPI)
-# make fuzz      mutated inputs through every parser, with AddressSanitizer: SECONDS= or RUNS= for each target (needs Python)
+# make test-openapi  the server against its OpenAPI document, with generated requests (needs Python and PyPI)
+# make fuzz      mutated inputs through every parser, with AddressSanitizer; SECONDS= or RUNS= for each target (needs Python)
 # make test-asan every test in debug with AddressSanitizer and leak checking, in .build-asan
-# make receipts  makes Receipts/ anew from fixed seeds
+# make receipts  regenerates Receipts/ from fixed seeds
 # make format    formats the sources
 
 SWIFT ?= swift
-# Without it, every change of the plan rebuilds dependencies whose flags come out in another order.
+# Without this, every change of the build plan rebuilds dependencies whose flags are then in another order.
 export SWIFT_DETERMINISTIC_HASHING := 1
 
 .PHONY: demo test test-build test-run test-root test-bare test-asan test-alerts test-browser test-openapi test-static test-packaging
@@ -34,7 +35,7 @@ export SWIFT_DETERMINISTIC_HASHING := 1
 build: set-up
 	$(SWIFT) build -c release --product receipt-bridge
 
-# A folder of its own: other flags would build everything else anew. PREPARED=1 where nothing is to be installed.
+# In its own scratch folder, because other flags would rebuild everything. PREPARED=1 skips the installation of packages.
 static: $(if $(PREPARED),,set-up)
 	$(SWIFT) build -c release --static-swift-stdlib --product receipt-bridge --scratch-path .build-static -Xlinker -s
 
@@ -42,12 +43,12 @@ test-static: static
 	Tests/static.sh .build-static/release/receipt-bridge
 
 PREFIX ?= /usr/local
-# What is installed.
+# The binary that `make install` installs.
 TOOL ?= .build-static/release/receipt-bridge
 
-# Builds nothing: under sudo there is often no Swift on the PATH, and what root builds only root can build again.
+# Builds nothing: under sudo there is often no Swift on the PATH, and only root can rebuild what root has built.
 install:
-	@[ -x "$(TOOL)" ] || { echo "make install: there is no $(TOOL) yet. First: make static" >&2; exit 2; }
+	@[ -x "$(TOOL)" ] || { echo "make install: $(TOOL) does not exist. Run make static first" >&2; exit 2; }
 	install -D -m 0755 $(TOOL) $(DESTDIR)$(PREFIX)/bin/receipt-bridge
 	install -D -m 0644 docs/receipt-bridge.1 $(DESTDIR)$(PREFIX)/share/man/man1/receipt-bridge.1
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions \
@@ -65,7 +66,7 @@ test-packaging: build
 demo: build
 	Tests/demo.sh .build/release/receipt-bridge
 
-# In parts, so that a user without root's rights can run what root has built.
+# In two parts, so that an ordinary user can run tests that root has built.
 test: test-build
 	$(MAKE) test-run
 
@@ -79,7 +80,7 @@ test-run:
 	$(RUN_TESTS)
 	$(RUN_TESTS) -c release --disable-testable-imports
 
-# Tests that an ordinary user skips: they mount a file system.
+# Tests that are skipped for an ordinary user, because they mount a file system.
 test-root:
 	$(RUN_TESTS) --filter '^MigrationTests[.]SinkFailureTests'
 

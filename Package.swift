@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Own targets only: dependencies keep their own settings.
+// Settings of this package's targets. Dependencies have their own settings.
 let strict: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
@@ -9,7 +9,7 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-/// The field tables, embedded in the binary; `Mappings/` holds nothing else than these and its README.
+/// The field tables that are embedded in the binary. `Mappings/` contains only these and its README.
 let mappings = [
     "answer", "app-receipt", "flat-transaction", "in-app", "notifications", "renewal", "transaction",
     "transaction-receipt",
@@ -32,12 +32,12 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
     ],
     targets: [
-        // C surface: module maps and typed wrappers for variadic calls, nothing else.
+        // C libraries: module maps and typed wrappers for variadic calls, nothing else.
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
-        // Leaves: know nothing of the walk.
+        // Base targets, which do not depend on the request path.
         .target(name: "StoreTypes", swiftSettings: strict),
         .target(name: "JSONReading", swiftSettings: strict),
         .target(name: "Telemetry", swiftSettings: strict),
@@ -70,7 +70,7 @@ let package = Package(
             ],
             swiftSettings: strict),
 
-        // Stages of the walk, in its order.
+        // Steps of the request path, in order.
         .target(
             name: "ReceiptDecoding", dependencies: ["StoreTypes", "JSONReading", "Cryptography"], swiftSettings: strict),
         .target(
@@ -84,7 +84,7 @@ let package = Package(
             resources: mappings.map { .embedInCode("../../Mappings/\($0).json") },
             swiftSettings: strict),
 
-        // Assembly, doors and the stand-in App Store.
+        // The request path, the entry points that use it, and the simulated App Store.
         .target(
             name: "Comparison",
             dependencies: ["StoreTypes", "JSONReading", "Cryptography", "AppStore", "Rendering", "Reports"],
@@ -191,7 +191,7 @@ let package = Package(
             ],
             swiftSettings: strict),
 
-        // Tests: one per target, and the doors together.
+        // Tests: one target per source target, and end-to-end tests.
         .target(
             name: "TestSupport",
             dependencies: [
@@ -294,8 +294,8 @@ let package = Package(
     ]
 )
 
-// `make fuzz` alone: everything of ours with libFuzzer's counters and AddressSanitizer, and the program that runs it. With
-// testable imports, because behind a signature stand parsers that nothing else calls.
+// For `make fuzz` only: compiles this package's targets with libFuzzer's counters and AddressSanitizer, and adds the program that
+// runs the fuzz targets. Testable imports are enabled, because some parsers are otherwise called only after a signature check.
 if Context.environment["FUZZ"] == "1" {
     let instrumented = ["-sanitize=fuzzer,address"]
     for target in package.targets where target.type == .regular {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What this server's routes cost beside one that does next to nothing, with the same bodies. Needs wrk.
+"""Compares the cost of the server's routes with that of a bare route, for the same request bodies. Needs wrk.
 
-The bare route is Hummingbird's: it decodes the same JSON body and answers a small object. Server, load and, where somebody
-is asked, the stand-in App Store share this machine's cores, so only the ratios mean something.
+The bare route uses Hummingbird only: it decodes the same JSON body and responds with a small object. The server, the load
+generator and, if it is called, the simulated App Store share the cores of this machine, so only the ratios are meaningful.
 """
 import argparse
 import http.server
@@ -23,7 +23,7 @@ from measuring import free_port, post, script, start, stop, wrk
 
 
 class Catcher(http.server.BaseHTTPRequestHandler):
-    """Keeps what the simulated App Store tells."""
+    """Stores the notifications that the simulated App Store sends."""
     bodies = []
     protocol_version = "HTTP/1.1"
 
@@ -42,7 +42,7 @@ class Catching(socketserver.ThreadingMixIn, http.server.HTTPServer):
 
 
 def notifications(simulator, count):
-    """Bodies of so many notifications, each another one."""
+    """Returns the bodies of the notifications that `count` events cause. All of them are different."""
     with Catching(("127.0.0.1", 0), Catcher) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         post(simulator + "/notifications/targets", {"url": f"http://127.0.0.1:{server.server_port}/"})
@@ -54,7 +54,7 @@ def notifications(simulator, count):
 
 
 def stored_bytes(path):
-    """Notifications in a store, and its size in bytes with everything written into the one file."""
+    """Returns the number of notifications in a store, and the size of its file in bytes after a checkpoint."""
     with sqlite3.connect(path) as store:
         store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return store.execute("SELECT count(*) FROM notification").fetchone()[0], os.path.getsize(path)
@@ -98,20 +98,20 @@ def main():
             api = serve("api", "api", "store: none")
             receipt = serve("receipt", "receipt", "store: none")
 
-            # One customer of a few purchases, and one of a hundred and more.
+            # One customer with a few purchases, and one with a hundred or more.
             samples = {}
             for line in open(os.path.join(folder, "receipts.jsonl")):
                 row = json.loads(line)
                 body = json.dumps({"receipt-data": row["receipt"], "password": secret}).encode()
                 for _ in range(1 if arguments.only_notifications else 3):
-                    headers, answer = post(stored[1] + "/verifyReceipt", body)
+                    headers, response = post(stored[1] + "/verifyReceipt", body)
                     time.sleep(0.02)
                 if arguments.only_notifications:
                     continue
-                rows = len(answer.get("latest_receipt_info", []))
+                rows = len(response.get("latest_receipt_info", []))
                 if not arguments.only_notifications and headers["Receipt-Bridge-Source"] == "stored" and row["style"] == "appReceipt":
                     name = "100 transactions" if rows == 100 else "few transactions" if 3 <= rows <= 8 else None
-                    # The smallest receipt of its kind: what the receipt itself costs is in the row of its own.
+                    # The smallest receipt of each kind; the cost of the receipt itself is in a row of its own.
                     if name and (name not in samples or len(body) < len(samples[name][0])):
                         samples[name] = body, rows
             print(f"{'route':<44}{'requests/s':>11}{'of bare':>9}{'CPU µs':>9}{'of bare':>9}{'p50':>10}{'p99':>10}")
@@ -128,21 +128,21 @@ def main():
                     wrk(url, script_path, 1)
                 measure = wrk(bare, lua, seconds)
                 row(f"bare, {name} ({len(body):,} bytes)", measure, measure)
-                for label, server in (("receipt", receipt), ("api, remembered", api), ("stored", stored)):
+                for label, server in (("receipt", receipt), ("api, cached", api), ("stored", stored)):
                     row(f"{label}, {name}", wrk(server, ask, seconds), measure)
             bodies = notifications(store, arguments.notifications)
             lua = script(folder, "/bare", bodies, "bare")
             measure = wrk(bare, lua, 4, 64)
             row(f"bare, notifications ({sum(map(len, bodies)) // len(bodies):,} bytes)", measure, measure)
-            tell = script(folder, "/v1/notifications", bodies, "tell")
+            notify = script(folder, "/v1/notifications", bodies, "notifications")
             file = os.path.join(folder, "bench.sqlite")
             _, before = stored_bytes(file)
-            figures = wrk(stored, tell, 2, 64)
+            figures = wrk(stored, notify, 2, 64)
             row("notifications stored", figures, measure)
             count, after = stored_bytes(file)
-            print(f"  {(after - before) / count:,.0f} bytes of the store each")
+            print(f"  {(after - before) / count:,.0f} bytes in the store for each")
             if figures[0] > len(bodies):
-                print(f"  of these {figures[0] - len(bodies):,} were repetitions: ask for more --notifications")
+                print(f"  of these {figures[0] - len(bodies):,} were repetitions; increase --notifications")
         finally:
             for process in reversed(running):
                 stop(process)

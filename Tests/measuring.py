@@ -1,4 +1,4 @@
-"""What the measuring scripts beside this file share: processes that say when they are ready, their CPU, and load by wrk."""
+"""Shared functions of the measuring scripts: start processes and wait until they are ready, read their CPU time, run wrk."""
 import json
 import os
 import re
@@ -28,7 +28,7 @@ def start(arguments, marker):
         if marker in line:
             threading.Thread(target=process.stderr.read, daemon=True).start()
             return process, re.search(r"http://[^\s\"]+", line).group(0)
-    sys.exit(f"{arguments} ended: {process.wait()}")
+    sys.exit(f"{arguments} ended before it was ready, exit code {process.wait()}")
 
 
 def stop(process):
@@ -38,12 +38,12 @@ def stop(process):
 
 def post(url, body):
     request = urllib.request.Request(url, data=body if isinstance(body, bytes) else json.dumps(body).encode())
-    with urllib.request.urlopen(request) as answer:
-        return answer.headers, json.loads(answer.read() or b"null")
+    with urllib.request.urlopen(request) as response:
+        return response.headers, json.loads(response.read() or b"null")
 
 
 def script(folder, path, bodies, name):
-    """One body again and again, or each once and then from the beginning."""
+    """Writes a wrk script that posts the bodies in turn, and starts again after the last one."""
     data = os.path.join(folder, name + ".bodies")
     with open(data, "wb") as file:
         for body in bodies:
@@ -65,7 +65,7 @@ end
 
 
 def wrk(server, lua, seconds, connections=16):
-    """Requests, requests a second, microseconds of the server's CPU for each, and latencies."""
+    """Returns the requests, requests per second, microseconds of the server's CPU time per request, and the latencies p50 and p99."""
     process, url = server
     before = cpu_seconds(process.pid)
     output = subprocess.run(
@@ -73,7 +73,7 @@ def wrk(server, lua, seconds, connections=16):
         check=True, capture_output=True, text=True).stdout
     if "Non-2xx" in output or "Socket errors" in output:
         print(output)
-        sys.exit("not all requests were answered with 200")
+        sys.exit("not all requests got a response with status 200")
     requests = int(re.search(r"(\d+) requests in", output).group(1))
     rate = float(re.search(r"Requests/sec:\s+([\d.]+)", output).group(1))
     cpu = (cpu_seconds(process.pid) - before) / requests * 1e6

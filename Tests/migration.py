@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Migrates simulated rows of every kind and every mangling, from each kind of source to each kind of result, and checks
-each row of each result against what is known of it. Prints a table with rows a second and memory.
+"""Migrates simulated rows of every kind, with every kind of damage, from each kind of source to each kind of result, and compares
+each row of each result with the expected one. Prints a table with rows per second and memory.
 
     make bench-migrate                     100,000 rows, six sources, three results
     make bench-migrate ROWS=1000000 PAIRS=jsonl:sqlite
 
-Python's standard library only; the tool is the release build.
+Uses only Python's standard library. The tool is the release build.
 """
 import argparse, csv, gzip, json, os, shutil, sqlite3, subprocess, sys, tempfile, time
 
@@ -19,7 +19,7 @@ def fail(text):
 
 
 def simulate(tool, state, customers):
-    """Everything under the state directory is complete before the simulator answers."""
+    """Writes the state directory of a simulator, which is complete before the simulator listens."""
     process = subprocess.Popen(
         [tool, "simulate", "--seed", "4", "--customers", str(customers), "--state", state, "--listen", "127.0.0.1:0",
          "--clock", "2026-11-21T12:00:00Z"], stderr=subprocess.PIPE, text=True)
@@ -34,7 +34,7 @@ def world(state):
             return [json.loads(line) for line in file]
     genuine = [(row["receipt"], "decoded" if row["originalTransactionIds"] else "noTransactions",
                 sorted(row["originalTransactionIds"])) for row in lines("receipts.jsonl")]
-    # One of them is a signed transaction in place of its receipt: it names one of the receipt's ids.
+    # One of them is a signed transaction instead of its receipt. It contains only one of the receipt's ids.
     hostile = [(row["receipt"], row["expected"],
                 sorted(row["originalTransactionIds"])
                 if row["expected"] == "decoded" and row["mangling"] != "signedTransaction" else None)
@@ -43,17 +43,17 @@ def world(state):
              for id in [row["originalTransactionId"] for row in customer["transactions"]]}
     for _, _, ids in genuine:
         if not set(ids) <= known:
-            fail("receipts.jsonl has an id that world.json does not know")
+            fail("receipts.jsonl contains an id that is not in world.json")
     return genuine, hostile
 
 
 def small(genuine):
-    """App Receipts of few purchases, as the one that the limit is measured with."""
+    """Returns the App Receipts with few purchases, like the one that the limit is measured with."""
     return [row for row in genuine if row[0].startswith("MI") and len(row[0]) < 6_000]
 
 
 def rows(count, genuine, hostile):
-    """Each fiftieth row is a hostile one."""
+    """Yields the rows. Every fiftieth row is a hostile one."""
     for number in range(count):
         if number % 50 == 49:
             yield f"r{number}", *hostile[(number // 50) % len(hostile)]
@@ -109,7 +109,7 @@ def migrate(tool, source, result, roots, standard_input=None):
     begin = time.monotonic()
     process = subprocess.Popen(
         [tool, "migrate", source, "--to", result, "--roots", roots], stderr=subprocess.DEVNULL, stdin=standard_input)
-    # Not what wait4 says: that counts the moment before the tool took this interpreter's place.
+    # Not from wait4, which includes the memory of this interpreter before the child process executes the tool.
     memory = 0
     while process.poll() is None:
         memory = max(memory, peak(process.pid))
@@ -118,7 +118,7 @@ def migrate(tool, source, result, roots, standard_input=None):
 
 
 def peak(pid):
-    """KiB that a process ever had in memory."""
+    """Returns the peak resident memory of a process in KiB."""
     try:
         with open(f"/proc/{pid}/status") as file:
             return next((int(line.split()[1]) for line in file if line.startswith("VmHWM")), 0)
@@ -131,8 +131,8 @@ def main():
     parser.add_argument("--tool", required=True)
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--customers", type=int, default=5_000)
-    parser.add_argument("--pairs", default="", help="source:result, with commas; all by default")
-    parser.add_argument("--small", action="store_true", help="genuine App Receipts of few purchases only")
+    parser.add_argument("--pairs", default="", help="pairs source:result, separated by commas; all by default")
+    parser.add_argument("--small", action="store_true", help="only genuine App Receipts with few purchases")
     options = parser.parse_args()
     pairs = [tuple(pair.split(":")) for pair in options.pairs.split(",") if pair] or [
         (source, result) for source in SOURCES for result in RESULTS]
@@ -162,7 +162,7 @@ def main():
                 else:
                     code, seconds, memory = migrate(options.tool, path, target, f"{state}/roots")
                 if code != (0 if options.small else 1):
-                    fail(f"{source} to {result}: exit code {code}, expected 1 where some rows are refused, else 0")
+                    fail(f"{source} to {result}: exit code {code}, expected 1 if some rows are refused, otherwise 0")
                 check(source, result, target, rows(options.rows, genuine, hostile), options.rows)
                 rate = options.rows / seconds
                 print(f"{source:10} {result:8} {seconds:8.2f} {rate:10,.0f} {rate / limit:8.2f} {memory / 1024:5.0f} MB",
@@ -171,13 +171,16 @@ def main():
                     if name.startswith("out-"):
                         os.remove(os.path.join(folder, name))
             shutil.rmtree(path) if source == "folder" else os.remove(path)
-        print("every row of every result is what it should be")
+        print("every row of every result is as expected")
     finally:
         shutil.rmtree(folder)
 
 
 def check(source, result, target, expected, count):
-    """A folder's rows come by name; all other sources in their order."""
+    """Compares the rows of a result with the expected ones.
+
+    Rows of a folder are sorted by name. Those of other sources keep their order.
+    """
     wanted = ((id, outcome, ids) for id, _, outcome, ids in expected)
     if source == "folder":
         wanted = iter(sorted(wanted))
@@ -185,7 +188,7 @@ def check(source, result, target, expected, count):
     for (id, outcome, ids), (wanted_id, wanted_outcome, wanted_ids) in zip(read(result, target), wanted):
         got += 1
         if (id, outcome) != (wanted_id, wanted_outcome):
-            fail(f"{source} to {result}: {id} is {outcome}, expected {wanted_id} {wanted_outcome}")
+            fail(f"{source} to {result}: got {id} {outcome}, expected {wanted_id} {wanted_outcome}")
         if wanted_ids is not None and sorted(ids) != wanted_ids:
             fail(f"{source} to {result}: {id} has other original transaction ids")
     if got != count:

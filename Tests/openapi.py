@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The running server against its own description, docs/openapi.json, with generated requests, good ones and bad ones.
+"""Tests the running server against its OpenAPI document, docs/openapi.json, with generated valid and invalid requests.
 
-Both listeners are asked, in front of the stand-in App Store: the public one with a token, the other without. Every answer must
-have a status, a Content-Type, headers and a body that the document promises, and none may be a failure of the server.
+Requests are sent to both listeners of a server in front of the simulated App Store: to the public listener with a token, to the
+operations listener without one. Every response must have a status, a Content-Type, headers and a body that the document declares,
+and none may be a server error.
 """
 import argparse
 import json
@@ -20,7 +21,7 @@ TOKEN = "Zm9ydHktdHdvIGJ5dGVz"
 
 
 def schemathesis(program, base, paths, *more):
-    """Asks the paths of a listener; the document is the one that it serves."""
+    """Tests the given paths of a listener with the document that it serves."""
     wanted = [option for path in paths for option in ("--include-path", path)]
     return subprocess.run(
         [program, "run", base + "/openapi.json", "--url", base, "--checks", CHECKS, "--phases", "examples,coverage,fuzzing",

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Compares our verdicts on damaged receipts with those of apple-purchase-receipt-verifier, an independent program.
+"""Compares the results of `decode` for damaged receipts with those of apple-purchase-receipt-verifier, an independent program.
 
     Tests/oracle.py .build/release/receipt-bridge [--count N] [--seed N]
 
-Starts a simulated App Store for its receipts, damages the App Receipts among them, asks both, and prints how often
-which pair of verdicts came. Exits with 1 where either refuses a genuine receipt, or where we take a damaged one that
-says anything else than the genuine one.
-Needs the network once, to install the other program into a temporary folder.
+Gets receipts from a simulated App Store, damages the App Receipts among them, runs both programs, and prints the frequency of
+each pair of results. The exit code is 1 if either program refuses a genuine receipt, or if `decode` accepts a damaged receipt whose
+content differs from the genuine one.
+Needs the network to install the other program into a temporary folder.
 """
 import argparse
 import base64
@@ -35,7 +35,7 @@ for line in sys.stdin:
 
 
 def simulate(binary, folder, seed):
-    """Lets the simulator write its state, and ends it."""
+    """Starts the simulator, waits until it has written its state, and stops it."""
     process = subprocess.Popen(
         [binary, "simulate", "--state", folder, "--listen", "127.0.0.1:0", "--seed", str(seed), "--customers", "12"],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -52,26 +52,26 @@ def simulate(binary, folder, seed):
 
 
 def damage(receipt, chance):
-    """One to three changes of a byte or a few."""
+    """Returns the receipt with one to three changes of one to 40 bytes, and the names of the changes."""
     data = bytearray(receipt)
     names = []
     for _ in range(chance.choice([1, 1, 1, 2, 3])):
-        place = chance.randrange(len(data))
+        offset = chance.randrange(len(data))
         size = chance.randint(1, 40)
         name = chance.choice(["bit", "bit", "bit", "byte", "cut", "remove", "double", "zero"])
         names.append(name)
         if name == "bit":
-            data[place] ^= 1 << chance.randrange(8)
+            data[offset] ^= 1 << chance.randrange(8)
         elif name == "byte":
-            data[place] = chance.randrange(256)
+            data[offset] = chance.randrange(256)
         elif name == "cut":
-            del data[max(place, 1):]
+            del data[max(offset, 1):]
         elif name == "remove":
-            del data[place:place + size]
+            del data[offset:offset + size]
         elif name == "double":
-            data[place:place] = data[place:place + size]
+            data[offset:offset] = data[offset:offset + size]
         else:
-            data[place:place + size] = bytes(len(data[place:place + size]))
+            data[offset:offset + size] = bytes(len(data[offset:offset + size]))
         if not data:
             data = bytearray(b"\x30")
     return bytes(data), "+".join(names)
@@ -94,17 +94,17 @@ def main():
         simulate(options.binary, state, options.seed % 1000)
         lines = [json.loads(line) for line in (state / "receipts.jsonl").read_text().splitlines()]
         receipts = [base64.b64decode(line["receipt"]) for line in lines if line["style"] == "appReceipt"]
-        samples = [(number, receipt, None) for number, receipt in enumerate(receipts)]
+        samples = [(index, receipt, None) for index, receipt in enumerate(receipts)]
         for _ in range(options.count):
-            number = chance.randrange(len(receipts))
-            samples.append((number, *damage(receipts[number], chance)))
+            index = chance.randrange(len(receipts))
+            samples.append((index, *damage(receipts[index], chance)))
         texts = [base64.b64encode(sample).decode() for _, sample, _ in samples]
         theirs = subprocess.run(
             [python, "-c", ORACLE, state / "roots"], input="\n".join(texts) + "\n", text=True, check=True,
             stdout=subprocess.PIPE).stdout.splitlines()
         files = []
-        for number, text in enumerate(texts):
-            files.append(folder / f"{number}.b64")
+        for index, text in enumerate(texts):
+            files.append(folder / f"{index}.b64")
             files[-1].write_text(text)
         ours = subprocess.run(
             [options.binary, "decode", "--roots", state / "roots", *files], text=True,
@@ -114,29 +114,30 @@ def main():
 
 
 def compare(samples, texts, ours, theirs):
-    """Prints the table; 1 where something is wrong."""
+    """Prints the table. Returns the exit code: 1 if there is a wrong result."""
     table = collections.Counter()
     alone = collections.Counter()
     wrong = []
-    for (number, _, name), text, our, their in zip(samples, texts, ours, theirs):
+    for (index, _, name), text, our, their in zip(samples, texts, ours, theirs):
         code = "verified" if our["verified"] else our["failure"]["code"]
         if our["verified"] and our["repairs"]:
             code += " (" + ", ".join(our["repairs"]) + ")"
         reason = "verified" if their["verified"] else their["reason"]
         table[code, reason] += 1
-        same = all(our.get(key) == ours[number].get(key) for key in ["receipt", "transactions", "environment"])
+        same = all(our.get(key) == ours[index].get(key) for key in ["receipt", "transactions", "environment"])
         if our["verified"] and not same:
-            wrong.append(("says something else", code, reason, name, text))
+            wrong.append(("different content", code, reason, name, text))
         if name is None and not (our["verified"] and their["verified"]):
             wrong.append(("genuine", code, reason, name, text))
-        # Alone and the same: what was damaged is a certificate or a field that we do not use and they do read.
+        # One program accepts it alone, with the same content: the damaged part is a certificate or a field that only the other
+        # program reads.
         if our["verified"] != their["verified"]:
             alone["ours" if our["verified"] else "theirs"] += 1
     for (code, reason), count in sorted(table.items(), key=lambda item: -item[1]):
         print(f"{count:6}  {code:30} {reason}")
-    for what, code, reason, name, text in wrong[:20]:
-        print(f"{what}: ours {code}, theirs {reason}, after {name}: {text}", file=sys.stderr)
-    print(f"{len(samples)} receipts; taken by one alone: {dict(alone)}; wrong: {len(wrong)}")
+    for problem, code, reason, name, text in wrong[:20]:
+        print(f"{problem}: ours {code}, theirs {reason}, after {name}: {text}", file=sys.stderr)
+    print(f"{len(samples)} receipts; accepted by one program alone: {dict(alone)}; wrong: {len(wrong)}")
     return 1 if wrong else 0
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What passing Apple's answers on costs, beside nginx's `proxy_pass` in front of the same `return 200`.
+"""Compares the cost of forwarding Apple's responses with nginx's `proxy_pass` in front of the same `return 200`.
 
-Also: the latency that is added at half of the load that was reached, the memory of a thousand open connections, and how soon
-after its start a server answers. Servers, load and the stand-in for Apple share this machine's cores, so only what stands
-beside each other in one run means something. Needs wrk, h2load (nghttp2-client) and nginx.
+Also measures the latency that the proxy adds at half of its maximum load, the memory of a thousand open connections, and the time
+from the start of a server to its first response. The servers, the load generator and the nginx that replaces Apple share the cores
+of this machine, so only numbers of the same run can be compared. Needs wrk, h2load (nghttp2-client) and nginx.
 """
 import argparse
 import http.client
@@ -19,12 +19,12 @@ import urllib.parse
 
 from measuring import free_port, script, start, stop, wrk
 
-# The longest that nginx takes in its configuration; Apple's answers are longer.
-ANSWER = json.dumps({"status": 0, "environment": "Production", "receipt": {"in_app": []}, "latest_receipt": "M" * 3_000})
+# About the longest text that nginx accepts in its configuration; Apple's responses are longer.
+RESPONSE = json.dumps({"status": 0, "environment": "Production", "receipt": {"in_app": []}, "latest_receipt": "M" * 3_000})
 
 
 def nginx(folder, name, server):
-    """One with the configuration of a plain server."""
+    """Starts nginx with the given `server` block."""
     port = free_port()
     home = os.path.join(folder, name)
     os.makedirs(home)
@@ -50,15 +50,15 @@ def wait_for(port):
             return ask(port, "GET", "/")
         except OSError:
             time.sleep(0.01)
-    sys.exit(f"nothing answers at port {port}")
+    sys.exit(f"no server responds at port {port}")
 
 
 def ask(port, method, path, body=None):
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
     try:
         connection.request(method, path, body)
-        answer = connection.getresponse()
-        return answer.status, answer.read()
+        response = connection.getresponse()
+        return response.status, response.read()
     finally:
         connection.close()
 
@@ -69,8 +69,11 @@ def resident_megabytes(pid):
 
 
 def at_rate(folder, url, body, rate, seconds, connections=16):
-    """Median and 99th percentile in milliseconds, of that many requests a second, each connection's own load beginning at
-    another moment: of one load alone h2load sends for all connections at once, and what is measured is the queue of sixteen."""
+    """Returns the median and the 99th percentile of the latency in milliseconds, and the requests per second that were reached.
+
+    Each connection has its own h2load process, started at a different time. A single process sends the requests of all
+    connections at the same time, so that the result would be the latency of a queue of sixteen requests.
+    """
     data = os.path.join(folder, "body.json")
     with open(data, "wb") as file:
         file.write(body)
@@ -87,13 +90,13 @@ def at_rate(folder, url, body, rate, seconds, connections=16):
     for log in logs:
         os.remove(log)
     if any(row[1] != "200" for row in rows) or not rows:
-        sys.exit("not all requests were answered with 200")
+        sys.exit("not all requests got a response with status 200")
     times = sorted(int(row[2]) / 1000 for row in rows)
     return times[len(times) // 2], times[len(times) * 99 // 100], len(times) / seconds
 
 
 def first_answer(tool, config, body):
-    """Milliseconds from the start of the process to the end of its first verdict."""
+    """Returns the milliseconds from the start of the process to the end of its first verifyReceipt response."""
     port = free_port()
     begin = time.perf_counter()
     process = subprocess.Popen([tool, "serve", "--config", config, "--listen", f"127.0.0.1:{port}"],
@@ -101,10 +104,10 @@ def first_answer(tool, config, body):
     try:
         while True:
             try:
-                status, answer = ask(port, "POST", "/verifyReceipt", body)
+                status, response = ask(port, "POST", "/verifyReceipt", body)
                 elapsed = (time.perf_counter() - begin) * 1000
-                if status != 200 or json.loads(answer)["status"] != 0:
-                    sys.exit(f"the first answer was {status}: {answer[:200]}")
+                if status != 200 or json.loads(response)["status"] != 0:
+                    sys.exit(f"unexpected first response {status}: {response[:200]}")
                 return elapsed
             except ConnectionRefusedError:
                 time.sleep(0.001)
@@ -124,7 +127,7 @@ def main():
     running = []
     with tempfile.TemporaryDirectory() as folder:
         try:
-            # Receipts and roots; it is not asked.
+            # Used for its receipts and roots only; the server does not call it.
             simulator, _ = start(
                 [tool, "simulate", "--listen", "127.0.0.1:0", "--state", folder, "--customers", "20", "--seed", "7"],
                 "simulated App Store at")
@@ -132,7 +135,7 @@ def main():
             rows = [json.loads(line) for line in open(os.path.join(folder, "receipts.jsonl"))]
             body = json.dumps({"receipt-data": rows[0]["receipt"]}).encode()
             apple = nginx(folder, "apple", f"""server {{ listen 127.0.0.1:PORT backlog=1024;
-                location / {{ default_type application/json; return 200 '{ANSWER}'; }} }}""")
+                location / {{ default_type application/json; return 200 '{RESPONSE}'; }} }}""")
             running.append(apple[0])
             apple_port = urllib.parse.urlsplit(apple[1]).port
             passing = nginx(folder, "passing", f"""upstream apple {{ server 127.0.0.1:{apple_port};
@@ -145,7 +148,7 @@ def main():
             base = re.sub(r"(verifyReceipt:\s*\n\s*production: )\S+(\s*\n\s*sandbox: )\S+",
                           rf"\g<1>{apple[1]}/verifyReceipt\g<2>{apple[1]}/verifyReceipt", base)
             if apple[1] not in base:
-                sys.exit("the configuration of the simulator has another form than this script knows")
+                sys.exit("the configuration that the simulator wrote has an unexpected form")
             base = re.sub(r"\noperations:.*", "", base)
             with open(config, "w") as file:
                 file.write(re.sub(r"answer: .*", "answer: [apple]", base)
@@ -157,19 +160,19 @@ def main():
             lua = script(folder, "/verifyReceipt", [body], "ask")
             for server in (apple, passing, ours):
                 wrk(server, lua, 1)
-            print(f"{'passing on ' + format(len(body), ',') + ' bytes':<28}{'requests/s':>11}{'of nginx':>10}"
+            print(f"{'forwarding ' + format(len(body), ',') + ' bytes':<28}{'requests/s':>11}{'of nginx':>10}"
                   f"{'CPU µs':>9}{'p50':>10}{'p99':>10}")
             reached = {}
-            for name, server in (("return 200 itself", apple), ("nginx proxy_pass", passing), ("receipt-bridge", ours)):
+            for name, server in (("return 200 alone", apple), ("nginx proxy_pass", passing), ("receipt-bridge", ours)):
                 _, rate, cpu, p50, p99 = wrk(server, lua, seconds)
                 reached[name] = rate
                 ratio = f"{rate / reached['nginx proxy_pass']:.2f}" if "nginx proxy_pass" in reached else ""
                 print(f"{name:<28}{rate:>11,.0f}{ratio:>10}{cpu:>9,.1f}{p50:>10}{p99:>10}", flush=True)
 
             half = int(reached["receipt-bridge"] / 2)
-            print(f"\nat half of what receipt-bridge reached: {half:,} requests/s")
+            print(f"\nat half of the maximum load of receipt-bridge: {half:,} requests/s")
             direct = None
-            for name, server in (("return 200 itself", apple), ("nginx proxy_pass", passing), ("receipt-bridge", ours)):
+            for name, server in (("return 200 alone", apple), ("nginx proxy_pass", passing), ("receipt-bridge", ours)):
                 p50, p99, rate = at_rate(folder, server[1], body, half, seconds)
                 direct = direct or (p50, p99)
                 print(f"{name:<28}{rate:>11,.0f}   p50 {p50:.2f} ms, p99 {p99:.2f} ms; added "
@@ -184,14 +187,14 @@ def main():
                 connection.getresponse().read()
                 open_ones.append(connection)
             print(f"\nmemory: {before:.0f} MB before, {resident_megabytes(process.pid):.0f} MB with 1,000 open connections, "
-                  f"each of which was answered")
+                  f"each of which got a response")
             for connection in open_ones:
                 connection.close()
-            # Those that follow have its operations listener's address.
+            # Stopped, because the servers that follow use the same address for the operations listener.
             running.remove(process)
             stop(process)
             times = sorted(first_answer(tool, config, body) for _ in range(9))
-            print(f"first answer after the start of the process: {times[4]:.0f} ms (median of 9; {times[0]:.0f} to "
+            print(f"first response after the start of the process: {times[4]:.0f} ms (median of 9; {times[0]:.0f} to "
                   f"{times[-1]:.0f})")
         finally:
             for process in reversed(running):

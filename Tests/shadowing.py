@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What shadowing costs the server that does it: requests a second, and the server's own CPU for each.
+"""Measures the cost of shadowing: requests per second, and the server's CPU time per request.
 
-Three servers in front of one simulated App Store: one that passes Apple's answers on, one that writes them from the App
-Store Server API, and one that does the first with the second in the shadow, for every request. Needs wrk.
+There are three servers in front of one simulated App Store: one that forwards Apple's responses, one that renders responses from
+the App Store Server API, and one that forwards and shadows every request with the Server API. Needs wrk.
 """
 import argparse
 import json
@@ -40,13 +40,13 @@ def measure(tool, folder, config, lua, seconds):
         rate = float(re.search(r"Requests/sec:\s+([\d.]+)", output).group(1))
         if "Non-2xx" in output:
             sys.exit(output)
-        # What still waits in the shadow belongs to the requests, too.
+        # Shadow comparisons that are still pending belong to the requests, too.
         time.sleep(3)
         cpu = cpu_seconds(server.pid) - before
         report = None
         if "shadow:" in open(config).read():
-            with urllib.request.urlopen("http://127.0.0.1:8081/comparisons?format=json") as answer:
-                report = json.load(answer)
+            with urllib.request.urlopen("http://127.0.0.1:8081/comparisons?format=json") as response:
+                report = json.load(response)
         return rate, cpu / requests * 1e6, report
     finally:
         stop(server)
@@ -58,7 +58,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=8)
     arguments = parser.parse_args()
     if shutil.which("wrk") is None:
-        print("shadowing: not measured, wrk is missing (apt-get install wrk)")
+        print("shadowing: not measured, because wrk is missing (apt-get install wrk)")
         return
     with tempfile.TemporaryDirectory() as folder:
         simulator, _ = start(
@@ -73,7 +73,7 @@ def main():
             ways = {
                 "apple": "answer: [apple]",
                 "api": "answer: [api]\n    cacheSeconds: 0",
-                "apple, in the shadow api": "answer: [apple]\n    shadow: api\n    cacheSeconds: 0",
+                "apple, shadow api": "answer: [apple]\n    shadow: api\n    cacheSeconds: 0",
             }
             figures = {}
             for number, (name, answer) in enumerate(ways.items()):
@@ -83,7 +83,7 @@ def main():
                 figures[name] = measure(arguments.tool, folder, config, lua, arguments.seconds)
         finally:
             stop(simulator)
-    print(f"{'answered from':<26}{'requests/s':>12}{'CPU of the server, µs a request':>34}")
+    print(f"{'source':<26}{'requests/s':>12}{'CPU of the server, µs/request':>34}")
     for name, (rate, cpu, _) in figures.items():
         print(f"{name:<26}{rate:>12,.0f}{cpu:>34,.0f}")
     (plain, plain_cpu, _), (other, other_cpu, _), (both, both_cpu, report) = figures.values()
@@ -93,8 +93,8 @@ def main():
     for app in report["apps"]:
         for reason, count in app["failures"].items():
             left_out[reason] = left_out.get(reason, 0) + count
-    print(f"compared {compared:,}, differing unexpectedly {unequal:,}, not compared {left_out}")
-    print(f"one after the other the two would give {1 / (1 / plain + 1 / other):,.0f} requests/s; "
+    print(f"compared {compared:,}, with unexpected differences {unequal:,}, not compared {left_out}")
+    print(f"called one after another, the two sources would give {1 / (1 / plain + 1 / other):,.0f} requests/s; "
           f"the shadow adds {both_cpu - plain_cpu:,.0f} µs, the second source costs {other_cpu:,.0f} µs")
 
 

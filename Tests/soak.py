@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Minutes of load while the App Store fails in turns, and what became of memory, descriptors and answers.
+"""Runs servers under load for minutes while the App Store has changing faults, and checks responses, memory and file descriptors.
 
-Three servers in front of one simulated App Store: one that asks Apple, one that asks the Server API, one that answers from
-what notifications told it. Clients post genuine receipts, forged ones, noise, halves of requests, and too much; faults
-change every few seconds; the App Store stands still or is gone now and then; servers reload their configuration.
+There are three servers in front of one simulated App Store: one with the source `apple`, one with `api`, and one with `stored`,
+which uses notifications. Clients post genuine and forged receipts, invalid bodies and incomplete requests. The faults change every
+few seconds. Sometimes the App Store hangs, and sometimes the servers reload their configuration.
 
-It fails when a genuine receipt is called invalid, when a forged one is called genuine, when an answer takes longer than the
-deadline, when memory or descriptors grow, or when a server does not end in order on SIGTERM.
+The run fails if a genuine receipt is reported as invalid, if a forged one is reported as genuine, if a response takes longer than the
+deadline, if memory or file descriptors grow, or if a server does not end with exit code 0 after SIGTERM.
 """
 import argparse
 import base64
@@ -27,9 +27,9 @@ import urllib.request
 
 from measuring import free_port, post, start, stop
 
-# What an app takes for "this purchase is not real".
+# The statuses that an app interprets as "this purchase is not valid".
 DENIALS = {21002, 21003, 21004, 21007, 21008, 21010}
-# In seconds: the server's own nine, and what a machine under load adds.
+# In seconds: the server's own deadline of nine, and two for a machine under load.
 DEADLINE = 9 + 2
 ORDERS = {
     "apple": "apple, receipt",
@@ -39,7 +39,7 @@ ORDERS = {
 
 
 def faults(dice):
-    """One state of things at Apple, as bodies of `POST /faults`."""
+    """Returns a random set of faults, as bodies of `POST /faults`."""
     kind = dice.choice([
         {}, {}, {"kind": "status", "status": 503}, {"kind": "status", "status": 500}, {"kind": "html"},
         {"kind": "body", "body": "{}"}, {"kind": "body", "body": "{\"status\":"}, {"kind": "reset"},
@@ -68,7 +68,7 @@ class Tally:
             for name in names:
                 self.counts[name] += 1
 
-    def blame(self, text):
+    def record_failure(self, text):
         with self.lock:
             self.counts["wrong"] += 1
             if len(self.faults) < 20:
@@ -76,7 +76,7 @@ class Tally:
 
 
 class Client(threading.Thread):
-    """Posts one thing after the other until it is told to stop."""
+    """Posts one request after another until `ending` is set."""
 
     def __init__(self, name, url, seed, genuine, forged, tally, ending):
         super().__init__(daemon=True)
@@ -91,60 +91,60 @@ class Client(threading.Thread):
             roll = self.dice.random()
             try:
                 if roll < 0.90:
-                    self.ask(self.dice.choice(self.genuine), True)
+                    self.post_receipt(self.dice.choice(self.genuine), True)
                 elif roll < 0.94:
-                    self.ask(self.dice.choice(self.forged), False)
+                    self.post_receipt(self.dice.choice(self.forged), False)
                 elif roll < 0.97:
-                    self.say_noise()
+                    self.post_invalid_body()
                 else:
-                    self.leave()
+                    self.disconnect()
             except (OSError, http.client.HTTPException) as error:
                 self.connection = None
                 if not self.ending.is_set():
-                    self.tally.blame(f"{self.order}: a connection failed: {type(error).__name__} {error}")
+                    self.tally.record_failure(f"{self.order}: a connection failed: {type(error).__name__} {error}")
             time.sleep(self.dice.random() * 0.02)
 
-    def ask(self, row, is_genuine):
+    def post_receipt(self, row, is_genuine):
         if self.connection is None:
             self.connection = http.client.HTTPConnection(self.host, self.port, timeout=30)
         begin = time.monotonic()
         self.connection.request("POST", "/verifyReceipt", json.dumps({"receipt-data": row["receipt"]}))
-        answer = self.connection.getresponse()
-        body = answer.read()
+        response = self.connection.getresponse()
+        body = response.read()
         elapsed = time.monotonic() - begin
-        if answer.getheader("Connection", "").lower() == "close":
+        if response.getheader("Connection", "").lower() == "close":
             self.connection = None
-        source = answer.getheader("Receipt-Bridge-Source")
+        source = response.getheader("Receipt-Bridge-Source")
         with self.tally.lock:
             self.tally.slowest = max(self.tally.slowest, elapsed)
         if elapsed > DEADLINE:
-            self.tally.blame(f"{self.order}: {elapsed:.1f} s for an answer from {source}")
-        if answer.status != 200:
-            return self.tally.blame(f"{self.order}: HTTP {answer.status}: {body[:200]}")
+            self.tally.record_failure(f"{self.order}: {elapsed:.1f} s for a response from {source}")
+        if response.status != 200:
+            return self.tally.record_failure(f"{self.order}: HTTP {response.status}: {body[:200]}")
         status = json.loads(body)["status"]
         self.tally.count(("genuine" if is_genuine else "forged", self.order, source, status))
         if is_genuine and status in DENIALS:
-            self.tally.blame(f"{self.order}: {row['id']} is genuine, and was answered {status} from {source}")
-        # Apple judges what Apple is asked about; here the stand-in does.
+            self.tally.record_failure(f"{self.order}: {row['id']} is genuine, but got {status} from {source}")
+        # A refused receipt must be refused by every source, including the simulated verifyReceipt.
         if not is_genuine and status in (0, 21006) and row["expected"] == "refused":
-            self.tally.blame(f"{self.order}: {row['id']} ({row['mangling']}) was answered {status} from {source}")
+            self.tally.record_failure(f"{self.order}: {row['id']} ({row['mangling']}) is forged, but got {status} from {source}")
 
-    def say_noise(self):
+    def post_invalid_body(self):
         connection = http.client.HTTPConnection(self.host, self.port, timeout=30)
-        noise = self.dice.choice([
+        invalid = self.dice.choice([
             b"", b"{", b"[]", b"{\"receipt-data\": 1}", b"\xff" * 100, b"{" * 10_000,
             json.dumps({"receipt-data": base64.b64encode(self.dice.randbytes(3_000)).decode()}).encode(),
         ])
-        connection.request("POST", self.dice.choice(["/verifyReceipt", "/sandbox/verifyReceipt", "/v1/receipts"]), noise)
-        answer = connection.getresponse()
-        answer.read()
-        self.tally.count(("noise", answer.status))
-        if answer.status >= 500:
-            self.tally.blame(f"{self.order}: HTTP {answer.status} for noise {noise[:40]}")
+        connection.request("POST", self.dice.choice(["/verifyReceipt", "/sandbox/verifyReceipt", "/v1/receipts"]), invalid)
+        response = connection.getresponse()
+        response.read()
+        self.tally.count(("invalid", response.status))
+        if response.status >= 500:
+            self.tally.record_failure(f"{self.order}: HTTP {response.status} for the invalid body {invalid[:40]}")
         connection.close()
 
-    def leave(self):
-        """Goes before the answer, or in the middle of the request."""
+    def disconnect(self):
+        """Disconnects before the response, or in the middle of the request."""
         body = json.dumps({"receipt-data": self.dice.choice(self.genuine)["receipt"]}).encode()
         request = b"POST /verifyReceipt HTTP/1.1\r\nHost: old.example.com\r\nContent-Length: %d\r\n\r\n" % len(body) + body
         with socket.create_connection((self.host, self.port)) as connection:
@@ -153,6 +153,7 @@ class Client(threading.Thread):
 
 
 def state_of(pid):
+    """Returns the resident memory of a process in MB, and the number of its file descriptors."""
     with open(f"/proc/{pid}/status") as file:
         resident = int(re.search(r"VmRSS:\s+(\d+)", file.read()).group(1)) / 1024
     return resident, len(os.listdir(f"/proc/{pid}/fd"))
@@ -163,7 +164,7 @@ def main():
     parser.add_argument("--tool", required=True)
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
-    parser.add_argument("--clients", type=int, default=6, help="of each server")
+    parser.add_argument("--clients", type=int, default=6, help="number of clients for each server")
     arguments = parser.parse_args()
     print(f"seed {arguments.seed}", flush=True)
     dice = random.Random(arguments.seed)
@@ -211,19 +212,19 @@ def main():
                     if roll > 0.7:
                         post(store + "/events", {"count": 5, "seed": dice.randrange(1 << 30), "speed": 36_000})
                 except OSError as error:
-                    sys.exit(f"the simulated App Store does not answer: {error}")
+                    sys.exit(f"the simulated App Store does not respond: {error}")
                 if 0.4 < roll < 0.5:
                     for process, _ in servers.values():
                         process.send_signal(signal.SIGHUP)
                 samples.append({name: state_of(process.pid) for name, (process, _) in servers.items()})
                 if (time.monotonic() - begin) // 60 > minute:
                     minute += 1
-                    asked = sum(count for key, count in tally.counts.items() if key[0] in ("genuine", "forged"))
-                    print(f"{minute} min: {asked:,} answers, "
+                    responses = sum(count for key, count in tally.counts.items() if key[0] in ("genuine", "forged"))
+                    print(f"{minute} min: {responses:,} responses, "
                           + ", ".join(f"{name} {rss:.0f} MB {fds} fd" for name, (rss, fds) in samples[-1].items())
                           + f", wrong {tally.counts['wrong']}", flush=True)
 
-            # In the middle of everything.
+            # While requests are in flight.
             for name, (process, _) in servers.items():
                 process.send_signal(signal.SIGTERM)
             ending.set()
@@ -234,7 +235,7 @@ def main():
                     code = "still running after 20 s"
                     process.kill()
                 if code != 0:
-                    tally.blame(f"{name}: ended with {code}")
+                    tally.record_failure(f"{name}: ended with exit code {code}")
                 running.remove(process)
             for client in clients:
                 client.join(35)
@@ -246,19 +247,19 @@ def main():
         early = max(sample[name][0] for sample in samples[quarter:2 * quarter] or samples)
         late = max(sample[name][0] for sample in samples[-quarter:])
         if late > early * 1.15 + 8:
-            tally.blame(f"{name}: memory grew from {early:.0f} to {late:.0f} MB")
+            tally.record_failure(f"{name}: memory grew from {early:.0f} to {late:.0f} MB")
         early = max(sample[name][1] for sample in samples[quarter:2 * quarter] or samples)
         late = max(sample[name][1] for sample in samples[-quarter:])
         if late > early + 20:
-            tally.blame(f"{name}: {early} descriptors became {late}")
+            tally.record_failure(f"{name}: file descriptors grew from {early} to {late}")
         print(f"{name}: memory {early and max(s[name][0] for s in samples[quarter:2 * quarter] or samples):.0f} MB in the second "
-              f"quarter, {max(s[name][0] for s in samples[-quarter:]):.0f} MB in the last; {late} descriptors")
-    print(f"{'what':<9}{'server':<9}{'source':<9}{'status':>7}{'answers':>10}")
+              f"quarter, {max(s[name][0] for s in samples[-quarter:]):.0f} MB in the last; {late} file descriptors")
+    print(f"{'receipt':<9}{'server':<9}{'source':<9}{'status':>7}{'responses':>11}")
     for key, count in sorted(((k, c) for k, c in tally.counts.items() if len(k) == 4 and isinstance(k, tuple)), key=str):
-        print(f"{key[0]:<9}{key[1]:<9}{key[2] or '-':<9}{key[3]:>7}{count:>10,}")
-    print(f"slowest answer {tally.slowest:.1f} s; {tally.counts['left']:,} clients left early; noise: "
+        print(f"{key[0]:<9}{key[1]:<9}{key[2] or '-':<9}{key[3]:>7}{count:>11,}")
+    print(f"slowest response {tally.slowest:.1f} s; {tally.counts['left']:,} clients disconnected early; invalid bodies: "
           + ", ".join(f"{key[1]} {count:,}" for key, count in tally.counts.items()
-                      if isinstance(key, tuple) and key[0] == "noise"))
+                      if isinstance(key, tuple) and key[0] == "invalid"))
     for fault in tally.faults:
         print(f"WRONG: {fault}")
     sys.exit(1 if tally.counts["wrong"] else 0)

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Runs a test command. Each line of its output appears at once, so that a test that hangs is the last line. What failed is
-# repeated at the end, because of a long log often only the end is kept.
+# Runs a test command. Each line of its output appears at once, so that the last line names a test that hangs. The failures are
+# repeated at the end, because often only the end of a long log is stored.
 set -u
 log=$(mktemp)
 trap 'rm -f "$log" "$log.status"' EXIT
-# Standard output into a pipe is buffered in blocks of 4 KB otherwise.
+# Otherwise standard output to a pipe is buffered in blocks of 4 KB.
 by_line=""
 ! command -v stdbuf >/dev/null 2>&1 || by_line="stdbuf -oL"
 {
@@ -13,7 +13,7 @@ by_line=""
 } | tee "$log"
 status=$(cat "$log.status")
 if [ "$status" -ne 0 ]; then
-    echo "--- what failed (status $status):"
+    echo "--- failures (exit status $status):"
     grep -E '^(✘|↳)|error:|[Ff]atal error|Crash' "$log" | cut -c1-1000 | tail -n 60
 fi
 exit "$status"

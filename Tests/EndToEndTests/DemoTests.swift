@@ -14,6 +14,6 @@ struct DemoTests {
         let script = Repository.folder.appending(path: "Tests/demo.sh")
         let outcome = try await Binary.run(URL(filePath: "/bin/sh"), [script.path, Binary.url.path], in: folder)
         #expect(outcome.exit == 0, "\(outcome.errors)")
-        #expect(outcome.text.hasSuffix("\nAll answers are as expected.\n"))
+        #expect(outcome.text.hasSuffix("\nAll responses are as expected.\n"))
     }
 }

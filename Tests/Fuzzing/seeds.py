@@ -70,7 +70,7 @@ def claims(jws):
 
 
 def payload(der):
-    """The content of a PKCS#7 container: the first OCTET STRING after the identifier of `data`."""
+    """Returns the content of a PKCS#7 container: the first OCTET STRING after the object identifier of `data`."""
     offset = der.index(bytes.fromhex("06092a864886f70d010701")) + 11
     for _ in range(2):  # [0], OCTET STRING
         first = der[offset + 1]

@@ -1,4 +1,4 @@
-// Texts whose contrast with what lies behind them is below 4.5, large ones below 3.
+// Returns the texts whose contrast with their background is below 4.5, or below 3 for large text.
 // https://www.w3.org/TR/WCAG22/#contrast-minimum
 (() => {
   const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
@@ -22,7 +22,7 @@
     });
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
-  const poor = [];
+  const failures = [];
   for (const element of document.querySelectorAll('body *')) {
     const text = [...element.childNodes].filter((node) => node.nodeType === 3).map((node) => node.data.trim()).join('');
     if (text === '' || element.closest('svg, script, option') || element.getClientRects().length === 0) continue;
@@ -32,7 +32,7 @@
     const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
     const size = parseFloat(style.fontSize);
     const least = size >= 24 || (size >= 18.66 && +style.fontWeight >= 700) ? 3 : 4.5;
-    if (contrast < least) poor.push(`${element.tagName}.${element.className} ${contrast.toFixed(2)} ${text.slice(0, 40)}`);
+    if (contrast < least) failures.push(`${element.tagName}.${element.className} ${contrast.toFixed(2)} ${text.slice(0, 40)}`);
   }
-  return poor;
+  return failures;
 })()

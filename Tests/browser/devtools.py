@@ -1,4 +1,4 @@
-"""A browser without a window, driven over its DevTools protocol. Nothing but Python's own library.
+"""A headless browser, controlled with the DevTools protocol. Uses only Python's standard library.
 
 https://chromedevtools.github.io/devtools-protocol/
 """
@@ -20,7 +20,7 @@ MAC = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 
 
 def find_browser():
-    """Its path; installs Chromium where that is one command, and says what to do where it is not."""
+    """Returns the path of a browser. As root, installs Chromium with apt-get if there is none; otherwise exits with a message."""
     for _ in range(2):
         for name in NAMES:
             if path := shutil.which(name):
@@ -31,11 +31,11 @@ def find_browser():
             break
         subprocess.run(["apt-get", "update"], stdout=subprocess.DEVNULL, check=False)
         subprocess.run(["apt-get", "install", "-y", "chromium"], stdout=subprocess.DEVNULL, check=False)
-    sys.exit("there is no Chromium or Chrome here: install one, for example `apt-get install chromium`")
+    sys.exit("Chromium or Chrome is not installed: install one, for example with `apt-get install chromium`")
 
 
 class Socket:
-    """A web socket: texts both ways."""
+    """A WebSocket client for text messages."""
 
     def __init__(self, address):
         host, path = address.removeprefix("ws://").split("/", 1)
@@ -61,7 +61,7 @@ class Socket:
             head = struct.pack("!BBH", 0x81, 0x80 | 126, size)
         else:
             head = struct.pack("!BBQ", 0x81, 0x80 | 127, size)
-        self.socket.sendall(head + mask + bytes(byte ^ mask[place % 4] for place, byte in enumerate(data)))
+        self.socket.sendall(head + mask + bytes(byte ^ mask[index % 4] for index, byte in enumerate(data)))
 
     def receive(self):
         message = b""
@@ -84,14 +84,14 @@ class Socket:
         while len(self.buffer) < count:
             data = self.socket.recv(1 << 20)
             if not data:
-                raise ConnectionError("the browser went away")
+                raise ConnectionError("the browser ended")
             self.buffer += data
         data, self.buffer = self.buffer[:count], self.buffer[count:]
         return data
 
 
 class Browser:
-    """One process with one page. Use it in a `with`."""
+    """A browser process with one page. Use it in a `with` statement."""
 
     def __init__(self, netlog):
         self.folder = tempfile.mkdtemp(prefix="browser-")
@@ -103,8 +103,8 @@ class Browser:
              f"--user-data-dir={self.folder}", "about:blank"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         port = self.port()
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/list") as answer:
-            pages = [page for page in json.load(answer) if page["type"] == "page"]
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/list") as response:
+            pages = [page for page in json.load(response) if page["type"] == "page"]
         self.socket = Socket(pages[0]["webSocketDebuggerUrl"])
         self.last = 0
         self.events = []
@@ -145,7 +145,7 @@ class Browser:
             self.events.append(message)
 
     def wait(self, method):
-        """For an event that comes, or came since the last wait."""
+        """Waits until an event arrives. Returns at once if it is among the received events."""
         while not any(event["method"] == method for event in self.events):
             self.events.append(json.loads(self.socket.receive()))
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Looks at the pages in a browser: `page.py FOLDER`, which holds comparison.html, status.html and migration.html.
+"""Tests the pages in a browser: `page.py FOLDER`. The folder contains comparison.html, status.html and migration.html.
 
-They are the samples of ComparisonPageTests, StatusPageTests and ReportTests. Pictures of them are left in the folder.
+They are the samples of ComparisonPageTests, StatusPageTests and ReportTests. Screenshots are written to the folder.
 """
 
 import base64
@@ -18,7 +18,7 @@ RECEIPTS = """[...document.querySelectorAll('#documents .receipt')].filter(one =
   .map(one => one.querySelector('summary code').textContent)"""
 STATUS = "document.getElementById('shown').textContent"
 WORDS = (pathlib.Path(__file__).parent / "words.js").read_text()
-# Elements that hold more than they show.
+# Elements whose content is wider than they are.
 HIDDEN = """[...document.querySelectorAll('body *')].filter(one => one.checkVisibility()
   && one.clientWidth > 1 && one.scrollWidth > one.clientWidth + 1 && !one.closest('svg, select, input, .skip, thead'))
   .map(one => one.tagName + '.' + one.className + ' ' + one.textContent.trim().slice(0, 40))"""
@@ -39,11 +39,11 @@ def reading(browser, page):
     browser.open(page)
     rules = browser.evaluate(SHOWN)
     check(len(rules) == 14 and rules[0] == "cancellation", "every difference is shown", rules)
-    check(browser.evaluate("document.title") == "Comparison of receipts.jsonl", "no text of others runs as a script")
+    check(browser.evaluate("document.title") == "Comparison of receipts.jsonl", "text from receipts does not run as a script")
     planted = browser.evaluate(
         "[...document.querySelectorAll('tr.mark.unexpected')].filter(row => row.checkVisibility())"
         ".map(row => row.dataset.rule + ' ' + row.querySelector('.badge').textContent)")
-    check("cancellation ≠ unexpected: cancellation" in planted, "what was planted is open and marked", planted)
+    check("cancellation ≠ unexpected: cancellation" in planted, "the planted difference is open and marked", planted)
     quiet = browser.evaluate(
         "[...document.querySelectorAll('.row')].every(row => row.open === row.classList.contains('differs'))")
     check(quiet, "rows that differ are open, the others are not")
@@ -56,41 +56,41 @@ def filtering(browser, page):
 
     rules, receipts = opened("class=unexpected&environment=Production")
     check(rules == ["cancellation", "missingTransaction"], "a link filters by class and environment", rules)
-    check(len(receipts) == 3 and "sha256:sandboxPurge" not in receipts, "documents are filtered too", receipts)
+    check(len(receipts) == 3 and "sha256:sandboxPurge" not in receipts, "receipts side by side are filtered too", receipts)
     rules, _ = opened("rule=wholeSeconds&app=com.example.reader")
     check(rules == ["wholeSeconds"], "a link filters by rule and app", rules)
     rules, _ = opened("field=revocationDate")
     check(rules == ["cancellation"], "a link filters by field", rules)
     rules, receipts = opened("field=bundleId&class=unexpected")
-    check(rules == ["bundleId"] and len(receipts) == 1, "a field is found in documents too", rules, receipts)
+    check(rules == ["bundleId"] and len(receipts) == 1, "a field is found in receipts side by side too", rules, receipts)
     rules, receipts = opened("text=SHA256:order")
-    check(rules == ["order"] and receipts == [], "a text finds receipts of examples", rules, receipts)
+    check(rules == ["order"] and receipts == [], "a text finds the receipts of examples", rules, receipts)
     rules, receipts = opened("rule=nobodyHasIt")
-    check(rules == [] and receipts == [], "a link to nothing shows nothing", rules)
+    check(rules == [] and receipts == [], "a link to an unknown rule shows nothing", rules)
     status = browser.evaluate(STATUS)
-    check(status == "Shown: 0 of 14 differences, 0 of 4 receipts side by side.", "the count is told", status)
+    check(status == "Shown: 0 of 14 differences, 0 of 4 receipts side by side.", "the count is shown", status)
     live = browser.evaluate("document.getElementById('shown').getAttribute('aria-live')")
-    check(live == "polite", "the count is announced")
+    check(live == "polite", "the count is announced to screen readers")
     browser.evaluate("document.getElementById('reset').click()")
     check(len(browser.evaluate(SHOWN)) == 14, "reset shows everything")
     check(browser.evaluate("location.hash") == "", "reset empties the link")
-    check(browser.evaluate("document.activeElement.dataset.key") == "app", "reset leaves the focus at the filters")
+    check(browser.evaluate("document.activeElement.dataset.key") == "app", "reset moves the focus to the filters")
     browser.evaluate(
         "(() => { const c = document.querySelector('[data-key=class]'); c.value = 'expected';"
         "c.dispatchEvent(new Event('input', {bubbles: true})); })()")
     check(browser.evaluate("location.hash") == "#class=expected", "a filter can be linked")
     browser.evaluate("location.hash = '#basis'")
-    check(len(browser.evaluate(SHOWN)) == 7, "a place in the page is no filter")
+    check(len(browser.evaluate(SHOWN)) == 7, "a fragment that is an anchor is not a filter")
     browser.evaluate("location.hash = '#rule=order'")
     for _ in range(50):
         if browser.evaluate(SHOWN) == ["order"]:
             break
-    check(browser.evaluate(SHOWN) == ["order"], "an open page follows its link")
+    check(browser.evaluate(SHOWN) == ["order"], "an open page follows a change of its fragment")
     browser.open(f"{page}#only=differing")
     seen = browser.evaluate(
         "[...document.querySelectorAll('.fields tbody tr')].filter(row => row.checkVisibility())"
         ".every(row => row.classList.contains('mark'))")
-    check(seen, "what is the same can be left out")
+    check(seen, "equal rows can be hidden")
 
 
 def keyboard(browser, page):
@@ -98,31 +98,31 @@ def keyboard(browser, page):
     reached = []
     for _ in range(400):
         browser.press("Tab")
-        place = browser.evaluate(
+        element = browser.evaluate(
             "(e => e === document.body ? '' : e.dataset.key || e.id || e.tagName + ' ' + e.textContent.slice(0, 60))"
             "(document.activeElement)")
-        if not place or reached and place == reached[0]:
+        if not element or reached and element == reached[0]:
             break
-        reached.append(place)
+        reached.append(element)
     for name in ["app", "environment", "class", "rule", "field", "text", "reset", "only-differing"]:
         check(name in reached, f"Tab reaches {name}", reached)
     wanted = browser.evaluate(
         "[...document.querySelectorAll('summary')].filter(one => one.checkVisibility()).length")
-    summaries = len([place for place in reached if place.startswith("SUMMARY")])
+    summaries = len([element for element in reached if element.startswith("SUMMARY")])
     check(summaries == wanted, f"Tab reaches all {wanted} summaries", summaries)
     browser.evaluate("document.querySelector('.row:not(.differs) summary, .examples summary').focus()")
     browser.press("Enter")
-    check(browser.evaluate("document.activeElement.parentElement.open"), "Enter opens what is folded")
+    check(browser.evaluate("document.activeElement.parentElement.open"), "Enter opens a collapsed section")
     browser.evaluate("document.querySelector('[data-key=class]').focus()")
     browser.press("u")
-    check(browser.evaluate("location.hash") == "#class=unexpected", "a letter chooses a class")
+    check(browser.evaluate("location.hash") == "#class=unexpected", "a letter key selects a class")
     browser.evaluate("document.querySelector('[data-key=text]').focus()")
     for letter in "cancel":
         browser.press(letter)
-    check(browser.evaluate(SHOWN) == ["cancellation"], "what is typed filters", browser.evaluate(SHOWN))
+    check(browser.evaluate(SHOWN) == ["cancellation"], "typed text filters", browser.evaluate(SHOWN))
     browser.evaluate("document.getElementById('only-differing').focus()")
     browser.press(" ")
-    check("only=differing" in browser.evaluate("location.hash"), "the space bar ticks the box")
+    check("only=differing" in browser.evaluate("location.hash"), "the space bar selects the checkbox")
 
 
 def names(browser, page):
@@ -133,7 +133,7 @@ def names(browser, page):
         node["role"]["value"] for node in nodes
         if not node["ignored"] and node["role"]["value"] in roles
         and not node.get("name", {}).get("value") and node["role"]["value"] != "table"]
-    check(not nameless, "every control, link and picture has a name", nameless)
+    check(not nameless, "every control, link and image has an accessible name", nameless)
     levels = browser.evaluate("[...document.querySelectorAll('h1,h2,h3')].map(one => +one.tagName[1])")
     steps = all(later - earlier <= 1 for earlier, later in zip(levels, levels[1:]))
     check(levels.count(1) == 1 and steps, "headings go down one level at a time", levels)
@@ -145,11 +145,11 @@ def closed(browser, page):
         "Promise.all([fetch('https://example.org/').then(() => 'sent', () => 'refused'),"
         "new Promise(done => { const i = new Image(); i.onload = () => done('sent'); i.onerror = () => done('refused');"
         "i.src = 'https://example.org/i.png'; })])")
-    check(blocked == ["refused", "refused"], "the policy refuses requests", blocked)
+    check(blocked == ["refused", "refused"], "the content security policy blocks requests", blocked)
     browser.evaluate(
         "(() => { const s = document.createElement('script'); s.textContent = 'window.ran = true';"
         "document.body.append(s); })()")
-    check(browser.evaluate("window.ran === undefined"), "the policy refuses other scripts")
+    check(browser.evaluate("window.ran === undefined"), "the content security policy blocks other scripts")
     browser.events = [event for event in browser.events if "example.org" not in json.dumps(event)]
 
 
@@ -168,10 +168,10 @@ def unscripted(browser, page):
                 pass
         return count, len(nodes)
 
-    check(boxes("#entries tr") == (14, 14), "without a script every difference can be read", boxes("#entries tr"))
-    check(boxes(".verdict .sentence") == (4, 4), "without a script the sentences can be read")
-    check(boxes("#documents .receipt > summary") == (4, 4), "without a script the documents can be opened")
-    check(boxes("#filters")[0] == boxes("#toggle")[0] == 0, "without a script there are no controls that do nothing")
+    check(boxes("#entries tr") == (14, 14), "without scripts every difference is readable", boxes("#entries tr"))
+    check(boxes(".verdict .sentence") == (4, 4), "without scripts the sentences are readable")
+    check(boxes("#documents .receipt > summary") == (4, 4), "without scripts the receipts side by side can be opened")
+    check(boxes("#filters")[0] == boxes("#toggle")[0] == 0, "without scripts there are no controls without effect")
     browser.call("Emulation.setScriptExecutionDisabled", value=False)
 
 
@@ -185,7 +185,7 @@ def size(browser, width):
 
 
 def widths(browser, page, folder, name):
-    """One page on screens of every width, with everything that is folded open."""
+    """Tests one page on screens of several widths, with all sections expanded."""
     for kind, width, scheme in [
         ("light", 1280, "light"), ("dark", 1280, "dark"), ("laptop", 1000, "light"), ("tablet", 760, "light"),
         ("narrow", 420, "light"), ("narrow-dark", 420, "dark"), ("small", 360, "light"),
@@ -202,7 +202,7 @@ def widths(browser, page, folder, name):
         broken = browser.evaluate(WORDS)
         check(not broken, f"{name}, {kind}: no word breaks in the middle", broken[:5])
         poor = browser.evaluate(CONTRAST)
-        check(not poor, f"{name}, {kind}: every text has a contrast of 4.5 at least", poor[:5])
+        check(not poor, f"{name}, {kind}: every text has a contrast of at least 4.5", poor[:5])
 
 
 def looks(browser, page, folder):
@@ -215,7 +215,7 @@ def looks(browser, page, folder):
     browser.open(page)
     check(
         browser.evaluate("getComputedStyle(document.getElementById('filters')).display") == "none",
-        "paper has no controls")
+        "the printed page has no controls")
     browser.screenshot(os.path.join(folder, "comparison-print.png"))
     media(browser)
     pdf = browser.call("Page.printToPDF", preferCSSPageSize=True, printBackground=False)["data"]
@@ -225,14 +225,14 @@ def looks(browser, page, folder):
 
 def requests(events, netlog, pages):
     asked = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
-    check(asked and all(url.split("#")[0] in [*pages, "about:blank"] for url in asked), "nothing is loaded", set(asked))
+    check(asked and all(url.split("#")[0] in [*pages, "about:blank"] for url in asked), "no other resource is loaded", set(asked))
     errors = [
         event["params"] for event in events
         if event["method"] in ("Runtime.exceptionThrown", "Log.entryAdded")
         and "Content Security Policy" not in json.dumps(event)]
     check(not errors, "no error is reported", errors)
     log = pathlib.Path(netlog).read_text()
-    # What the browser asks for itself, and does not get either, has no origin.
+    # Requests of the browser itself, which are blocked too, have no origin.
     urls = [
         line for line in log.splitlines()
         if '"url":"http' in line and '"initiator":' in line and '"initiator":"not an origin"' not in line]
@@ -256,7 +256,7 @@ def main():
         closed(browser, page)
         events = browser.events
     requests(events, netlog, list(pages.values()))
-    print(f"{checks} checks; pictures in {folder}")
+    print(f"{checks} checks; screenshots in {folder}")
 
 
 main()

@@ -1,5 +1,5 @@
-// Words that stand in two lines. A word of more than 30 characters may break, in code and in texts of others one of more
-// than 20. Examples of differences hold ids and stand in a narrow column.
+// Returns the words that are broken across two lines. Words of more than 30 characters may break, and words of more than 20
+// characters in code and in data of others. Examples of differences are not checked: they contain ids, in a narrow column.
 (() => {
   const broken = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Real verifyReceipt clients against a proxy in front of the stand-in App Store.
+"""Runs real verifyReceipt clients against a proxy in front of the simulated App Store.
 
     run.py --proxy http://127.0.0.1:8080 --receipts STATE/receipts.jsonl --hostile STATE/hostile.jsonl --secret TEXT
 
-Nothing of a client is changed but the host that it asks. Prints a line per check; exits with 1 when one fails.
+The clients are unchanged except for the host. Prints one line per check. The exit code is 1 if a check fails.
 """
 
 import argparse
@@ -55,7 +55,7 @@ class World:
 
 @check
 def inapppy(world):
-    """InAppPy: production, the sandbox by its own retry, both styles, a wrong password, a changed receipt."""
+    """InAppPy: production, the sandbox with its own retry, both receipt styles, a wrong password, a damaged receipt."""
     from inapppy import AppStoreValidator, InAppPyValidationError
 
     class Validator(AppStoreValidator):
@@ -66,11 +66,11 @@ def inapppy(world):
         validator = Validator(sandbox=False, auto_retry_wrong_env_request=True)
         return validator.validate(receipt, secret, **options)
 
-    answer = validate(world.receipt("Production"))
-    expect(answer["status"] == 0 and answer["environment"] == "Production", answer.get("status"))
-    expect(answer["receipt"]["bundle_id"] == "com.example.app", answer["receipt"])
-    answer = validate(world.receipt("Sandbox"), exclude_old_transactions=True)
-    expect(answer["status"] == 0 and answer["environment"] == "Sandbox", answer.get("status"))
+    response = validate(world.receipt("Production"))
+    expect(response["status"] == 0 and response["environment"] == "Production", response.get("status"))
+    expect(response["receipt"]["bundle_id"] == "com.example.app", response["receipt"])
+    response = validate(world.receipt("Sandbox"), exclude_old_transactions=True)
+    expect(response["status"] == 0 and response["environment"] == "Sandbox", response.get("status"))
     expect(validate(world.receipt("Production", "transactionReceipt"))["status"] == 0, "transactionReceipt")
     for receipt, secret, status in [
         (world.receipt("Production"), "wrong", 21004),
@@ -110,7 +110,7 @@ def itunes_iap(world):
         raise AssertionError("21003 was not raised")
 
 
-# --- Shapes of requests ------------------------------------------------------------------------------------------
+# --- Forms of requests -------------------------------------------------------------------------------------------
 
 CONTENT_TYPES = [
     None, "application/json", "application/json; charset=utf-8", "application/x-www-form-urlencoded",
@@ -133,7 +133,7 @@ def urllib_content_types(world):
 
 @check
 def http_client(world):
-    """http.client: no Content-Type at all, chunked, one connection for all, spellings of exclude-old-transactions."""
+    """http.client: no Content-Type, chunked, one connection for all, values of exclude-old-transactions."""
     connection = http.client.HTTPConnection(urlsplit(world.proxy).netloc, timeout=20)
 
     def ask(body, **options):
@@ -147,12 +147,12 @@ def http_client(world):
         expect(ask(world.body(**{"exclude-old-transactions": value}))["status"] == 0, value)
     escaped = world.body().replace(b"/", b"\\/")
     expect(ask(escaped)["status"] == 0, "escaped slashes")
-    expect(ask(b'{"receipt_data":"QQ=="}')["status"] == 21002, "a typing error")
+    expect(ask(b'{"receipt_data":"QQ=="}')["status"] == 21002, "a misspelled key")
 
 
 @check
 def http_1_0(world):
-    """HTTP/1.0 as PHP's streams send it, without and with Host."""
+    """HTTP/1.0 as sent by PHP's streams, without and with Host."""
     for host in (False, True):
         connection = http.client.HTTPConnection(urlsplit(world.proxy).netloc, timeout=20)
         connection._http_vsn, connection._http_vsn_str = 10, "HTTP/1.0"
@@ -164,9 +164,9 @@ def http_1_0(world):
 
 @check
 def curl(world):
-    """curl: -d as it is, chunked, HTTP/1.0, a prior 100-continue, Host, and one body too many."""
+    """curl: plain -d, chunked, HTTP/1.0, Expect: 100-continue, Host, and a body that is one byte too large."""
     if not shutil.which("curl"):
-        NOT_RUN.append("curl: there is no curl")
+        NOT_RUN.append("curl: curl is not installed")
         return
 
     def ask(*arguments, body=world.body(), path="/verifyReceipt"):
@@ -187,8 +187,8 @@ def curl(world):
         ["-H", "Host: buy.itunes.apple.com"],
     ]:
         expect(status(*arguments) == 0, arguments)
-    expect(status("-H", "Host: sandbox.itunes.apple.com") == 21008, "the sandbox's name")
-    expect(status("-H", "Host: sandbox.itunes.apple.com", body=world.body("Sandbox")) == 0, "the sandbox's name")
+    expect(status("-H", "Host: sandbox.itunes.apple.com") == 21008, "Host of the sandbox")
+    expect(status("-H", "Host: sandbox.itunes.apple.com", body=world.body("Sandbox")) == 0, "Host of the sandbox")
     for path in ("/verifyReceipt/", "/WebObjects/MZFinance.woa/wa/verifyReceipt"):
         expect(status(path=path) == 0, path)
     for more in ([], ["-H", "Expect: 100-continue"], ["-H", "Transfer-Encoding: chunked", "-H", "Expect:"]):

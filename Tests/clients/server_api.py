@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Apple's App Store Server Library as a client of the stand-in App Store.
+"""Runs Apple's App Store Server Library as a client of the simulated App Store.
 
     server_api.py --simulator http://127.0.0.1:8090 --state STATE
 
-Nothing of the library is changed but the host that it asks and the root that it trusts. Prints a line per check; exits
-with 1 when one fails. The state directory is the one that `receipt-bridge simulate --state STATE --customers 200` wrote:
-in the default world of 20, three checks fail for want of a customer to look at (a second product, a grace period or
-a revoked subscription, a prorated refund).
+The library is unchanged except for the host and the trusted root. Prints one line per check. The exit code is 1 if a check fails.
+The state directory is written by `receipt-bridge simulate --state STATE --customers 200`. With the default of 20 customers three
+checks fail, because no customer has the required data (a second product, a grace period or a revoked subscription, a prorated
+refund).
 """
 
 import argparse
@@ -61,7 +61,7 @@ def expect(condition, message):
 
 
 def refused(call, code, status=None):
-    """The call fails with that error code."""
+    """Checks that the call fails with the given error code."""
     try:
         call()
     except APIException as error:
@@ -101,7 +101,7 @@ class World:
         return SignedDataVerifier(roots, False, ENVIRONMENTS[name], BUNDLE_ID, APP_APPLE_ID)
 
     def having(self, environment, condition):
-        """The customers with a transaction for which the condition holds, each with the first one."""
+        """Yields each customer that has a transaction with the given condition, with the first such transaction."""
         for customer in self.customers:
             if customer["environment"] != environment:
                 continue
@@ -111,7 +111,7 @@ class World:
                     break
 
     def history(self, environment, identifier, version=GetTransactionHistoryVersion.V2, **query):
-        """All pages, verified and decoded; and how many there were."""
+        """Returns the rows of all pages, verified and decoded, and the number of pages."""
         request, rows, pages, revision = TransactionHistoryRequest(**query), [], 0, None
         while True:
             page = self.clients[environment].get_transaction_history(identifier, revision, request, version)
@@ -140,7 +140,7 @@ def digits36(number):
 
 @check
 def receipts_give_ids_that_are_known(world):
-    """ReceiptUtility finds an id in every receipt with purchases, and the Server API knows it."""
+    """ReceiptUtility finds an id in every receipt with purchases, and the Server API returns its history."""
     utility, found = ReceiptUtility(), 0
     for line in world.receipts[:60]:
         if line["style"] == "appReceipt":
@@ -160,7 +160,7 @@ def receipts_give_ids_that_are_known(world):
 
 @check
 def transaction_info(world):
-    """Signed as Apple signs, with the values of world.json."""
+    """The signature verifies as Apple's does, and the values are those of world.json."""
     for environment, verifier in world.verifiers.items():
         for customer, transaction in list(world.having(environment, lambda row: True))[:10]:
             signed = world.clients[environment].get_transaction_info(transaction["transactionId"])
@@ -179,7 +179,7 @@ def transaction_info(world):
 
 @check
 def foreign_roots_are_refused(world):
-    """The RSA root is not the JWS' root."""
+    """A JWS does not verify with the RSA root."""
     _, transaction = next(world.having("Production", lambda row: True))
     signed = world.clients["Production"].get_transaction_info(transaction["transactionId"]).signedTransactionInfo
     try:
@@ -191,7 +191,7 @@ def foreign_roots_are_refused(world):
 
 @check
 def whole_histories(world):
-    """Every customer's history is world.json's, page by page, whichever id asks."""
+    """The history of every customer, page by page, equals world.json, for each id of the customer."""
     longest = 0
     for customer in world.customers:
         expected = {row["transactionId"] for row in customer["transactions"]}
@@ -206,7 +206,7 @@ def whole_histories(world):
 
 @check
 def history_filters(world):
-    """Each parameter of the query, in both versions."""
+    """Tests each query parameter, and version 1 of the history."""
     customer, _ = next(world.having("Production", lambda row: row["productId"].endswith("news.monthly")))
     identifier = customer["transactions"][0]["transactionId"]
     ask = lambda **query: world.history("Production", identifier, **query)[0]
@@ -236,15 +236,15 @@ def history_filters(world):
 
 @check
 def subscription_statuses(world):
-    """Each subscription once, with world.json's state; the filter takes several values."""
+    """Each subscription is returned once, with its state in world.json; the filter accepts several values."""
     seen = set()
     for customer in world.customers:
         if not customer["transactions"]:
             continue
         client, verifier = world.clients[customer["environment"]], world.verifiers[customer["environment"]]
         identifier = customer["transactions"][0]["transactionId"]
-        answer = client.get_all_subscription_statuses(identifier)
-        items = [item for group in answer.data for item in group.lastTransactions]
+        response = client.get_all_subscription_statuses(identifier)
+        items = [item for group in response.data for item in group.lastTransactions]
         expect(sorted(item.originalTransactionId for item in items)
                == sorted(row["originalTransactionId"] for row in customer["renewals"]), customer["id"])
         active = set()
@@ -271,8 +271,8 @@ def subscription_statuses(world):
 def app_transactions(world):
     for environment, verifier in world.verifiers.items():
         for _, transaction in list(world.having(environment, lambda row: True))[:5]:
-            answer = world.clients[environment].get_app_transaction_info(transaction["transactionId"])
-            app = verifier.verify_and_decode_app_transaction(answer.signedAppTransactionInfo)
+            response = world.clients[environment].get_app_transaction_info(transaction["transactionId"])
+            app = verifier.verify_and_decode_app_transaction(response.signedAppTransactionInfo)
             expect(app.appTransactionId == transaction["appTransactionId"], "appTransactionId")
             expect(app.originalPurchaseDate < transaction["purchaseDate"], "originalPurchaseDate")
 
@@ -283,15 +283,15 @@ def refunds(world):
         kinds = set()
         for customer, _ in world.having(environment, lambda row: "revocationDate" in row):
             identifier = customer["transactions"][-1]["transactionId"]
-            answer = world.clients[environment].get_refund_history(identifier, None)
-            rows = [verifier.verify_and_decode_signed_transaction(row) for row in answer.signedTransactions]
+            response = world.clients[environment].get_refund_history(identifier, None)
+            rows = [verifier.verify_and_decode_signed_transaction(row) for row in response.signedTransactions]
             dates = [row.revocationDate for row in rows]
             expect(dates == sorted(dates) and None not in dates, "order")
             expected = {row["transactionId"] for row in customer["transactions"]
                         if row.get("revocationType", "FAMILY_REVOKE") != "FAMILY_REVOKE"}
             expect({row.transactionId for row in rows} == expected, customer["id"])
-            again = world.clients[environment].get_refund_history(identifier, answer.revision)
-            expect(again.signedTransactions == [] and not again.hasMore, "refunds behind the last revision")
+            again = world.clients[environment].get_refund_history(identifier, response.revision)
+            expect(again.signedTransactions == [] and not again.hasMore, "refunds after the last revision")
             kinds |= {row.revocationType.value for row in rows}
         expect(kinds == {"REFUND_FULL", "REFUND_PRORATED"}, f"only {kinds}")
 
@@ -300,8 +300,8 @@ def refunds(world):
 def orders(world):
     _, transaction = next(world.having("Production", lambda row: True))
     order = "M" + digits36(int(transaction["transactionId"]))
-    answer = world.clients["Production"].look_up_order_id(order)
-    expect(answer.status == OrderLookupStatus.VALID and len(answer.signedTransactions) == 1, "a known order")
+    response = world.clients["Production"].look_up_order_id(order)
+    expect(response.status == OrderLookupStatus.VALID and len(response.signedTransactions) == 1, "a known order")
     unknown = world.clients["Production"].look_up_order_id("MUNKNOWN1")
     expect(unknown.status == OrderLookupStatus.INVALID and not unknown.signedTransactions, "an unknown order")
     refused(lambda: world.clients["Sandbox"].look_up_order_id(order), 4000000)
@@ -314,10 +314,10 @@ def orders(world):
 def test_notifications(world):
     for environment, verifier in world.verifiers.items():
         token = world.clients[environment].request_test_notification().testNotificationToken
-        answer = world.clients[environment].get_test_notification_status(token)
-        payload = verifier.verify_and_decode_notification(answer.signedPayload)
+        response = world.clients[environment].get_test_notification_status(token)
+        payload = verifier.verify_and_decode_notification(response.signedPayload)
         expect(payload.notificationType == NotificationTypeV2.TEST, "the type")
-        expect(answer.sendAttempts[0].sendAttemptResult.value == "SUCCESS", "the attempt")
+        expect(response.sendAttempts[0].sendAttemptResult.value == "SUCCESS", "the attempt")
     refused(lambda: world.clients["Production"].get_test_notification_status("a_1"), 4040008)
 
 
@@ -343,7 +343,7 @@ def notification_history(world):
     _, transaction = next(world.having("Production", lambda row: "revocationDate" in row))
     one = NotificationHistoryRequest(
         startDate=request.startDate, endDate=now, transactionId=transaction["transactionId"])
-    expect(client.get_notification_history(None, one).notificationHistory, "none of one customer")
+    expect(client.get_notification_history(None, one).notificationHistory, "no notification of one customer")
     both = NotificationHistoryRequest(
         startDate=request.startDate, endDate=now, transactionId="1", notificationType=NotificationTypeV2.REFUND)
     refused(lambda: client.get_notification_history(None, both), 4000019)
@@ -352,7 +352,7 @@ def notification_history(world):
     refused(lambda: client.get_notification_history("x", request), 4000014)
 
 
-# --- Changes: these come last ------------------------------------------------------------------------------------
+# --- Changes; they must run last ---------------------------------------------------------------------------------
 
 
 def extension(days=7):
@@ -360,13 +360,13 @@ def extension(days=7):
 
 
 def renewing(world, environment, status):
-    """Original transactions of subscriptions in that state."""
+    """Yields the original transaction id and the transaction of each subscription in the given state."""
     for customer in world.customers:
         if customer["environment"] != environment or not customer["renewals"]:
             continue
         identifier = customer["renewals"][0]["originalTransactionId"]
-        answer = world.clients[environment].get_all_subscription_statuses(identifier, [status])
-        for item in (item for group in answer.data for item in group.lastTransactions):
+        response = world.clients[environment].get_all_subscription_statuses(identifier, [status])
+        for item in (item for group in response.data for item in group.lastTransactions):
             row = world.verifiers[environment].verify_and_decode_signed_transaction(item.signedTransactionInfo)
             yield item.originalTransactionId, row
 
@@ -377,8 +377,8 @@ def extensions(world):
     identifier, row = next(
         (one, row) for one, row in renewing(world, "Sandbox", Status.ACTIVE)
         if row.price > 0 and row.inAppOwnershipType == InAppOwnershipType.PURCHASED)
-    answer = client.extend_subscription_renewal_date(identifier, extension(7))
-    expect(answer.success and answer.effectiveDate == row.expiresDate + 7 * 86400000, "the date")
+    response = client.extend_subscription_renewal_date(identifier, extension(7))
+    expect(response.success and response.effectiveDate == row.expiresDate + 7 * 86400000, "the date")
     client.extend_subscription_renewal_date(identifier, extension(1))
     refused(lambda: client.extend_subscription_renewal_date(identifier, extension(1)), 4030005)
     refused(lambda: client.extend_subscription_renewal_date(identifier, extension(91)), 4000009)
@@ -397,8 +397,8 @@ def mass_extensions(world):
     product = "com.example.app.yearly"
     request = MassExtendRenewalDateRequest(3, ExtendReasonCode.OTHER, name, ["USA"], product)
     for _ in range(2):
-        answer = client.extend_renewal_date_for_all_active_subscribers(request)
-        expect(answer.requestIdentifier == name, "the identifier")
+        response = client.extend_renewal_date_for_all_active_subscribers(request)
+        expect(response.requestIdentifier == name, "the identifier")
     status = client.get_status_of_subscription_renewal_date_extensions(name, product)
     expect(status.complete and status.succeededCount > 0 and status.completeDate, "the status")
     refused(lambda: client.get_status_of_subscription_renewal_date_extensions(str(uuid.uuid4()), product), 4040009)
@@ -463,7 +463,7 @@ def finishing(world):
 
 @check
 def strangers(world):
-    """Another key, key id, issuer or app: 401 without a JSON body."""
+    """Another key, key id, issuer or app gets 401 without a JSON body."""
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import ec
 
