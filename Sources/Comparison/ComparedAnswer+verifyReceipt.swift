@@ -39,6 +39,7 @@ extension ComparedAnswer {
         properties.sort { $0.name < $1.name }
     }
 
+    /// Reads the response to an App Receipt.
     private mutating func read(
         _ parts: [AnswerField: Int], _ reader: ResponseReader, _ path: String
     ) throws(ComparisonError) {
@@ -51,6 +52,7 @@ extension ComparedAnswer {
         }
     }
 
+    /// Reads `receipt`: its app, its own properties, and the rows of `in_app`.
     private mutating func read(
         receipt: Int, _ reader: ResponseReader, _ path: String
     ) throws(ComparisonError) {
@@ -75,10 +77,13 @@ extension ComparedAnswer {
         }
     }
 
+    /// Adds a property, which is compared by name.
     private mutating func property(_ name: String, _ value: ComparedValue) {
         properties.append(ComparedRow.Extra(name: name, value: value))
     }
 
+    /// Reads the response to an iOS 6 receipt, in which each list is a single object and renewal keys are at the top
+    /// level.
     private mutating func readFlat(
         _ parts: [AnswerField: Int], _ reader: ResponseReader, _ path: String
     ) throws(ComparisonError) {

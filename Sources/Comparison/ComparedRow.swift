@@ -20,6 +20,7 @@ package struct ComparedRow: Sendable, Hashable {
 
     /// A property that is not a ``RowField``.
     package struct Extra: Sendable, Hashable {
+        /// Name of the property: that of the field table, or the key in the response.
         package let name: String
         package let value: ComparedValue
     }
@@ -39,8 +40,10 @@ package struct ComparedRow: Sendable, Hashable {
         return text
     }
 
+    /// Date of this period or purchase, not of the original purchase.
     var purchaseDate: Timestamp? { self[.purchaseDate]?.instant }
     var expiresDate: Timestamp? { self[.expiresDate]?.instant }
+    /// `true` only for App Store Server API rows, because verifyReceipt does not return the product type.
     var isConsumable: Bool { type == ProductType.consumable.rawValue }
     var isUpgraded: Bool { self[.isUpgraded]?.flag == true }
     /// `true` if the period gives access while it runs: it was neither canceled nor upgraded.

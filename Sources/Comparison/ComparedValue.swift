@@ -3,8 +3,10 @@ package import StoreTypes
 
 /// One value of either side, in the types of the App Store Server API.
 package enum ComparedValue: Sendable, Hashable, Codable {
+    /// A text, an id, or a value that could not be converted to its type.
     case text(String)
     case number(Int64)
+    /// A Boolean value, read from any of the spellings that verifyReceipt uses.
     case flag(Bool)
     /// Written to JSON as a number of milliseconds.
     case instant(Timestamp)
@@ -22,6 +24,7 @@ package enum ComparedValue: Sendable, Hashable, Codable {
         return .text("\(text.prefix(Self.shownBeginning))… (\(text.utf8.count) bytes)")
     }
 
+    /// The text; `nil` if the value has another type.
     var text: String? { if case .text(let text) = self { text } else { nil } }
     var number: Int64? { if case .number(let number) = self { number } else { nil } }
     var flag: Bool? { if case .flag(let flag) = self { flag } else { nil } }

@@ -5,6 +5,7 @@ extension Comparison {
     /// Ids that renewals are matched by, the most specific first.
     static let renewalIdentifiers: [RowField] = [.originalTransactionId, .productId]
 
+    /// Compares `pending_renewal_info` with the renewals. Does nothing if the statuses were not recorded.
     mutating func compareRenewals() {
         guard left.renewals != nil || right.renewals != nil, right.form != .records || right.renewals != nil else {
             return

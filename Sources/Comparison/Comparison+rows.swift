@@ -58,6 +58,8 @@ extension Comparison {
         }
     }
 
+    /// Compares matched rows and reports verifyReceipt's rows without a counterpart. If the right side is a
+    /// history, the order is compared for `latest_receipt_info` only.
     private mutating func compare(_ matching: RowMatching, _ part: Finding.Part) {
         for (left, right) in matching.pairs { compare(left, right, part, RowField.transactionFields) }
         reportMissing(matching.onlyLeft, part, isLeft: true)
@@ -106,6 +108,7 @@ extension Comparison {
         }
     }
 
+    /// Reports rows without a counterpart. Their value is the transaction id, or the product id if there is none.
     mutating func reportMissing(_ rows: [ComparedRow], _ part: Finding.Part, isLeft: Bool) {
         for row in rows {
             let id = row[part == .renewals ? .originalTransactionId : .transactionId] ?? row[.productId]

@@ -9,9 +9,12 @@ package struct Comparison {
     /// The differences, in the order of the documents.
     package private(set) var differences: [Difference] = []
 
+    /// The side of verifyReceipt.
     let left: ComparedAnswer
+    /// The side of the App Store Server API.
     let right: ComparedAnswer
     let context: ComparisonContext
+    /// Facts for conditions. Updated after the rows have been matched.
     var facts: ComparisonFacts
 
     /// Compares two sides.

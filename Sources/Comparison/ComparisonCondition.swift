@@ -8,10 +8,13 @@ package enum ComparisonCondition: Sendable, Hashable {
     case againstRecords
     /// The verifyReceipt response is to an iOS 6 receipt.
     case flat
+    /// Which sides have a value: both, only verifyReceipt, only the App Store Server API, or exactly one.
     case bothSay, onlyVerifyReceipt, onlyServerAPI, oneSide
     /// Both values are dates that are at most this many milliseconds apart.
     case within(UInt64)
+    /// Both sides are texts that are equal except for letter case.
     case sameButForCase
+    /// The value is not a UUID. For example, an `applicationUsername` that is an account number.
     case notAUUID
     /// One side is `false`, the other has no value.
     case noAgainstNothing
@@ -19,13 +22,17 @@ package enum ComparisonCondition: Sendable, Hashable {
     case zeroAgainstNothing
     /// The App Store Server API has 1, verifyReceipt has 0 or no value.
     case lessThanConsent
+    /// Either row is family shared.
     case familyShared
     /// An upgrade that verifyReceipt shows as canceled and the App Store Server API does not.
     case cancelledUpgrade
+    /// The product is a consumable, by its type or by ``ComparisonContext/consumables``.
     case consumable
     /// Neither row is an auto-renewable subscription.
     case notAutoRenewable
+    /// The row of the App Store Server API has a revocation date.
     case revokedInHistory
+    /// Both rows have the same web order line item id.
     case sameLineItem
     /// The App Store Server API lists both ids for this customer.
     case knownToServerAPI
@@ -33,7 +40,9 @@ package enum ComparisonCondition: Sendable, Hashable {
     case matchedOtherwise
     /// `latest_receipt_info` is full, and the row is no newer than the oldest row in it.
     case beyondCap
+    /// `latest_receipt_info` is empty, but `in_app` has rows.
     case emptyList
+    /// The response has no `latest_receipt_info`.
     case noList
     /// The transaction is also in `latest_receipt_info`.
     case inLatest
@@ -46,12 +55,17 @@ package enum ComparisonCondition: Sendable, Hashable {
     case olderThanListed
     /// The product is not in the receipt.
     case otherProduct
+    /// The records come from Get Transaction History version 1.
     case historyV1
+    /// The purchase or expiration date is within ``recentMilliseconds`` of the time of the comparison.
     case recentPurchase, recentExpiry
     /// The two sides have no transaction in common.
     case nothingInCommon
+    /// The responses are more than ``togetherMilliseconds`` apart.
     case takenApart
+    /// The row of the App Store Server API has an introductory offer of unknown kind.
     case undecidedIntroduction
+    /// Either status is 21003, or the local signature check failed.
     case signatureContradiction
 
     /// Number of rows of a full `latest_receipt_info`.
@@ -132,6 +146,7 @@ package enum ComparisonCondition: Sendable, Hashable {
         }
     }
 
+    /// Returns whether the text has the form 8-4-4-4-12 of hexadecimal digits, in upper or lower case.
     private static func isUUID(_ text: String) -> Bool {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         return parts.map(\.utf8.count) == [8, 4, 4, 4, 12] && parts.joined().allSatisfy(\.isHexDigit)

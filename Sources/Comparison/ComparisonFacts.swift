@@ -3,13 +3,17 @@ import StoreTypes
 /// Facts about both sides that conditions need, computed once for each comparison.
 struct ComparisonFacts {
     let context: ComparisonContext
+    /// `true` if either side is from the sandbox.
     let isSandbox: Bool
+    /// `true` if the verifyReceipt response is to an iOS 6 receipt.
     let isFlat: Bool
     /// `true` if the second side is records, not a response rendered from them.
     let isAgainstRecords: Bool
+    /// Version of Get Transaction History, 1 or 2.
     let historyVersion: Int
     /// Number of rows in `latest_receipt_info`; `nil` if there is no such list.
     let latestCount: Int?
+    /// Number of rows in `in_app`, or 1 for an iOS 6 receipt.
     let snapshotCount: Int
     let serverCount: Int
     /// Date of the oldest purchase in `latest_receipt_info`.

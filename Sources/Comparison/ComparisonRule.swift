@@ -49,6 +49,8 @@ package struct ComparisonRule: Sendable {
             && conditions.allSatisfy { $0.holds(finding, facts) }
     }
 
+    /// Returns whether the rule applies to a subject. A rule without subjects applies to all fields, but not to rows
+    /// or their order.
     private func covers(_ subject: Finding.Subject) -> Bool {
         if case .field = subject, subjects.isEmpty { return true }
         return subjects.contains(subject)

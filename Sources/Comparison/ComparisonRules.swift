@@ -20,8 +20,10 @@ package enum ComparisonRules {
     /// The first rule with each name. Rules with the same name have the same meaning in different sections.
     static let named = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
 
+    /// The two sections that contain transactions.
     private static let rows: [Finding.Part] = [.snapshot, .latest]
 
+    /// Rules for the status, the app and the receipt.
     private static let ofApps = [
         ComparisonRule(
             "signature", .unexpected, [.answer], [.field("status")], when: [.signatureContradiction],
@@ -60,6 +62,7 @@ package enum ComparisonRules {
             "Close to the end of a period, one side may know of the renewal before the other."),
     ]
 
+    /// Rules for the fields of matched transactions.
     private static let ofValues = [
         ComparisonRule(
             "productId", .unexpected, rows, Finding.Subject.fields(.productId),
@@ -171,6 +174,7 @@ package enum ComparisonRules {
             "in_app has only the fields that receipts had when it was made."),
     ]
 
+    /// Rules for whole rows: order, duplicates and rows without a counterpart.
     private static let ofRows = [
         ComparisonRule(
             "order", .expected, rows + [.renewals], [.order],
@@ -234,6 +238,7 @@ package enum ComparisonRules {
             "A transaction has no counterpart by id, line item, or product and second of purchase."),
     ]
 
+    /// Rules for renewals and entitlement.
     private static let ofRenewals = [
         ComparisonRule(
             "retryZero", .expected, [.renewals], Finding.Subject.fields(.isInBillingRetryPeriod),

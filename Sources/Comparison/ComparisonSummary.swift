@@ -21,7 +21,9 @@ package struct ComparisonSummary: Sendable, Codable {
     /// Limit on the customers of all apps together. Further customers are not counted.
     package static let maximumCustomers = 200_000
 
+    /// Counts by app and environment.
     package private(set) var apps: [ComparisonReport.Scope: ComparisonReport.App] = [:]
+    /// Counts and examples of differences by key.
     package private(set) var entries: [Key: ComparisonReport.Entry] = [:]
     /// Differences beyond ``maximumEntries``. They are counted under their rule with the path `…`.
     package private(set) var overflow: Int64 = 0
@@ -86,10 +88,13 @@ package struct ComparisonSummary: Sendable, Codable {
         apps[scope]?.recordsOnly = before + count
     }
 
+    /// `true` while fewer than ``maximumCustomers`` are stored.
     private var hasRoomForCustomers: Bool {
         (customers ?? [:]).values.reduce(0) { $0 + $1.count } < Self.maximumCustomers
     }
 
+    /// Changes the customers of an app without copying the dictionary: it is removed from the property first, so that
+    /// its storage is uniquely referenced.
     private mutating func customers(of scope: ComparisonReport.Scope, _ change: (inout CustomerSet) -> Void) {
         var all = customers ?? [:]
         customers = nil
@@ -138,6 +143,7 @@ package struct ComparisonSummary: Sendable, Codable {
         apps[scope]?.failures[code] = count > 1 ? count - 1 : nil
     }
 
+    /// Counts one difference and stores it as an example if there is room.
     private mutating func add(_ difference: Difference, of scope: ComparisonReport.Scope, at now: Timestamp?) {
         let key = self.key(for: difference.rule, difference.verdict, difference.path, scope, at: now)
         if key.path != difference.path { overflow += 1 }

@@ -12,7 +12,9 @@ struct Finding {
         case snapshot = "transactions"
         /// `latest_receipt_info`, or the history.
         case latest = "latestTransactions"
+        /// `pending_renewal_info`, or the renewals of the statuses.
         case renewals
+        /// The entitlement of a subscription, compared with its status.
         case subscriptions
     }
 
@@ -24,6 +26,7 @@ struct Finding {
         case repetition
         /// The order of the rows.
         case order
+        /// A field or property, by name.
         case field(String)
     }
 

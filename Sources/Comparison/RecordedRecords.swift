@@ -21,6 +21,7 @@ package struct RecordedRecords: Sendable {
         }
     }
 
+    /// Environment in the envelope of the last response that has one.
     private(set) var environment: String?
     private(set) var bundleId: String?
     private(set) var appAppleId: Int64?
@@ -32,7 +33,9 @@ package struct RecordedRecords: Sendable {
     private(set) var renewals: [RenewalPayload]?
     /// Status by original transaction id, see ``ComparedAnswer/statuses``.
     private(set) var statuses: [String: Int64] = [:]
+    /// Verified transactions, from which ``records`` are made.
     private var signedTransactions: [Signed<TransactionPayload>] = []
+    /// Subscriptions with their verified transactions and renewals, from which ``records`` are made.
     private var subscriptions: [SubscriptionRecord] = []
 
     /// Reads recorded responses and verifies their signed rows.
@@ -71,6 +74,7 @@ package struct RecordedRecords: Sendable {
             subscriptions: subscriptions, revision: nil)
     }
 
+    /// Reads one page of the history. All rows of a page are either JWS texts or decoded objects.
     private mutating func read(history bytes: [UInt8], _ verifier: SignatureVerifier?) throws(ComparisonError) {
         let path = "history"
         let object = try Self.object(bytes, at: path)
@@ -95,6 +99,7 @@ package struct RecordedRecords: Sendable {
         try ComparedAnswer.check(rows: transactions?.count ?? 0, at: path)
     }
 
+    /// Verifies a JWS row.
     private static func verified<Payload: SignedClaims>(
         _ text: String, at path: String, _ verifier: SignatureVerifier?
     ) throws(ComparisonError) -> Signed<Payload> {
@@ -111,6 +116,7 @@ package struct RecordedRecords: Sendable {
         }
     }
 
+    /// Reads the subscription statuses.
     private mutating func read(statuses bytes: [UInt8], _ verifier: SignatureVerifier?) throws(ComparisonError) {
         let path = "statuses"
         let object = try Self.object(bytes, at: path)
@@ -131,6 +137,7 @@ package struct RecordedRecords: Sendable {
 
     private var statusesCount: Int { max(renewals?.count ?? 0, statuses.count) }
 
+    /// Reads one subscription of a status response. If a renewal is not signed, the whole recording is unverified.
     private mutating func readSubscription(
         _ item: JSONObject, in group: String?, at path: String, _ verifier: SignatureVerifier?
     ) throws(ComparisonError) {
@@ -160,6 +167,7 @@ package struct RecordedRecords: Sendable {
         if let renewal { renewals?.append(renewal) }
     }
 
+    /// Reads the properties that both responses have at the top level.
     private mutating func readEnvelope(_ object: JSONObject, at path: String) throws(ComparisonError) {
         do throws(JSONFieldError) {
             if let value = try object.text("environment") { environment = value }

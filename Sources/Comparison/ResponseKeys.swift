@@ -16,11 +16,13 @@ enum ResponseKeys {
 
     /// Destination of a key's value.
     enum Target: Sendable {
+        /// A field of rows.
         case field(RowField)
         /// A property that the App Store Server API does not have.
         case property(String)
     }
 
+    /// Meaning of one key.
     struct Meaning: Sendable {
         let target: Target
         let part: Part
@@ -69,6 +71,8 @@ enum ResponseKeys {
     static let flatReceipt = Dictionary(
         FieldTables.bundled.flatTransaction.rows.map { ($0.wire, $0.field) }, uniquingKeysWith: { first, _ in first })
 
+    /// Builds a table of keys. For a date, the keys of all of its spellings are added: `X`, `X_ms`, `X_formatted`,
+    /// `X_pst` and `X_formatted_pst`.
     private static func table(_ rows: ((String, String?, String, ValueKind) -> Void) -> Void) -> [String: Meaning] {
         var meanings: [String: Meaning] = [:]
         rows { wire, also, name, kind in

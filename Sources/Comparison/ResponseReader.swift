@@ -35,6 +35,7 @@ struct ResponseReader {
         return row
     }
 
+    /// Reads a key into a value. Milliseconds have precedence over all texts of the same date, in any key order.
     private func read(_ index: Int, _ part: ResponseKeys.Part, into value: inout ComparedValue?) {
         switch part {
         case .milliseconds: value = milliseconds(index) ?? nonEmptyRaw(index) ?? value
@@ -60,6 +61,7 @@ struct ResponseReader {
         }
     }
 
+    /// Reads a date in milliseconds; `nil` if it is not a number or beyond ``maximumMilliseconds``.
     private func milliseconds(_ index: Int) -> ComparedValue? {
         guard let number = integer(index), (-Self.maximumMilliseconds...Self.maximumMilliseconds).contains(number)
         else { return nil }
@@ -76,6 +78,7 @@ struct ResponseReader {
         value = .instant(instant)
     }
 
+    /// Reads a scalar of the given kind. An empty text is no value. A text that is not of this kind stays a text.
     private func scalar(_ index: Int, _ kind: ValueKind) -> ComparedValue? {
         guard let text = text(index) else { return raw(index) }
         guard !text.isEmpty else { return nil }

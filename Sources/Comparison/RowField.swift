@@ -22,6 +22,7 @@ package enum RowField: Int, Sendable, CaseIterable {
     package var name: String { Self.names[rawValue] }
 
     private static let names = allCases.map { "\($0)" }
+    /// Fields by name.
     static let named = Dictionary(uniqueKeysWithValues: allCases.map { ($0.name, $0) })
 
     /// The field of a transaction payload for each row field.
@@ -36,10 +37,13 @@ package enum RowField: Int, Sendable, CaseIterable {
             .map { (field, $0) }
     }
 
+    /// Fields that are dates.
     static let dates: [RowField] = [
         .purchaseDate, .originalPurchaseDate, .expiresDate, .revocationDate, .gracePeriodExpiresDate,
     ]
+    /// Fields that rows of transactions have.
     static let transactionFields = ofTransactions.map(\.field)
+    /// Fields that rows of renewals have.
     static let renewalFields = ofRenewals.map(\.field)
 
     /// Fields that rows of `in_app` never have.

@@ -25,11 +25,13 @@ package final class ComparisonMonitor: Sendable {
     /// Creates a monitor of a run that has not started.
     package init() {}
 
+    /// The latest progress.
     package var snapshot: Snapshot { state.withLock { $0.snapshot } }
 
     /// Stops the run. Comparisons in flight are canceled.
     package func stop() { state.withLock { $0.isStopped = true } }
 
+    /// `true` after ``stop()``.
     var isStopped: Bool { state.withLock { $0.isStopped } }
 
     func show(_ snapshot: Snapshot) { state.withLock { $0.snapshot = snapshot } }

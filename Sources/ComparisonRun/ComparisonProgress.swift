@@ -6,10 +6,13 @@ import StoredRows
 struct ComparisonProgress: Sendable, Codable {
     /// Results up to the checkpoint.
     struct Findings: Sendable, Codable {
+        /// Number of processed rows, including failed ones.
         var rows: Int64 = 0
         /// Size of the destination file in bytes.
         var bytes: Int64 = 0
+        /// Counts of all compared receipts.
         var tally = ComparisonSummary()
+        /// Receipts for the side-by-side display.
         var samples = PairSamples()
         /// Rows to retry in a later run, at most ``maximumRetries``.
         var retries: [Retry] = []
@@ -19,17 +22,22 @@ struct ComparisonProgress: Sendable, Codable {
 
     /// A row with a temporary failure.
     struct Retry: Sendable, Codable, Hashable {
+        /// Number of the row, from 1.
         let row: Int64
         /// Position of the batch that contains the row; `nil` for the beginning of the source.
         let batch: SourcePosition?
+        /// Code of the failure, which is removed from the counts when the row is retried.
         let code: String
+        /// Scope that the failure is counted under.
         let scope: ComparisonReport.Scope
     }
 
     /// Limit on the stored retries.
     static let maximumRetries = 100_000
 
+    /// Options of the first run. Later runs must have the same.
     var options: SourceOptions
+    /// Identity of the source at the last run.
     var identity: SourceIdentity
     /// Position after the last processed row; `nil` for the beginning of the source.
     var position: SourcePosition?
@@ -39,6 +47,7 @@ struct ComparisonProgress: Sendable, Codable {
     /// `true` if the last row had no line break. If the source grows afterwards, that row would be counted twice.
     var hasCountedTail = false
 
+    /// Key in the progress file.
     private static let key = "comparison"
 
     init(options: SourceOptions, identity: SourceIdentity) {

@@ -125,6 +125,7 @@ extension ComparisonRun {
         progress.findings = findings
     }
 
+    /// An event in the group of concurrent comparisons.
     private enum Event: Sendable {
         case outcome(row: Int, RowComparer.Outcome)
         /// Time to check for a stop condition, because an outcome can take an hour.
@@ -177,6 +178,7 @@ extension ComparisonRun {
         }
     }
 
+    /// Id of the row, or `#` and its number. For example, `#12`.
     private static func id(of row: SourceRow) -> String { row.id ?? "#\(row.number)" }
 
     /// Writes the destination and the checkpoint durably.

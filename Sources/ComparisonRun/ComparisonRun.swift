@@ -17,9 +17,13 @@ package struct ComparisonRun {
         package var report: ComparisonReport
         /// Reason for stopping early; `nil` if everything is done.
         package var stop: Stop?
+        /// Number of processed rows, including those of earlier runs.
         package var rows: Int64
+        /// Number of compared rows.
         package var compared: Int64
+        /// Number of compared rows with an unexpected difference.
         package var unexpected: Int64
+        /// Number of rows that could not be compared.
         package var failed: Int64
         /// Number of App Store Server API calls in this run.
         package var calls: Int64
@@ -27,6 +31,7 @@ package struct ComparisonRun {
 
     /// Reason why a run stopped before the end of the source.
     package enum Stop: Sendable, Hashable {
+        /// `--limit` was reached, `--max-hours` was reached, or a signal was received.
         case rowLimit, timeLimit, asked
         /// Apple rejects a shared secret or a key, or a host cannot be reached.
         case refused(String)
@@ -45,6 +50,7 @@ package struct ComparisonRun {
     let options: ComparisonRunOptions
     let comparer: RowComparer
     let monitor: ComparisonMonitor
+    /// Receives differences if there is no destination.
     private let write: @Sendable ([UInt8]) -> Void
     private let startTime = ContinuousClock.now
     /// Progress file; `nil` if there is no destination, because then nothing is stored.
@@ -110,6 +116,7 @@ package struct ComparisonRun {
         }
     }
 
+    /// Opens the progress file. Throws if the destination exists but does not belong to this comparison.
     private static func ledger(_ options: ComparisonRunOptions) throws -> MigrationStore? {
         guard let destination = options.destination, let path = options.progressPath else { return nil }
         let hasDestination = !Files.isEmptyOrMissing(destination)

@@ -6,6 +6,7 @@ import Synchronization
 /// further receipt can be compared.
 final class CredentialRejections: Sendable {
     private struct State {
+        /// The first problem that was recorded. It stays, because the run stops.
         var reason: String?
         /// Number of consecutive rejections by app. Reset by each successful call.
         var consecutiveRejections: [BundleIdentifier: Int] = [:]

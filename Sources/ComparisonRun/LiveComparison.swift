@@ -21,6 +21,7 @@ package struct LiveComparison: Sendable {
 
     /// Responses of both endpoints for one receipt.
     struct Answers: Sendable {
+        /// Response of verifyReceipt.
         let verifyReceipt: UpstreamResponse
         /// Records of the customer; `nil` if the App Store Server API does not know the customer.
         let serverAPI: CustomerRecords?
@@ -89,6 +90,7 @@ package struct LiveComparison: Sendable {
 
 /// Reason why a row could not be compared: a short code that failures are grouped by.
 struct RowFailure: Error, Sendable, Hashable {
+    /// For example, `verifyReceiptUnavailable`, `verifyReceipt.21004` or `4040010`.
     let code: String
     /// `true` if a retry may succeed.
     let isTemporary: Bool

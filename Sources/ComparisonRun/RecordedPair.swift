@@ -12,6 +12,7 @@ struct RecordedPair {
     let verifyReceipt: [UInt8]?
     /// Pages of the history; `nil` if it was not recorded.
     let history: [[UInt8]]?
+    /// The response with all subscription statuses; `nil` if it was not recorded.
     let statuses: [UInt8]?
     /// The receipt in the verifyReceipt request, in any stored format; `nil` if it was not recorded.
     let receipt: [UInt8]?
@@ -36,6 +37,7 @@ struct RecordedPair {
         excludesOldTransactions = (try? object.flag("excludeOldTransactions")) == true
     }
 
+    /// Returns a response as JSON text, whether it was recorded as an object or as a string.
     private static func side(_ name: StaticString, of object: JSONObject) -> [UInt8]? {
         if let text = try? object.text(name) { return Array(text.utf8) }
         return object.rawJSON(name)

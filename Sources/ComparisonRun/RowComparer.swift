@@ -10,6 +10,7 @@ package import StoreTypes
 package struct RowComparer: Sendable {
     /// Outcome of one row.
     struct Outcome: Sendable {
+        /// App and environment that the outcome is counted under.
         var scope: ComparisonReport.Scope
         var result: Result<RowFinding, RowFailure>
     }
@@ -18,6 +19,7 @@ package struct RowComparer: Sendable {
     private let verifier: SignedPayloadVerifier
     private let renderer: BatchResponseRenderer
     private let live: LiveComparison?
+    /// Overrides by bundle id, then by rule name.
     private let overrides: [String: [String: ComparisonContext.Override]]
     private let now: @Sendable () -> Timestamp
     private let sleep: @Sendable (Duration) async -> Void
@@ -71,6 +73,8 @@ package struct RowComparer: Sendable {
 
     // MARK: - Recorded pairs
 
+    /// Compares the two responses of a recorded pair, and also the response rendered from the records if the pair
+    /// contains the receipt.
     private func compare(_ pair: RecordedPair, id: String) -> Outcome {
         var scope = ComparisonReport.Scope.unknown
         do throws(ComparisonError) {
@@ -108,6 +112,8 @@ package struct RowComparer: Sendable {
 
     // MARK: - Stored receipts
 
+    /// Requests the data of a stored receipt and compares it. If there are volatile differences, both sides are
+    /// requested again after a pause, and the second result is used.
     private func compare(_ receipt: DecodedReceipt, id: String) async -> Outcome {
         let scope = ComparisonReport.Scope(
             bundleId: receipt.isVerified ? receipt.bundleId ?? "" : "",
@@ -130,6 +136,7 @@ package struct RowComparer: Sendable {
         }
     }
 
+    /// Requests the data of a receipt and compares it once.
     private func comparison(
         of receipt: DecodedReceipt, _ bundleId: BundleIdentifier, id: String, scope: ComparisonReport.Scope,
         _ live: LiveComparison

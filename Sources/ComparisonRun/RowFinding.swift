@@ -11,7 +11,9 @@ struct RowFinding: Sendable {
     let customer: Int64
     /// `true` if everything in the verifyReceipt response could be compared, see ``Comparison/isWhole``.
     let isWhole: Bool
+    /// Differences between the verifyReceipt response and the records.
     private let recordDifferences: [Difference]
+    /// Differences between the verifyReceipt response and the rendered response; empty if none was rendered.
     private let responseDifferences: [Difference]
 
     init(

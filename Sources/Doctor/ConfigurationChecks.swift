@@ -25,10 +25,12 @@ struct ConfigurationChecks {
             "\(apps.count == 1 ? "1 app" : "\(apps.count) apps"): \(apps.joined(separator: ", "))")
     }
 
+    /// A key that this version does not know is a warning: it may be misspelled.
     private func unused(_ key: String) -> CheckResult {
         CheckResult("configuration", .warn, "\(key) is not used", advice: "remove it, or check its spelling")
     }
 
+    /// Returns a warning if other users can read or change the secret file; otherwise `nil`.
     private func secret(_ file: ProxyConfiguration.SecretFile) -> CheckResult? {
         guard let exposure = FileExposure(path: file.path) else { return nil }
         return CheckResult(

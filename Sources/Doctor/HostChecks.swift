@@ -10,12 +10,14 @@ struct HostChecks {
     let transport: any HTTPTransport
     let now: @Sendable () -> Timestamp
 
+    /// The result of one request to a host.
     private struct HostProbe {
         let result: CheckResult
         /// Difference between this machine's clock and the host's in seconds; positive if this clock is ahead.
         var skew: Int64?
     }
 
+    /// Sends the requests concurrently. Hosts of the Server API are checked only if an app has a key for it.
     func all() async -> [CheckResult] {
         async let production = probe(settings.verifyReceipt.production, "verifyReceipt production")
         async let sandbox = probe(settings.verifyReceipt.sandbox, "verifyReceipt sandbox")
@@ -78,6 +80,7 @@ struct HostChecks {
         )
     }
 
+    /// The result if no host sent a `Date` header.
     private static let unknownClock = CheckResult(
         "clock", .warn, "no host reported its time", advice: "compare this machine's clock with another machine's")
 }
@@ -87,6 +90,7 @@ struct ProxyCheck {
     let settings: ProxyConfiguration
     let environment: [String: String]
 
+    /// Opens a TCP connection to the proxy.
     func result() async -> CheckResult {
         guard let (text, setting) = proxy else {
             return CheckResult("proxy", .pass, "none: Apple is contacted directly")

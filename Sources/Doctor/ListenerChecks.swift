@@ -16,6 +16,7 @@ struct ListenerChecks {
         ]
     }
 
+    /// Tries to bind the address. An address in use is only a warning, because the server itself may be running.
     private func check(_ key: String, _ address: ProxyConfiguration.Address, isNeeded: Bool) -> CheckResult {
         switch PortProbe.bind(address) {
         case .free: return CheckResult(key, .pass, "\(address) is free")
@@ -40,6 +41,7 @@ struct CertificateCheck {
     let now: Timestamp
 
     private static let name = "tls.certificate"
+    /// Advice if the certificate has expired or expires soon.
     private static let renewal = "renew the certificate, then send SIGHUP to reload it"
 
     private var summary: String {
@@ -47,6 +49,7 @@ struct CertificateCheck {
         return "\(names), \(day(certificate.validity.lowerBound)) to \(day(certificate.validity.upperBound))"
     }
 
+    /// Formats seconds since 1970 as a date, for example `2026-11-21`.
     private func day(_ seconds: Int64) -> String {
         Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601.year().month().day())
     }

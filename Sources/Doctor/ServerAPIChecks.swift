@@ -16,6 +16,7 @@ struct ServerAPIChecks {
     /// An id that belongs to no transaction: real ids have fifteen digits or more.
     private static let unusedId = "1"
 
+    /// Checks all apps in both environments concurrently. Results are in the order of the configuration.
     func all() async -> [CheckResult] {
         let apps = settings.apps.compactMap(\.bundleId).filter(usable.contains)
         guard !apps.isEmpty else { return [] }
@@ -41,6 +42,7 @@ struct ServerAPIChecks {
         }
     }
 
+    /// Looks up ``unusedId`` and interprets the response.
     private func check(_ client: ServerAPIClient, _ environment: AppStoreEnvironment) async -> CheckResult {
         let name = "serverAPI \(client.bundleId) \(environment.rawValue.lowercased())"
         guard let id = TransactionIdentifier(rawValue: Self.unusedId) else {
@@ -92,6 +94,7 @@ struct KeyChecks {
     /// Apps whose private keys can sign.
     var usable: Set<BundleIdentifier> { Set(results.filter { $0.result.verdict == .pass }.map(\.bundleId)) }
 
+    /// Signs a token with the key, which fails if the key cannot be read or is not a P-256 key.
     private func result(_ account: ServerAPIAccount) -> CheckResult {
         let name = "key \(account.bundleId)"
         do throws(ServerAPIError) {

@@ -44,6 +44,7 @@ struct StoreCheck {
         }
     }
 
+    /// Returns the result for a damaged store, or for one that is too large to check; `nil` if it is intact.
     private static func problem(_ integrity: Store.Integrity, _ path: String) -> CheckResult? {
         switch integrity {
         case .intact: nil
@@ -56,6 +57,8 @@ struct StoreCheck {
         }
     }
 
+    /// Returns the recommended action for an error. A store that a newer version wrote must not be moved away: its
+    /// data is intact.
     private static func advice(for code: StorageError.Code) -> String? {
         switch code {
         case .changed: "run the version that wrote it, or a newer one; the file is intact"

@@ -32,6 +32,8 @@ struct TrustChecks {
         }
     }
 
+    /// Returns the result for one root certificate. An expired root is a warning, because it still verifies old
+    /// signatures.
     private func root(_ certificate: Certificate, isAdded: Bool) -> CheckResult {
         let end = Date(timeIntervalSince1970: Double(certificate.validity.upperBound))
         let day = end.formatted(.iso8601.year().month().day())

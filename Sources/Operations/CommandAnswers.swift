@@ -35,6 +35,7 @@ package enum ConsumptionAnswer {
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/orderlookupresponse
 package enum OrderAnswer {
+    /// - Parameter orderId: The id that was looked up, which Apple's response does not repeat.
     package static func line(_ order: OrderLookup, orderId: String) -> [UInt8] {
         JSONWriter.object { writer in
             writer.member("orderId", orderId)

@@ -52,5 +52,6 @@ extension JSONWriter {
 }
 
 extension Timestamp {
+    /// Sorts attempts without a date first.
     fileprivate static var distantPast: Timestamp { Timestamp(milliseconds: .min) }
 }

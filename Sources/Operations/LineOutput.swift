@@ -5,11 +5,13 @@ package struct LineOutput {
     private var file: OutputFile?
     private let write: ([UInt8]) -> Void
 
+    /// Appends to a file.
     package init(file: OutputFile) {
         self.file = file
         write = { _ in }
     }
 
+    /// Passes each line to `write`, for example to print it to standard output.
     package init(_ write: @escaping ([UInt8]) -> Void) { self.write = write }
 
     /// - Parameter line: The line without its line feed.

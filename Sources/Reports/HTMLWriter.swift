@@ -1,6 +1,7 @@
 /// A writer of HTML that is also well-formed XML. Names of elements and attributes are constants, and all text is
 /// escaped, so untrusted text cannot become markup.
 package struct HTMLWriter {
+    /// The document so far, in UTF-8.
     package private(set) var bytes: [UInt8] = []
 
     /// Attributes of an element.
@@ -64,6 +65,7 @@ package struct HTMLWriter {
         }
     }
 
+    /// Writes a path with an optional line break after each dot.
     private mutating func path(_ text: String) {
         for (index, part) in text.split(separator: ".", omittingEmptySubsequences: false).enumerated() {
             if index > 0 {
@@ -93,8 +95,10 @@ package struct HTMLWriter {
         }
     }
 
+    /// Appends trusted text without escaping.
     private mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
+    /// Appends text with the five special characters of XML escaped.
     private mutating func escaped(_ text: String) {
         for byte in text.utf8 {
             switch byte {

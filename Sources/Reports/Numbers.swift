@@ -33,5 +33,6 @@ extension Duration {
         return "\(seconds / 3_600) h \(seconds / 60 % 60) min"
     }
 
+    /// Whole milliseconds, rounded toward zero.
     package var milliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }
 }

@@ -3,6 +3,7 @@
 package enum PrintableText {
     /// A part of a text.
     package enum Piece: Sendable, Hashable {
+        /// Visible characters.
         case plain(String)
         /// Code point of a character that is not shown. For example, `U+202E`.
         case codePoint(String)
@@ -46,6 +47,8 @@ package enum PrintableText {
         }.joined()
     }
 
+    /// Returns whether a character is visible and does not affect its neighbors: no control, format or private-use
+    /// character, and no white space but the space.
     private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
         if scalar == " " { return true }
         if scalar.properties.isDefaultIgnorableCodePoint { return false }
@@ -56,6 +59,7 @@ package enum PrintableText {
         }
     }
 
+    /// Returns the code point with at least four hexadecimal digits. For example, `U+000A`.
     private static func codePoint(of scalar: Unicode.Scalar) -> String {
         let digits = String(scalar.value, radix: 16, uppercase: true)
         return "U+" + String(repeating: "0", count: max(4 - digits.count, 0)) + digits

@@ -5,6 +5,7 @@ package import StoredRows
 /// complete. Only the owner can read it.
 package struct ReportFile {
     private let path: String
+    /// Path of the temporary file.
     private let draft: String
     private var file: OutputFile
 

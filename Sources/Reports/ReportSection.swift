@@ -1,7 +1,9 @@
 /// A section of a report: a heading, a plot, and a table with its numbers.
 package struct ReportSection {
+    /// Id of the heading, for links.
     package let id: String
     package let title: String
+    /// Caption of the table and description of the plot.
     let caption: String
     /// Header of the column with names.
     let column: String
@@ -10,6 +12,7 @@ package struct ReportSection {
     let entries: [ReportEntry]
     /// Count that shares refer to.
     let whole: Int64
+    /// Header of the column with counts.
     let number: String
     /// `true` for a plot over time: columns from left to right instead of bars.
     let isInTime: Bool

@@ -179,6 +179,7 @@ extension HTMLWriter {
         }
     }
 
+    /// Writes one hatch pattern.
     private mutating func hatch(_ outcome: String, turned angle: Int) {
         element(
             "pattern",

@@ -3,6 +3,7 @@ package import Hummingbird
 /// A server with one minimal route: it reads a JSON body with one string in it and responds with a small object. Its
 /// cost is the baseline for benchmarks of the proxy, because no route of this framework can be cheaper.
 package enum BaselineRoute {
+    /// The request body of verifyReceipt, a notification or `POST /v1/receipts`, of which only one string is read.
     private struct Question: Decodable {
         let text: String
 
@@ -19,6 +20,7 @@ package enum BaselineRoute {
         }
     }
 
+    /// The response body: a status, and the length of the string in bytes.
     private struct Answer: ResponseEncodable {
         let status: Int
         let length: Int

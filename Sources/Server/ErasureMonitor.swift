@@ -17,6 +17,7 @@ struct ErasureMonitor: Service {
     /// Time between two checks.
     private static let pause = Duration.seconds(5)
 
+    /// Polls the store until shutdown.
     func run() async throws {
         await cancelWhenGracefulShutdown {
             var last = try? await store.lastErasure()

@@ -3,7 +3,7 @@ package import Logging
 
 /// Writes one JSON object per line to standard error: `time`, `level`, `message` and the metadata. Example:
 ///
-///     {"appleStatus":"21005","level":"warning","message":"…","time":"2025-06-01T12:00:00Z"}
+///     {"host":"https://buy.itunes.apple.com","level":"error","message":"…","state":"open","time":"2026-11-21T12:00:00Z"}
 ///
 /// Receipts and secrets are values of types that print as `***`, so metadata cannot contain them. Other values may
 /// hold any text of a request, so control characters and invisible characters are written as JSON escapes.
@@ -33,6 +33,8 @@ package struct JSONLogHandler: LogHandler {
         set { metadata[key] = newValue }
     }
 
+    /// Writes the event. Metadata of the event overrides metadata of the provider, and this overrides metadata of the
+    /// logger.
     package func log(event: LogEvent) {
         var members: [String: String] = [:]
         let surroundings = metadata.merging(metadataProvider?.get() ?? [:], uniquingKeysWith: { $1 })

@@ -29,6 +29,7 @@ package enum PortProbe {
         return errno == EADDRINUSE ? .inUse : .unusable(lastError)
     }
 
+    /// The text of `errno`, for example `Cannot assign requested address`.
     private static var lastError: String { String(cString: strerror(errno)) }
 
     /// Returns whether a TCP connection to the address can be opened within five seconds.

@@ -54,6 +54,7 @@ extension ProxyServer {
         return router
     }
 
+    /// Returns the authorization check for a listener.
     private func authorization(_ listener: BearerTokenMiddleware.Listener) -> BearerTokenMiddleware {
         BearerTokenMiddleware(live: live, listener: listener)
     }

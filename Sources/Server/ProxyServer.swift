@@ -200,6 +200,9 @@ package struct ProxyServer: Service {
             logger: logger)
     }
 
+    /// Returns the operations listener.
+    ///
+    /// - Parameter onListening: Called with the port when the listener accepts connections.
     private func operationsListener(onListening: @escaping @Sendable (_ port: Int) -> Void) -> some Service {
         let address = live.now.settings.operationsListen
         return Application(
@@ -224,6 +227,7 @@ package struct ProxyServer: Service {
             let channel = HTTP1ProxyChannel(
                 base: HTTP1Channel(
                     responder: responder,
+                    // Limits in bytes of one header field and of all header fields, and the number of fields.
                     configuration: .init(
                         httpDecoderConfiguration: .init(
                             maxHeaderFieldSize: 16_384, maxHeaderListSize: 65_536, maxHeaderFieldCount: 200))),
@@ -236,6 +240,8 @@ package struct ProxyServer: Service {
         }
     }
 
+    /// Returns the configuration of a listener. More connections than `connections` wait in the kernel's backlog of
+    /// 1,024.
     private func configuration(
         _ address: ProxyConfiguration.Address, atMost connections: Int
     ) -> ApplicationConfiguration {

@@ -39,6 +39,7 @@ package struct RetentionService: Service {
         self.sleep = sleep
     }
 
+    /// Runs until shutdown.
     package func run() async throws {
         await cancelWhenGracefulShutdown {
             do {

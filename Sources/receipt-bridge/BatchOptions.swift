@@ -45,6 +45,7 @@ struct BatchOptions: ParsableArguments {
     var timeLimit: Duration? { maxHours.map { .seconds($0 * 3_600) } }
     var checkpointInterval: Duration { .milliseconds(checkpointMilliseconds) }
 
+    /// Returns the options of the source, for example the names of its columns.
     func sourceOptions(accountTokenColumn: String? = nil) -> SourceOptions {
         SourceOptions(
             receiptColumn: receiptColumn, idColumn: idColumn, accountTokenColumn: accountTokenColumn, table: table)

@@ -36,6 +36,7 @@ struct BenchCommand: AsyncParsableCommand {
         if json { Terminal.line(Array(Self.json(rows).utf8)) } else { Terminal.line(Self.table(rows)) }
     }
 
+    /// Returns the rows as JSON, one row per line.
     private static func json(_ rows: [BenchRow]) -> String {
         let lines = rows.map { row in
             """
@@ -53,6 +54,7 @@ struct BenchCommand: AsyncParsableCommand {
         return (try? encoder.encode(name)).map { String(decoding: $0, as: UTF8.self) } ?? "null"
     }
 
+    /// Returns the rows as an aligned table.
     private static func table(_ rows: [BenchRow]) -> String {
         let width = rows.map(\.name.count).max() ?? 0
         let lines = rows.map { row in
@@ -63,6 +65,7 @@ struct BenchCommand: AsyncParsableCommand {
         return ([header + ["µs", "limit µs", "ratio"].map { right($0, 12) }.joined()] + lines).joined(separator: "\n")
     }
 
+    /// Pads on the left, with at least one space.
     private static func right(_ text: String, _ width: Int) -> String {
         String(repeating: " ", count: max(1, width - text.count)) + text
     }

@@ -25,6 +25,7 @@ struct BenchSamples {
         return Array(Base64.encode(try AppReceiptEncoder(signer: pki.receiptSigner).encode(content)).utf8)
     }
 
+    /// Returns an iOS 6 style receipt with one renewal, signed as that version of transactionReceipts is.
     func transactionReceipt(version: UInt8) throws(CryptographyError) -> [UInt8] {
         let entries: [(String, String)] = [
             ("original-purchase-date-pst", "2015-11-17 08:34:41 America/Los_Angeles"),

@@ -102,12 +102,15 @@ struct CompareCommand: AsyncParsableCommand {
         try result.get()
     }
 
+    /// Returns the configured comparison rules by bundle id. If an app is configured twice, the last entry applies.
     private func overrides(_ settings: ProxyConfiguration) -> [String: [String: ComparisonContext.Override]] {
         Dictionary(
             settings.apps.compactMap { app in app.bundleId.map { ($0.rawValue, app.comparisonRules) } },
             uniquingKeysWith: { _, last in last })
     }
 
+    /// Comparisons of recorded pairs are limited by the processor, so there is one worker per core. Lookups wait for
+    /// the network, so there are 16.
     private func options(asks: Bool) -> ComparisonRunOptions {
         var options = ComparisonRunOptions(
             source: source, workers: rows.workers ?? (asks ? 16 : ProcessInfo.processInfo.activeProcessorCount))
@@ -122,6 +125,7 @@ struct CompareCommand: AsyncParsableCommand {
         return options
     }
 
+    /// Runs the comparison and prints its summary. Ctrl-C stops it at the next checkpoint.
     private func run(_ comparer: RowComparer, asking live: LiveComparison?) async throws {
         let watch = ComparisonMonitor()
         let signals = StopSignals.watching { watch.stop() }

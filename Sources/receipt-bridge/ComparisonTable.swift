@@ -7,6 +7,7 @@ enum ComparisonTable {
     /// Number of entries that are printed; the report contains all.
     private static let maximumEntries = 20
 
+    /// Returns the summary: an aligned table, then a sentence about readiness for each app.
     static func text(_ result: ComparisonRun.RunResult) -> String {
         var lines = [
             ("rows", result.rows), ("compared", result.compared),

@@ -75,6 +75,7 @@ struct MappingsOption: ParsableArguments {
         completion: .directory)
     var mappings: String?
 
+    /// Replaces the field tables of the configuration.
     func apply(to settings: inout ProxyConfiguration) throws(ConfigurationError) {
         guard let mappings else { return }
         do throws(ConfigurationError) {

@@ -90,6 +90,7 @@ struct ConsumptionCommand: ParsableCommand {
                 "With --v1: the account, 1 active, 2 suspended, 3 terminated, 4 limited.", valueName: "number"))
         var userStatus: Int64?
 
+        /// The numeric options that were given, by their fields in Apple's request.
         private var numbers: [ConsumptionRequestV1.Field: Int64] {
             let given: [(ConsumptionRequestV1.Field, Int64?)] = [
                 (.consumptionStatus, consumptionStatus), (.platform, platform), (.accountTenure, accountTenure),
@@ -136,6 +137,8 @@ struct ConsumptionCommand: ParsableCommand {
             }
         }
 
+        /// Checks the input twice: first the rules that do not depend on the product, so that a wrong option is
+        /// reported without a call to Apple.
         private func send(_ id: TransactionIdentifier, _ context: CommandContext) async throws {
             let draft = ConsumptionInput(
                 sampleContentProvided: sampleContentProvided, deliveryStatus: deliveryStatus,
@@ -161,6 +164,7 @@ struct ConsumptionCommand: ParsableCommand {
 
         private func say(_ id: TransactionIdentifier) { Terminal.line(ConsumptionAnswer.sent(id)) }
 
+        /// Fails if the store contains Apple's request and its deadline has passed, unless `--late` is given.
         private func checkDeadline(of id: TransactionIdentifier, _ context: CommandContext) async throws {
             guard !late, let store = context.store else { return }
             try await ConsumptionDeadline(of: id, in: context.scope, store: store)?.check(at: .now)

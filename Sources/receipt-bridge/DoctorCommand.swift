@@ -36,6 +36,8 @@ struct DoctorCommand: AsyncParsableCommand {
         guard !checks.contains(where: { $0.verdict == .fail }) else { throw ExitCode.someNotVerified }
     }
 
+    /// Runs the checks. If libcurl cannot be initialized, the checks that need the network are replaced by one
+    /// failure.
     private func runChecks(_ settings: ProxyConfiguration, _ environment: [String: String]) async -> [CheckResult] {
         var transport: CurlTransport?
         var failure: [CheckResult] = []
@@ -50,6 +52,7 @@ struct DoctorCommand: AsyncParsableCommand {
         return checks
     }
 
+    /// Prints the results. Text from outside is made visible in the table; JSON is printed as it is.
     private func show(_ checks: [CheckResult]) {
         if json { Terminal.line(checks.json) } else { Terminal.result(Array(Terminal.visible(checks.table).utf8)) }
     }

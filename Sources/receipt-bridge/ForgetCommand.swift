@@ -72,6 +72,7 @@ struct ForgetCommand: AsyncParsableCommand {
         }
     }
 
+    /// The customer to erase; `nil` if the command only rewrites the file or deletes expired data.
     private var subject: ErasureSubject? {
         if let id = originalTransactionId.flatMap(TransactionIdentifier.init(rawValue:)) { return .transaction(id) }
         return appAccountToken.flatMap { UUID(uuidString: $0) }.map { .accountToken($0) }
@@ -100,6 +101,7 @@ struct ForgetCommand: AsyncParsableCommand {
         if !isRewritten, !dryRun, rewrite ?? true { throw ExitCode.limit }
     }
 
+    /// Deletes expired data now, instead of waiting for the server's next retention run.
     private func deleteExpired() async throws {
         let retention: Retention
         do throws(ConfigurationError) {

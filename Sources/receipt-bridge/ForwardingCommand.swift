@@ -30,6 +30,7 @@ struct ForwardingCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await configuration.withStore { store throws(StorageError) in
+                // Reads page by page, so that a large store does not have to fit into memory.
                 var last: Int64 = 0
                 while true {
                     let page = try await store.deliveries(in: dead ? .abandoned : nil, after: last)

@@ -13,6 +13,7 @@ struct InspectionReport {
     /// The inspection of the signed text (JWS); `nil` if the input is a receipt.
     var signedText: JWSInspection?
 
+    /// Returns the report for a file that cannot be read.
     static func unreadable(_ file: String) -> InspectionReport {
         InspectionReport(
             file: file,
@@ -184,8 +185,10 @@ struct InspectionReport {
         }
     }
 
+    /// The capitals make the result visible in a long listing.
     private var verdict: String { isVerified ? "authentic" : "NOT AUTHENTIC" }
 
+    /// Returns a line about one purchase.
     private func line(
         _ product: String?, _ transaction: String?, _ original: String?, from: Timestamp?, to: Timestamp?
     ) -> String {

@@ -23,6 +23,7 @@ struct JWSListing {
         return "signed text (JWS)"
     }
 
+    /// Kinds by a claim that only they have; the first match applies.
     private static let kinds: [(claim: StaticString, name: String)] = [
         ("notificationType", "notification"), ("receiptType", "signed app transaction"),
         ("autoRenewStatus", "signed renewal"), ("autoRenewProductId", "signed renewal"),

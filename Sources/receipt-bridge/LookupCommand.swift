@@ -53,6 +53,7 @@ struct LookupCommand: AsyncParsableCommand {
 }
 
 extension CustomerViewError.Code {
+    /// Errors of the input exit with 2, temporary errors with 3, and all others with 1.
     fileprivate var exit: ExitCode {
         switch self {
         case .malformedRequest, .malformedTransactionId, .bundleIdRequired, .unknownApp, .serverAPINotConfigured: .usage
@@ -61,6 +62,7 @@ extension CustomerViewError.Code {
         }
     }
 
+    /// A second line with the recommended action; `nil` if there is none.
     fileprivate var hint: String? {
         switch self {
         case .bundleIdRequired: "specify the app with --bundle-id"

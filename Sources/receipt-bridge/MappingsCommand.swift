@@ -65,6 +65,7 @@ struct MappingsCommand: ParsableCommand {
                   receipt-bridge mappings convert --to camel answer.json
                 """)
 
+        /// The direction of a conversion.
         enum Direction: String, ExpressibleByArgument, CaseIterable {
             case camel, snake
         }
@@ -96,6 +97,7 @@ struct MappingsCommand: ParsableCommand {
             }
         }
 
+        /// Reports keys that are in no table. At most 50 are listed.
         private func reportIgnored(_ keys: [String]) {
             guard !keys.isEmpty else { return }
             let others = keys.count > 50 ? " and \(keys.count - 50) more" : ""
@@ -110,6 +112,7 @@ struct TablesOptions: ParsableArguments {
         help: ArgumentHelp("Folder of tables, for example Mappings (default: the built-in tables).", valueName: "dir"))
     var mappings: String?
 
+    /// Returns the tables. If there are errors in the folder, all of them are printed.
     func tables() throws -> FieldTables {
         guard let mappings else { return .bundled }
         let folder = URL(filePath: mappings)

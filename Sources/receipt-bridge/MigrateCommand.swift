@@ -146,6 +146,9 @@ struct MigrateCommand: AsyncParsableCommand {
         return options
     }
 
+    /// Runs the migration and prints its summary.
+    ///
+    /// - Parameter directory: Looks up customers; `nil` for decoding only.
     private func run(_ settings: ProxyConfiguration, trust: TrustStore, directory: AppStoreCustomerLookup?) async throws
     {
         let watch = MigrationMonitor()

@@ -25,6 +25,7 @@ final class MigrationDisplay: Sendable {
             } catch {
                 break
             }
+            // The rate is measured since a point in time that moves forward every two seconds.
             let snapshot = watch.snapshot
             let now = ContinuousClock.now
             let before = lastRows ?? (snapshot.earlierRows, begin)
@@ -43,6 +44,7 @@ final class MigrationDisplay: Sendable {
         Terminal.say(sentence)
     }
 
+    /// Prints a table.
     func table(_ text: String) {
         line.clear()
         Terminal.note(text)
@@ -51,6 +53,8 @@ final class MigrationDisplay: Sendable {
 
 /// The summary at the end of a migration, and the estimate of `--plan`.
 enum MigrationTable {
+    /// Returns the summary: outcomes, rows, customers and calls, then the reasons of failures, the most frequent
+    /// first.
     static func text(_ result: Migration.RunResult) -> String {
         var lines: [(String, String)] = []
         func add(_ name: String, _ value: Int64) { lines.append((name, value.grouped)) }

@@ -109,6 +109,7 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
         }
     }
 
+    /// Returns the receiver that stores notifications exactly as the server does.
     private func intake(_ context: CommandContext) throws -> NotificationReceiver {
         let store = try context.requiredStore(for: "--replay")
         return try ServiceGraph(
@@ -117,6 +118,8 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
         ).notifications
     }
 
+    /// Opens the destination. A file is truncated to the length in the checkpoint, because a killed run may have
+    /// written more.
     private func output(_ checkpoint: inout HistoryCheckpoint?) throws -> LineOutput {
         guard let destination else { return LineOutput { Terminal.result($0) } }
         let file = try OutputFile(path: destination, cutAt: checkpoint?.size)
@@ -138,6 +141,7 @@ final class HistoryDisplay {
         instant = interval.lowerBound
     }
 
+    /// Shows the counts.
     func show(_ counts: NotificationCatchUp.Counts) {
         self.counts = counts
         showNow()
@@ -149,6 +153,7 @@ final class HistoryDisplay {
         showNow()
     }
 
+    /// Updates the line, but not more often than `line.pause`.
     private func showNow() {
         guard last.duration(to: .now) >= line.pause else { return }
         last = .now
@@ -159,6 +164,7 @@ final class HistoryDisplay {
             ]))
     }
 
+    /// Prints the summary.
     func end(isReplay: Bool) {
         line.clear()
         var text =

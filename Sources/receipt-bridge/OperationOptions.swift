@@ -73,6 +73,7 @@ struct CommandContext {
     /// Limits of one call. A user waits for the result, but can wait longer than an app.
     static let options = CallOptions(timeLimit: .seconds(60), maximumCalls: 20)
 
+    /// - Throws: ``InvalidOperation`` if the app is not configured, is ambiguous or has no key.
     fileprivate init(
         settings: ProxyConfiguration, transport: CurlTransport, store: Store?, bundleId: String?,
         environment: AppStoreEnvironment
@@ -122,6 +123,7 @@ struct CommandContext {
 
 /// Prints the errors of these commands and turns them into exit codes.
 enum OperationFailure {
+    /// Prints the error and returns the exit code to throw.
     static func exit(for error: any Error) -> any Error {
         switch error {
         case let error as InvalidOperation:
@@ -149,6 +151,7 @@ enum OperationFailure {
 }
 
 extension ServerAPIError {
+    /// Temporary errors, rate limits and rejected keys exit with 3, because the same command may succeed later.
     fileprivate var exit: ExitCode {
         switch code {
         case .budgetSpent: .limit

@@ -34,6 +34,7 @@ enum CoreDumps {
         private static let resource = RLIMIT_CORE
     #endif
 
+    /// Sets the soft limit of core dumps to 0. A failure is ignored.
     static func disable() {
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return }

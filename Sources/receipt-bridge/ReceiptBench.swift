@@ -20,6 +20,7 @@ struct BenchRow: Sendable {
 
 /// Benchmarks of receipts: from text to everything that `decode` prints, or to a complete verifyReceipt response.
 struct ReceiptBench {
+    /// A receipt to measure.
     private struct Sample {
         /// Suffix of the names of its rows, for example `@v2`.
         let suffix: String
@@ -52,6 +53,9 @@ struct ReceiptBench {
         return bench
     }
 
+    /// Benchmarks receipts in files. A mangled receipt is repaired first, so that only decoding is measured.
+    ///
+    /// - Throws: `ConfigurationError` if a file cannot be read or is not authentic.
     static func files(_ names: [String], settings: ProxyConfiguration) throws -> ReceiptBench {
         let decoder = ReceiptDecoder(trust: try TrustStore(settings: settings), profile: .tolerant)
         let samples = try names.map { name in
@@ -91,6 +95,7 @@ struct ReceiptBench {
         return rows
     }
 
+    /// Returns the operations to measure. `.cold` measures without the cache of verified certificate chains.
     private func work(on sample: Sample) -> [(name: String, work: @Sendable () async -> Void)] {
         let decode = sample.kind == .appReceipt ? "receipt.verify+decode" : "transactionReceipt.verify+decode"
         var all: [(name: String, work: @Sendable () async -> Void)] = [
@@ -137,6 +142,7 @@ enum BlackHole {
 /// Measures an operation and its limit alternately, so that both run under the same conditions. The minimum of
 /// several runs is the result.
 enum Stopwatch {
+    /// Number of runs of which the fastest is reported.
     private static let runs = 9
     /// Duration of one run.
     private static let duration = Duration.milliseconds(40)
@@ -152,6 +158,8 @@ enum Stopwatch {
         return BenchRow(name: name, microseconds: best.work, limitMicroseconds: best.limit)
     }
 
+    /// Repeats the operation for ``duration`` and returns the time of one repetition. The first call is not measured,
+    /// because it fills caches.
     private static func microseconds(_ work: @Sendable () async -> Void) async -> Double {
         await work()
         let clock = ContinuousClock()

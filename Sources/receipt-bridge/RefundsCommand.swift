@@ -108,6 +108,8 @@ struct RefundsCommand: ParsableCommand {
             }
         }
 
+        /// Runs or resumes the sweep and prints its summary. A sweep with failed lookups stays unfinished, so that
+        /// the next run retries them.
         private func run(_ settings: ProxyConfiguration, _ clients: UpstreamClients, _ store: Store) async throws {
             guard clients.isConfigured else {
                 throw InvalidOperation(
@@ -150,6 +152,7 @@ struct RefundsCommand: ParsableCommand {
             if counts.notFound + counts.withoutKey > 0 { throw ExitCode.someNotVerified }
         }
 
+        /// Returns the customers that this sweep has not looked up yet: those of `--ids`, or all in the store.
         private func targets(
             _ settings: ProxyConfiguration, _ store: Store, since begin: Timestamp
         ) async throws -> [RefundTarget] {
@@ -169,6 +172,8 @@ struct RefundsCommand: ParsableCommand {
             return targets
         }
 
+        /// Opens the destination. A file that an earlier run wrote is truncated to the refunds that were marked as
+        /// reported; another file that is not empty is an error.
         private func output(at path: String?, _ store: Store) async throws -> LineOutput {
             guard let path else { return LineOutput { Terminal.result($0) } }
             if FileManager.default.fileExists(atPath: path), let size = try await store.sizeOfRefundOutput(path) {
@@ -179,6 +184,7 @@ struct RefundsCommand: ParsableCommand {
             return LineOutput(file: file)
         }
 
+        /// Returns the summary of a run. For example, `20 of 20 customers, 20 calls: 3 new refunds`.
         private static func text(_ counts: SweepCounts, _ calls: Int64) -> String {
             var text =
                 "\(counts.swept) of \(counts.customers) customers, \(calls) calls: \(counts.reported) new refunds"
@@ -189,6 +195,7 @@ struct RefundsCommand: ParsableCommand {
             return text
         }
 
+        /// Shows progress until the task is canceled.
         private static func show(_ monitor: SweepMonitor, _ clients: UpstreamClients, on line: ProgressLine) async {
             while (try? await Task.sleep(for: line.pause)) != nil {
                 let counts = monitor.now

@@ -86,6 +86,7 @@ struct RenewalsCommand: ParsableCommand {
             }
         }
 
+        /// Prints the progress of an extension of all subscriptions.
         private func printStatus(_ context: CommandContext) async throws {
             let request = try RequestIdentifier(uuid: requestId ?? "")
             let product = productId ?? ""
@@ -95,6 +96,7 @@ struct RenewalsCommand: ParsableCommand {
             Terminal.line(ExtensionAnswers.status(status, request, productId: product))
         }
 
+        /// Extends all active subscriptions of a product, after a confirmation.
         private func extendAll(_ context: CommandContext) async throws {
             let terms = try ExtensionInput(days: days ?? 0, reason: reason ?? -1)
             let identifier = try requestId.map { text throws(InvalidOperation) in try RequestIdentifier(uuid: text) }
@@ -128,6 +130,7 @@ struct RenewalsCommand: ParsableCommand {
                 hint: "--yes confirms it, --dry-run shows the request")
         }
 
+        /// Extends one subscription, and stores the extension to check the limit of two in 365 days next time.
         private func extendOne(_ context: CommandContext) async throws {
             guard let id = originalTransactionId.flatMap(TransactionIdentifier.init(rawValue:)) else {
                 throw InvalidOperation("--original-transaction-id: 1 to 20 digits, not all of them 0")

@@ -39,6 +39,8 @@ struct ServeCommand: AsyncParsableCommand {
         case debug, info, notice, warning, error
     }
 
+    /// Runs the server until SIGTERM or SIGINT. Resources are closed in the reverse order of their use: first the
+    /// listeners, then upstream connections, then the store after its pending writes.
     func run() async throws {
         let logger = Logger.toStandardError(level: Logger.Level(rawValue: logLevel.rawValue) ?? .notice)
         CoreDumps.disable()
@@ -49,6 +51,7 @@ struct ServeCommand: AsyncParsableCommand {
         let store: Store?
         let reload: ConfigurationReload<UnixSignalsSequence>
         do {
+            // Without SHA-1 and RSA-1024 the server would reject genuine old receipts, so it does not start.
             try SelfTest.run()
             let settings = try read()
             let descriptors = try FileDescriptorBudget(of: settings, logger: logger)
@@ -106,6 +109,7 @@ struct ServeCommand: AsyncParsableCommand {
         await close(store, logger)
     }
 
+    /// Closes the store, which copies its write-ahead log into the file. If that fails, a backup needs both files.
     private func close(_ store: Store?, _ logger: Logger) async {
         guard let failure = await store?.close() else { return }
         logger.warning(
@@ -134,6 +138,7 @@ struct ServeCommand: AsyncParsableCommand {
         try configuration.settings([configuration.addRoots, mappings.apply, listen])
     }
 
+    /// Applies `--listen`.
     private func listen(in settings: inout ProxyConfiguration) throws(ConfigurationError) {
         guard let listen else { return }
         guard let address = ProxyConfiguration.Address(listen) else {

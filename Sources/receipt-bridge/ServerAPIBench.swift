@@ -51,6 +51,7 @@ struct ServerAPIBench {
         return rows
     }
 
+    /// A fixed time, at which the sample's subscription is active.
     private static let now = Timestamp(seconds: 1_760_000_000)
 
     /// The claims of a transaction in Apple's history.
@@ -66,6 +67,7 @@ struct ServerAPIBench {
         "price": .number(4990), "currency": .string("USD"), "appTransactionId": .string("704000000000000001"),
     ])
 
+    /// Returns a history of monthly renewals.
     private static func history(of count: Int) -> PurchaseHistory {
         let transactions = (0..<count).map { index in
             var payload = TransactionPayload()

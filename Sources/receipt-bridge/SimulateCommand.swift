@@ -111,6 +111,7 @@ struct SimulateCommand: AsyncParsableCommand {
         }
     }
 
+    /// Parses `--listen`. Brackets around an IPv6 address are removed.
     private func address() throws -> (host: String, port: Int) {
         guard let colon = listen.lastIndex(of: ":"), let port = UInt16(listen[listen.index(after: colon)...]) else {
             throw ValidationError("--listen: must be HOST:PORT, not \(listen)")
@@ -121,6 +122,7 @@ struct SimulateCommand: AsyncParsableCommand {
         return (bare, Int(port))
     }
 
+    /// Parses `--notify`; `nil` if it was not given.
     private func target() throws -> NotificationTarget? {
         guard let notify else { return nil }
         guard let url = LoopbackURL(notify) else {
@@ -129,6 +131,7 @@ struct SimulateCommand: AsyncParsableCommand {
         return NotificationTarget(url: url)
     }
 
+    /// Parses `--clock`.
     private func simulatedClock() throws -> SimulatedClock {
         guard let clock else { return .real }
         guard let instant = Timestamp(iso8601: clock) else {

@@ -112,5 +112,6 @@ struct VerifyCommand: AsyncParsableCommand {
         return writer.finish()
     }
 
+    /// Tabs and line breaks are allowed in base64 text, because editors and mail programs insert them.
     private func isBreak(_ byte: UInt8) -> Bool { byte == 0x09 || byte == 0x0A || byte == 0x0D }
 }

@@ -14,7 +14,7 @@ import Transport
 @Suite("Comparison runs that are stopped or cannot start")
 struct BrokenOffTests {
     /// An App Store that never responds, or whose App Store Server API rejects every request.
-    private final class Apple: HTTPTransport {
+    private final class FakeAppStore: HTTPTransport {
         private let isSilent: Bool
         private let count = Mutex(0)
 
@@ -22,7 +22,7 @@ struct BrokenOffTests {
             self.isSilent = isSilent
         }
 
-        var asked: Int { count.withLock { $0 } }
+        var requestCount: Int { count.withLock { $0 } }
 
         func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
             count.withLock { $0 += 1 }
@@ -63,7 +63,8 @@ struct BrokenOffTests {
 
     /// - Parameter apple: `nil` if no requests are allowed.
     private func run(
-        _ options: ComparisonRunOptions, asking apple: Apple? = nil, watch: ComparisonMonitor = ComparisonMonitor()
+        _ options: ComparisonRunOptions, asking apple: FakeAppStore? = nil,
+        watch: ComparisonMonitor = ComparisonMonitor()
     ) async throws -> ComparisonRun.RunResult {
         let recordings = try await Recordings.world
         var live: LiveComparison?
@@ -83,12 +84,12 @@ struct BrokenOffTests {
     }
 
     /// The same, stopped at the first request, unless it ends before.
-    private func run(_ options: ComparisonRunOptions, stoppedAtFirst apple: Apple) async throws
+    private func run(_ options: ComparisonRunOptions, stoppedAtFirst apple: FakeAppStore) async throws
         -> ComparisonRun.RunResult
     {
         let watch = ComparisonMonitor()
         let stopping = Task {
-            if await eventually({ apple.asked > 0 }) { watch.stop() }
+            if await eventually({ apple.requestCount > 0 }) { watch.stop() }
         }
         let ending = try await run(options, asking: apple, watch: watch)
         await stopping.value
@@ -102,7 +103,7 @@ struct BrokenOffTests {
         let folder = try TemporaryFolder()
         var options = try await options(in: folder)
         options.timeLimit = timeLimit
-        let silent = Apple(isSilent: true)
+        let silent = FakeAppStore(isSilent: true)
         let first =
             try await timeLimit == nil
             ? run(options, stoppedAtFirst: silent) : run(options, asking: silent)
@@ -124,13 +125,13 @@ struct BrokenOffTests {
         let folder = try TemporaryFolder()
         let options = try await options(in: folder)
         let count = Int64(Self.count)
-        let first = try await run(options, asking: Apple(isSilent: false))
+        let first = try await run(options, asking: FakeAppStore(isSilent: false))
         #expect(first.stop == nil && first.rows == 2 * count && first.failed == count)
-        let second = try await run(options, stoppedAtFirst: Apple(isSilent: true))
+        let second = try await run(options, stoppedAtFirst: FakeAppStore(isSilent: true))
         #expect(second.stop == .asked && second.rows == 2 * count && second.failed == count)
-        let refusing = Apple(isSilent: false)
+        let refusing = FakeAppStore(isSilent: false)
         let third = try await run(options, asking: refusing)
-        #expect(third.stop == nil && third.rows == 2 * count && third.failed == count && refusing.asked > 0)
+        #expect(third.stop == nil && third.rows == 2 * count && third.failed == count && refusing.requestCount > 0)
     }
 
     @Test(

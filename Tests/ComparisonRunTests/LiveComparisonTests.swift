@@ -14,14 +14,14 @@ import Transport
 @Suite("Comparison of receipts with live data of both endpoints")
 struct LiveComparisonTests {
     /// Both of Apple's endpoints, with the responses of one recorded pair.
-    private final class Apple: HTTPTransport {
+    private final class FakeAppStore: HTTPTransport {
         /// The verifyReceipt response.
         private let answer: [UInt8]
         private let history: [UInt8]
         private let statuses: [UInt8]
         /// HTTP status of App Store Server API responses; 401 rejects the key.
         private let status: Int
-        private let asked = Mutex<[String]>([])
+        private let requested = Mutex<[String]>([])
 
         init(_ pair: Recordings.Pair, verifyReceipt: [String: Any]? = nil, status: Int = 200) throws {
             func bytes(_ object: [String: Any]?) throws -> [UInt8] {
@@ -34,10 +34,10 @@ struct LiveComparisonTests {
         }
 
         /// Paths of the requests, in order.
-        var questions: [String] { asked.withLock { $0 } }
+        var requests: [String] { requested.withLock { $0 } }
 
         func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
-            asked.withLock { $0.append(request.url.text) }
+            requested.withLock { $0.append(request.url.text) }
             if request.url.text.hasSuffix("verifyReceipt") { return HTTPResponse(status: 200, body: answer) }
             guard status == 200 else { return HTTPResponse(status: status, body: []) }
             return HTTPResponse(status: 200, body: request.url.text.contains("subscriptions") ? statuses : history)
@@ -59,7 +59,7 @@ struct LiveComparisonTests {
     }
 
     /// - Parameter rows: Number of source rows with the receipt.
-    private func compare(_ pair: Recordings.Pair, rows: Int = 1, asking apple: Apple) async throws -> Outcome {
+    private func compare(_ pair: Recordings.Pair, rows: Int = 1, asking apple: FakeAppStore) async throws -> Outcome {
         let recordings = try await Recordings.world
         let folder = try TemporaryFolder()
         let receipt = try #require(recordings.store.receipts.first { $0.id == pair.id }).base64
@@ -86,7 +86,7 @@ struct LiveComparisonTests {
 
     /// A production App Receipt and its rows of `latest_receipt_info`.
     ///
-    /// - Parameter isWanted: asked with these rows, and those of the history.
+    /// - Parameter isWanted: Called with these rows, and those of the history.
     private func pair(
         where isWanted: ([[String: Any]], [[String: Any]]) -> Bool = { listed, _ in !listed.isEmpty && listed.count < 12
         }
@@ -103,7 +103,7 @@ struct LiveComparisonTests {
     @Test("Many rows with the same receipt are one customer, so it is too early to tell")
     func repeated() async throws {
         let pair = try await pair()
-        let outcome = try await compare(pair, rows: 320, asking: try Apple(pair))
+        let outcome = try await compare(pair, rows: 320, asking: try FakeAppStore(pair))
         #expect(outcome.unexpected == [])
         let sentence = try #require(outcome.sentences.first)
         #expect(
@@ -134,7 +134,7 @@ struct LiveComparisonTests {
             "in_app_ownership_type": "PURCHASED",
         ])
         answer["latest_receipt_info"] = latest
-        let outcome = try await compare(pair, asking: try Apple(pair, verifyReceipt: answer))
+        let outcome = try await compare(pair, asking: try FakeAppStore(pair, verifyReceipt: answer))
         #expect(outcome.unexpected == ["unfinishedConsumable latestTransactions[\(id)]"])
         #expect(outcome.sentences.first?.contains("0 of 1 receipt (0 %) would get the same answer") == true)
     }
@@ -146,7 +146,7 @@ struct LiveComparisonTests {
         var receipt = answer["receipt"] as? [String: Any] ?? [:]
         receipt["original_application_version"] = "99.9"
         answer["receipt"] = receipt
-        let outcome = try await compare(pair, asking: try Apple(pair, verifyReceipt: answer))
+        let outcome = try await compare(pair, asking: try FakeAppStore(pair, verifyReceipt: answer))
         #expect(outcome.unexpected.count == 1, "\(outcome.unexpected)")
         #expect(outcome.unexpected.first?.hasPrefix("unexplained receipt.") == true, "\(outcome.unexpected)")
     }
@@ -154,25 +154,25 @@ struct LiveComparisonTests {
     @Test("A shared secret that Apple rejects stops the run at once, with a message about what to fix")
     func wrongSecret() async throws {
         let pair = try await pair()
-        let apple = try Apple(pair, verifyReceipt: ["status": 21_004])
+        let apple = try FakeAppStore(pair, verifyReceipt: ["status": 21_004])
         let outcome = try await compare(pair, rows: 100, asking: apple)
         #expect(
             outcome.ending.stop?.sentence
                 == "Apple rejected the sharedSecret of com.example.app (21004): it is missing, or not the one in App Store Connect"
         )
         #expect(outcome.ending.rows == 0 && outcome.ending.failed == 0 && outcome.differences.isEmpty)
-        #expect(apple.questions.count <= 4, "\(apple.questions)")
+        #expect(apple.requests.count <= 4, "\(apple.requests)")
     }
 
     @Test("A key that Apple rejects stops the run at once, with a message about what to fix")
     func wrongKey() async throws {
         let pair = try await pair()
-        let apple = try Apple(pair, status: 401)
+        let apple = try FakeAppStore(pair, status: 401)
         let outcome = try await compare(pair, rows: 100, asking: apple)
         let sentence = try #require(outcome.ending.stop?.sentence)
         #expect(sentence.hasPrefix("the App Store rejected the key of com.example.app ("), "\(sentence)")
         #expect(sentence.hasSuffix("check issuerId, keyId and privateKey of its serverAPI"), "\(sentence)")
         #expect(outcome.ending.rows == 0 && outcome.ending.failed == 0 && outcome.differences.isEmpty)
-        #expect(apple.questions.count <= 40, "\(apple.questions.count)")
+        #expect(apple.requests.count <= 40, "\(apple.requests.count)")
     }
 }

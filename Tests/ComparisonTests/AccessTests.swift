@@ -6,99 +6,99 @@ import Testing
 struct AccessTests {
     @Test("A refunded year does not end the access of a month that was bought after it")
     func refundedYear() throws {
-        var scene = Self.withRefundedYear
-        #expect(try scene.differences() == [])
-        scene.status = 4
-        #expect(try scene.differences() == [])
+        var fixture = Self.withRefundedYear
+        #expect(try fixture.differences() == [])
+        fixture.status = 4
+        #expect(try fixture.differences() == [])
     }
 
     @Test("A month that runs after a refunded year contradicts \"expired\" and \"revoked\"", arguments: [2, 5])
     func hiddenByRefund(status: Int) throws {
-        var scene = Self.withRefundedYear
-        scene.status = status
-        #expect(try said(scene) == ["unexpected entitlement subscriptions[100].status"])
-        let difference = try #require(try scene.differences().first)
+        var fixture = Self.withRefundedYear
+        fixture.status = status
+        #expect(try describe(fixture) == ["unexpected entitlement subscriptions[100].status"])
+        let difference = try #require(try fixture.differences().first)
         #expect(difference.verifyReceipt == .text("active") && difference.serverAPI == .number(Int64(status)))
     }
 
     @Test("An upgraded year gives no access after the period it was upgraded to has expired", arguments: [2, 3])
     func upgradedYear(status: Int) throws {
-        var scene = Self.withUpgradedYear
-        scene.end("101", at: ComparisonFixture.now - ComparisonFixture.day)
-        scene.status = status
-        #expect(try scene.differences() == [])
+        var fixture = Self.withUpgradedYear
+        fixture.end("101", at: ComparisonFixture.now - ComparisonFixture.day)
+        fixture.status = status
+        #expect(try fixture.differences() == [])
     }
 
     @Test("An upgraded year does not hide that the period it was upgraded to has expired")
     func hiddenByUpgrade() throws {
-        var scene = Self.withUpgradedYear
-        scene.end("101", at: ComparisonFixture.now - ComparisonFixture.day)
-        #expect(try said(scene) == ["unexpected entitlement subscriptions[100].status"])
-        #expect(try scene.differences().first?.verifyReceipt == .text("over"))
+        var fixture = Self.withUpgradedYear
+        fixture.end("101", at: ComparisonFixture.now - ComparisonFixture.day)
+        #expect(try describe(fixture) == ["unexpected entitlement subscriptions[100].status"])
+        #expect(try fixture.differences().first?.verifyReceipt == .text("over"))
     }
 
     @Test("A subscription is not considered expired if the period it was upgraded to is not listed")
     func openUpgrade() throws {
-        var scene = Self.withUpgradedYear
-        scene.remove("100")
-        scene.remove("101")
-        scene.snapshot = []
-        #expect(try scene.differences() == [])
-        scene.status = 2
-        #expect(try scene.differences() == [])
+        var fixture = Self.withUpgradedYear
+        fixture.remove("100")
+        fixture.remove("101")
+        fixture.snapshot = []
+        #expect(try fixture.differences() == [])
+        fixture.status = 2
+        #expect(try fixture.differences() == [])
     }
 
     @Test("A subscription whose only running period was refunded has expired")
     func refunded() throws {
-        var scene = ComparisonFixture()
-        scene.refund("101", daysAgo: 5)
-        #expect(try said(scene) == ["unexpected entitlement subscriptions[100].status"])
+        var fixture = ComparisonFixture()
+        fixture.refund("101", daysAgo: 5)
+        #expect(try describe(fixture) == ["unexpected entitlement subscriptions[100].status"])
         for status in [2, 3, 4, 5] {
-            scene.status = status
-            #expect(try scene.differences() == [], "\(status)")
+            fixture.status = status
+            #expect(try fixture.differences() == [], "\(status)")
         }
     }
 
     @Test("A grace period extends the most recent purchase, even after a refunded year")
     func grace() throws {
-        var scene = Self.withRefundedYear
-        scene.end("101", at: ComparisonFixture.now - ComparisonFixture.day)
-        scene.renewals[0]["grace_period_expires_date_ms"] = "\(ComparisonFixture.now + 5 * ComparisonFixture.day)"
-        scene.renewalInfo[0]["gracePeriodExpiresDate"] = ComparisonFixture.now + 5 * ComparisonFixture.day
+        var fixture = Self.withRefundedYear
+        fixture.end("101", at: ComparisonFixture.now - ComparisonFixture.day)
+        fixture.renewals[0]["grace_period_expires_date_ms"] = "\(ComparisonFixture.now + 5 * ComparisonFixture.day)"
+        fixture.renewalInfo[0]["gracePeriodExpiresDate"] = ComparisonFixture.now + 5 * ComparisonFixture.day
         for status in [1, 3, 4] {
-            scene.status = status
-            #expect(try scene.differences() == [], "\(status)")
+            fixture.status = status
+            #expect(try fixture.differences() == [], "\(status)")
         }
         for status in [2, 5] {
-            scene.status = status
-            #expect(try said(scene) == ["unexpected entitlement subscriptions[100].status"], "\(status)")
+            fixture.status = status
+            #expect(try describe(fixture) == ["unexpected entitlement subscriptions[100].status"], "\(status)")
         }
     }
 
     @Test("A grace period extends nothing if the most recent purchase was refunded")
     func graceAfterRefund() throws {
-        var scene = ComparisonFixture()
-        scene.end("101", at: ComparisonFixture.now - ComparisonFixture.day)
-        scene.refund("101", daysAgo: 5)
-        scene.renewals[0]["grace_period_expires_date_ms"] = "\(ComparisonFixture.now + 5 * ComparisonFixture.day)"
-        scene.renewalInfo[0]["gracePeriodExpiresDate"] = ComparisonFixture.now + 5 * ComparisonFixture.day
-        scene.status = 5
-        #expect(try scene.differences() == [])
-        scene.status = 1
-        #expect(try said(scene) == ["unexpected entitlement subscriptions[100].status"])
+        var fixture = ComparisonFixture()
+        fixture.end("101", at: ComparisonFixture.now - ComparisonFixture.day)
+        fixture.refund("101", daysAgo: 5)
+        fixture.renewals[0]["grace_period_expires_date_ms"] = "\(ComparisonFixture.now + 5 * ComparisonFixture.day)"
+        fixture.renewalInfo[0]["gracePeriodExpiresDate"] = ComparisonFixture.now + 5 * ComparisonFixture.day
+        fixture.status = 5
+        #expect(try fixture.differences() == [])
+        fixture.status = 1
+        #expect(try describe(fixture) == ["unexpected entitlement subscriptions[100].status"])
     }
 
     @Test("Each subscription of a group is evaluated by its own periods")
     func twoOfOneGroup() throws {
-        var scene = ComparisonFixture()
-        scene.refund("101", daysAgo: 5)
-        scene.add(ComparisonFixture.period("500", start: ComparisonFixture.now - 5 * ComparisonFixture.day))
-        scene.mark("500", wire: ["original_transaction_id": "500"], row: ["originalTransactionId": "500"])
+        var fixture = ComparisonFixture()
+        fixture.refund("101", daysAgo: 5)
+        fixture.add(ComparisonFixture.period("500", start: ComparisonFixture.now - 5 * ComparisonFixture.day))
+        fixture.mark("500", wire: ["original_transaction_id": "500"], row: ["originalTransactionId": "500"])
         func judged(_ first: Int64, _ second: Int64) throws -> [String] {
-            var serverAPI = try scene.serverAPI()
+            var serverAPI = try fixture.serverAPI()
             serverAPI.statuses = ["100": first, "500": second]
             let comparison = Comparison(
-                verifyReceipt: try scene.verifyReceipt(), serverAPI: serverAPI, context: scene.context)
+                verifyReceipt: try fixture.verifyReceipt(), serverAPI: serverAPI, context: fixture.context)
             return comparison.differences.map { "\($0.rule) \($0.fullPath)" }
         }
         #expect(try judged(5, 1) == [])
@@ -108,35 +108,35 @@ struct AccessTests {
 
     @Test("The expiration date of a refunded year does not affect the rule for recently expired periods")
     func recentExpiry() throws {
-        var scene = Self.withRefundedYear
-        scene.end("101", at: ComparisonFixture.now + 60_000)
-        scene.renewals[0]["auto_renew_status"] = "0"
-        #expect(try said(scene) == ["expected recentExpiry renewals[100].autoRenewStatus"])
+        var fixture = Self.withRefundedYear
+        fixture.end("101", at: ComparisonFixture.now + 60_000)
+        fixture.renewals[0]["auto_renew_status"] = "0"
+        #expect(try describe(fixture) == ["expected recentExpiry renewals[100].autoRenewStatus"])
     }
 
-    private func said(_ scene: ComparisonFixture) throws -> [String] {
-        try scene.differences().map { "\($0.verdict.rawValue) \($0.rule) \($0.fullPath)" }
+    private func describe(_ fixture: ComparisonFixture) throws -> [String] {
+        try fixture.differences().map { "\($0.verdict.rawValue) \($0.rule) \($0.fullPath)" }
     }
 
     private static var withRefundedYear: ComparisonFixture {
-        var scene = withYear
-        scene.refund("99", daysAgo: 50)
-        return scene
+        var fixture = withYear
+        fixture.refund("99", daysAgo: 50)
+        return fixture
     }
 
     private static var withUpgradedYear: ComparisonFixture {
-        var scene = withYear
-        scene.mark("99", wire: ["is_upgraded": "true"], row: ["isUpgraded": true])
-        return scene
+        var fixture = withYear
+        fixture.mark("99", wire: ["is_upgraded": "true"], row: ["isUpgraded": true])
+        return fixture
     }
 
     /// Two months that were bought after a year that ends 300 days later.
     private static var withYear: ComparisonFixture {
-        var scene = ComparisonFixture()
-        scene.add(ComparisonFixture.period("99", start: ComparisonFixture.now - 65 * ComparisonFixture.day))
-        scene.end("99", at: ComparisonFixture.now + 300 * ComparisonFixture.day)
-        scene.mark("99", wire: ["product_id": "yearly"], row: ["productId": "yearly"])
-        return scene
+        var fixture = ComparisonFixture()
+        fixture.add(ComparisonFixture.period("99", start: ComparisonFixture.now - 65 * ComparisonFixture.day))
+        fixture.end("99", at: ComparisonFixture.now + 300 * ComparisonFixture.day)
+        fixture.mark("99", wire: ["product_id": "yearly"], row: ["productId": "yearly"])
+        return fixture
     }
 }
 

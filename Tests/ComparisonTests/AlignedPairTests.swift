@@ -8,10 +8,10 @@ struct AlignedPairTests {
     @Test("Only the planted difference is marked, with its rule and class", arguments: PlantedDifference.all.indices)
     func planted(index: Int) throws {
         let plant = PlantedDifference.all[index]
-        var scene = ComparisonFixture()
-        plant.change(&scene)
-        let differences = try scene.differences()
-        let pair = try scene.pair()
+        var fixture = ComparisonFixture()
+        plant.change(&fixture)
+        let differences = try fixture.differences()
+        let pair = try fixture.pair()
         var marks: Set<String> = []
         for section in pair.sections {
             for row in section.rows {
@@ -45,9 +45,9 @@ struct AlignedPairTests {
 
     @Test("Every field of both sides is included; of the receipt only its length")
     func fields() throws {
-        var scene = ComparisonFixture()
-        scene.top["latest_receipt"] = String(repeating: "QUJD", count: 50)
-        let pair = try scene.pair()
+        var fixture = ComparisonFixture()
+        fixture.top["latest_receipt"] = String(repeating: "QUJD", count: 50)
+        let pair = try fixture.pair()
         #expect(
             pair.sections.map(\.name) == ["answer", "transactions", "latestTransactions", "renewals", "subscriptions"])
         #expect(pair.bundleId == "com.example.app" && pair.environment == "Production")
@@ -66,37 +66,37 @@ struct AlignedPairTests {
 
     @Test("5,000 rows are truncated, and rows with differences remain")
     func many() throws {
-        var scene = ComparisonFixture()
+        var fixture = ComparisonFixture()
         for index in 0..<4_990 {
-            scene.add(
+            fixture.add(
                 ComparisonFixture.purchase(
                     "\(10_000 + index)", of: "issue", "Non-Consumable", at: ComparisonFixture.now - Int64(index) * 1_000
                 )
             )
         }
-        scene.latest[4_000]["product_id"] = "other"
-        scene.latest[4_500]["purchase_date_ms"] = "\(ComparisonFixture.now - 4_497_000 + 7)"
-        for index in 0..<5_000 { scene.latest[2]["key\(index)"] = "value" }
-        let pair = try scene.pair()
+        fixture.latest[4_000]["product_id"] = "other"
+        fixture.latest[4_500]["purchase_date_ms"] = "\(ComparisonFixture.now - 4_497_000 + 7)"
+        for index in 0..<5_000 { fixture.latest[2]["key\(index)"] = "value" }
+        let pair = try fixture.pair()
         let latest = try #require(pair.sections.first { $0.name == "latestTransactions" })
         #expect(latest.rows.count == 40 && latest.omitted == 4_993 - 40)
         #expect(latest.rows.contains { $0.identifier == "13997" } && latest.rows.contains { $0.identifier == "14497" })
         let odd = try #require(latest.rows.first { $0.identifier == "200" })
         #expect(odd.fields.count == 60 && odd.omitted > 4_000)
-        #expect(try scene.pair(maximumRows: 0).sections.allSatisfy { $0.rows.allSatisfy { $0.identifier.isEmpty } })
+        #expect(try fixture.pair(maximumRows: 0).sections.allSatisfy { $0.rows.allSatisfy { $0.identifier.isEmpty } })
     }
 
     @Test("Long texts and names are truncated")
     func long() throws {
-        var scene = ComparisonFixture()
+        var fixture = ComparisonFixture()
         let long = String(repeating: "x", count: 1_000_000)
-        scene.latest[1]["product_id"] = long
-        scene.latest[1]["transaction_id"] = long
-        scene.latest[1][long] = long
-        scene.top[long] = long
-        scene.receipt["bundle_id"] = long
-        scene.context.receipt = long
-        let pair = try scene.pair()
+        fixture.latest[1]["product_id"] = long
+        fixture.latest[1]["transaction_id"] = long
+        fixture.latest[1][long] = long
+        fixture.top[long] = long
+        fixture.receipt["bundle_id"] = long
+        fixture.context.receipt = long
+        let pair = try fixture.pair()
         #expect(try JSONEncoder().encode(pair).count < 40_000)
     }
 }

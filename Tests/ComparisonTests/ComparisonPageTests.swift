@@ -127,21 +127,21 @@ struct ComparisonPageTests {
 
 /// A report whose untrusted values are all hostile.
 func hostileReport(_ text: String) throws -> ComparisonReport {
-    var scene = ComparisonFixture()
-    scene.receipt["bundle_id"] = text
-    scene.latest[1].merge(["product_id": text, "transaction_id": text, text: text]) { $1 }
-    scene.top[text] = text
-    scene.context.receipt = text
+    var fixture = ComparisonFixture()
+    fixture.receipt["bundle_id"] = text
+    fixture.latest[1].merge(["product_id": text, "transaction_id": text, text: text]) { $1 }
+    fixture.top[text] = text
+    fixture.context.receipt = text
     let scope = ComparisonReport.Scope(bundleId: text, environment: text)
     var report = ComparisonReport(kind: .run, title: text, madeAt: SharedSimulator.noon)
     report.apps = [ReportSample.app(scope, compared: 1, equal: 0, failures: [text: 1])]
-    report.entries = try scene.differences().map {
+    report.entries = try fixture.differences().map {
         ComparisonReport.Entry(
             scope: scope, verdict: $0.verdict, rule: $0.rule, path: $0.path, count: 1, examples: [$0])
     }
     report.entries.append(
         ComparisonReport.Entry(scope: scope, verdict: .unexpected, rule: text, path: text, count: 1))
-    report.pairs = [try scene.pair()]
+    report.pairs = [try fixture.pair()]
     report.notes = [text]
     return report
 }

@@ -42,28 +42,29 @@ struct HostileSideTests {
 
     @Test("5,000 rows are compared; 5,001 are rejected")
     func manyRows() throws {
-        var scene = ComparisonFixture()
+        var fixture = ComparisonFixture()
         let rows = (0..<4_997).map {
             ComparisonFixture.purchase(
                 "\(10_000 + $0)", of: "issue", "Non-Consumable", at: ComparisonFixture.now - Int64($0) * 1_000)
         }
-        scene.latest += rows.map(\.wire)
-        scene.history += rows.map(\.row)
-        #expect(try scene.differences() == [])
-        scene.latest.append(scene.latest[0])
-        let error = #expect(throws: ComparisonError.self) { try scene.verifyReceipt() }
+        fixture.latest += rows.map(\.wire)
+        fixture.history += rows.map(\.row)
+        #expect(try fixture.differences() == [])
+        fixture.latest.append(fixture.latest[0])
+        let error = #expect(throws: ComparisonError.self) { try fixture.verifyReceipt() }
         #expect(error?.code == .tooManyRows)
-        scene.history.append(scene.history[0])
-        #expect(throws: ComparisonError.self) { try scene.serverAPI() }
+        fixture.history.append(fixture.history[0])
+        #expect(throws: ComparisonError.self) { try fixture.serverAPI() }
     }
 
     @Test("Damaged responses and histories cause an error or differences")
     func damaged() throws {
         var generator = SeededGenerator("damaged")
-        let scene = ComparisonFixture()
-        let answer = try ComparisonFixture.bytes(scene.answer)
-        let history = try ComparisonFixture.bytes(scene.envelope.merging(["signedTransactions": scene.history]) { $1 })
-        let (left, right) = (try scene.verifyReceipt(), try scene.serverAPI())
+        let fixture = ComparisonFixture()
+        let answer = try ComparisonFixture.bytes(fixture.answer)
+        let history = try ComparisonFixture.bytes(
+            fixture.envelope.merging(["signedTransactions": fixture.history]) { $1 })
+        let (left, right) = (try fixture.verifyReceipt(), try fixture.serverAPI())
         func damage(_ bytes: [UInt8]) -> [UInt8] {
             var bytes = bytes
             for _ in 0..<Int.random(in: 1...3, using: &generator) where !bytes.isEmpty {
@@ -79,25 +80,25 @@ struct HostileSideTests {
         }
         for _ in 0..<1_500 {
             if let damaged = try? ComparedAnswer(verifyReceipt: damage(answer)) {
-                _ = Comparison(verifyReceipt: damaged, serverAPI: right, context: scene.context)
-                _ = Comparison(verifyReceipt: left, serverAPI: damaged, context: scene.context)
+                _ = Comparison(verifyReceipt: damaged, serverAPI: right, context: fixture.context)
+                _ = Comparison(verifyReceipt: left, serverAPI: damaged, context: fixture.context)
             }
             if let damaged = try? ComparedAnswer(RecordedRecords(history: [damage(history)], statuses: nil)) {
-                _ = Comparison(verifyReceipt: left, serverAPI: damaged, context: scene.context)
+                _ = Comparison(verifyReceipt: left, serverAPI: damaged, context: fixture.context)
             }
         }
     }
 
     @Test("Comparison of 100 rows: duration")
     func speed() throws {
-        var scene = ComparisonFixture()
+        var fixture = ComparisonFixture()
         for index in 0..<97 {
-            scene.add(
+            fixture.add(
                 ComparisonFixture.period(
                     "\(1_000 + index)", start: ComparisonFixture.now - (41 + Int64(index)) * ComparisonFixture.day))
         }
-        let (answer, right) = (try ComparisonFixture.bytes(scene.answer), try scene.serverAPI())
-        let left = try scene.verifyReceipt()
+        let (answer, right) = (try ComparisonFixture.bytes(fixture.answer), try fixture.serverAPI())
+        let left = try fixture.verifyReceipt()
         let clock = ContinuousClock()
         let repetitions = 50
         let reading = try clock.measure {
@@ -105,7 +106,7 @@ struct HostileSideTests {
         }
         let comparing = clock.measure {
             for _ in 0..<repetitions {
-                _ = Comparison(verifyReceipt: left, serverAPI: right, context: scene.context)
+                _ = Comparison(verifyReceipt: left, serverAPI: right, context: fixture.context)
             }
         }
         print("100 rows: reading \(reading / repetitions), comparing \(comparing / repetitions)")

@@ -5,17 +5,17 @@ import Testing
 
 @Suite("Line items with two original ids")
 struct OriginalIdTests {
-    private func rules(_ scene: ComparisonFixture) throws -> [String] {
-        try scene.differences().map { "\($0.verdict.rawValue) \($0.rule) \($0.fullPath)" }
+    private func rules(_ fixture: ComparisonFixture) throws -> [String] {
+        try fixture.differences().map { "\($0.verdict.rawValue) \($0.rule) \($0.fullPath)" }
     }
 
     @Test("Planted ids that the App Store Server API does not know are unexpected: 30 of 30")
     func planted() throws {
         var found = 0
         for number in 0..<30 {
-            var scene = ComparisonFixture()
-            scene.latest[number % 2]["original_transaction_id"] = "7000000000\(10 + number)"
-            let differences = try scene.differences()
+            var fixture = ComparisonFixture()
+            fixture.latest[number % 2]["original_transaction_id"] = "7000000000\(10 + number)"
+            let differences = try fixture.differences()
             // A subscription without its newest period also contradicts its status.
             #expect(Set(differences.map(\.rule)).subtracting(["originalTransactionId", "entitlement"]) == [])
             if differences.contains(where: { $0.rule == "originalTransactionId" && $0.verdict == .unexpected }) {
@@ -28,22 +28,22 @@ struct OriginalIdTests {
 
     @Test("The two ids are expected if a transaction in the history has the other one as its own or original id")
     func known() throws {
-        var scene = ComparisonFixture()
-        scene.history[1]["originalTransactionId"] = "777"
-        #expect(try rules(scene) == ["expected originalIdAlias latestTransactions[101].originalTransactionId"])
-        scene = ComparisonFixture()
-        scene.latest[0]["original_transaction_id"] = "101"
-        #expect(try rules(scene) == ["expected originalIdAlias latestTransactions[100].originalTransactionId"])
+        var fixture = ComparisonFixture()
+        fixture.history[1]["originalTransactionId"] = "777"
+        #expect(try rules(fixture) == ["expected originalIdAlias latestTransactions[101].originalTransactionId"])
+        fixture = ComparisonFixture()
+        fixture.latest[0]["original_transaction_id"] = "101"
+        #expect(try rules(fixture) == ["expected originalIdAlias latestTransactions[100].originalTransactionId"])
     }
 
     @Test("The two ids are expected if the history was requested with the other one")
     func foundBy() throws {
-        var scene = ComparisonFixture()
-        scene.latest[0]["original_transaction_id"] = "777"
-        var serverAPI = try scene.serverAPI()
+        var fixture = ComparisonFixture()
+        fixture.latest[0]["original_transaction_id"] = "777"
+        var serverAPI = try fixture.serverAPI()
         serverAPI.aliases = ["777"]
         let comparison = Comparison(
-            verifyReceipt: try scene.verifyReceipt(), serverAPI: serverAPI, context: scene.context)
+            verifyReceipt: try fixture.verifyReceipt(), serverAPI: serverAPI, context: fixture.context)
         #expect(comparison.differences.map(\.rule) == ["originalIdAlias"])
     }
 }

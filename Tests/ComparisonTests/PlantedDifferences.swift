@@ -183,14 +183,14 @@ struct PlantedDifference: Sendable {
             $0.context.excludesOldTransactions = true
             $0.latest.remove(at: 0)
         },
-        PlantedDifference("capOf100") { scene in
+        PlantedDifference("capOf100") { fixture in
             for index in 0..<98 {
-                scene.add(
+                fixture.add(
                     ComparisonFixture.purchase(
                         "\(1_000 + index)", of: "issue", "Non-Consumable",
                         at: ComparisonFixture.now - 9 * ComparisonFixture.day + Int64(index) * 60_000))
             }
-            scene.latest.remove(at: 0)
+            fixture.latest.remove(at: 0)
         },
         PlantedDifference("emptyLatestReceiptInfo") {
             $0.latest = []
@@ -224,8 +224,8 @@ struct PlantedDifference: Sendable {
             $0.moveToSandbox()
             $0.latest.remove(at: 0)
         },
-        PlantedDifference("flatAnswer") { scene in
-            scene.receipt = [
+        PlantedDifference("flatAnswer") { fixture in
+            fixture.receipt = [
                 "bid": "com.example.app", "app_item_id": "1234567890", "transaction_id": "200",
                 "original_transaction_id": "200", "product_id": "unlock", "quantity": "1",
                 "purchase_date_ms": "\(ComparisonFixture.now - 20 * ComparisonFixture.day)",
@@ -233,9 +233,9 @@ struct PlantedDifference: Sendable {
                 "item_id": "7",
                 "is_trial_period": "false", "in_app_ownership_type": "PURCHASED",
             ]
-            scene.isFlat = true
+            fixture.isFlat = true
         },
-        PlantedDifference("itemIdOfOtherProduct") { scene in
+        PlantedDifference("itemIdOfOtherProduct") { fixture in
             func row(_ id: String, of product: String, start: Int64) -> ComparisonFixture.Object {
                 [
                     "bid": "com.example.app", "app_item_id": "1234567890", "transaction_id": id,
@@ -245,12 +245,12 @@ struct PlantedDifference: Sendable {
                     "expires_date": "\(start + 30 * ComparisonFixture.day)", "bvrs": "3",
                 ]
             }
-            scene.isFlat = true
-            scene.receipt = row("100", of: "monthly", start: ComparisonFixture.now - 40 * ComparisonFixture.day)
-            scene.flatLatest = row("101", of: "yearly", start: ComparisonFixture.now - 10 * ComparisonFixture.day)
-            var other = scene
+            fixture.isFlat = true
+            fixture.receipt = row("100", of: "monthly", start: ComparisonFixture.now - 40 * ComparisonFixture.day)
+            fixture.flatLatest = row("101", of: "yearly", start: ComparisonFixture.now - 10 * ComparisonFixture.day)
+            var other = fixture
             other.flatLatest?["item_id"] = nil
-            scene.otherAnswer = other.answer
+            fixture.otherAnswer = other.answer
         },
     ]
 

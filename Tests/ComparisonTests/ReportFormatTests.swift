@@ -86,8 +86,8 @@ struct ReportFormatTests {
 
     @Test("A million equal differences result in a report of a few hundred lines")
     func million() throws {
-        let scene = ReportSample.scene(of: "cancellation")
-        let differences = try scene.differences()
+        let fixture = ReportSample.fixture(of: "cancellation")
+        let differences = try fixture.differences()
         var tally = ComparisonSummary()
         for _ in 0..<1_000_000 { tally.add(differences, of: ReportSample.unsafe) }
         let report = tally.report(.run, title: "many", madeAt: SharedSimulator.noon)

@@ -39,20 +39,20 @@ enum ReportSample {
     }
 
     /// A customer with the planted difference of a rule.
-    static func scene(of rule: String) -> ComparisonFixture {
-        var scene = ComparisonFixture()
-        PlantedDifference.all.first { $0.rule == rule }?.change(&scene)
-        scene.context.receipt = "sha256:\(rule)"
-        return scene
+    static func fixture(of rule: String) -> ComparisonFixture {
+        var fixture = ComparisonFixture()
+        PlantedDifference.all.first { $0.rule == rule }?.change(&fixture)
+        fixture.context.receipt = "sha256:\(rule)"
+        return fixture
     }
 
-    static func pair(of rule: String) throws -> AlignedPair { try scene(of: rule).pair() }
+    static func pair(of rule: String) throws -> AlignedPair { try fixture(of: rule).pair() }
 
     private static func entries(
         _ scope: ComparisonReport.Scope, of counts: [String: Int64]
     ) throws -> [ComparisonReport.Entry] {
         try counts.sorted { $0.key < $1.key }.compactMap { rule, count in
-            guard let example = try scene(of: rule).differences().first else { return nil }
+            guard let example = try fixture(of: rule).differences().first else { return nil }
             return ComparisonReport.Entry(
                 scope: scope, verdict: example.verdict, rule: rule, path: example.path, count: count,
                 firstSeen: SharedSimulator.noon.advanced(byMilliseconds: -ComparisonFixture.day),

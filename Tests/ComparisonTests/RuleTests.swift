@@ -14,9 +14,9 @@ struct RuleTests {
     func planted() throws {
         var matrix: [String: [String: Int]] = [:]
         for plant in PlantedDifference.all {
-            var scene = ComparisonFixture()
-            plant.change(&scene)
-            let differences = try scene.differences()
+            var fixture = ComparisonFixture()
+            plant.change(&fixture)
+            let differences = try fixture.differences()
             #expect(Set(differences.map(\.rule)) == [plant.rule], "\(plant.rule): \(differences.map(\.fullPath))")
             #expect(differences.allSatisfy { $0.verdict == plant.verdict }, "\(plant.rule)")
             if differences.isEmpty { matrix[plant.rule, default: [:]]["nothing", default: 0] += 1 }
@@ -34,12 +34,12 @@ struct RuleTests {
 
     @Test("An app's overrides have precedence over the table")
     func overrides() throws {
-        var scene = ComparisonFixture()
-        scene.latest.reverse()
-        scene.context.overrides = ["order": .unexpected]
-        #expect(try scene.differences().map(\.verdict) == [.unexpected])
-        scene.context.overrides = ["order": .ignore]
-        #expect(try scene.differences() == [])
+        var fixture = ComparisonFixture()
+        fixture.latest.reverse()
+        fixture.context.overrides = ["order": .unexpected]
+        #expect(try fixture.differences().map(\.verdict) == [.unexpected])
+        fixture.context.overrides = ["order": .ignore]
+        #expect(try fixture.differences() == [])
         var missing = ComparisonFixture()
         missing.latest.remove(at: 0)
         missing.context.overrides = ["missingTransaction": .expected]
@@ -48,33 +48,33 @@ struct RuleTests {
 
     @Test("A difference is JSON with six keys")
     func json() throws {
-        var scene = ComparisonFixture()
-        scene.latest[1]["product_id"] = "\"<b>"
-        let difference = try #require(try scene.differences().first)
+        var fixture = ComparisonFixture()
+        fixture.latest[1]["product_id"] = "\"<b>"
+        let difference = try #require(try fixture.differences().first)
         #expect(
             String(decoding: difference.json, as: UTF8.self) == """
                 {"receipt":"planted","path":"latestTransactions[101].productId","class":"unexpected",\
                 "rule":"productId","verifyReceipt":"\\"<b>","serverAPI":"monthly"}
                 """)
-        scene = ComparisonFixture()
-        scene.latest[1]["quantity"] = String(repeating: "x", count: 100_000)
-        #expect(try scene.differences().allSatisfy { $0.json.count < 400 })
+        fixture = ComparisonFixture()
+        fixture.latest[1]["quantity"] = String(repeating: "x", count: 100_000)
+        #expect(try fixture.differences().allSatisfy { $0.json.count < 400 })
     }
 
     @Test("A million equal differences need the memory of three; a million paths that of a thousand")
     func tally() throws {
-        var scene = ComparisonFixture()
-        scene.status = 2
-        let differences = try scene.differences()
+        var fixture = ComparisonFixture()
+        fixture.status = 2
+        let differences = try fixture.differences()
         let scope = ComparisonReport.Scope(bundleId: "com.example.app", environment: "Production")
         var tally = ComparisonSummary()
         for _ in 0..<10_000 { tally.add(differences, of: scope) }
         #expect(tally.entries.count == 1 && tally.count(.unexpected) == 10_000)
         #expect(tally.entries.values.first?.examples.count == ComparisonSummary.maximumExamples)
         for index in 0..<3 {
-            var scene = ComparisonFixture()
-            for key in 0..<1_000 { scene.latest[1]["key\(index)_\(key)"] = key }
-            tally.add(try scene.differences(), of: scope)
+            var fixture = ComparisonFixture()
+            for key in 0..<1_000 { fixture.latest[1]["key\(index)_\(key)"] = key }
+            tally.add(try fixture.differences(), of: scope)
         }
         #expect(tally.count(.unexpected) == 13_000 && tally.overflow > 0)
         #expect(tally.entries.count <= ComparisonSummary.maximumEntries + 1)
@@ -85,10 +85,10 @@ struct RuleTests {
     func property() throws {
         var generator = SeededGenerator("property")
         for _ in 0..<600 {
-            var scene = ComparisonFixture()
+            var fixture = ComparisonFixture()
             let isSnapshot = Bool.random(using: &generator)
             let index = isSnapshot ? 0 : Int.random(in: 0..<3, using: &generator)
-            let row = isSnapshot ? scene.snapshot[0] : scene.latest[index]
+            let row = isSnapshot ? fixture.snapshot[0] : fixture.latest[index]
             let key = try #require(row.keys.sorted().randomElement(using: &generator))
             let value = try #require(row[key] as? String)
             let changed: String? =
@@ -98,8 +98,8 @@ struct RuleTests {
                 case 2: value == "false" ? "true" : "1" + value
                 default: Int64(value).map { "\($0 + 1)" } ?? "?"
                 }
-            if isSnapshot { scene.snapshot[0][key] = changed } else { scene.latest[index][key] = changed }
-            #expect(try !scene.differences().isEmpty, "\(key): \(value) became \(changed ?? "nothing")")
+            if isSnapshot { fixture.snapshot[0][key] = changed } else { fixture.latest[index][key] = changed }
+            #expect(try !fixture.differences().isEmpty, "\(key): \(value) became \(changed ?? "nothing")")
         }
     }
 }

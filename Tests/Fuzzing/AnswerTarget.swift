@@ -27,6 +27,7 @@ enum AnswerTarget {
         if case .version1(let body)? = try? NotificationBody(bytes) { hasNoPassword(body.redacted) }
     }
 
+    /// Checks that every member `password` was replaced by `***`.
     private static func hasNoPassword(_ text: String) {
         let bytes = Array(text.utf8)
         var scanner = JSONScanner()

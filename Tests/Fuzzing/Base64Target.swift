@@ -7,6 +7,7 @@ import StoreTypes
 enum Base64Target {
     private static let strict = ReceiptDecoder(trust: FuzzTrust.seeds, profile: .apple)
     private static let lenient = ReceiptDecoder(trust: FuzzTrust.seeds, profile: .tolerant)
+    /// Reads receipts as `migrate` does.
     private static let reader = ReceiptReader(trust: FuzzTrust.seeds, now: { Rendered.now })
 
     static func run(_ text: [UInt8]) {

@@ -4,9 +4,11 @@ import Foundation
 /// T30: A fuzz target: the code that runs for each input. Nothing that it calls may trap, hang or use unlimited
 /// memory; further conditions are checked by ``require(_:_:)``.
 struct FuzzTarget: Sendable {
+    /// The name on the command line, and of the folder with the seeds.
     let name: String
     let body: @Sendable ([UInt8]) -> Void
 
+    /// All targets, in the order of docs/threat-model.md.
     static let all: [FuzzTarget] = [
         FuzzTarget(name: "receipt", body: ReceiptTargets.receipt),
         FuzzTarget(name: "attributes", body: ReceiptTargets.attributes),
@@ -32,13 +34,16 @@ func require(_ holds: Bool, _ promise: @autoclosure () -> String) {
 
 /// Two unrelated trust stores: the roots of the seeds, and Apple's roots.
 enum FuzzTrust {
+    /// The folder with the seeds of all targets.
     static let corpus = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Corpus")
 
+    /// Trusts the roots that signed the seeds.
     static let seeds = made {
         try TrustStore(
             anchors: TrustAnchors(
                 roots: certificates("trust/roots"), intermediates: certificates("trust/intermediates")))
     }
+    /// Trusts Apple's roots only, so it must reject every input.
     static let apple = made { try TrustStore(anchors: .apple()) }
 
     /// Returns the contents of all seeds of a target.

@@ -11,6 +11,7 @@ import StoreTypes
 enum ReceiptTargets {
     private static let decoder = ReceiptDecoder(trust: FuzzTrust.seeds, profile: .apple)
     private static let lenient = ReceiptDecoder(trust: FuzzTrust.seeds, profile: .tolerant)
+    /// A decoder for which every input must fail, because no seed was signed by Apple.
     private static let stranger = ReceiptDecoder(trust: FuzzTrust.apple, profile: .tolerant)
 
     /// The signed contents of the seeds. Nothing else can be authentic, because the keys no longer exist.
@@ -96,8 +97,10 @@ enum CertificateTarget {
 enum Rendered {
     private static let camelCase = CamelCaseRenderer(tables: .bundled)
     private static let answers = VerifyReceiptRenderer(tables: .bundled)
+    /// A fixed time, so that an input always has the same result: 2026-11-21T12:00:00Z.
     static let now = Timestamp(seconds: 1_795_262_400)
 
+    /// Renders the contents in every format and checks the output.
     static func check(_ contents: ReceiptContents) {
         var writer = JSONWriter()
         writer.beginObject()

@@ -5,6 +5,7 @@ import StoreTypes
 
 /// Fuzzes the body of a verifyReceipt request: Apple must receive exactly what was inspected.
 enum RequestTarget {
+    /// A password with characters that JSON must escape.
     private static let secret = SharedSecret("pa\"ss\\w\u{1}é")
 
     static func run(_ body: [UInt8]) {

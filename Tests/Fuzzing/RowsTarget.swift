@@ -19,11 +19,13 @@ enum RowsTarget {
         }
     }
 
+    /// The rows up to the end or to the first error.
     private struct Outcome: Hashable {
         var rows: [SourceRow] = []
         var failure: SourceError.Code?
     }
 
+    /// Reads a file in blocks of `cut` bytes and in batches of `batch` rows.
     private static func outcome(
         of file: [UInt8], isCSV: Bool, _ limits: SourceLimits, cut: Int, batch: Int
     ) -> Outcome {

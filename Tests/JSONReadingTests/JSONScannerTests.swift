@@ -10,6 +10,7 @@ struct JSONScannerTests {
         return members
     }
 
+    /// Returns the error message for a document; `nil` if it is valid.
     private func reason(_ bytes: [UInt8]) -> String? {
         do throws(JSONStructureError) {
             _ = try members(bytes)

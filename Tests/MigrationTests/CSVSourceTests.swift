@@ -115,9 +115,9 @@ struct CSVSourceTests {
         let names = (1...22).map { "c\($0)" }
         let listed = names.prefix(20).joined(separator: ", ") + " and 2 more"
         let longest = String(repeating: "n", count: 64)
-        for (header, said) in [(names.joined(separator: ","), listed), (longest, longest)] {
+        for (header, expected) in [(names.joined(separator: ","), listed), (longest, longest)] {
             let path = try folder.write("a.csv", header + "\n")
-            #expect(throws: SourceError(.missingColumn, at: path, "no column receipt; there are: \(said)")) {
+            #expect(throws: SourceError(.missingColumn, at: path, "no column receipt; there are: \(expected)")) {
                 _ = try Sources.open(path)
             }
         }

@@ -11,14 +11,14 @@ import Testing
 @Suite("Migration with lookups in the Server API")
 struct MigrationCustomerTests {
     /// A lookup service whose customers are identified by the ids in their histories.
-    final class Book: CustomerLookupService {
+    final class LookupServiceStub: CustomerLookupService {
         private struct State {
-            var asked: [[String]] = []
-            var answered: [[String]] = []
+            var requested: [[String]] = []
+            var responded: [[String]] = []
             /// Number of lookups that still get a response; `nil` for no limit.
-            var patience: Int?
+            var remainingResponses: Int?
             var failing: Set<String> = []
-            var refuses = false
+            var rejectsKey = false
             var tokens: [String] = []
             var revisions: [String] = []
         }
@@ -29,26 +29,26 @@ struct MigrationCustomerTests {
         /// - Parameter histories: All ids of each customer. Other customers are unknown.
         init(_ histories: [[String]]) { self.histories = histories }
 
-        var asked: [[String]] { state.withLock { $0.asked } }
-        var answered: [[String]] { state.withLock { $0.answered } }
+        var requested: [[String]] { state.withLock { $0.requested } }
+        var responded: [[String]] { state.withLock { $0.responded } }
         var revisions: [String] { state.withLock { $0.revisions } }
         var tokens: [String] { state.withLock { $0.tokens } }
         func fail(_ ids: Set<String>) { state.withLock { $0.failing = ids } }
-        func refuse(_ refuses: Bool) { state.withLock { $0.refuses = refuses } }
-        func refuse(after answers: Int?) { state.withLock { $0.patience = answers } }
+        func rejectKey(_ rejectsKey: Bool) { state.withLock { $0.rejectsKey = rejectsKey } }
+        func rejectKey(after answers: Int?) { state.withLock { $0.remainingResponses = answers } }
 
         func handles(_ bundleId: String) -> Bool { bundleId == SimulatedApp.first.bundleId }
 
         func lookUp(_ customer: MigrationCustomer) async -> CustomerAnswer {
-            let (fails, refuses) = state.withLock { state in
-                state.asked.append(customer.identifiers)
+            let (fails, rejectsKey) = state.withLock { state in
+                state.requested.append(customer.identifiers)
                 if let known = customer.previousLookup { state.revisions.append(known.revision) }
-                let refuses = state.refuses || state.patience == 0
-                state.patience = state.patience.map { max($0 - 1, 0) }
-                if !refuses { state.answered.append(customer.identifiers) }
-                return (!state.failing.isDisjoint(with: customer.identifiers), refuses)
+                let rejectsKey = state.rejectsKey || state.remainingResponses == 0
+                state.remainingResponses = state.remainingResponses.map { max($0 - 1, 0) }
+                if !rejectsKey { state.responded.append(customer.identifiers) }
+                return (!state.failing.isDisjoint(with: customer.identifiers), rejectsKey)
             }
-            if refuses { return .giveUp(reason: "no key") }
+            if rejectsKey { return .giveUp(reason: "no key") }
             if fails { return .found(.failed(reason: "deadline")) }
             let history = histories.first { !Set($0).isDisjoint(with: customer.identifiers) }
             guard let history else { return .found(.notFound(reason: "4040010")) }
@@ -69,7 +69,7 @@ struct MigrationCustomerTests {
             }
         }
 
-        var usage: (calls: Int64, left: Int64?) { (Int64(asked.count), 100) }
+        var usage: (calls: Int64, left: Int64?) { (Int64(requested.count), 100) }
         var callsPerHour: Double { 100 }
     }
 
@@ -88,11 +88,11 @@ struct MigrationCustomerTests {
         // An unsigned line states another environment, so such a customer is looked up in both.
         let rows = world.rows.filter { !$0.id.contains("environmentLine") }
         try world.write(rows)
-        let book = Book(try histories())
-        let ending = try await world.run(lookups: book, api)
+        let lookups = LookupServiceStub(try histories())
+        let ending = try await world.run(lookups: lookups, api)
         #expect(ending.stop == nil && ending.customers?.known == ending.customers?.all)
-        let customers = Set(book.asked.flatMap { $0 })
-        #expect(book.asked.flatMap { $0 }.count == customers.count, "a customer was looked up twice")
+        let customers = Set(lookups.requested.flatMap { $0 })
+        #expect(lookups.requested.flatMap { $0 }.count == customers.count, "a customer was looked up twice")
         let results = try world.results()
         #expect(results.map { $0["id"]?.text } == rows.map(\.id))
         for (row, result) in zip(rows, results) {
@@ -102,27 +102,27 @@ struct MigrationCustomerTests {
             #expect(row.expected != "decoded" || Set(ids).isSubset(of: told))
             #expect(result["revision"] == (row.expected == "decoded" ? .string("r1") : .null))
         }
-        let asked = book.asked.count
-        let again = try await world.run(lookups: book, api)
-        #expect(again.wasFinished && book.asked.count == asked)
+        let requested = lookups.requested.count
+        let again = try await world.run(lookups: lookups, api)
+        #expect(again.wasFinished && lookups.requested.count == requested)
     }
 
     @Test("Only customers with a temporary failure are retried; their rows are in the result meanwhile")
     func failures() async throws {
         let world = try MigrationWorld()
         let receipt = try SharedSimulator.receipt(.activeSubscription)
-        let book = Book(try histories())
-        book.fail(Set(receipt.originalTransactionIds))
-        let first = try await world.run(lookups: book, api)
+        let lookups = LookupServiceStub(try histories())
+        lookups.fail(Set(receipt.originalTransactionIds))
+        let first = try await world.run(lookups: lookups, api)
         #expect(first.stop == nil && first.counts.hasFailures && first.customers?.failed == 1)
         func row() throws -> JSONValue? { try world.results().first { $0["id"]?.text == receipt.id } }
         #expect(try row()?["outcome"]?.text == "failed")
         #expect(try row()?["reason"]?.text == "deadline")
-        book.fail([])
-        let asked = book.asked.count
-        let second = try await world.run(lookups: book, api)
+        lookups.fail([])
+        let requested = lookups.requested.count
+        let second = try await world.run(lookups: lookups, api)
         #expect(second.stop == nil && second.customers?.failed == 0)
-        #expect(book.asked.count == asked + 1)
+        #expect(lookups.requested.count == requested + 1)
         #expect(try row()?["outcome"]?.text == "migrated")
         #expect(try world.results().count == world.rows.count)
     }
@@ -130,55 +130,55 @@ struct MigrationCustomerTests {
     @Test("A refresh looks up known customers with the stored revision")
     func refresh() async throws {
         let world = try MigrationWorld()
-        let book = Book(try histories())
-        _ = try await world.run(lookups: book, api)
-        let (asked, result) = (book.asked.count, try world.result)
-        #expect(book.revisions.isEmpty)
-        let ending = try await world.run(lookups: book) {
+        let lookups = LookupServiceStub(try histories())
+        _ = try await world.run(lookups: lookups, api)
+        let (requested, result) = (lookups.requested.count, try world.result)
+        #expect(lookups.revisions.isEmpty)
+        let ending = try await world.run(lookups: lookups) {
             api(&$0)
             $0.isRefresh = true
         }
         #expect(ending.stop == nil && !ending.wasFinished)
-        #expect(book.revisions.count == book.asked.count - asked && Set(book.revisions) == ["r1"])
+        #expect(lookups.revisions.count == lookups.requested.count - requested && Set(lookups.revisions) == ["r1"])
         #expect(try world.result == result)
-        #expect(try await world.run(lookups: book, api).wasFinished)
+        #expect(try await world.run(lookups: lookups, api).wasFinished)
     }
 
     @Test("Unknown customers have the outcome notFound")
     func notFound() async throws {
         let world = try MigrationWorld()
-        let ending = try await world.run(lookups: Book([]), api)
+        let ending = try await world.run(lookups: LookupServiceStub([]), api)
         #expect(ending.counts.count(of: .migrated) == 0 && ending.counts.count(of: .notFound) > 0)
         #expect(try world.results().allSatisfy { $0["outcome"]?.text != "notFound" || $0["reason"]?.text == "4040010" })
-        #expect(try await world.run(lookups: Book([]), api).wasFinished)
+        #expect(try await world.run(lookups: LookupServiceStub([]), api).wasFinished)
     }
 
     @Test("A rejected key stops the run with every row in the result, and the run resumes when it is accepted")
     func refusedKey() async throws {
         let world = try MigrationWorld()
-        let book = Book(try histories())
-        book.refuse(true)
-        let ending = try await world.run(lookups: book, api)
+        let lookups = LookupServiceStub(try histories())
+        lookups.rejectKey(true)
+        let ending = try await world.run(lookups: lookups, api)
         #expect(ending.stop == .refusedByAppStore)
         #expect(try world.results().count == world.rows.count)
         #expect(try world.results().contains { $0["reason"]?.text == "notAskedYet" })
-        book.refuse(false)
-        let second = try await world.run(lookups: book, api)
+        lookups.rejectKey(false)
+        let second = try await world.run(lookups: lookups, api)
         #expect(second.stop == nil && second.counts.count(of: .failed) == 0)
     }
 
     @Test("A plan makes no lookups and writes no result, and the next run resumes from it")
     func plan() async throws {
         let world = try MigrationWorld()
-        let book = Book(try histories())
-        let plan = try await world.run(lookups: book) {
+        let lookups = LookupServiceStub(try histories())
+        let plan = try await world.run(lookups: lookups) {
             api(&$0)
             $0.isPlan = true
         }
-        #expect(plan.stop == .planned && book.asked.isEmpty)
+        #expect(plan.stop == .planned && lookups.requested.isEmpty)
         #expect(!FileManager.default.fileExists(atPath: world.destination.path))
-        let ending = try await world.run(lookups: book, api)
-        #expect(ending.stop == nil && Int64(book.asked.count) <= plan.customers?.waiting ?? 0)
+        let ending = try await world.run(lookups: lookups, api)
+        #expect(ending.stop == nil && Int64(lookups.requested.count) <= plan.customers?.waiting ?? 0)
     }
 
     @Test("A receipt that is not authentic is looked up only with --allow-unverified, and is marked")
@@ -188,19 +188,19 @@ struct MigrationCustomerTests {
         let row = MigrationWorld.Row(id: "t", receipt: tampered.text, expected: "refused")
         let strict = try MigrationWorld()
         try strict.write([row])
-        let book = Book([receipt.originalTransactionIds + tampered.originalTransactionIds])
-        _ = try await strict.run(lookups: book, api)
-        #expect(book.asked.isEmpty)
+        let lookups = LookupServiceStub([receipt.originalTransactionIds + tampered.originalTransactionIds])
+        _ = try await strict.run(lookups: lookups, api)
+        #expect(lookups.requested.isEmpty)
         #expect(try strict.results().first?["outcome"]?.text == "refused")
         let lenient = try MigrationWorld()
         try lenient.write([row])
-        _ = try await lenient.run(lookups: book) {
+        _ = try await lenient.run(lookups: lookups) {
             api(&$0)
             $0.persisted.allowUnverified = true
         }
         let result = try #require(try lenient.results().first)
         #expect(result["outcome"]?.text == "migrated" && result["verified"] == .bool(false))
-        #expect(book.asked.count == 1)
+        #expect(lookups.requested.count == 1)
     }
 
     @Test(
@@ -224,14 +224,14 @@ struct MigrationCustomerTests {
                 bytes += JSONValue.object(row).bytes + [0x0A]
             }
             try Data(bytes).write(to: world.source)
-            let book = Book([first.originalTransactionIds, second.originalTransactionIds])
-            _ = try await world.run(lookups: book) {
+            let lookups = LookupServiceStub([first.originalTransactionIds, second.originalTransactionIds])
+            _ = try await world.run(lookups: lookups) {
                 api(&$0)
                 $0.persisted.allowUnverified = true
                 $0.persisted.source.accountTokenColumn = "user"
                 $0.accountTokens = .set
             }
-            return (try world.results(), book.tokens.sorted())
+            return (try world.results(), lookups.tokens.sorted())
         }
         let undisturbed = try await outcome(genuine)
         #expect(undisturbed.results.allSatisfy { $0["outcome"]?.text == "migrated" })
@@ -247,10 +247,10 @@ struct MigrationCustomerTests {
     @Test("A run stops at its row limit, and the next run resumes after it")
     func limit() async throws {
         let world = try MigrationWorld()
-        let book = Book(try histories())
+        let lookups = LookupServiceStub(try histories())
         var runs = 0
         while try await world.run(
-            lookups: book,
+            lookups: lookups,
             {
                 api(&$0); $0.rowLimit = 20
             }
@@ -273,29 +273,31 @@ struct MigrationCustomerTests {
             bytes += JSONValue.object(row).bytes + [0x0A]
         }
         try Data(bytes).write(to: world.source)
-        let book = Book(try histories())
+        let lookups = LookupServiceStub(try histories())
         @discardableResult
         func run(_ tokens: MigrationOptions.AccountTokens) async throws -> Migration.RunResult {
-            try await world.run(lookups: book) {
+            try await world.run(lookups: lookups) {
                 api(&$0)
                 $0.persisted.source.accountTokenColumn = "user"
                 $0.accountTokens = tokens
             }
         }
         #expect(try await run(.dryRun).customersWithoutToken == 0)
-        #expect(book.tokens.isEmpty)
+        #expect(lookups.tokens.isEmpty)
         let count = Set(first.originalTransactionIds).count
-        #expect(world.said.contains { $0.contains("\(count) purchases of 1 customers would be set") }, "\(world.said)")
-        #expect(world.said.contains { $0.contains("1 customers have rows with different account tokens") })
-        book.fail(Set(first.originalTransactionIds))
-        #expect(try await run(.set).customersWithoutToken == 2)
-        #expect(book.tokens.isEmpty)
         #expect(
-            world.said.contains(
+            world.messages.contains { $0.contains("\(count) purchases of 1 customers would be set") },
+            "\(world.messages)")
+        #expect(world.messages.contains { $0.contains("1 customers have rows with different account tokens") })
+        lookups.fail(Set(first.originalTransactionIds))
+        #expect(try await run(.set).customersWithoutToken == 2)
+        #expect(lookups.tokens.isEmpty)
+        #expect(
+            world.messages.contains(
                 "account tokens: not set for 1 customers: not an original transaction id (4000187)"),
-            "\(world.said)")
-        book.fail([])
+            "\(world.messages)")
+        lookups.fail([])
         for _ in 0..<2 { #expect(try await run(.set).customersWithoutToken == 1) }
-        #expect(book.tokens.sorted() == Set(first.originalTransactionIds).map { "\($0) \(token)" }.sorted())
+        #expect(lookups.tokens.sorted() == Set(first.originalTransactionIds).map { "\($0) \(token)" }.sorted())
     }
 }

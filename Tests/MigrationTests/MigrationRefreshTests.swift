@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Migration with --refresh")
 struct MigrationRefreshTests {
-    private typealias Book = MigrationCustomerTests.Book
+    private typealias LookupServiceStub = MigrationCustomerTests.LookupServiceStub
 
     /// The ids of all customers of the simulated store.
     private func histories() throws -> [[String]] {
@@ -25,21 +25,21 @@ struct MigrationRefreshTests {
     }
 
     /// Rows of known customers and of an unknown one.
-    private func stage() throws -> (world: MigrationWorld, book: Book) {
+    private func stage() throws -> (world: MigrationWorld, lookups: LookupServiceStub) {
         let world = try MigrationWorld()
         // An unsigned line states another environment, so such a customer is looked up in both.
         try world.write(world.rows.filter { !$0.id.contains("environmentLine") })
         let unknown = try SharedSimulator.receipt(.nonConsumable).originalTransactionIds
-        return (world, Book(try histories().filter { Set($0).isDisjoint(with: unknown) }))
+        return (world, LookupServiceStub(try histories().filter { Set($0).isDisjoint(with: unknown) }))
     }
 
     @Test("A refresh that is stopped before the first response keeps all existing data in the result")
     func stopped() async throws {
-        let (world, book) = try stage()
-        let first = try await world.run(lookups: book, api)
+        let (world, lookups) = try stage()
+        let first = try await world.run(lookups: lookups, api)
         #expect(first.counts.count(of: .migrated) > 0 && first.counts.count(of: .notFound) > 0)
         let result = try world.result
-        let ending = try await world.run(lookups: book) {
+        let ending = try await world.run(lookups: lookups) {
             refresh(&$0)
             $0.timeLimit = .zero
         }
@@ -49,48 +49,48 @@ struct MigrationRefreshTests {
 
     @Test("A refresh whose lookups fail temporarily keeps the existing data, says so, and retries")
     func failing() async throws {
-        let (world, book) = try stage()
+        let (world, lookups) = try stage()
         let receipt = try SharedSimulator.receipt(.activeSubscription)
-        let first = try await world.run(lookups: book, api)
+        let first = try await world.run(lookups: lookups, api)
         let result = try world.result
-        book.fail(Set(receipt.originalTransactionIds))
-        let ending = try await world.run(lookups: book, refresh)
+        lookups.fail(Set(receipt.originalTransactionIds))
+        let ending = try await world.run(lookups: lookups, refresh)
         #expect(ending.stop == nil && ending.customers?.failed == 1 && ending.hasFailures)
         #expect(ending.counts.outcomes == first.counts.outcomes)
         #expect(try world.result == result)
-        #expect(world.said.contains { $0.hasPrefix("1 customers could not be refreshed") }, "\(world.said)")
+        #expect(world.messages.contains { $0.hasPrefix("1 customers could not be refreshed") }, "\(world.messages)")
         var ofKnown = Migration.RunResult(counts: MigrationCounts())
         ofKnown.customers = ending.customers
         #expect(ofKnown.hasFailures && !ofKnown.counts.hasFailures)
-        book.fail([])
-        let asked = book.asked.count
-        let next = try await world.run(lookups: book, api)
-        #expect(next.customers?.failed == 0 && book.asked.count == asked + 1)
+        lookups.fail([])
+        let requested = lookups.requested.count
+        let next = try await world.run(lookups: lookups, api)
+        #expect(next.customers?.failed == 0 && lookups.requested.count == requested + 1)
         #expect(try world.result == result)
     }
 
     @Test("A stopped refresh resumes without repeating lookups, and starts over after it has finished")
     func goingOn() async throws {
-        let (world, book) = try stage()
-        let first = try await world.run(lookups: book, api)
+        let (world, lookups) = try stage()
+        let first = try await world.run(lookups: lookups, api)
         let customers = Int(try #require(first.customers).all)
         let result = try world.result
         for _ in 0..<2 {
-            let before = book.answered.count
+            let before = lookups.responded.count
             var runs = 0
             var isStopped = true
             while isStopped {
-                book.refuse(after: 5)
-                let ending = try await world.run(lookups: book, refresh)
+                lookups.rejectKey(after: 5)
+                let ending = try await world.run(lookups: lookups, refresh)
                 #expect(ending.stop == nil || ending.stop == .refusedByAppStore)
                 #expect(try world.result == result)
                 isStopped = ending.stop != nil
                 runs += 1
                 try #require(runs <= customers)
             }
-            let answered = book.answered[before...].flatMap { $0 }
-            #expect(book.answered.count - before == customers && runs > 1)
-            #expect(Set(answered).count == answered.count, "a customer was looked up twice")
+            let responded = lookups.responded[before...].flatMap { $0 }
+            #expect(lookups.responded.count - before == customers && runs > 1)
+            #expect(Set(responded).count == responded.count, "a customer was looked up twice")
         }
     }
 
@@ -100,9 +100,9 @@ struct MigrationRefreshTests {
         let folder = try TemporaryFolder()
         let receipt = try SharedSimulator.receipt(.activeSubscription)
         for name in ["in/b", "in/c/1"] { try folder.write(name, receipt.base64) }
-        let book = Book(try histories())
+        let lookups = LookupServiceStub(try histories())
         func rows(_ change: (inout MigrationOptions) -> Void) async throws -> Int64 {
-            let ending = try await world.run(lookups: book) {
+            let ending = try await world.run(lookups: lookups) {
                 change(&$0)
                 $0.source = folder.path("in")
             }

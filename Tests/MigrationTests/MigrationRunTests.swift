@@ -109,7 +109,7 @@ struct MigrationRunTests {
             let second = try await world.run()
             #expect(second.counts.rows == Int64(world.rows.count))
             #expect(try world.results().map { $0["id"]?.text } == world.rows.map(\.id), "\(cut)")
-            #expect(world.said.contains { $0.contains("has grown") })
+            #expect(world.messages.contains { $0.contains("has grown") })
         }
     }
 
@@ -121,7 +121,7 @@ struct MigrationRunTests {
         let ending = try await world.run()
         #expect(try world.results().map { $0["id"]?.text } == ["a", "a#2", "#3", "a#2#4", "a#5"])
         #expect(ending.counts.renamedIds == 4)
-        #expect(world.said.count == 1)
+        #expect(world.messages.count == 1)
     }
 
     @Test("Files that a crashed run left in the source directory are not read as rows")
@@ -203,7 +203,7 @@ final class MigrationWorld: Sendable {
 
     var source: URL { folder.appending(path: "in.jsonl") }
     var destination: URL { folder.appending(path: "out.jsonl") }
-    var said: [String] { sentences.withLock { $0 } }
+    var messages: [String] { sentences.withLock { $0 } }
     var sourceBytes: [UInt8] { get throws { [UInt8](try Data(contentsOf: source)) } }
     var result: [UInt8] { get throws { [UInt8](try Data(contentsOf: destination)) } }
 

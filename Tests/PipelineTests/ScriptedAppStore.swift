@@ -100,10 +100,10 @@ final class ScriptedAppStore: HTTPTransport {
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         let path = request.url.text
         if path.hasSuffix("/verifyReceipt") {
-            guard let answer = tell({ $0.verifyReceipt }) else { return HTTPResponse(status: 503) }
+            guard let answer = update({ $0.verifyReceipt }) else { return HTTPResponse(status: 503) }
             return HTTPResponse(status: 200, body: Array(answer.utf8))
         }
-        let (world, meanwhile) = tell { world in
+        let (world, meanwhile) = update { world in
             world.questions.append(path.contains("/history/") ? "history" : "statuses")
             return (world, world.meanwhile.take())
         }
@@ -204,7 +204,7 @@ final class ScriptedAppStore: HTTPTransport {
     func notification(
         _ type: String, _ subtype: String? = nil, of id: String? = nil, _ twist: Twist = Twist()
     ) throws -> [UInt8] {
-        let world = tell { world in
+        let world = update { world in
             world.clock = world.clock.advanced(byMilliseconds: 1_000)
             return world
         }
@@ -245,7 +245,7 @@ final class ScriptedAppStore: HTTPTransport {
 
     /// A receipt with the first `count` transactions, as text.
     func receipt(of count: Int = 3) throws -> String {
-        let rows = tell { $0.purchases.sorted { $0.purchased < $1.purchased }.prefix(count) }
+        let rows = update { $0.purchases.sorted { $0.purchased < $1.purchased }.prefix(count) }
         let content = AppReceiptContent(
             environment: .production, bundleId: Self.bundleId, creationDate: SharedSimulator.noon,
             purchases: rows.map { row in

@@ -9,12 +9,15 @@ import Testing
 struct AppReceiptAttributeTests {
     typealias Attribute = Simulator.ReceiptAttribute
 
+    /// The attributes that every valid receipt must have: 0, 2 and 12.
     private static let essentials = MintedReceipts.essentials
 
+    /// Returns the error for a receipt that consists of these attributes only; `nil` if it is accepted.
     private func refusal(_ attributes: [Attribute]) throws -> ReceiptDecodingError? {
         try Decoders.apple.refusal(of: MintedReceipts.app(attributes: attributes))
     }
 
+    /// Returns the contents of a receipt with the mandatory attributes and these.
     private func read(_ attributes: [Attribute]) throws -> AppReceipt {
         try appReceipt(MintedReceipts.app(attributes: Self.essentials + attributes))
     }
@@ -53,6 +56,7 @@ struct AppReceiptAttributeTests {
         #expect(receipt.purchases.allSatisfy { $0.cancellationDate == nil && $0.unknownAttributes.isEmpty })
     }
 
+    /// Unusable creation dates, and the expected errors.
     static let creationDates: [(value: [UInt8]?, code: ReceiptDecodingError.Code)] = [
         (nil, .missingAttribute), ([], .missingAttribute), (DEREncoder.ia5String(""), .missingAttribute),
         (DEREncoder.ia5String("yesterday"), .malformed), (DEREncoder.integer(1_709_294_400), .malformed),
@@ -119,6 +123,7 @@ struct AppReceiptAttributeTests {
         #expect(purchases == [InAppPurchase(), InAppPurchase()])
     }
 
+    /// Contents of an INTEGER, and their values; `nil` if they do not fit into 64 bits or are malformed.
     static let integers: [(content: [UInt8], value: Int64?)] = [
         ([0], 0), ([0xFF], -1), ([0x7F] + [UInt8](repeating: 0xFF, count: 7), .max),
         ([0x80] + [UInt8](repeating: 0, count: 7), .min), ([0, 0, 5], 5), ([], nil),
@@ -186,6 +191,7 @@ struct AppReceiptAttributeTests {
         #expect(try refusal(Self.essentials + [.text(2, text)])?.code == .missingAttribute)
     }
 
+    /// Payloads with a broken structure.
     static let payloads: [(name: String, payload: [UInt8])] = [
         ("nothing", []), ("a sequence", DEREncoder.sequence(essentials.map(\.der))),
         ("a text", DEREncoder.utf8String("receipt")),
@@ -203,6 +209,7 @@ struct AppReceiptAttributeTests {
         #expect(try Decoders.apple.refusal(of: MintedReceipts.app(payload: payload))?.code == .malformed)
     }
 
+    /// Texts, and the instants that they name; `nil` if they are not dates.
     static let dates: [(text: String, milliseconds: Int64?)] = [
         ("2024-02-29T23:59:59Z", 1_709_251_199_000), ("1970-01-01T00:00:00Z", 0),
         ("1969-12-31T23:59:59Z", -1000), ("4001-01-01T00:00:00Z", 64_092_211_200_000),
@@ -240,6 +247,7 @@ struct AppReceiptAttributeTests {
             payload: DEREncoder.value(tag: 0x31, parts: Self.essentials.map(\.der) + [rest]))
     }
 
+    /// Large numbers of attributes, and the expected errors.
     static let floods: [(name: String, piece: [UInt8], count: Int, code: ReceiptDecodingError.Code?)] = [
         ("known attributes", Attribute.text(2, "com.example.app").der, 100_000, nil),
         ("empty attributes", Attribute(99, raw: []).der, 100_000, nil),

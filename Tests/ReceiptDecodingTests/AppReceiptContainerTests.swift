@@ -9,10 +9,12 @@ import Testing
 struct AppReceiptContainerTests {
     private typealias Options = AppReceiptEncoder.Options
 
+    /// Returns the error code for a receipt; `nil` if it is accepted.
     private func refusal(_ bytes: [UInt8]) throws -> ReceiptDecodingError.Code? {
         try Decoders.apple.refusal(of: bytes)?.code
     }
 
+    /// All encodings of a container that must be accepted.
     static let forms: [(name: String, change: @Sendable (inout AppReceiptEncoder.Options) -> Void)] = [
         ("DER, SHA-256", { _ in }),
         ("DER, SHA-1", { $0.digest = .sha1 }),
@@ -45,6 +47,7 @@ struct AppReceiptContainerTests {
         #expect(receipt.purchases.map(\.transactionId) == MintedReceipts.content().purchases.map(\.transactionId))
     }
 
+    /// Receipt types, and the expected environment or error.
     static let types: [(type: String, environment: AppStoreEnvironment?, code: ReceiptDecodingError.Code?)] = [
         ("Production", .production, nil), ("ProductionVPP", .production, nil), ("ProductionSandbox", .sandbox, nil),
         ("ProductionVPPSandbox", .sandbox, nil), ("Xcode", .xcode, .xcodeReceipt), ("Staging", nil, .malformed),
@@ -87,6 +90,7 @@ struct AppReceiptContainerTests {
         #expect(try refusal(bytes) == (count == 0 ? .unsigned : count == 1 ? nil : .severalSigners))
     }
 
+    /// A set of certificates in the container, and the expected errors.
     struct Bag: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let code: ReceiptDecodingError.Code?
@@ -151,6 +155,7 @@ struct AppReceiptContainerTests {
         #expect(try Decoders.withoutAuthorities.refusal(of: bytes)?.code == bag.alone)
     }
 
+    /// A signer whose receipts must be rejected.
     struct Forgery: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let code: ReceiptDecodingError.Code

@@ -7,12 +7,12 @@ import Testing
 enum Decoders {
     private static let strict = Result { try MintedReceipts.decoder(.apple) }
     private static let lenient = Result { try MintedReceipts.decoder(.tolerant) }
-    private static let forgetful = Result { try MintedReceipts.decoder(.apple, knowsAuthorities: false) }
+    private static let withoutIntermediates = Result { try MintedReceipts.decoder(.apple, knowsAuthorities: false) }
 
     static var apple: ReceiptDecoder { get throws { try strict.get() } }
     static var tolerant: ReceiptDecoder { get throws { try lenient.get() } }
     /// A decoder whose trust store contains no intermediate certificates, so that they must be in the receipt.
-    static var withoutAuthorities: ReceiptDecoder { get throws { try forgetful.get() } }
+    static var withoutAuthorities: ReceiptDecoder { get throws { try withoutIntermediates.get() } }
 }
 
 extension ReceiptDecoder {

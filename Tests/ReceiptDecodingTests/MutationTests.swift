@@ -19,6 +19,7 @@ struct MutationTests {
         }
     }
 
+    /// Indices of ``MintedReceipts/everyStyle()``: both styles, in two variants each.
     static let styles = 0..<4
 
     private func sample(_ style: Int) throws -> (name: String, bytes: [UInt8], statement: Statement) {

@@ -8,10 +8,12 @@ import Testing
 struct PropertyListTextTests {
     private static let usual = "\"bid\" = \"com.example.app\"; \"purchase-date-ms\" = \"1709294400000\";"
 
+    /// Signs the list and returns the decoded receipt.
     private func read(_ list: String) throws -> TransactionReceipt {
         try transactionReceipt(MintedReceipts.transaction(signing: Array(list.utf8)))
     }
 
+    /// Different layouts of the same list.
     static let layouts: [(name: String, list: String)] = [
         ("tabs", "{\n\t\"bid\" = \"com.example.app\";\n\t\"purchase-date-ms\" = \"1709294400000\";\n}"),
         ("one line", "{\"bid\" = \"com.example.app\"; \"purchase-date-ms\" = \"1709294400000\";}"),
@@ -40,6 +42,7 @@ struct PropertyListTextTests {
         #expect(receipt["b"] == "")
     }
 
+    /// Lists that must be rejected, and the expected errors.
     static let broken: [(name: String, list: String, code: ReceiptDecodingError.Code)] = [
         ("a repeated key", "{\(usual) \"bid\" = \"com.example.other\";}", .malformed),
         ("a repeated key, escaped", "{\(usual) \"\\142id\" = \"com.example.other\";}", .malformed),

@@ -40,6 +40,7 @@ struct ReceiptInputTests {
         return String(characters)
     }
 
+    /// A change of the base64, and the expected result for each style and profile.
     struct Row: Sendable, CustomTestStringConvertible {
         let name: String
         let change: @Sendable (String) -> String
@@ -118,6 +119,7 @@ struct ReceiptInputTests {
         }
     }
 
+    /// Texts that are never a receipt, and the expected error of each profile.
     static let invalid: [(text: String, apple: ReceiptDecodingError.Code, tolerant: ReceiptDecodingError.Code)] = [
         ("", .empty, .empty), (" \r\n\t", .notBase64, .empty), ("\"\"", .notBase64, .empty),
         ("=", .notBase64, .notBase64), ("====", .notBase64, .notBase64), ("A===", .notBase64, .notBase64),

@@ -33,6 +33,7 @@ struct RepairTests {
         text.utf8.flatMap { bigEndian ? [0, $0] : [$0, 0] }
     }
 
+    /// All manglings that the tolerant profile must repair, and the repairs it must report.
     static let manglings: [Mangling] = [
         Mangling("line breaks", [.whitespace]) { Array(lines($1).utf8) },
         Mangling("spaces instead of +", [.spaceForPlus], onlyApp: true) { Array($1.replacing("+", with: " ").utf8) },

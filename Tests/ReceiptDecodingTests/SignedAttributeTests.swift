@@ -25,6 +25,7 @@ struct SignedAttributeTests {
         }
     }
 
+    /// Returns an Attribute with the given type and values.
     private static func attribute(_ type: String, _ values: [UInt8]...) -> [UInt8] {
         DEREncoder.sequence(DEREncoder.objectIdentifier(type), DEREncoder.set(values))
     }
@@ -36,11 +37,13 @@ struct SignedAttributeTests {
     private static let signingTime = attribute(
         "1.2.840.113549.1.9.5", DEREncoder.time(Timestamp(seconds: 1_709_294_400)))
 
+    /// Returns a messageDigest attribute with the given values.
     private static func digests(_ values: [UInt8]...) -> [UInt8] {
         DEREncoder.sequence(
             DEREncoder.objectIdentifier("1.2.840.113549.1.9.4"), DEREncoder.set(values.map(DEREncoder.octetString)))
     }
 
+    /// Sets of attributes. The first is valid according to CMS, and all of them must be rejected.
     static let shapes: [Attributes] = [
         Attributes("as CMS requires them") { digest, _ in [contentType, digests(digest)] },
         Attributes("with a signing time") { digest, _ in [contentType, signingTime, digests(digest)] },
@@ -61,6 +64,7 @@ struct SignedAttributeTests {
         Attributes("an element that is not an attribute") { _, _ in [DEREncoder.integer(1)] },
     ]
 
+    /// Returns an AlgorithmIdentifier with NULL as its parameters.
     private static func algorithm(_ identifier: String) -> [UInt8] {
         DEREncoder.sequence(DEREncoder.objectIdentifier(identifier), DEREncoder.null)
     }

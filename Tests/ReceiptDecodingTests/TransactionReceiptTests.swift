@@ -84,6 +84,7 @@ struct TransactionReceiptTests {
         }
     }
 
+    /// Signers that are not Apple's, and the expected errors.
     static let strangers: [(name: String, code: ReceiptDecodingError.Code)] = [
         ("own key, genuine certificate", .badSignature), ("own key, forged certificate", .untrustedChain),
         ("foreign tree", .issuerUnknown), ("developer", .notAReceiptSigner), ("other role", .badSignature),
@@ -125,6 +126,7 @@ struct TransactionReceiptTests {
         #expect(failure.verdict == .undecided)
     }
 
+    /// A transaction id and an unsigned line, and the expected environment.
     struct Environments: Sendable {
         let id: String
         let line: String?
@@ -165,6 +167,7 @@ struct TransactionReceiptTests {
         #expect(try Decoders.apple.claims(of: MintedReceipts.base64(bytes).span).environment == row.environment)
     }
 
+    /// Purchase dates relative to the validity of the expired signer's certificate, and the expected errors.
     static let purchases: [(seconds: Int64, code: ReceiptDecodingError.Code?)] = [
         (Validity.past.to.seconds, nil), (Validity.past.to.seconds + 1, .outsideValidity),
         (MintedReceipts.creation.seconds, .outsideValidity), (Validity.past.from.seconds, nil),
@@ -183,6 +186,7 @@ struct TransactionReceiptTests {
         #expect(try refusal(bytes) == code)
     }
 
+    /// Unusable purchase dates, and the expected errors.
     static let dates: [(text: String?, code: ReceiptDecodingError.Code)] = [
         (nil, .missingAttribute), ("", .missingAttribute), ("yesterday", .missingAttribute),
         ("1709294400000.5", .missingAttribute), (" 1709294400000", .missingAttribute),
@@ -203,6 +207,7 @@ struct TransactionReceiptTests {
         #expect(try refusal(MintedReceipts.transaction(purchaseInfo: entries)) == .missingAttribute)
     }
 
+    /// Variants of the outer list, and the expected errors. INFO and SIGNATURE are replaced by genuine values.
     static let outers: [(name: String, list: String, code: ReceiptDecodingError.Code?)] = [
         ("in another order, on one line", "{\"purchase-info\" = \"INFO\"; \"signature\" = \"SIGNATURE\"}", nil),
         ("with additional lines", "{a = b; \"signature\" = \"SIGNATURE\"; c = d; \"purchase-info\" = \"INFO\";}", nil),

@@ -128,6 +128,7 @@ struct CustomerViewTests {
         #expect(row.hasSuffix(#""type":"Auto-Renewable Subscription""# + expected + end), "\(row)")
     }
 
+    /// Product types of attribute 1707, and Apple's names for them.
     static let types: [(Int64, String?)] = [
         (0, "Non-Consumable"), (1, "Consumable"), (2, "Non-Renewing Subscription"),
         (3, "Auto-Renewable Subscription"), (4, nil), (77, nil),

@@ -62,6 +62,7 @@ struct DateTripletTests {
     }
 }
 
+/// Formats dates with Foundation, as an independent reference.
 private struct FoundationClock {
     let calendar: Calendar
 
@@ -80,6 +81,7 @@ private struct FoundationClock {
     }
 }
 
+/// The SplitMix64 generator, so that a failure can be reproduced with its seed.
 private struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 

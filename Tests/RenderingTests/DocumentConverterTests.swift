@@ -116,6 +116,7 @@ struct ServerAPIDocumentTests {
                 """)
     }
 
+    /// Responses in unusual spellings, and the documents that they are converted to.
     static let spellings: [(String, String)] = [
         (#"{"status":21007,"status":0}"#, #"{"status":0}"#),
         (#"{"status":0,"\u0073tatus":21007}"#, #"{"status":21007}"#),
@@ -142,7 +143,8 @@ struct ServerAPIDocumentTests {
         #expect(try camel(json) == expected)
     }
 
-    static let unheard: [(String, [String])] = [
+    /// Responses, and their keys that no table contains.
+    static let unknownKeys: [(String, [String])] = [
         (#"{"status":0,"is-retryable":1,"new":null}"#, []),
         (#"{"status":0,"new":1,"a\u001b[1m":2}"#, ["a??1m", "new"]),
         (
@@ -159,8 +161,8 @@ struct ServerAPIDocumentTests {
         ),
     ]
 
-    @Test("The keys that no table contains can be listed", arguments: unheard)
-    func passedOver(json: String, keys: [String]) throws {
+    @Test("The keys that no table contains can be listed", arguments: unknownKeys)
+    func ignoredKeys(json: String, keys: [String]) throws {
         #expect(try converter.ignoredKeys(in: Array(json.utf8)) == keys)
     }
 
@@ -283,7 +285,7 @@ struct SnakeDocumentTests {
     }
 
     @Test("The keys that verifyReceipt does not have can be listed")
-    func passedOver() throws {
+    func ignoredKeys() throws {
         func keys(_ json: String) throws -> [String] { try converter.ignoredKeys(inCamelCase: Array(json.utf8)) }
         #expect(
             try keys(
@@ -302,6 +304,7 @@ struct SnakeDocumentTests {
                 == ["transactions.price"])
     }
 
+    /// Rows of old responses, in which keys are missing that later responses have.
     static let oldRows = [
         #"{"product_id":"p","transaction_id":"1","is_trial_period":"false"}"#,
         #"{"product_id":"p","transaction_id":"1"}"#,

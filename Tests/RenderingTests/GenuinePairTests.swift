@@ -17,6 +17,7 @@ import Testing
 struct GenuinePairTests {
     private func corpus(_ path: String) throws -> URL { try #require(Corpus.folder).appending(path: path) }
 
+    /// Returns the receipt in a file of the corpus.
     private func blob(_ path: String) throws -> Data {
         let text = try String(contentsOf: corpus(path), encoding: .utf8)
         return try #require(Data(base64Encoded: text, options: .ignoreUnknownCharacters))

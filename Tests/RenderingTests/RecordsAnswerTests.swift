@@ -66,6 +66,7 @@ private func answer(
     return try #require(try JSONSerialization.jsonObject(with: Data(body)) as? [String: Any])
 }
 
+/// Returns the rows under a key of the response.
 private func rows(_ answer: [String: Any], _ key: String = "latest_receipt_info") -> [[String: String]] {
     let holder = key == "in_app" ? answer["receipt"] as? [String: Any] : answer
     return holder?[key] as? [[String: String]] ?? []

@@ -50,6 +50,8 @@ extension AlignedRows {
 }
 
 extension AlignedRows.Pair {
+    /// Returns the row with its marks. A difference that belongs to a field is shown in the field, all others are
+    /// appended.
     fileprivate func row(_ marks: DifferenceMarks, in part: Finding.Part) -> AlignedPair.Row {
         var found = marks.ofRow(identifier, in: part)
         let isApp = part == .answer
@@ -90,5 +92,6 @@ extension AlignedPair.Field {
             serverAPI: difference.serverAPI?.displayText, rule: difference.rule, verdict: difference.verdict.rawValue)
     }
 
+    /// 2 for an unexpected difference, 1 for an expected one, 0 for none.
     fileprivate var urgency: Int { verdict == ComparisonRule.Class.unexpected.rawValue ? 2 : rule == nil ? 0 : 1 }
 }

@@ -4,6 +4,7 @@
 package struct AlignedPair: Sendable, Hashable, Codable {
     /// One property.
     package struct Field: Sendable, Hashable, Codable {
+        /// Name as in paths. For example, `expiresDate`.
         package var name: String
         /// Value of verifyReceipt; `nil` if it has none.
         package var verifyReceipt: String?
@@ -24,11 +25,13 @@ package struct AlignedPair: Sendable, Hashable, Codable {
         package var omitted = 0
         /// Rule of the row itself: it is on one side only, or on one side twice. Otherwise `nil`.
         package var rule: String?
+        /// Class of the rule: `expected` or `unexpected`.
         package var verdict: String?
     }
 
     /// One section: `answer`, `transactions`, `latestTransactions`, `renewals` or `subscriptions`.
     package struct Section: Sendable, Hashable, Codable {
+        /// Name as in paths.
         package var name: String
         package var rows: [Row]
         /// Number of rows that are not included.
@@ -53,6 +56,7 @@ package struct PairSamples: Sendable, Codable {
     }
 
     package private(set) var pairs: [AlignedPair] = []
+    /// Kinds of differences that the stored samples show.
     private var seen: Set<FieldSample> = []
 
     /// Creates an empty collection.

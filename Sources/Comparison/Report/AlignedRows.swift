@@ -47,6 +47,7 @@ struct AlignedRows {
         self.rows = rows
     }
 
+    /// Aligns the values at the top level.
     private static func answers(_ left: ComparedAnswer, _ right: ComparedAnswer) -> Pair {
         let own = left.appValues
         let other = right.appValues
@@ -54,6 +55,7 @@ struct AlignedRows {
             .adding(left.properties, right.properties)
     }
 
+    /// Returns a row for each status of the App Store Server API. verifyReceipt has no counterpart.
     private static func statuses(_ right: ComparedAnswer) -> [Pair] {
         right.statuses.sorted { $0.key < $1.key }.map { id, status in
             Pair(identifier: id, values: [("status", nil, .number(status))])

@@ -2,6 +2,7 @@ import Reports
 
 /// The filter controls of the page. They are hidden if scripts do not run.
 struct ComparisonFilters {
+    /// Options of each filter, sorted. Only values that are on the page are listed.
     private let apps, environments, classes, rules, fields: [String]
 
     init(_ report: ComparisonReport, entries: ArraySlice<ComparisonReport.Entry>) {
@@ -13,6 +14,7 @@ struct ComparisonFilters {
         fields = Set(entries.map(\.field)).sorted()
     }
 
+    /// Writes the controls. The `hidden` attribute is removed by the script.
     func write(into html: inout HTMLWriter) {
         html.element(
             "div", ["id": "filters", "class": "filters", "role": "search", "aria-label": "Filter", "hidden": "hidden"]

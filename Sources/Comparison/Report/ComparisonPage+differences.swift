@@ -3,6 +3,7 @@ import StoreTypes
 
 /// The section with all differences and the filters.
 extension ComparisonPage {
+    /// The entries that the page shows.
     private var shown: ArraySlice<ComparisonReport.Entry> { report.entries.prefix(Self.maximumEntries) }
 
     func differences(into html: inout HTMLWriter) {
@@ -42,6 +43,7 @@ extension ComparisonPage {
         }
     }
 
+    /// Writes a table row. Its `data-` attributes are what the filters compare with.
     private func row(
         _ entry: ComparisonReport.Entry, of compared: Int64, _ isDated: Bool, into html: inout HTMLWriter
     ) {
@@ -65,6 +67,7 @@ extension ComparisonPage {
         }
     }
 
+    /// Writes the class, the name and the explanation of a rule, with a link to its source.
     private func rule(of entry: ComparisonReport.Entry, into html: inout HTMLWriter) {
         html.mark(entry.verdict.rawValue, rule: "")
         html.text(" ")

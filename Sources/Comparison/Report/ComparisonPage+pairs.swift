@@ -45,6 +45,7 @@ extension AlignedPair {
 
     fileprivate var isUnexpected: Bool { verdicts.contains(ComparisonRule.Class.unexpected.rawValue) }
 
+    /// Writes the documents of a receipt. They are unfolded if there is an unexpected difference.
     fileprivate func write(into html: inout HTMLWriter) {
         let verdicts = verdicts
         let unexpected = verdicts.filter { $0 == ComparisonRule.Class.unexpected.rawValue }.count
@@ -68,6 +69,7 @@ extension AlignedPair {
 }
 
 extension AlignedPair.Section {
+    /// Headings of the sections by name.
     private static let titles = [
         "answer": "Response", "transactions": "in_app", "latestTransactions": "latest_receipt_info and history",
         "renewals": "Renewals", "subscriptions": "Statuses of subscriptions",
@@ -87,6 +89,7 @@ extension AlignedPair.Row {
     /// Classes of all differences in the row.
     fileprivate var verdicts: [String] { ([verdict] + fields.map(\.verdict)).compactMap(\.self) }
 
+    /// Writes a row as a table of fields. Rows without differences are folded.
     fileprivate func write(into html: inout HTMLWriter, isApp: Bool) {
         let unexpected = verdicts.filter { $0 == ComparisonRule.Class.unexpected.rawValue }.count
         let attributes: HTMLWriter.Attributes = ["class": verdicts.isEmpty ? "row" : "row differs"]
@@ -166,6 +169,7 @@ extension AlignedPair.Field {
 }
 
 extension HTMLWriter {
+    /// Writes how many differences of each class there are.
     fileprivate mutating func counts(unexpected: Int, expected: Int) {
         text(" ")
         element("span", ["class": "counts"]) { html in

@@ -2,6 +2,7 @@ import Reports
 
 /// The counts, as tables with bars.
 extension ComparisonPage {
+    /// The sections with plots: rules, and failures if there are any.
     var plots: [ReportSection] {
         var plots = [rules]
         var failures: [String: Int64] = [:]
@@ -33,6 +34,7 @@ extension ComparisonPage {
             note: "Hatched bars are unexpected differences.", none: "Nothing differs.")
     }
 
+    /// Writes the table with one row for each app.
     func appTable(into html: inout HTMLWriter) {
         html.element("section", ["aria-labelledby": "apps"]) { html in
             html.element("h2", ["id": "apps"], text: "Apps")

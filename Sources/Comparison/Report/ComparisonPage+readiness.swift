@@ -3,6 +3,7 @@ import StoreTypes
 
 /// The section with the result for each app, for the decision to switch.
 extension ComparisonPage {
+    /// Writes the heading, the recommendation for each app, and the totals.
     func header(_ html: inout HTMLWriter) {
         let kind = report.kind == .run ? "comparison" : "shadow comparison"
         html.element("p", ["class": "product"], text: "Receipt Bridge · \(kind) · \(report.madeAt.displayText)")
@@ -28,6 +29,7 @@ extension ComparisonPage {
         }
     }
 
+    /// Names and values of the totals, which are displayed as tiles.
     private var tiles: [(String, String)] {
         let compared = readiness.reduce(0) { $0 + $1.app.compared }
         let different = readiness.reduce(0) { $0 + $1.different }

@@ -60,6 +60,7 @@ package struct ComparisonReport: Sendable {
             self.scope = scope
         }
 
+        /// `customers` is omitted: it is computed for a report and not stored in progress files.
         private enum CodingKeys: CodingKey { case scope, compared, equal, partial, failures, recordsOnly }
     }
 
@@ -72,7 +73,9 @@ package struct ComparisonReport: Sendable {
         /// Path without row ids.
         package var path: String
         package var count: Int64
+        /// Time of the first comparison with this difference; `nil` if it was not recorded.
         package var firstSeen: Timestamp?
+        /// Time of the last comparison with this difference; `nil` if it was not recorded.
         package var lastSeen: Timestamp?
         /// A few examples.
         package var examples: [Difference] = []

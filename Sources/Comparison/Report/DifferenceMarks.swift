@@ -1,5 +1,6 @@
 /// The differences of one comparison, indexed by section, row and field.
 struct DifferenceMarks {
+    /// Key of a row. `identifier` is `nil` for the top level.
     private struct RowKey: Hashable {
         let part: Finding.Part
         let identifier: String?
@@ -7,6 +8,7 @@ struct DifferenceMarks {
 
     /// Differences of each row by field name. The key "" holds differences of the row itself.
     private var ofRows: [RowKey: [String: [Difference]]] = [:]
+    /// Differences of a section itself. For example, its order.
     private var ofParts: [Finding.Part: [Difference]] = [:]
 
     /// Sections whose rows have ids.

@@ -16,6 +16,7 @@ extension Readiness {
         [finding, explained, halves, recordsOnly, leftOver, advice].compactMap(\.self).joined(separator: " ")
     }
 
+    /// The first clause: how many receipts would get the same response.
     private var finding: String {
         let compared = app.compared
         guard compared > 0 else { return "no receipt was compared." }
@@ -54,6 +55,7 @@ extension Readiness {
             : "\(count.grouped) expected differences, which rules explain, count as the same: \(list)."
     }
 
+    /// States for how many receipts only the records were compared.
     private var recordsOnly: String? {
         guard let count = app.recordsOnly, count > 0 else { return nil }
         let verb = count == 1 ? "was" : "were"
@@ -69,12 +71,14 @@ extension Readiness {
         return count == different ? ": \(list)" : ", in \(count.grouped) places: \(list)"
     }
 
+    /// States how many recordings were incomplete.
     private var halves: String? {
         guard app.partial > 0 else { return nil }
         return
             "\(app.partial.grouped) \(app.partial == 1 ? "recording has" : "recordings have") no history, or no statuses."
     }
 
+    /// States how many receipts could not be compared, and why.
     private var leftOver: String? {
         guard failed > 0 else { return nil }
         let failures = app.failures.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { ($0.key, $0.value) }
@@ -83,6 +87,7 @@ extension Readiness {
             + "\(Self.list(failures, "more reason"))."
     }
 
+    /// The recommendation, with the reasons if it is too early to tell.
     private var advice: String {
         switch verdict {
         case .safe:
@@ -103,6 +108,8 @@ extension Readiness {
         upperBound.map { Int64(($0 * 10_000).rounded(.up)).share(of: 10_000) } ?? "–"
     }
 
+    /// Returns names with counts. Names beyond ``namedReasons`` are counted together. For example, `order 3, and 2
+    /// more rules`.
     private static func list(_ counts: [(name: String, count: Int64)], _ more: String) -> String {
         var words = counts.prefix(namedReasons).map {
             "\(ComparedValue.text($0.name).truncated.displayText) \($0.count.grouped)"
@@ -131,6 +138,8 @@ extension ComparisonReport.Scope {
         return environment.isEmpty ? app : "\(app), \(environmentText)"
     }
 
+    /// Bundle id for display, cut if it is long; `–` if there is none.
     var app: String { isUnnamed ? "–" : ComparedValue.text(bundleId).truncated.displayText }
+    /// Environment for display; `–` if there is none.
     var environmentText: String { environment.isEmpty ? "–" : ComparedValue.text(environment).truncated.displayText }
 }

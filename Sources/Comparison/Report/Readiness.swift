@@ -46,7 +46,9 @@ package struct Readiness: Sendable {
         expectedRules = counts(of: .expected)
     }
 
+    /// Number of compared receipts with an unexpected difference.
     package var different: Int64 { max(app.compared - app.equal, 0) }
+    /// Number of receipts that could not be compared.
     package var failed: Int64 { app.failures.values.reduce(0, +) }
 
     /// Share of the compared receipts that would get the same response; `nil` if nothing was compared.
@@ -82,6 +84,7 @@ package struct Readiness: Sendable {
     /// `true` if more than ``toleratedFailures`` of the compared receipts were compared only in part.
     package var isTooPartial: Bool { Double(app.partial) > Self.toleratedFailures * Double(app.compared) }
 
+    /// The recommendation. Any unexpected difference makes it ``Verdict/notSafe``.
     package var verdict: Verdict {
         if different > 0 { return .notSafe }
         return app.customers < Self.minimumCustomers || hasTooManyFailures || isTooPartial ? .notYet : .safe

@@ -4,6 +4,7 @@ import StoreTypes
 import StoredRows
 
 extension HTMLReport {
+    /// Writes the section with the first refused rows.
     func refusedRows(_ refusals: [Refusal], into html: inout HTMLWriter) {
         html.element("section", ["aria-labelledby": "refused-rows"]) { html in
             html.element("h2", ["id": "refused-rows"], text: "Refused rows")
@@ -51,6 +52,7 @@ extension HTMLReport {
         }
     }
 
+    /// Names and values of the table about the run.
     private var facts: [(String, String)] {
         let ending = report.ending
         var facts = [("Source", report.sourceName), ("Destination", report.destinationName)]

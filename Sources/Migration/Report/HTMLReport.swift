@@ -59,6 +59,7 @@ struct HTMLReport {
         }
     }
 
+    /// Names and values of the totals, which are displayed as tiles.
     private var tiles: [(String, String)] {
         let counts = report.counts
         var tiles = [

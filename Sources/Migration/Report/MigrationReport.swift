@@ -61,6 +61,7 @@ extension MigrationReport {
     var withAPI: Bool { options.persisted.withAPI }
     var refused: Int64 { counts.count(of: .refused) }
 
+    /// File name of the source, without directories.
     var sourceName: String { options.source == "-" ? "standard input" : Self.name(options.source) }
     var destinationName: String { Self.name(options.destination) }
 

@@ -25,6 +25,7 @@ enum ReportGlossary {
         }
     }
 
+    /// Explanation of a receipt kind; `nil` if the kind is unknown.
     static func meaning(ofKind kind: String) -> String? {
         ReceiptKind(rawValue: kind).map { kind in
             switch kind {
@@ -36,6 +37,7 @@ enum ReportGlossary {
         }
     }
 
+    /// Explanation of an environment; `nil` if it is unknown.
     static func meaning(ofEnvironment environment: String) -> String? {
         switch environment {
         case "Production": "real purchases"
@@ -46,6 +48,7 @@ enum ReportGlossary {
         }
     }
 
+    /// Explanation of a repair; `nil` if it is unknown.
     static func meaning(ofRepair repair: String) -> String? {
         ReceiptRepair(rawValue: repair).map { repair in
             switch repair {
@@ -74,6 +77,7 @@ enum ReportGlossary {
         }
     }
 
+    /// Explanation of an error code; `nil` if there is none.
     static func meaning(ofReason code: String) -> String? {
         ReceiptDecodingError.Code(rawValue: code).map(meaning) ?? rowReasons[code]
     }

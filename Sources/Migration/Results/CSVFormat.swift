@@ -33,6 +33,7 @@ struct CSVFormat: ResultFormat {
         return line
     }
 
+    /// Any column that is never empty can be read as the receipt, because only ids are used.
     var rows: SourceOptions { SourceOptions(receiptColumn: "outcome") }
 }
 

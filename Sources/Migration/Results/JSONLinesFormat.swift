@@ -31,6 +31,7 @@ struct JSONLinesFormat: ResultFormat {
         return line
     }
 
+    /// Any column can be read as the receipt, because only ids are used.
     var rows: SourceOptions { SourceOptions(receiptColumn: "digest") }
 }
 

@@ -9,6 +9,7 @@ enum ResultColumn: String, CaseIterable, Sendable {
         .appAppleId, .transactions, .subscriptions, .signedTransactions, .revision,
     ]
 
+    /// Returns the columns of a destination.
     static func all(withAPI: Bool) -> [ResultColumn] { allCases.filter { withAPI || !api.contains($0) } }
 
     /// The value of a column, independent of the format.
@@ -17,6 +18,7 @@ enum ResultColumn: String, CaseIterable, Sendable {
         case text(String)
         case number(Int64)
         case flag(Bool)
+        /// An array of texts, which is written as JSON.
         case texts([String])
         /// An array as JSON text.
         case json([UInt8])

@@ -10,11 +10,16 @@ package struct ResultRow: Sendable, Hashable {
     package var reason: String?
     /// Kind of receipt, authentic or not.
     package var kind: String
+    /// `true` if Apple's signature is valid.
     package var verified: Bool
+    /// Names of the repairs that were needed to read the value.
     package var repairs: [String]
+    /// Environment that the receipt states; `nil` if it could not be read.
     package var environment: String?
     package var bundleId: String?
+    /// Original transaction ids in the receipt.
     package var originalTransactionIds: [String]
+    /// Transaction ids in the receipt.
     package var transactionIds: [String]
     /// Ids that are only in the unsigned JSON around a receipt.
     package var unverifiedIds: [String]
@@ -46,6 +51,7 @@ package struct ResultRow: Sendable, Hashable {
 
 /// Columns that `--with-api` adds. Objects and arrays are stored as JSON text.
 package struct APIColumns: Sendable, Hashable {
+    /// Apple's numeric id of the app; `nil` if the records have none.
     package var appAppleId: Int64?
     /// JSON arrays of transactions, subscriptions and JWS transactions.
     package var transactions: [UInt8]

@@ -55,5 +55,6 @@ struct TableSink: ResultSink {
 }
 
 extension ResultColumn {
+    /// `true` if the column has the SQLite type INTEGER.
     fileprivate var isNumber: Bool { self == .verified || self == .appAppleId }
 }

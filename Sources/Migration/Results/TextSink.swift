@@ -7,7 +7,9 @@ struct TextSink<Format: ResultFormat>: ResultSink {
     private let path: String
     private var file: OutputFile
     private var rows: Int64
+    /// Fingerprints of all ids in the file.
     private let ids = FingerprintSet()
+    /// The first error, which all later calls throw again.
     private var failure: SinkError?
 
     /// Opens the file.

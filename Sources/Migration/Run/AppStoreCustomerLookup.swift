@@ -10,6 +10,7 @@ import Synchronization
 package final class AppStoreCustomerLookup: CustomerLookupService {
     private let lookups: BatchServerAPIClient
     private let renderer: CustomerViewRenderer
+    /// Number of consecutive rejections of the key.
     private let rejections = Atomic<Int>(0)
     /// Number of consecutive rejections after which the key is considered invalid. Fewer are tolerated, because Apple
     /// occasionally rejects a valid key.
@@ -46,6 +47,8 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
         }
     }
 
+    /// Converts an error: an unknown customer is a result, a rejected key or unreachable host may stop the run, and
+    /// all other errors are temporary failures of this customer.
     private func answer(to error: ServerAPIError) -> CustomerAnswer {
         if error.code == .cancelled { return .cancelled }
         if error.code == .unauthorized || error.code == .privateKey {
@@ -69,6 +72,7 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
         try? JSONDecoder().decode([String].self, from: Data(array))
     }
 
+    /// Returns the columns of a customer's records.
     private func columns(_ records: CustomerRecords) -> CustomerColumns {
         let columns = renderer.columns(of: records)
         let identifiers = Set(

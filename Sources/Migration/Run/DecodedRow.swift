@@ -9,6 +9,7 @@ import StoredRows
 /// A decoded row of the source, with the ids to look up.
 struct DecodedRow: Sendable, Codable {
     let number: Int64
+    /// Id of the row, made unique when the row is written.
     var id: String
     /// Outcome before the App Store Server API is requested.
     let outcome: Outcome
@@ -21,10 +22,12 @@ struct DecodedRow: Sendable, Codable {
     let originalTransactionIds: [String]
     let transactionIds: [String]
     let unverifiedIds: [String]
+    /// Year (UTC) in which the receipt was made; `nil` if unknown.
     let year: Int?
     let failure: Failure?
     let accountToken: String?
 
+    /// Reason why the receipt could not be read or is not authentic.
     struct Failure: Sendable, Codable {
         let code: String
         let place: String
@@ -81,6 +84,7 @@ struct DecodedRow: Sendable, Codable {
         return verified ? signed : Array(Set(signed + unverifiedIds)).sorted()
     }
 
+    /// The entry in the list of refused rows; `nil` if the row was not refused.
     var refusal: Refusal? {
         guard outcome == .refused, let failure else { return nil }
         return Refusal(row: number, id: id, code: failure.code, place: failure.place, reason: failure.reason)

@@ -47,6 +47,7 @@ extension Migration {
         return nil
     }
 
+    /// Prints how many account tokens were set, or would be set in a dry run.
     private mutating func reportAccounts(
         _ customers: Int64, purchases: Int, failures: [String: Int64], several: Int64
     ) {
@@ -72,6 +73,7 @@ extension Migration {
         return explanation.map { "\($0) (\(reason))" } ?? reason
     }
 
+    /// Explanations of error codes other than Apple's error numbers.
     private static let tokenFailures = [
         "notAUUID": "the token is not a UUID", "malformedIdentifier": "the receipt's id or app is malformed",
         "connectFailed": "the App Store Server API cannot be reached",

@@ -37,6 +37,7 @@ extension Migration {
         return try ending(stop: stop, writes: true)
     }
 
+    /// Writes the result unless the run is a plan, and saves the progress.
     private mutating func ending(stop: Stop?, writes: Bool) throws(RunError) -> RunResult {
         let tally = try running { try ledger.tally() }
         var ending = ending(stop: stop)
@@ -63,8 +64,11 @@ extension Migration {
     /// A queue of the customers of one app and environment that have not been looked up. There is one for each,
     /// because the hourly rate limit of one may be used up while others have calls left.
     private struct CustomerQueue {
+        /// Key of the app and environment in the progress file.
         let scope: Int64
+        /// Key of the last customer that was read.
         var last: Int64 = 0
+        /// Customers that were read but not started, in reverse order.
         var next: [MigrationCustomer] = []
         var inFlight = 0
         var isAtEnd = false
@@ -83,6 +87,7 @@ extension Migration {
         }
     }
 
+    /// An event in the group of concurrent lookups.
     private enum Event: Sendable {
         case answer(queue: Int, customer: Int64, CustomerAnswer)
         /// Time to check for a stop condition, because a response can take an hour.

@@ -24,6 +24,8 @@ extension Migration {
         }
     }
 
+    /// Decodes batches concurrently and processes them in order. A batch that is finished early waits for those
+    /// before it.
     private mutating func decodeAll(
         write: (DecodedRow) throws -> WriteResult, checkpoint: () throws -> SinkPosition
     ) async throws -> Stop? {
@@ -36,6 +38,7 @@ extension Migration {
         var stop: Stop?
         var tail: [DecodedRow] = []
 
+        /// Makes everything durable: first the destination, then the progress file.
         func save(_ end: SourcePosition?) throws {
             progress.checkpoint.sink = try checkpoint()
             progress.checkpoint.source = end ?? progress.checkpoint.source
@@ -46,6 +49,7 @@ extension Migration {
             lastCheckpoint = .now
         }
 
+        /// Makes the id of a row unique, writes the row and counts it.
         func process(_ row: DecodedRow) throws {
             var row = row
             var isRenamed = row.id.isEmpty

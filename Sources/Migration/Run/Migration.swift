@@ -16,6 +16,7 @@ package import StoredRows
 package struct Migration {
     /// Result of a run.
     package struct RunResult: Sendable {
+        /// Counts of all processed rows, including those of earlier runs.
         package var counts: MigrationCounts
         /// Counts of customers; `nil` without the App Store Server API.
         package var customers: CustomerTally?
@@ -48,6 +49,7 @@ package struct Migration {
 
     /// Reason why a run stopped before the end.
     package enum Stop: String, Sendable, Hashable {
+        /// `planned` is a run with `--plan`; `asked` is a signal.
         case rowLimit, timeLimit, asked, refusedByAppStore, unreachable, planned
 
         /// Text to print after "stopped:".
@@ -171,6 +173,7 @@ package struct Migration {
         return ending
     }
 
+    /// Compares the source with that of the earlier runs, then runs if there is something to do.
     private mutating func work() async throws(RunError) -> RunResult {
         let comparison = try running { try source.comparison(with: progress.identity) }
         switch comparison {
@@ -203,6 +206,7 @@ package struct Migration {
         return ending
     }
 
+    /// Runs with or without the App Store Server API.
     private mutating func workOn() async throws(RunError) -> RunResult {
         monitor.show { [progress, source] in
             $0.fraction = source.fraction
@@ -221,6 +225,7 @@ package struct Migration {
         return nil
     }
 
+    /// Updates the number of calls, which includes those of earlier runs.
     mutating func countCalls() { progress.history.calls = earlierCalls + (lookups?.usage.calls ?? 0) }
 
     func ending(stop: Stop?, wasFinished: Bool = false) -> RunResult {

@@ -2,14 +2,17 @@ package import StoreTypes
 
 /// Counts of processed rows, for the summary table, the report and the exit code.
 package struct MigrationCounts: Sendable, Hashable, Codable {
+    /// Number of processed rows.
     package private(set) var rows: Int64 = 0
     /// Number of rows by name of ``Outcome``.
     package private(set) var outcomes: [String: Int64] = [:]
+    /// Number of rows by receipt kind.
     package private(set) var kinds: [String: Int64] = [:]
     /// Number of rows by environment; `unknown` if it could not be read.
     package private(set) var environments: [String: Int64] = [:]
     /// Number of rows by year of the receipt. Does not include rows without a readable date.
     package private(set) var years: [String: Int64] = [:]
+    /// Number of rows by repair. A row can have several.
     package private(set) var repairs: [String: Int64] = [:]
     /// Number of rows by error code.
     package private(set) var reasons: [String: Int64] = [:]

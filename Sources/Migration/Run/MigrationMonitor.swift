@@ -12,6 +12,7 @@ package final class MigrationMonitor: Sendable {
         }
 
         package var phase = Phase.reading
+        /// Counts of processed rows, including those of earlier runs.
         package var counts = MigrationCounts()
         /// Number of rows that earlier runs processed.
         package var earlierRows: Int64 = 0
@@ -45,11 +46,13 @@ package final class MigrationMonitor: Sendable {
     /// Creates a monitor of a run that has not started.
     package init() {}
 
+    /// The latest progress.
     package var snapshot: Snapshot { state.withLock { $0.snapshot } }
 
     /// Stops the run at its next checkpoint.
     package func stop() { state.withLock { $0.isStopped = true } }
 
+    /// `true` after ``stop()``.
     package var isStopped: Bool { state.withLock { $0.isStopped } }
 
     func show(_ change: (inout Snapshot) -> Void) { state.withLock { change(&$0.snapshot) } }
@@ -117,6 +120,7 @@ extension MigrationMonitor.Snapshot {
         return parts
     }
 
+    /// Returns a duration with one unit. For example, `45 s`, `12 min` or `3 h`.
     private static func time(_ seconds: Double) -> String {
         seconds < 90 ? "\(Int(seconds)) s" : seconds < 5_400 ? "\(Int(seconds / 60)) min" : "\(Int(seconds / 3_600)) h"
     }

@@ -4,6 +4,7 @@ package import StoredRows
 package struct MigrationOptions: Sendable {
     /// Options that must be the same in all runs of a migration. They are stored in the progress file.
     package struct PersistedOptions: Sendable, Hashable, Codable {
+        /// Names of columns, keys and table.
         package var source = SourceOptions()
         /// `true` if customers are looked up with the App Store Server API.
         package var withAPI = false
@@ -20,6 +21,7 @@ package struct MigrationOptions: Sendable {
     package enum AccountTokens: Sendable, Hashable {
         /// Reports what would be set, but sets nothing.
         case dryRun
+        /// Sets the account tokens.
         case set
     }
 

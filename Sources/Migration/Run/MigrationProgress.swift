@@ -13,6 +13,7 @@ struct MigrationProgress: Sendable, Codable {
     }
 
     var options: MigrationOptions.PersistedOptions
+    /// Identity of the source at the last run.
     var identity: SourceIdentity
     var checkpoint = Checkpoint()
     /// Counts after all rows have been read; `nil` before. They include a last line without a line break, which the
@@ -26,6 +27,7 @@ struct MigrationProgress: Sendable, Codable {
     var isRefreshing = false
     var history = MigrationHistory()
 
+    /// Key in the progress file.
     private static let key = "progress"
 
     init(options: MigrationOptions.PersistedOptions, identity: SourceIdentity) {

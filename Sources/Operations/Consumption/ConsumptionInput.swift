@@ -68,6 +68,9 @@ package struct ConsumptionInput: Sendable, Hashable {
             refundPreference: preference)
     }
 
+    /// Parses one of the values of an enumeration, for example `DELIVERED`.
+    ///
+    /// - Parameter name: The option, which the error names.
     private static func value<Value: RawRepresentable<String> & CaseIterable>(
         _ word: String, _ name: String
     ) throws(InvalidOperation) -> Value {

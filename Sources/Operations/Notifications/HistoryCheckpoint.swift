@@ -53,6 +53,8 @@ package struct HistoryCheckpoint {
         size = nil
     }
 
+    /// Returns a stored value. The keys are `wish` (the options), `done` (milliseconds since 1970) and `size`
+    /// (bytes).
     private func text(_ key: String) throws(StorageError) -> String? {
         try ledger.state(key).map { String(decoding: $0, as: UTF8.self) }
     }

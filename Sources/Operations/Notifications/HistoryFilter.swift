@@ -10,6 +10,8 @@ package struct HistoryFilter: Sendable, Hashable {
     package let transactionId: TransactionIdentifier?
     private let onlyFailures: Bool
 
+    /// - Throws: ``InvalidOperation`` if options cannot be combined: Apple filters by type or by transaction id, not
+    ///   both.
     package init(
         type: String? = nil, subtype: String? = nil, transactionId: String? = nil, onlyFailures: Bool = false
     ) throws(InvalidOperation) {
@@ -28,6 +30,7 @@ package struct HistoryFilter: Sendable, Hashable {
         }
     }
 
+    /// Returns the request for one window of the history.
     package func query(_ window: HistoryWindows.Window) -> NotificationQuery {
         var query = NotificationQuery(startDate: window.start, endDate: window.end)
         query.notificationType = type

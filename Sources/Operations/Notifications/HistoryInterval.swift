@@ -23,6 +23,7 @@ package struct HistoryInterval: Sendable, Hashable {
     package init(
         start: Timestamp?, end: Timestamp?, in environment: AppStoreEnvironment, now: Timestamp
     ) throws(InvalidOperation) {
+        // Apple rejects a start date that is older than it keeps notifications.
         let oldest = now.advanced(byMilliseconds: Self.margin - Self.days(environment) * 86_400_000)
         self.end = min(end ?? now, now)
         if let start, start >= self.end { throw InvalidOperation("--start: must be before the end") }

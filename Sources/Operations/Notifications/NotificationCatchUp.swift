@@ -24,6 +24,7 @@ package struct NotificationCatchUp: Sendable {
         package init() {}
     }
 
+    /// Limits of the calls for one page: batch priority, at most an hour and 100 calls (retries included).
     private static let options = CallOptions(priority: .batch, timeLimit: .seconds(3_600), maximumCalls: 100)
     /// Error numbers that mean that the pagination token is invalid or has expired.
     private static let tokenErrors: Set<ServerAPIErrorNumber> = [
@@ -132,6 +133,7 @@ package struct NotificationCatchUp: Sendable {
         }
     }
 
+    /// Stores one notification if it is authentic.
     private static func taken(
         _ record: HistoryRecord, by intake: NotificationReceiver
     ) async throws(NotificationRejection) -> HistoryRecord {

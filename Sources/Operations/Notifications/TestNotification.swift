@@ -35,6 +35,7 @@ package struct TestNotification: Sendable {
 
     /// Apple's error for a test notification that has not been sent yet.
     private static let notSentYet = ServerAPIErrorNumber(rawValue: 4_040_008)
+    /// Limits of one call to the App Store Server API.
     private static let options = CallOptions(timeLimit: .seconds(60), maximumCalls: 20)
     /// Pauses between two status requests in seconds; the last one repeats. Apple allows one request per second.
     private static let pauses = [1, 1, 2, 3, 5]
@@ -64,6 +65,7 @@ package struct TestNotification: Sendable {
         }
         let attempts = record?.sendAttempts ?? []
         let last = attempts.max { ($0.attemptDate?.milliseconds ?? 0) < ($1.attemptDate?.milliseconds ?? 0) }
+        // https://developer.apple.com/documentation/appstoreserverapi/sendattemptresult
         let isDelivered = last?.sendAttemptResult == "SUCCESS"
         let uuid = try record?.signedPayload.flatMap { text throws(SignedPayloadError) in
             try client.verified(notification: text, in: environment).notification.payload.notificationUUID

@@ -48,6 +48,8 @@ package struct RefundList: Sendable {
         self.skipped = skipped
     }
 
+    /// Reads the id and the scope of a line. A line of `migrate`'s results has `originalTransactionIds`; its `id` is
+    /// the row's id and is not a transaction id.
     private static func read(_ object: JSONObject, _ scope: AppScope) throws -> (String?, AppScope) {
         let bundleId = try object.text("bundleId").flatMap(BundleIdentifier.init(rawValue:)) ?? scope.bundleId
         let environment = try object.text("environment").flatMap(AppStoreEnvironment.init(rawValue:))

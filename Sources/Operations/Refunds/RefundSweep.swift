@@ -44,6 +44,7 @@ package struct RefundSweep: Sendable {
         }
     }
 
+    /// The refunds of one customer and the revision of its history, or the error of the lookup.
     private typealias Answer = Result<(transactions: [Signed<TransactionPayload>], revision: String?), ServerAPIError>
 
     /// Number of failures in a row after which the run stops.
@@ -120,6 +121,7 @@ package struct RefundSweep: Sendable {
         }
     }
 
+    /// Returns the reason to stop before the next lookup; `nil` to continue.
     private func reason(_ start: ContinuousClock.Instant, started: Int) -> Stop? {
         if monitor.isStopped { return .signal }
         if let customers = limits.customers, started >= customers { return .limit }
@@ -127,6 +129,8 @@ package struct RefundSweep: Sendable {
         return nil
     }
 
+    /// Returns the limits of the next lookup. It may take up to four hours, because it waits for the rate limit, but
+    /// not much longer than the time limit of the run (30 s at least).
     private func options(_ start: ContinuousClock.Instant) -> CallOptions {
         let timeout = Duration.seconds(4 * 3_600)
         let left = limits.time.map { max($0 - start.duration(to: .now), .seconds(30)) }
@@ -146,6 +150,7 @@ package struct RefundSweep: Sendable {
         }
     }
 
+    /// Stores the refunds and the revision from which the next sweep continues.
     private func save(
         _ transactions: [Signed<TransactionPayload>], _ revision: String?, of target: RefundTarget
     ) async throws(StorageError) {

@@ -30,6 +30,7 @@ package final class SweepMonitor: Sendable {
 
     package var now: SweepCounts { counts.withLock { $0 } }
 
+    /// Updates the counts.
     package func change(_ body: (inout SweepCounts) -> Void) { counts.withLock { body(&$0) } }
 
     /// Starts no new lookups from now on.
@@ -65,6 +66,7 @@ package struct SweepCheckpoint {
     /// Marks the sweep as finished, so that the next one starts over.
     package func finish(_ name: String) throws(StorageError) { try save("", name) }
 
+    /// Saves a value of the checkpoint; an empty text means that no sweep is in progress.
     private func save(_ text: String, _ name: String) throws(StorageError) {
         try ledger.save(Array(text.utf8), as: name)
         try ledger.commit()

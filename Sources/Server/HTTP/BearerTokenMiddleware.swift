@@ -15,6 +15,7 @@ import StoreTypes
 ///
 /// A refused request gets 404, as if the route did not exist. An unknown bearer token gets 401 on `/v1/*`.
 struct BearerTokenMiddleware: Sendable {
+    /// The listener that received a request.
     enum Listener: Sendable {
         case `public`, operations
     }

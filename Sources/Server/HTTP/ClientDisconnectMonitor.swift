@@ -15,6 +15,7 @@ final class ClientDisconnectMonitor: Sendable {
     /// Number of open connections.
     var count: Int { clients.withLock { $0.count } }
 
+    /// Adds an open connection.
     func connected(_ channel: any Channel) {
         clients.withLock { $0[ObjectIdentifier(channel)] = Client() }
     }
@@ -28,6 +29,7 @@ final class ClientDisconnectMonitor: Sendable {
         action?()
     }
 
+    /// Removes a closed connection.
     func remove(_ channel: any Channel) {
         clients.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(channel)) }
     }

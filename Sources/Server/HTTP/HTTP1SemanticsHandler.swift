@@ -8,6 +8,7 @@ extension String {
         guard first != "/", let host, !host.isEmpty, let scheme = firstRange(of: "://") else { return false }
         let authority = self[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         let port = self[..<scheme.lowerBound].lowercased() == "https" ? ":443" : ":80"
+        // Without user information and default port, in lower case: `user@A.example:80` and `a.example` are equal.
         func plain(_ host: Substring) -> String {
             let name = (host.lastIndex(of: "@").map { host[host.index(after: $0)...] } ?? host).lowercased()
             return name.hasSuffix(port) ? String(name.dropLast(port.count)) : name
@@ -38,6 +39,7 @@ final class HTTP1SemanticsHandler: ChannelDuplexHandler {
         let closesAfterResponse: Bool
     }
 
+    /// Longest body in bytes that a client with `Expect: 100-continue` may announce.
     private let maximumBodyBytes: Int
     private var pendingResponse: PendingResponse?
     /// The response being written has `Connection: close`.
@@ -65,6 +67,7 @@ final class HTTP1SemanticsHandler: ChannelDuplexHandler {
         context.fireChannelRead(data)
     }
 
+    /// Writes `HTTP/1.1 100 Continue`, after which the client sends the body.
     private func sendContinue(context: ChannelHandlerContext) {
         context.writeAndFlush(
             wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)

@@ -62,6 +62,7 @@ final class InboundBackpressureHandler: ChannelDuplexHandler {
         if buffered.readableBytes > Self.maximumBufferedBytes { context.channel.close(mode: .all, promise: nil) }
     }
 
+    /// Delays the end of the input and further reads until the buffered bytes have been passed on.
     func channelReadComplete(context: ChannelHandlerContext) {
         context.fireChannelReadComplete()
         guard buffered.readableBytes == 0 else { return }
@@ -87,11 +88,13 @@ final class InboundBackpressureHandler: ChannelDuplexHandler {
         }
     }
 
+    /// The client is disconnected, so the buffered bytes are discarded.
     func channelInactive(context: ChannelHandlerContext) {
         buffered = ByteBuffer()
         context.fireChannelInactive()
     }
 
+    /// A body may be passed on in one piece, because it needs no more memory when decoded.
     private var nextPieceBytes: Int { max(Self.pieceBytes, remainingBodyBytes) }
 
     /// Passes held bytes to the decoder, piece by piece, until none are left or the handler is closed.

@@ -31,6 +31,7 @@ enum LocalRequest {
         "cf-connecting-ip", "true-client-ip", "fastly-client-ip",
     ]
 
+    /// Returns whether a header shows that a proxy forwarded the request.
     private static func isForwarded(_ request: Request) -> Bool {
         request.headers.contains { field in
             let name = field.name.canonicalName
@@ -38,6 +39,8 @@ enum LocalRequest {
         }
     }
 
+    /// Returns whether `Host` is a name that only this machine's users can have addressed. An IP address cannot be
+    /// rebound by DNS.
     private static func isTrusted(host: String, listeningAt name: String) -> Bool {
         guard let host = hostName(of: host)?.lowercased() else { return false }
         return host == "localhost" || host == name.lowercased() || AddressRange.Address(host) != nil

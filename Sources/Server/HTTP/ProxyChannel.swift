@@ -10,6 +10,18 @@ import Telemetry
 
 /// Hummingbird's HTTP/1 channel with additional handlers before and after its decoder: one request at a time,
 /// timeouts, backpressure and ``HTTP1SemanticsHandler``.
+///
+/// The handlers, from the socket to the application:
+///
+/// 1. ``ConnectionTimeoutHandler`` closes idle connections and connections whose client does not read.
+/// 2. TLS and ``HandshakeTimeoutHandler``, see ``ProxyTLSChannel``.
+/// 3. ``ClientDisconnectHandler`` reports disconnected clients.
+/// 4. ``InboundBackpressureHandler`` holds bytes back while requests wait.
+/// 5. ``RequestTimeoutHandler`` closes connections whose requests arrive too slowly.
+/// 6. NIO's HTTP decoder.
+/// 7. ``RequestPipeliningHandler`` passes on one request at a time.
+/// 8. ``HTTP1SemanticsHandler`` rejects invalid requests and decides when the connection is closed.
+/// 9. Hummingbird's handlers.
 struct HTTP1ProxyChannel: ServerChildChannel {
     /// Size of the kernel's send buffer in bytes. It is small so that a slow client's progress is visible and few
     /// bytes wait for it.

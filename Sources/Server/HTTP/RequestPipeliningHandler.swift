@@ -13,6 +13,8 @@ final class RequestPipeliningHandler: ChannelDuplexHandler {
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
+    /// An inbound event that waits for its turn. Errors and the end of the input keep their place after the requests
+    /// before them.
     private enum Event {
         case part(NIOAny)
         case failure(HTTPParserError)
@@ -42,6 +44,7 @@ final class RequestPipeliningHandler: ChannelDuplexHandler {
             waiting.append(.part(data))
         }
         guard !waiting.isEmpty || !acceptsMore(context) else { return }
+        // Bytes that wait here do not count as the client's delay.
         timeoutHandler.isPaused = true
         backpressure.close()
     }
@@ -86,6 +89,7 @@ final class RequestPipeliningHandler: ChannelDuplexHandler {
         requestIsOpen || !isResponding && context.channel.isWritable
     }
 
+    /// Passes a part of a request to the next handler.
     private func passOn(_ data: NIOAny, _ context: ChannelHandlerContext) {
         switch unwrapInboundIn(data) {
         case .head: (requestIsOpen, isResponding) = (true, true)
@@ -97,16 +101,19 @@ final class RequestPipeliningHandler: ChannelDuplexHandler {
 
     // MARK: - Answers
 
+    /// Marks the response as complete when its last part is written.
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         if case .end = unwrapOutboundIn(data) { isResponding = false }
         context.write(data, promise: promise)
     }
 
+    /// Passes on the next request after the response has been flushed.
     func flush(context: ChannelHandlerContext) {
         context.flush()
         advance(context)
     }
 
+    /// Passes on the next request when the client has read enough.
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         context.fireChannelWritabilityChanged()
         advance(context)

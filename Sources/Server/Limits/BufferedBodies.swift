@@ -15,6 +15,7 @@ package struct BufferedBody: Sendable {
         (self.startedAt, self.close) = (startedAt, close)
     }
 
+    /// Small bodies may use the reserve of the budget.
     var isSmall: Bool { received <= RequestBodyBudget.smallBodyBytes }
     /// Bytes of memory that the body uses, including copies of it.
     var memory: Int { received * RequestBodyBudget.copies }
@@ -42,6 +43,7 @@ package struct BufferedBody: Sendable {
 /// A record of all request bodies in memory. It decides which upload to close when memory is short. A value type;
 /// callers pass the time.
 package struct BufferedBodies: Sendable {
+    /// Increases with every body, so the oldest upload has the lowest id.
     package typealias ID = UInt64
 
     /// Uploads that began less than this time ago are not closed, because their progress is not known yet.
@@ -99,11 +101,13 @@ package struct BufferedBodies: Sendable {
         return (true, closed)
     }
 
+    /// Adds the body's memory to the totals, or subtracts it if `sign` is -1.
     private mutating func count(_ body: BufferedBody, _ sign: Int) {
         total += sign * body.memory
         if !body.isSmall { large += sign * body.memory }
     }
 
+    /// Returns whether the body fits. Only small bodies may use the reserve.
     private func hasRoom(for body: BufferedBody, within limits: RequestBodyBudget.Limits) -> Bool {
         total + body.memory <= limits.total
             && (body.isSmall || large + body.memory <= limits.total - limits.reserve)

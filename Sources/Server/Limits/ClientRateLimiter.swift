@@ -109,6 +109,7 @@ final class ConnectionCounter: Sendable {
         return true
     }
 
+    /// Uncounts a closed connection.
     private func release(_ network: AddressRange.Address) {
         counts.withLock { counts in
             let left = counts[network, default: 1] - 1

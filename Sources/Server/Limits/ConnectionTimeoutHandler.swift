@@ -74,11 +74,14 @@ final class ConnectionTimeoutHandler: ChannelDuplexHandler {
         context.write(data, promise: promise)
     }
 
+    /// Compares the counts with those of the previous check and closes the connection if it has timed out. Bytes that
+    /// the socket has not accepted mean that the client does not read, so only the write timeout applies then.
     private func examine(_ context: ChannelHandlerContext) {
         guard let pending = try? context.channel.syncOptions?.getOption(.bufferedWritableBytes) else { return }
         let now = NIODeadline.now()
         let counts = Counts(received: received, sent: written &- pending, pending: pending)
         if counts.received != last.received || counts.sent != last.sent { lastActivity = now }
+        // The write timeout starts when bytes are left over for the first time.
         if pending == 0 || last.pending == 0 || counts.sent != last.sent { lastSent = now }
         last = counts
         if pending > 0 {

@@ -14,9 +14,13 @@ package struct FileDescriptorBudget: Sendable, Hashable {
     /// Maximum number of upstream connections.
     package static let maximumUpstream = 256
 
+    /// Descriptors that are not for clients of the public listener, unless the limit is small.
     private static let reserve = 256
+    /// With fewer public connections than this, and than configured, the server does not start.
     private static let minimumConnections = 8
+    /// Number of operations connections with the smallest limit.
     private static let minimumOperations = 8
+    /// Number of upstream connections with the smallest limit.
     private static let minimumUpstream = 4
     /// Most descriptors per upstream connection: four while its host name is resolved (two to wake libcurl and two of
     /// the resolver), then one socket.

@@ -63,6 +63,7 @@ final class HandshakeTimeoutHandler: ChannelInboundHandler {
         timer = nil
     }
 
+    /// Counts the outcome once and cancels the timer.
     private func end(_ outcome: HandshakeOutcome) {
         guard let timer else { return }
         timer.cancel()

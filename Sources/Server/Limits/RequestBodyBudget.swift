@@ -57,6 +57,7 @@ package final class RequestBodyBudget: Sendable {
             self, state.withLock { $0.bodies.add(BufferedBody(startedAt: time, close: close)) })
     }
 
+    /// Reserves bytes for a body, closes the uploads that had to make room, and logs that at most once a minute.
     fileprivate func reserve(_ count: Int, for id: BufferedBodies.ID) -> Bool {
         let time = now()
         let (isReserved, closed, shouldLog) = state.withLock { state in

@@ -18,6 +18,8 @@ final class RequestRateLimiter: Sendable {
         var time: Duration
     }
 
+    /// Buckets of the current minute and of the previous one. Two generations bound the memory without a timer: every
+    /// minute the older generation is dropped.
     private struct State {
         var current: [AddressRange.Address: Bucket] = [:]
         /// Buckets of the previous minute. A bucket moves to `current` when its client sends another request.
@@ -25,6 +27,7 @@ final class RequestRateLimiter: Sendable {
         var startedAt: Duration = .zero
     }
 
+    /// One request in the unit of the buckets.
     private static let request: Int64 = 1_000_000_000
     private static let minute = Duration.seconds(60)
     /// Maximum number of buckets in `current`.
@@ -44,6 +47,7 @@ final class RequestRateLimiter: Sendable {
                 state.current = [:]
                 state.startedAt = now
             }
+            // The limit may have changed since the last request, so the size of the bucket is not stored in it.
             let full = perMinute * Self.request
             var bucket = state.current[client] ?? state.previous[client] ?? Bucket(level: full, time: now)
             let elapsed = min(max(now - bucket.time, .zero), Self.minute)

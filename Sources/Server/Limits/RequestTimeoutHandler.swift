@@ -59,11 +59,14 @@ final class RequestTimeoutHandler: ChannelInboundHandler {
 
     private var deadline: NIODeadline { startedAt + (progress == .head ? head : whole) }
 
+    /// Starts a timer that ends at the current deadline.
     private func startTimer(_ channel: any Channel) {
         let clock = NIOLoopBound(self, eventLoop: channel.eventLoop)
         timer = channel.eventLoop.scheduleTask(deadline: deadline) { clock.value.check(channel) }
     }
 
+    /// Closes the connection if the deadline has passed; otherwise starts another timer, because the deadline may
+    /// have moved.
     private func check(_ channel: any Channel) {
         timer = nil
         guard progress != .none else { return }

@@ -67,6 +67,7 @@ struct AccessLogMiddleware: RouterMiddleware {
 
     /// Routes that are polled.
     private static let polledRoutes: Set<String> = ["/healthz", "/readyz", "/metrics"]
+    /// Methods that are logged by name. Others are logged as `other`, because a client can choose any text.
     private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .delete, .patch, .options]
 }
 

@@ -9,6 +9,7 @@ struct DrainService: Service {
     /// Called after the delay; then the listeners close.
     let onEnd: @Sendable () -> Void
 
+    /// Waits for shutdown, then for the delay.
     func run() async throws {
         try? await gracefulShutdown()
         state.setDraining()

@@ -2,6 +2,7 @@ import Telemetry
 
 /// The routes of both listeners as metric labels; `other` is every request without a route.
 enum RouteLabel {
+    /// The last label stands for all other paths.
     static let all = [
         "/verifyReceipt", "/WebObjects/MZFinance.woa/wa/verifyReceipt", "/production/verifyReceipt",
         "/sandbox/verifyReceipt", "/v1/receipts", "/v1/transactions/{id}", "/v1/notifications", "/healthz", "/readyz",
@@ -15,6 +16,7 @@ enum RouteLabel {
 
 /// HTTP statuses as metric labels: the ones that this server sends, and `other`.
 struct HTTPStatusLabel: MetricLabel {
+    /// A fixed list, so that the number of time series is bounded.
     private static let codes = [
         200, 400, 401, 403, 404, 405, 408, 409, 413, 415, 417, 422, 429, 431, 499, 500, 501, 502, 503, 504,
     ]

@@ -2,6 +2,7 @@ import Synchronization
 
 /// The phase of the server's life: starting, ready or draining.
 package final class LifecycleState: Sendable {
+    /// The phases, in their order.
     enum Phase: Int, Sendable {
         /// Not all listeners accept connections yet.
         case starting

@@ -44,6 +44,7 @@ struct MetricsExporter: Sendable {
 
     // MARK: - Families
 
+    /// Connections and rejected clients.
     private func writeClients(into text: inout MetricsText) {
         let (atPublic, atOperations) = view.connections()
         let connections = "receipt_bridge_http_connections"
@@ -57,6 +58,7 @@ struct MetricsExporter: Sendable {
         text.samples(rejections, of: view.rejections, zeros: true)
     }
 
+    /// Handshakes and the expiry of the certificate.
     private func writeTLS(into text: inout MetricsText) {
         let handshakes = "receipt_bridge_tls_handshakes_total"
         text.family(handshakes, .counter, "TLS handshakes of the public listener, by outcome.")
@@ -67,6 +69,7 @@ struct MetricsExporter: Sendable {
         if let certificate = view.settings.tls { text.sample(end, certificate.validity.upperBound) }
     }
 
+    /// verifyReceipt responses, and the caches behind them.
     private func writeVerdicts(into text: inout MetricsText) {
         let counts = pipelines.counts
         let verdicts = "receipt_bridge_verdicts_total"
@@ -137,6 +140,7 @@ struct MetricsExporter: Sendable {
         }
     }
 
+    /// Call budgets of the App Store Server API, by app, endpoint and environment.
     private func writeBudgets(into text: inout MetricsText) {
         let budgets = pipelines.budgets
         let families: [(name: String, help: String, value: KeyPath<ServerAPIBudget.Level, Int64>)] = [
@@ -158,6 +162,7 @@ struct MetricsExporter: Sendable {
         }
     }
 
+    /// Notifications from the App Store.
     private func writeNotifications(into text: inout MetricsText) {
         let counts = pipelines.notifications.counts.now
         let accepted = "receipt_bridge_notifications_total"
@@ -175,6 +180,7 @@ struct MetricsExporter: Sendable {
             counts.droppedHints)
     }
 
+    /// Deliveries of forwarded notifications.
     private func writeForwarding(_ backlog: [DeliveryBacklog], into text: inout MetricsText) {
         let deliveries = "receipt_bridge_forwarding_deliveries_total"
         text.family(deliveries, .counter, "Attempts to forward a notification, by outcome.")
@@ -192,6 +198,7 @@ struct MetricsExporter: Sendable {
         }
     }
 
+    /// Background comparisons.
     private func writeShadow(into text: inout MetricsText) {
         let comparisons = "receipt_bridge_shadow_comparisons_total"
         text.family(comparisons, .counter, "Comparisons with the second source, by outcome.")
@@ -204,6 +211,7 @@ struct MetricsExporter: Sendable {
             Int64(view.shadow?.waiting ?? 0))
     }
 
+    /// The state of the store.
     private func writeStore(into text: inout MetricsText) {
         let open = "receipt_bridge_store_open"
         text.family(open, .gauge, "1 if the configured store is open, otherwise 0; absent if no store is configured.")

@@ -7,6 +7,7 @@ import Synchronization
 /// All lines together wait at most one second per minute. Lines that cannot be written are dropped and counted, and
 /// the next written line follows a notice with the number of dropped lines.
 package final class NonBlockingLogOutput: Sendable {
+    /// The log of this process. All loggers share it, so that lines are not interleaved.
     package static let standardError = NonBlockingLogOutput(descriptor: STDERR_FILENO)
 
     private struct State {
@@ -25,6 +26,7 @@ package final class NonBlockingLogOutput: Sendable {
     private static let chunkBytes = 4_096
 
     private let descriptor: Int32
+    /// Longest total wait per minute.
     private let timeout: Duration
     private let state = Mutex(State())
 
@@ -55,6 +57,7 @@ package final class NonBlockingLogOutput: Sendable {
 
     /// - Returns: Whether the whole line was written.
     private func writeLine(_ line: [UInt8], _ state: inout State) -> Bool {
+        // A line feed ends a line that was written only in part, so that this line can be parsed.
         var rest = (state.hasPartialLine ? [0x0A] + line : line)[...]
         while !rest.isEmpty {
             guard hasRoom(&state) else { return false }

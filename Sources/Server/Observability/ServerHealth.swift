@@ -67,6 +67,7 @@ struct ServerHealth: Sendable {
                 "storeNotOpen",
                 "The store could not be opened yet. Nothing is stored and notifications are rejected until it is open.")
         }
+        // The same threshold as in the alert ReceiptBridgeCertificateEnds and in the doctor.
         if let days = settings.tls?.daysLeft(at: Timestamp.now.seconds), days < 14 {
             warn(
                 "certificateEnds",
@@ -95,6 +96,7 @@ struct ServerHealth: Sendable {
                 "\(host.host): circuit breaker open; requests use the next source until the host responds again.")
         }
         for budget in pipelines.budgets {
+            // Less than a tenth of the hourly budget is left.
             for level in budget.levels where level.left * 10 < level.limit {
                 warn(
                     "budgetLow",

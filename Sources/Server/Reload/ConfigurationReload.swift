@@ -31,10 +31,13 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
         self.logger = logger
     }
 
+    /// Reloads on every signal until shutdown.
     package func run() async throws {
         for try await _ in signals.cancelOnGracefulShutdown() { reload() }
     }
 
+    /// Applies the configuration as a whole or not at all, and logs the changed keys. Some keys, for example
+    /// `listen`, keep their values until a restart.
     private func reload() {
         let previous = server.live.now
         do {
@@ -57,6 +60,7 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
         }
     }
 
+    /// Logs one error of the new configuration.
     private func refuse(_ finding: String) {
         logger.error(
             "configuration reload failed; keeping the previous configuration", metadata: ["finding": "\(finding)"])

@@ -24,6 +24,7 @@ struct ComparisonsController: Sendable {
         }
     }
 
+    /// The values of `format`.
     private enum Format: String, CaseIterable {
         case html, json, md
 

@@ -28,5 +28,6 @@ final class RequestOutcome: Sendable {
         return status < 0 ? nil : status
     }
 
+    /// Records the status of a verifyReceipt response for the access log.
     func record(_ reply: VerifyReceiptResult) { verdict.store(reply.answer.status.rawValue, ordering: .relaxed) }
 }

@@ -19,6 +19,7 @@ struct VerifyReceiptController: Sendable {
     let disconnectMonitor: ClientDisconnectMonitor
     let bodies: RequestBodyBudget
 
+    /// Other methods than POST get status 21000 with HTTP 200, as from Apple.
     func addRoutes(to router: Router<ProxyRequestContext>) {
         let paths: [(path: RouterPath, route: UpstreamRouter.Route?)] = [
             ("/verifyReceipt", nil),
@@ -52,6 +53,7 @@ struct VerifyReceiptController: Sendable {
         return host.hasPrefix("buy.") || host.hasPrefix("production.") ? .only(.production) : .auto
     }
 
+    /// Evaluates the request. The body is read first, so that the client also reads an error response.
     private func answer(_ request: Request, context: ProxyRequestContext, route: UpstreamRouter.Route) async throws
         -> Response
     {
@@ -97,6 +99,8 @@ struct VerifyReceiptController: Sendable {
         return response
     }
 
+    /// Returns the HTTP response, always with status 200. Its headers name source and environment, because the body
+    /// is exactly Apple's format.
     private func response(_ reply: VerifyReceiptResult, _ context: ProxyRequestContext) -> Response {
         context.outcome.record(reply)
         var headers = HTTPFields()

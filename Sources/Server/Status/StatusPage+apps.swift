@@ -7,6 +7,7 @@ import Telemetry
 /// The section of all apps. Up to eight apps are shown one by one. For more, the page shows totals and the apps that
 /// need attention; the others are collapsed.
 extension StatusPage {
+    /// Writes the section.
     func apps(_ html: inout HTMLWriter) {
         section("apps", "Apps", &html) { html in
             guard !snapshot.apps.isEmpty else {
@@ -54,6 +55,7 @@ extension StatusPage {
 
 /// The section of one app.
 extension StatusPage {
+    /// Writes an app that is not collapsed.
     func article(_ app: StatusSnapshot.App, _ html: inout HTMLWriter) {
         html.element("article", ["class": "app"]) { html in
             html.element("h3") { $0.name(of: app) }
@@ -73,6 +75,7 @@ extension StatusPage {
         }
     }
 
+    /// Writes the details of an app: problems, sources, responses, comparisons, refunds and deliveries.
     private func body(of app: StatusSnapshot.App, _ html: inout HTMLWriter) {
         if !app.concerns.isEmpty {
             html.element("p", ["class": "concerns"]) { html in
@@ -110,6 +113,7 @@ extension StatusPage {
         }
     }
 
+    /// Writes whether the app may switch to the other source, according to background comparison.
     private func readiness(_ readiness: Readiness, _ html: inout HTMLWriter) {
         html.element("p", ["class": "verdict \(readiness.verdict.rawValue)"]) { html in
             html.element("strong", text: "\(readiness.verdict.displayText). ")
@@ -123,6 +127,7 @@ extension StatusPage {
 }
 
 extension HTMLWriter {
+    /// Writes the bundle id. `other` stands for all apps that are not configured.
     fileprivate mutating func name(of app: StatusSnapshot.App) {
         if app.isOthers { text("All other apps") } else { untrusted(app.name, isPath: true) }
     }

@@ -7,6 +7,7 @@ import Transport
 
 /// The sections of the page that do not concern a single app.
 extension StatusPage {
+    /// Response times by source.
     func sources(_ html: inout HTMLWriter) {
         section("sources", "Sources", &html) { html in
             let used = snapshot.latencies.filter { $0.histogram.count > 0 }
@@ -28,6 +29,7 @@ extension StatusPage {
         }
     }
 
+    /// Requests to the App Store by endpoint and environment.
     func upstream(_ html: inout HTMLWriter) {
         section("upstream", "App Store", &html) { html in
             guard !snapshot.upstream.isEmpty else { return html.element("p", text: "No request was sent yet.") }
@@ -43,6 +45,7 @@ extension StatusPage {
         }
     }
 
+    /// Circuit breakers by host.
     private func hosts(_ html: inout HTMLWriter) {
         let numericColumns = ["Circuit opened", "Not sent", "In flight"]
         html.table(named: "Hosts", columns: ["Host", "State"] + numericColumns, numbers: Set(numericColumns)) {
@@ -59,6 +62,7 @@ extension StatusPage {
         }
     }
 
+    /// A row of the requests to one endpoint.
     private func exchange(_ row: UpstreamMetrics.Row, _ html: inout HTMLWriter) {
         html.row { html in
             html.cell(isHeader: true, "Endpoint") { $0.text(row.endpoint) }
@@ -70,6 +74,7 @@ extension StatusPage {
         }
     }
 
+    /// Calls left in the hourly budgets, the lowest share first.
     func budgets(_ html: inout HTMLWriter) {
         section("budgets", "Calls left this hour", &html) { html in
             let rows = snapshot.budgets.flatMap { budget in budget.levels.map { (budget.bundleId, $0) } }
@@ -88,6 +93,7 @@ extension StatusPage {
         }
     }
 
+    /// A row of the calls to one endpoint.
     private func calls(_ bundleId: BundleIdentifier, _ level: ServerAPIBudget.Level, _ html: inout HTMLWriter) {
         html.row { html in
             html.cell(isHeader: true, "App") { $0.untrusted(bundleId.rawValue, isPath: true) }
@@ -99,6 +105,7 @@ extension StatusPage {
         }
     }
 
+    /// Notifications by result.
     func notifications(_ html: inout HTMLWriter) {
         section("notifications", "Notifications", &html) { html in
             let counts = snapshot.notifications
@@ -115,6 +122,7 @@ extension StatusPage {
         }
     }
 
+    /// Facts about the process and its store.
     func process(_ html: inout HTMLWriter) {
         section("process", "Process", &html) { html in
             html.facts(

@@ -47,6 +47,7 @@ struct StatusPage {
 
     // MARK: - Top
 
+    /// Writes the phase, a summary and the headline figures.
     private func header(_ html: inout HTMLWriter) {
         html.element(
             "p", ["class": "product"],
@@ -89,6 +90,7 @@ struct StatusPage {
         ]
     }
 
+    /// Writes the navigation.
     private func contents(_ html: inout HTMLWriter) {
         let links = [
             ("#apps", "Apps"), ("#sources", "Sources"), ("#upstream", "App Store"), ("#budgets", "Calls left"),
@@ -102,6 +104,7 @@ struct StatusPage {
         }
     }
 
+    /// Writes the warnings; nothing if there are none.
     private func warnings(_ html: inout HTMLWriter) {
         guard !snapshot.warnings.isEmpty else { return }
         html.element("section", ["class": "warnings", "aria-labelledby": "warnings"]) { html in

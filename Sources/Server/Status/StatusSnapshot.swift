@@ -81,6 +81,7 @@ extension StatusSnapshot {
         facts = Self.facts(view)
     }
 
+    /// Returns the facts about the process and its store.
     private static func facts(_ view: ServerHealth) -> [(name: String, value: String)] {
         var facts: [(name: String, value: String)] = []
         func add(_ name: String, _ value: String) { facts.append((name, value)) }
@@ -178,6 +179,7 @@ extension [StatusSnapshot.Traffic] {
 }
 
 extension StatusSnapshot.App {
+    /// A phrase for each warning code that concerns a single app.
     private static let words = [
         "keyUnusable": "its private key is unusable", "budgetLow": "the hourly budget of calls is low",
         "forwardingDead": "notification deliveries failed for good",

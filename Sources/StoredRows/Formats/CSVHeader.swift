@@ -86,6 +86,7 @@ struct CSVHeader: Sendable {
         return (found, nil)
     }
 
+    /// Returns the index of a column, or throws an error that lists the existing columns.
     private static func index(of name: String, in names: [String], at path: String) throws(SourceError) -> Int {
         guard let index = names.firstIndex(of: name) else {
             throw SourceError(.missingColumn, at: path, "no column \(name); \(inventory(of: names, without: name))")
@@ -97,8 +98,10 @@ struct CSVHeader: Sendable {
     /// digits means that the first line is data and the header is missing. It may contain a receipt, so it is not
     /// printed.
     private static let longestName = 64
+    /// Maximum number of column names in an error message.
     private static let shownNames = 20
 
+    /// Returns a list of the columns for an error message, or a hint if the first line does not look like a header.
     private static func inventory(of names: [String], without name: String) -> String {
         guard names.allSatisfy({ $0.utf8.count <= longestName && !$0.hasControlCharacters && !$0.isNumber }) else {
             return "the first line does not look like a header; "

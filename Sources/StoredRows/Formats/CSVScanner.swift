@@ -17,6 +17,7 @@ struct CSVScanner: Sendable {
 
     /// The requested fields. A record may have more, see ``fieldCount``.
     private(set) var fields: [Field] = []
+    /// Number of fields found so far, including those that are not stored.
     private(set) var fieldCount = 0
     /// `true` if a closing quote is not followed by a separator.
     private(set) var isBroken = false
@@ -28,13 +29,16 @@ struct CSVScanner: Sendable {
     /// `true` if a quote is open.
     var isQuoted: Bool { state == .quoted }
 
+    /// State of the parser. `afterQuote` is after a quote that closes the field or is the first of two.
     private enum State {
-        case atFieldStart, plain, quoted, behindQuote, broken
+        case atFieldStart, plain, quoted, afterQuote, broken
     }
 
     private let separator: UInt8
     private let wantedFields: Int
+    /// `true` if fields are not stored, see ``discardFields()``.
     private var isSkipping = false
+    /// State before the byte at ``position``.
     private var state = State.atFieldStart
     private var start = 0
     private var hasQuotes = false
@@ -102,8 +106,8 @@ struct CSVScanner: Sendable {
                     position = count
                     return false
                 }
-                (position, state) = (end + 1, .behindQuote)
-            case .behindQuote:
+                (position, state) = (end + 1, .afterQuote)
+            case .afterQuote:
                 let (byte, end) = (record[position], position - 1)
                 if byte == Self.quote {
                     (hasQuotes, state) = (true, .quoted)
@@ -139,7 +143,7 @@ struct CSVScanner: Sendable {
             start = position
             finishField(at: position)
         case .plain: finishField(at: endsInReturn ? position - 1 : position)
-        case .behindQuote: finishField(at: position - 1)
+        case .afterQuote: finishField(at: position - 1)
         case .quoted, .broken:
             isInQuotes = state == .quoted
             isBroken = true

@@ -43,6 +43,7 @@ extension CSVSource {
         return length > limits.row ? limits.row : nil
     }
 
+    /// Ends the record before a limit. If that is not possible, it stays as it is and is marked hopeless.
     private mutating func endsEarly(at limit: Int) -> Bool {
         let bytes = window.bytes
         let record = bytes.span.extracting(window.range).extracting(0..<limit)
@@ -71,6 +72,7 @@ extension CSVSource {
 }
 
 extension StoredValue {
+    /// Value of a row that was ended early.
     static let unclosedQuote = StoredValue.unreadable(
         code: "unclosedQuote",
         reason: "a quote opens a field and is not closed in its row; the record was ended at a line break")

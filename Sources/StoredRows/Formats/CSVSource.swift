@@ -17,6 +17,7 @@ struct CSVSource: RowSource {
     var longRecord: (start: SourcePosition, id: SourceText, accountToken: SourceText)?
     /// Line breaks counted so far in the record in the window.
     var lines = CountedLines()
+    /// An error that the next call throws, after the rows before it have been returned.
     private var failure: SourceError?
     private var isFinished = false
 
@@ -34,7 +35,7 @@ struct CSVSource: RowSource {
         guard let offset = Int64(position.place), offset >= window.offset else {
             throw SourceError(.changed, at: window.name, "the saved position is of a different kind of source")
         }
-        try window.skip(behindLineBreak: offset - window.offset)
+        try window.skip(throughLineBreak: offset - window.offset)
     }
 
     func comparison(with earlier: SourceIdentity) throws(SourceError) -> SourceComparison {
@@ -107,6 +108,7 @@ struct CSVSource: RowSource {
         }
     }
 
+    /// Stores the id and the account token of a record that is too long, before its bytes are dropped.
     private mutating func rememberLongRecord() {
         guard longRecord == nil else { return }
         longRecord = window.read { record in

@@ -5,6 +5,7 @@ import Foundation
 /// The size of a page does not depend on the number of names. The directory is read once for each page, so a name
 /// that is added during a run is found if it sorts after the current page.
 struct DirectoryPage: Sendable {
+    /// Type of a directory entry.
     enum Kind: Sendable, Hashable {
         case file, directory, link, other
     }
@@ -46,6 +47,7 @@ struct DirectoryPage: Sendable {
         isLast = limit == nil
     }
 
+    /// Returns whether a name belongs to the page: it is not hidden and within the bounds.
     private static func isWanted(_ candidate: [UInt8], after name: [UInt8]?, upTo limit: [UInt8]?) -> Bool {
         guard candidate.first != UInt8(ascii: ".") else { return false }
         if let name, !name.precedes(candidate) { return false }

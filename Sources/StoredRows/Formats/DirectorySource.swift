@@ -24,6 +24,7 @@ struct DirectorySource: RowSource {
     private let excludedPaths: Set<[UInt8]>
     /// Open directories, from the outermost to the one being read.
     private var levels: [Level] = []
+    /// Path of the last row, which is the position.
     private var lastPath: [UInt8]
     private var nextRowNumber: Int64
 
@@ -120,6 +121,7 @@ struct DirectorySource: RowSource {
         return nil
     }
 
+    /// Creates a row and advances the position.
     private mutating func row(_ value: StoredValue, at path: [UInt8]) -> SourceRow {
         // A name that is not UTF-8 is percent-encoded, so that the file can be found.
         let id = String(validating: path, as: UTF8.self) ?? PathText.text(of: path)
@@ -143,6 +145,8 @@ struct DirectorySource: RowSource {
         }
     }
 
+    /// Reads the next page of a directory. If that fails, the directory is closed, and the value of its row is
+    /// returned.
     private mutating func turnPage(of index: Int) -> StoredValue? {
         let level = levels[index]
         do throws(SystemFailure) {
@@ -182,6 +186,7 @@ struct DirectorySource: RowSource {
         }
     }
 
+    /// Returns the full path of a relative one.
     private func full(_ relative: [UInt8]) -> [UInt8] {
         relative.isEmpty ? Array(path.utf8) : Array(path.utf8) + [UInt8(ascii: "/")] + relative
     }

@@ -12,6 +12,7 @@ struct JSONLine: Sendable {
     private let receiptKeys: [[UInt8]]
     private let idKey: [UInt8]
     private let accountTokenKey: [UInt8]?
+    /// Keys that make the whole line the value of the row.
     private let wholeLineKeys: [[UInt8]]
 
     init(_ options: SourceOptions) {
@@ -51,6 +52,7 @@ struct JSONLine: Sendable {
             accountToken: Self.text(accountToken, in: line))
     }
 
+    /// Converts a JSON value. An object, such as a verifyReceipt response, is returned as its JSON text.
     private static func stored(_ value: JSONScanner.Value, in line: Span<UInt8>) -> StoredValue {
         switch value {
         case .string(let string): return StoredValue(bytes: string.unescaped(in: line))

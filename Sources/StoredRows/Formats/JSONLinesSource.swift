@@ -15,6 +15,7 @@ struct JSONLinesSource: RowSource {
     private var searched = 0
     /// Position of a line that is too long for the window.
     private var longLine: SourcePosition?
+    /// An error that the next call throws, after the rows before it have been returned.
     private var failure: SourceError?
     private var isFinished = false
 
@@ -121,6 +122,7 @@ struct JSONLinesSource: RowSource {
         return row
     }
 
+    /// Removes bytes at the start of the window and adds them to the digest.
     private mutating func drop(_ count: Int) {
         if var digest {
             self.digest = nil
@@ -138,6 +140,7 @@ struct JSONLinesSource: RowSource {
         return SourcePosition(place: text, nextRowNumber: nextRowNumber)
     }
 
+    /// Continues at a position of an earlier run, after checking that the source is unchanged before it.
     private mutating func resume(at position: SourcePosition) throws(SourceError) {
         let parts = position.place.split(separator: " ")
         guard let offset = parts.first.flatMap({ Int64($0) }), offset >= 0, parts.count == (digest == nil ? 1 : 2)
@@ -145,7 +148,7 @@ struct JSONLinesSource: RowSource {
             throw SourceError(.changed, at: window.name, "the saved position is of a different kind of source")
         }
         guard digest == nil else { return try verifyPrefix(offset, position) }
-        try window.skip(behindLineBreak: offset)
+        try window.skip(throughLineBreak: offset)
     }
 
     /// Reads up to the position of the previous run and checks that the bytes are the same.
@@ -163,7 +166,7 @@ struct JSONLinesSource: RowSource {
 
 extension ByteWindow {
     /// Skips bytes at the start of the stream, the last of which must be a line break.
-    mutating func skip(behindLineBreak count: Int64) throws(SourceError) {
+    mutating func skip(throughLineBreak count: Int64) throws(SourceError) {
         guard count > 0 else { return }
         try skip(count - 1)
         while self.count == 0, !isAtEnd { try extend() }

@@ -59,6 +59,7 @@ struct ByteWindow {
         range = range.lowerBound..<end + read
     }
 
+    /// Moves the window to the start of the buffer, and doubles the buffer if the window fills more than half of it.
     private mutating func makeRoom() {
         if range.count > bytes.count / 2 {
             bytes.append(contentsOf: repeatElement(0, count: bytes.count))

@@ -43,6 +43,7 @@ final class FileDescriptor {
         }
     }
 
+    /// Waits without a timeout until the descriptor is readable.
     private func waitForBytes() {
         var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         poll(&request, 1, -1)
@@ -78,11 +79,13 @@ extension Files {
 
 /// Error of a system call, as an `errno` value.
 struct SystemFailure: Error, Sendable, Hashable {
+    /// The `errno` value.
     let code: Int32
 
     /// Error of the last system call in this thread. Read it before any other call.
     static var last: SystemFailure { SystemFailure(code: errno) }
 
+    /// Human-readable reason.
     var reason: String {
         switch code {
         case ENOENT: "there is no such file"
@@ -96,6 +99,8 @@ struct SystemFailure: Error, Sendable, Hashable {
     }
 
     var isNoSuchFile: Bool { code == ENOENT || code == ENOTDIR }
+    /// `true` if the disk, the quota or the maximum file size is exceeded.
     var isFull: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
+    /// `true` if the file cannot be written with this path, user or file system.
     var isForbidden: Bool { [EACCES, EPERM, EROFS, EISDIR, ENOENT, ENOTDIR, ELOOP].contains(code) }
 }

@@ -54,6 +54,7 @@ final class GzipStream: ByteStream {
     /// Fraction of the compressed file that has been read.
     var fraction: Double? { compressed.fraction(read: input.fileDescriptor) }
 
+    /// Checks the exit code of `gzip`, which detects truncated and damaged data.
     private func finish() throws(SourceError) {
         process.waitUntilExit()
         isFinished = true

@@ -11,6 +11,7 @@ package struct OutputFile {
     /// `true` if the directory entry is not durable yet.
     private var isNew: Bool
 
+    /// Size of the buffer in bytes (1 MiB).
     private static let bufferSize = 1 << 20
 
     /// Opens or creates a file that only its owner can read.
@@ -82,6 +83,7 @@ package struct OutputFile {
         isDurable = true
     }
 
+    /// Writes the buffer to the file. Continues after an interrupted or partial write.
     private mutating func flush() throws(SinkError) {
         let failure = buffer.withUnsafeBytes { bytes -> SystemFailure? in
             var rest = bytes[...]

@@ -38,7 +38,9 @@ struct StandardInput: ByteStream {
 /// The result does not depend on how the bytes are divided into calls. A chain of digests is used because the value
 /// must be readable after any byte and then continue, without storing the state of OpenSSL in between.
 struct StreamDigest: Sendable, Hashable {
+    /// Digest of all complete blocks; empty before the first one.
     private var chain: [UInt8] = []
+    /// Bytes after the last complete block.
     private var rest: [UInt8] = []
 
     mutating func update(_ bytes: Span<UInt8>) {
@@ -56,5 +58,6 @@ struct StreamDigest: Sendable, Hashable {
     /// Digest of all bytes so far, in hexadecimal.
     var value: String { SHA.hex(chain + rest, with: .sha256) }
 
+    /// Size of a block in bytes (64 KiB).
     private static let blockSize = 1 << 16
 }

@@ -15,7 +15,9 @@ package struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
         case unknownKind
         /// The file is not in the format of its extension.
         case malformed
+        /// A column that was selected, or the receipt column, does not exist.
         case missingColumn
+        /// The table that was selected does not exist, or there is no table.
         case missingTable
         /// A table or view without rowids, so that a run could not resume.
         case unusableTable
