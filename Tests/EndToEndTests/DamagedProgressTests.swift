@@ -73,7 +73,7 @@ struct DamagedProgressTests {
                         for index in range { bytes[index] = 0 }
                     }
                 })
-            damages.append(Damage(name: "empty", message: "or it is empty") { $0 = [] })
+            damages.append(Damage(name: "empty", message: "is missing or empty") { $0 = [] })
         }
         return damages
     }
@@ -120,7 +120,7 @@ struct DamagedProgressTests {
                 #expect(outcome.errors.contains(damage.message), "\(damage.name): \(outcome.errors)")
                 guard damage.message == "notADatabase" else { continue }
                 #expect(
-                    outcome.errors.contains("nothing was changed. Put a copy of it back, or move it"),
+                    outcome.errors.contains("nothing was changed. Restore a copy of it, and the same command resumes"),
                     "\(damage.name): \(outcome.errors)")
             }
             #expect(bytes(command.progress, of: stage) == damaged, "\(damage.name)")

@@ -237,7 +237,7 @@ struct GuardTests {
                 let headers = ["Host: a"] + (user.map { ["X-User-Id: \($0)"] } ?? [])
                 return try status(try await proxy.send(RawConnection.post("/verifyReceipt", question, headers)))
             }
-            func lines() -> [String] { proxy.log.all.filter { $0.contains("by another user than before") } }
+            func lines() -> [String] { proxy.log.all.filter { $0.contains("presented with a different account") } }
             #expect(try await ask(nil) == 0)
             #expect(try await ask("canary-alice") == 0)
             #expect(try await ask("canary-alice") == 0)
