@@ -127,14 +127,14 @@ struct CompareCommand: AsyncParsableCommand {
 
     /// Runs the comparison and prints its summary. Ctrl-C stops it at the next checkpoint.
     private func run(_ comparer: RowComparer, asking live: LiveComparison?) async throws {
-        let watch = ComparisonMonitor()
-        let signals = StopSignals.watching { watch.stop() }
+        let monitor = ComparisonMonitor()
+        let signals = StopSignals.watching { monitor.stop() }
         defer { signals.cancel() }
         let result: ComparisonRun.RunResult
         do {
-            let progress = { @Sendable () -> ProgressText? in watch.snapshot.progress(wait: live?.rateLimitWait) }
+            let progress = { @Sendable () -> ProgressText? in monitor.snapshot.progress(wait: live?.rateLimitWait) }
             result = try await ProgressLine().showing(progress) {
-                let run = try ComparisonRun(options(asks: live != nil), comparer: comparer, monitor: watch) {
+                let run = try ComparisonRun(options(asks: live != nil), comparer: comparer, monitor: monitor) {
                     Terminal.result($0)
                 }
                 return try await run.run()

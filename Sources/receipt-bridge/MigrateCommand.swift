@@ -151,16 +151,16 @@ struct MigrateCommand: AsyncParsableCommand {
     /// - Parameter directory: Looks up customers; `nil` for decoding only.
     private func run(_ settings: ProxyConfiguration, trust: TrustStore, directory: AppStoreCustomerLookup?) async throws
     {
-        let watch = MigrationMonitor()
-        let display = MigrationDisplay(watch: watch) { directory?.rateLimitWait }
+        let monitor = MigrationMonitor()
+        let display = MigrationDisplay(monitor: monitor) { directory?.rateLimitWait }
         let runResult: Migration.RunResult
         do throws(RunError) {
             let migration = try Migration(
                 options(settings, withAPI: directory != nil), reader: ReceiptReader(trust: trust),
                 lookups: directory,
-                monitor: watch,
+                monitor: monitor,
                 notify: { display.say($0) })
-            runResult = try await Self.showingProgress(display, watch) { () async throws(RunError) in
+            runResult = try await Self.showingProgress(display, monitor) { () async throws(RunError) in
                 try await migration.run()
             }
         } catch {
@@ -185,11 +185,11 @@ struct MigrateCommand: AsyncParsableCommand {
 
     /// Shows progress during the work. The first Ctrl-C or SIGTERM stops the run at its next checkpoint.
     private static func showingProgress(
-        _ display: MigrationDisplay, _ watch: MigrationMonitor,
+        _ display: MigrationDisplay, _ monitor: MigrationMonitor,
         _ work: () async throws(RunError) -> Migration.RunResult
     ) async throws(RunError) -> Migration.RunResult {
         let progressTask = Task { await display.run() }
-        let signals = StopSignals.watching { watch.stop() }
+        let signals = StopSignals.watching { monitor.stop() }
         defer {
             progressTask.cancel()
             signals.cancel()

@@ -5,13 +5,13 @@ import Reports
 /// Progress of a migration on standard error: a line that is rewritten on a terminal, otherwise a plain line every
 /// few seconds.
 final class MigrationDisplay: Sendable {
-    private let watch: MigrationMonitor
+    private let monitor: MigrationMonitor
     private let wait: @Sendable () -> Duration?
     private let line = ProgressLine()
 
     /// - Parameter wait: Returns how long calls wait for a rate limit; `nil` if no call waits.
-    init(watch: MigrationMonitor, wait: @escaping @Sendable () -> Duration?) {
-        self.watch = watch
+    init(monitor: MigrationMonitor, wait: @escaping @Sendable () -> Duration?) {
+        self.monitor = monitor
         self.wait = wait
     }
 
@@ -26,7 +26,7 @@ final class MigrationDisplay: Sendable {
                 break
             }
             // The rate is measured since a point in time that moves forward every two seconds.
-            let snapshot = watch.snapshot
+            let snapshot = monitor.snapshot
             let now = ContinuousClock.now
             let before = lastRows ?? (snapshot.earlierRows, begin)
             let seconds = before.1.duration(to: now) / .seconds(1)

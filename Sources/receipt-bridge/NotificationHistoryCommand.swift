@@ -70,7 +70,7 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
             let environment = context.scope.environment
             let filter = try HistoryFilter(
                 type: type, subtype: subtype, transactionId: transactionId, onlyFailures: onlyFailures)
-            let intake = replay ? try self.intake(context) : nil
+            let receiver = replay ? try self.receiver(context) : nil
             let interval = try HistoryInterval(
                 start: start.flatMap { Timestamp(instant: $0) }, end: end.flatMap { Timestamp(instant: $0) },
                 in: environment, now: .now)
@@ -86,7 +86,7 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
             var output = try self.output(&checkpoint)
             let begin = max(interval.start, checkpoint?.done ?? interval.start)
             let catchUp = NotificationCatchUp(
-                client: context.client, environment: environment, filter: filter, intake: intake)
+                client: context.client, environment: environment, filter: filter, receiver: receiver)
             let monitor = SweepMonitor()
             let signals = StopSignals.watching { monitor.stop() }
             defer { signals.cancel() }
@@ -110,7 +110,7 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
     }
 
     /// Returns the receiver that stores notifications exactly as the server does.
-    private func intake(_ context: CommandContext) throws -> NotificationReceiver {
+    private func receiver(_ context: CommandContext) throws -> NotificationReceiver {
         let store = try context.requiredStore(for: "--replay")
         return try ServiceGraph(
             settings: context.settings, transport: context.transport, store: store, tables: context.settings.tables,

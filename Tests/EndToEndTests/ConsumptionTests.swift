@@ -68,7 +68,8 @@ struct ConsumptionTests {
         for (more, reason) in [
             (["--play-time", "8"], "--play-time: 0 to 7"),
             (["--app-account-token", "nobody"], "must be a UUID or empty"),
-            (["--consumption-percentage", "1"], "not with --v1"), (["--delivery-status", "DELIVERED"], "a number"),
+            (["--consumption-percentage", "1"], "not allowed with --v1"),
+            (["--delivery-status", "DELIVERED"], "a number"),
         ] { try await stage.expectRefusal(words + more, reason) }
         await stage.stop()
     }

@@ -72,7 +72,8 @@ struct NotificationCatchUpTests {
         var output = LineOutput { _ in lines += 1 }
         var counts = NotificationCatchUp.Counts()
         let catchUp = NotificationCatchUp(
-            client: try client(AppStore(life: life)), environment: .production, filter: try HistoryFilter(), intake: nil
+            client: try client(AppStore(life: life)), environment: .production, filter: try HistoryFilter(),
+            receiver: nil
         )
         let end = Self.start.advanced(byMilliseconds: 2 * Self.day)
         let isDone = try await catchUp.run(
@@ -89,7 +90,8 @@ struct NotificationCatchUpTests {
     func stopped() async throws {
         var output = LineOutput { _ in }
         let catchUp = NotificationCatchUp(
-            client: try client(AppStore(life: 100)), environment: .production, filter: try HistoryFilter(), intake: nil)
+            client: try client(AppStore(life: 100)), environment: .production, filter: try HistoryFilter(),
+            receiver: nil)
         let end = Self.start.advanced(byMilliseconds: 2 * Self.day)
         let isDone = try await catchUp.run(
             over: HistoryWindows(from: Self.start, to: end, length: Self.day), to: &output, counts: { _ in }

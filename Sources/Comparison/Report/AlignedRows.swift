@@ -69,11 +69,11 @@ extension AlignedRows.Pair {
         let field: RowField = isRenewal ? .originalTransactionId : .transactionId
         let identifier = left?.identifier(field) ?? right?.identifier(field)
         let fields = isRenewal ? RowField.renewalFields : RowField.transactionFields
-        let beside: [(String, KeyPath<ComparedRow, String?>)] = [
+        let additional: [(String, KeyPath<ComparedRow, String?>)] = [
             ("type", \.type), ("bundleId", \.bundleId), ("environment", \.environment),
         ]
         var values = fields.map { ($0.name, left?[$0], right?[$0]) }
-        values += beside.map { name, path in
+        values += additional.map { name, path in
             (name, left?[keyPath: path].map(ComparedValue.text), right?[keyPath: path].map(ComparedValue.text))
         }
         self = Self(identifier: identifier, values: values.filter { $0.1 != nil || $0.2 != nil })

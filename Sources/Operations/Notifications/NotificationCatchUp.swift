@@ -34,16 +34,17 @@ package struct NotificationCatchUp: Sendable {
     private let client: ServerAPIClient
     private let environment: AppStoreEnvironment
     private let filter: HistoryFilter
-    private let intake: NotificationReceiver?
+    private let receiver: NotificationReceiver?
 
-    /// - Parameter intake: Stores the notifications; `nil` if they are only written to the output.
+    /// - Parameter receiver: Stores the notifications; `nil` if they are only written to the output.
     package init(
-        client: ServerAPIClient, environment: AppStoreEnvironment, filter: HistoryFilter, intake: NotificationReceiver?
+        client: ServerAPIClient, environment: AppStoreEnvironment, filter: HistoryFilter,
+        receiver: NotificationReceiver?
     ) {
         self.client = client
         self.environment = environment
         self.filter = filter
-        self.intake = intake
+        self.receiver = receiver
     }
 
     /// Reads the windows one after the other.
@@ -66,7 +67,7 @@ package struct NotificationCatchUp: Sendable {
         var (seen, previous) = (Set<String>(), Set<String>())
         while let window = windows.next() {
             let isComplete = try await read(window) { page in
-                for record in try await taken(page) where !previous.contains(record.name) {
+                for record in try await receive(page) where !previous.contains(record.name) {
                     guard seen.insert(record.name).inserted else { continue }
                     total.add(record)
                     try output.append(record.line)
@@ -116,31 +117,31 @@ package struct NotificationCatchUp: Sendable {
     }
 
     /// Stores the records of a page concurrently, so that they share disk writes.
-    private func taken(_ page: [NotificationRecord]) async throws -> [HistoryRecord] {
+    private func receive(_ page: [NotificationRecord]) async throws -> [HistoryRecord] {
         let records = page.compactMap { record in
             HistoryRecord(record) { text throws(SignedPayloadError) in
                 try client.verified(notification: text, in: environment)
             }
         }
-        guard let intake else { return records }
+        guard let receiver else { return records }
         return try await withThrowingTaskGroup(of: (Int, HistoryRecord).self) { group in
-            for (place, record) in records.enumerated() {
-                group.addTask { (place, try await Self.taken(record, by: intake)) }
+            for (index, record) in records.enumerated() {
+                group.addTask { (index, try await Self.receive(record, by: receiver)) }
             }
-            var taken = records
-            for try await (place, record) in group { taken[place] = record }
-            return taken
+            var received = records
+            for try await (index, record) in group { received[index] = record }
+            return received
         }
     }
 
     /// Stores one notification if it is authentic.
-    private static func taken(
-        _ record: HistoryRecord, by intake: NotificationReceiver
+    private static func receive(
+        _ record: HistoryRecord, by receiver: NotificationReceiver
     ) async throws(NotificationRejection) -> HistoryRecord {
         guard record.isVerified else { return record }
         var record = record
         do throws(NotificationRejection) {
-            record.stored = try await intake.receive(record.body) == .repeated ? .known : .new
+            record.stored = try await receiver.receive(record.body) == .repeated ? .known : .new
         } catch {
             // Errors that a retry cannot repair are reported with the record; other errors end the run.
             guard error.code.httpStatus != 503 else { throw error }
