@@ -24,12 +24,13 @@ package struct NotificationUpdate: Sendable {
 package enum NotificationOutcome: Sendable, Hashable {
     /// The notification is on disk. `isNew`: its transaction is the most recently signed one of that purchase.
     case stored(isNew: Bool)
-    /// The notification was already stored. Nothing was changed.
+    /// A duplicate: the notification was already stored. Nothing was changed.
     case repeated
 }
 
 extension Store {
-    /// Stores a notification, and its records if they are newer than the stored ones, in one transaction.
+    /// Stores a notification, and its records if they are newer than the stored ones, in one transaction. Notifications are
+    /// deduplicated by `notificationUUID`: a repeated one changes nothing.
     ///
     /// A record is replaced as a whole by one that was signed later. The replaced record, or one that arrives too
     /// late, is stored as history. A record with the same date changes nothing.

@@ -63,7 +63,7 @@ struct NotificationCommandTests {
         }
         let renewals = try await stage.run("notifications", "history", "--type", "DID_RENEW")
         let expected = all.lines.filter { $0["notificationType"]?.text == "DID_RENEW" }
-        #expect(renewals.exit == 0 && !expected.isEmpty && !renewals.errors.contains("remembers"))
+        #expect(renewals.exit == 0 && !expected.isEmpty && !renewals.errors.contains("Apple keeps notifications"))
         #expect(
             renewals.lines.compactMap { $0["notificationUUID"]?.text }
                 == expected.compactMap { $0["notificationUUID"]?.text })
@@ -74,7 +74,7 @@ struct NotificationCommandTests {
             (["--subtype", "UPGRADE"], "--subtype needs --type"), (["--replay"], "--replay needs a store"),
             (["--type", "REFUND", "--transaction-id", id], "cannot be combined"), (["--start", "noon"], "--start"),
             (["--start", "2026-01-02", "--end", "2026-01-01"], "must be before the end"),
-            (["--end", "2020-01-01"], "remembers 180 days"), (["--transaction-id", "x"], "1 to 20 digits"),
+            (["--end", "2020-01-01"], "180 days for which Apple keeps"), (["--transaction-id", "x"], "1 to 20 digits"),
         ] { try await stage.expectRefusal(["notifications", "history"] + words, reason) }
         try await stage.ask(
             "POST", "/faults",

@@ -31,7 +31,7 @@ struct RenewalTests {
             #expect(line["success"] == .bool(true) && line["originalTransactionId"]?.text == subscription)
             #expect(line["requestIdentifier"]?.text == request && line["effectiveDate"]?.integer != nil)
         }
-        try await stage.expectRefusal(words("third"), "extended twice in 365 days; the next time is possible at 2")
+        try await stage.expectRefusal(words("third"), "extended twice in 365 days; the next extension is possible at 2")
         try await stage.expectRefusal(words("third") + ["--dry-run"], "extended twice")
         // Sent, because it is not an additional extension; this simulator counts it nevertheless.
         let again = try await stage.run(words("second"))

@@ -93,7 +93,7 @@ package struct AppConfiguration: Sendable {
     }
 }
 
-/// A source of responses. In `answer:`, each one is the fallback of the one before.
+/// An answer source, as in the configuration key `answer:`. Each source is the fallback of the one before.
 package enum AnswerSource: String, Sendable, Hashable, CaseIterable {
     /// Apple's verifyReceipt; its response is returned byte for byte.
     case apple
