@@ -217,7 +217,7 @@ extension ConfigurationNode {
     }
 
     /// Reads the source of a private key, the text of a `.p8` file, in the same forms as ``secret(_:)``. A file is
-    /// only checked here and read again when it changes.
+    /// only checked here; it is reloaded when it changes.
     func privateKey(_ key: String) -> PrivateKeySource? {
         if let path = overriding(key, "_FILE") {
             return keyFile(path, URL(filePath: path), of: name(key), variable: "\(variable(key) ?? "")_FILE")

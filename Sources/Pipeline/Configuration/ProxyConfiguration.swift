@@ -38,7 +38,7 @@ package struct ProxyConfiguration: Sendable {
     package var usesTolerantProfile = false
     /// Test roots (DER), in addition to Apple's, which are built in.
     package var trustedRoots: [[UInt8]] = []
-    /// Intermediate certificates (DER) of authorities that are newer than this program.
+    /// Intermediate certificates (DER) that are newer than this program.
     package var intermediates: [[UInt8]] = []
     /// URLs for the source `apple`.
     package var verifyReceipt = VerifyReceiptURLs()
