@@ -313,7 +313,7 @@ struct NotificationReceiverTests {
     }
 
     @Test(
-        "Other signed texts in the corpus are rejected",
+        "Other JWS in the corpus are rejected",
         arguments: Corpus.files(in: "jws").map(\.lastPathComponent).filter { !$0.hasPrefix("apple-notification") })
     func otherTexts(name: String) async throws {
         let file = try #require(Corpus.folder).appending(path: "jws").appending(path: name)

@@ -17,8 +17,7 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
     ///   - signals: One element for each reload, for example the SIGHUP signals.
     ///   - read: Reads and checks the configuration.
     ///   - make: Creates the services for a configuration. They take over the state of the previous services, for
-    ///     example caches and
-    ///     budgets.
+    ///     example caches and budgets.
     package init(
         signals: Signals, server: ProxyServer,
         read: @escaping @Sendable () throws(ConfigurationError) -> ProxyConfiguration,
