@@ -68,7 +68,7 @@ struct ConfigurationFindingsTests {
         #expect(
             found == [
                 "unknown: unknown key",
-                "(RECEIPT_BRIDGE_UPSTREAM_VERIFYRECEIPT_PRODUCTION: ftp://x/: the URL begins with neither https:// nor "
+                "(RECEIPT_BRIDGE_UPSTREAM_VERIFYRECEIPT_PRODUCTION: ftp://x/: the URL must begin with https:// or "
                     + "http://)",
                 "(--listen: trust.roots is for simulators, so 0.0.0.0:1 must be on loopback)",
                 "operations.listen: trust.roots is for simulators, so 0.0.0.0:2 must be on loopback",

@@ -363,7 +363,7 @@ struct ServerTests {
             },
             { (proxy: Proxy) async throws -> Void in
                 #expect(try await proxy.send("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")?.status == 200)
-                #expect(proxy.log.all.contains { $0.hasPrefix("warning the operations listener's default") })
+                #expect(proxy.log.all.contains { $0.hasPrefix("warning operations address already in use") })
             })
         let error = await #expect(throws: ConfigurationError.self) {
             try await Proxy.serving({ settings, _ in settings.operationsListen.port = holder.port }, { _ in })
