@@ -152,7 +152,7 @@ struct ConfigurationFindingsTests {
 
     static let kinds: [(key: String, expected: String)] = [
         ("deadlineSeconds", "a whole number"), ("listen", "HOST:PORT"), ("profile", "one of apple, tolerant"),
-        ("store", "sqlite:PATH, or none"), ("mappings", "a folder"), ("userHeader", "the name of a header"),
+        ("store", "sqlite:PATH, or none"), ("mappings", "a directory"), ("userHeader", "the name of a header"),
     ]
 
     @Test("A list, a mapping or an empty text is reported with the expected value", arguments: kinds)

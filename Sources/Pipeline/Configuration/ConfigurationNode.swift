@@ -128,7 +128,7 @@ final class ConfigurationNode {
         return text
     }
 
-    /// Returns the location of a file that a key names. A path in the file is relative to the file's folder, a path
+    /// Returns the location of a file that a key names. A path in the file is relative to the file's directory, a path
     /// in the environment to the working directory of the process.
     func resolve(_ path: String, of key: String) -> URL {
         overriding(key) == nil ? file.resolve(path) : URL(filePath: path)
