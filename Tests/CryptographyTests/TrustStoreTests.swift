@@ -139,7 +139,7 @@ struct TrustStoreTests {
         },
     ]
 
-    /// A leaf with the receipt marker and further extensions, issued by the valid authority.
+    /// A leaf with the receipt marker and further extensions, issued by the valid intermediate.
     private static func signer(
         below pki: TestPKI, publicKeyInfo: [UInt8], extensions: [[UInt8]] = []
     ) throws -> ReceiptSigner {
