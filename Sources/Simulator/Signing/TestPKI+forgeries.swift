@@ -2,7 +2,7 @@ package import Cryptography
 
 /// Signers that a verifier must reject, made from the genuine tree.
 extension TestPKI {
-    /// Issues another receipt signer below the genuine authority, with any change of its template.
+    /// Issues another receipt signer below the genuine intermediate, with any change of its template.
     ///
     /// - Parameter key: key of the new signer, or `nil` for the key of the genuine one.
     package func issueReceiptSigner(
