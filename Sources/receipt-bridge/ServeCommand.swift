@@ -180,7 +180,7 @@ extension Logger {
         let messages: [CircuitBreaker.State: Logger.Message] = [
             .closed: "circuit breaker closed for App Store host; the host responds again",
             .open: "circuit breaker open for App Store host; requests are not sent until it recovers",
-            .halfOpen: "circuit breaker half open for App Store host; sending a probe request",
+            .halfOpen: "circuit breaker half-open for App Store host; sending a probe request",
         ]
         log(
             level: host.state == .open ? .error : .notice,

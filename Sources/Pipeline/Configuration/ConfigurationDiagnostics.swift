@@ -127,7 +127,7 @@ final class ConfigurationDiagnostics {
         return isPath ? "cannot read \(path)" : "cannot read the file that it names"
     }
 
-    /// Reads a secret of at most 4,096 bytes from a file. White space around it is removed.
+    /// Reads a secret of at most 4,096 bytes from a file. Whitespace around it is removed.
     ///
     /// - Parameter variable: the environment variable that names the file. If there is one, the path is relative to
     ///     the working directory of the process, not to the configuration file.

@@ -260,7 +260,7 @@ extension ConfigurationNode {
         }
     }
 
-    /// Returns the secret in an environment variable. White space alone is recorded as a mistake: an empty secret
+    /// Returns the secret in an environment variable. Whitespace alone is recorded as a mistake: an empty secret
     /// would match any client.
     private func overridingSecret(_ key: String, _ text: String) -> SharedSecret? {
         let secret = text.trimmingCharacters(in: .whitespacesAndNewlines)
