@@ -56,7 +56,7 @@ struct ServeCommand: AsyncParsableCommand {
             let settings = try read()
             let descriptors = try FileDescriptorBudget(of: settings, logger: logger)
             for key in settings.unknownVariables {
-                logger.notice("configuration key is not used by this version", metadata: ["key": "\(key)"])
+                logger.notice("environment variable is not used by this version", metadata: ["key": "\(key)"])
             }
             transport = try CurlTransport(settings: settings, connections: descriptors.upstream)
             store = openStore(settings, logger)
