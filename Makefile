@@ -35,7 +35,7 @@ export SWIFT_DETERMINISTIC_HASHING := 1
 build: set-up
 	$(SWIFT) build -c release --product receipt-bridge
 
-# In its own scratch folder, because other flags would rebuild everything. PREPARED=1 skips the installation of packages.
+# In its own scratch directory, because other flags would rebuild everything. PREPARED=1 skips the installation of packages.
 static: $(if $(PREPARED),,set-up)
 	$(SWIFT) build -c release --static-swift-stdlib --product receipt-bridge --scratch-path .build-static -Xlinker -s
 

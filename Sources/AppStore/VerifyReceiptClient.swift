@@ -72,7 +72,7 @@ package struct VerifyReceiptClient: Sendable {
         return (try? VerifyReceiptStatusReader.scan(response.body))?.status != nil
     }
 
-    /// Interprets a response: 200 with a JSON `status` is an answer, everything else is an outage.
+    /// Interprets a response: 200 with a JSON `status` is usable, everything else is an outage.
     static func reply(to response: HTTPResponse, from host: String) -> VerifyReceiptReply {
         func outage(_ code: UpstreamFailure.Code, _ reason: String) -> VerifyReceiptReply {
             .outage(UpstreamFailure(code, at: host, reason, httpStatus: response.status))

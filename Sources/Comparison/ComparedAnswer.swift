@@ -126,7 +126,7 @@ extension ComparedAnswer {
 package struct ComparisonError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Machine-readable reason.
     package enum Code: String, Sendable, Hashable {
-        /// The document is empty or only white space.
+        /// The document is empty or only whitespace.
         case empty
         /// More than ``ComparedAnswer/maximumSize`` bytes, or more JSON values than a response has.
         case tooLarge

@@ -42,8 +42,7 @@ package struct RecordedRecords: Sendable {
     ///
     /// - Parameters:
     ///   - history: Pages of `HistoryResponse`, whose `signedTransactions` are JWS texts or decoded objects; `nil` if
-    ///     there are
-    ///     none.
+    ///     there are none.
     ///   - statuses: A `StatusResponse`, whose `signedTransactionInfo` and `signedRenewalInfo` are JWS texts or
     ///     decoded objects.
     ///   - verifier: Verifier of signed rows. If `nil`, a signed row is an error.

@@ -140,8 +140,7 @@ extension ComparisonRun {
     /// Compares several rows concurrently and returns the outcomes in the order of the rows.
     ///
     /// - Returns: `nil` if the run has to stop. Comparisons in flight are canceled, and the next run repeats them as
-    ///   after a
-    /// crash.
+    ///   after a crash.
     private func outcomes(of rows: [SourceRow]) async -> [RowComparer.Outcome]? {
         await withTaskGroup(of: Event.self) { [comparer, options] group in
             var outcomes = [RowComparer.Outcome?](repeating: nil, count: rows.count)

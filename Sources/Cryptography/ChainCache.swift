@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// The cache is bounded and evicts the oldest entry first. Only chains that end in a pinned root are inserted, so
 /// clients cannot fill it with chains of their own. Variants of a genuine chain are few: an ECDSA signature `(r, s)`
-/// has one other valid encoding, `(r, n − s)`, so a leaf and its authority make at most four entries, and the root is
+/// has one other valid encoding, `(r, n − s)`, so a leaf and its intermediate make at most four entries, and the root is
 /// compared with the pinned one byte for byte.
 final class ChainCache: Sendable {
     private struct Entry {

@@ -1,9 +1,9 @@
 import COpenSSL
 import Synchronization
 
-/// Verifies a signer's certificate chain, which must be exactly leaf, authority and pinned root.
+/// Verifies a signer's certificate chain, which must be exactly leaf, intermediate and pinned root.
 ///
-/// Checks the role's marker extension on the authority, and every signature in the chain. The time of signing is not
+/// Checks the role's marker extension on the intermediate, and every signature in the chain. The time of signing is not
 /// checked here: the result is the leaf's key and the period in which the whole chain was valid.
 ///
 /// `@unchecked Sendable`: the X509_STORE is filled in `init` and only read afterwards, and OpenSSL locks it
@@ -84,7 +84,7 @@ final class ChainVerifier: @unchecked Sendable {
         guard let chain = X509_STORE_CTX_get0_chain(context), bridge_certificates_count(chain) == 3,
             X509_cmp(bridge_certificates_at(chain, 1), authority.x509) == 0,
             let root = roots.first(where: { X509_cmp($0.x509, bridge_certificates_at(chain, 2)) == 0 })
-        else { throw CryptographyError(.untrusted, "the chain is not leaf, authority and pinned root") }
+        else { throw CryptographyError(.untrusted, "the chain is not leaf, intermediate and pinned root") }
         let from = max(leaf.validity.lowerBound, authority.validity.lowerBound, root.validity.lowerBound)
         let to = min(leaf.validity.upperBound, authority.validity.upperBound, root.validity.upperBound)
         guard from <= to else {
@@ -101,14 +101,14 @@ package struct VerifiedSigner: Sendable {
     package let window: ClosedRange<Int64>
 }
 
-/// The purpose that a signing certificate must have: the marker extensions of the leaf and of the authority above it.
+/// The purpose that a signing certificate must have: the marker extensions of the leaf and of its issuer.
 ///
 /// Any Apple developer's certificate chains to the same root, so only these markers identify a receipt signer.
 package struct SignerRole: Sendable, Hashable {
     let name: String
     /// Dotted OID of the extension that the leaf must have.
     package let leafMarker: String
-    /// Dotted OID of the extension that the authority must have.
+    /// Dotted OID of the extension that the intermediate must have.
     package let authorityMarker: String
     /// Minimum size of a signer's RSA key in bits. EC keys are checked by their curve.
     let minimumRSABits: Int

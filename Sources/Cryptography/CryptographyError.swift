@@ -10,7 +10,7 @@ package struct CryptographyError: Error, Sendable, Hashable, CustomStringConvert
         case keyRefused
         /// The signature does not verify with this key over these bytes.
         case badSignature
-        /// The certificate lacks the extension that marks a receipt signer or its authority.
+        /// The certificate lacks the extension that marks a receipt signer or its issuer.
         case markerMissing
         /// The chain does not end in a pinned root.
         case untrusted

@@ -5,7 +5,7 @@ package enum DigestAlgorithm: Sendable, Hashable, CaseIterable {
     /// App Receipts until 2023, and all transactionReceipts.
     case sha1
     case sha256
-    /// Only inside certificates of the P-384 authorities.
+    /// Only inside certificates issued by the P-384 intermediates and roots.
     case sha384
 }
 

@@ -25,7 +25,7 @@ package enum SelfTest {
         }
     }
 
-    /// Apple's authority of 2013, signed by its root with SHA-1.
+    /// Apple's intermediate certificate of 2013, signed by its root with SHA-1.
     private static func verifiesOldChains() throws(CryptographyError) {
         let anchors = try TrustAnchors.apple()
         for authority in anchors.intermediates {

@@ -5,13 +5,13 @@ import Synchronization
 /// costs one signature verification and no certificate work.
 ///
 /// The cache is bounded and evicts the oldest entry first. Only chains that end in a pinned root are inserted, one
-/// entry for each pair of leaf and authority, so clients cannot fill it.
+/// entry for each pair of leaf and intermediate, so clients cannot fill it.
 final class SignerCache: Sendable {
     /// One chain. It matches only if every byte is equal.
     private struct Entry {
         let role: SignerRole
         let leaf: [UInt8]
-        /// The authority's certificate; `nil` if it is a known intermediate that did not come with the receipt.
+        /// The intermediate certificate; `nil` if it is a known one that did not come with the receipt.
         let authority: [UInt8]?
         let signer: VerifiedSigner
 
@@ -69,7 +69,7 @@ final class SignerCache: Sendable {
 
 /// The byte ranges of the certificates that came with a signature.
 package struct PresentedSigner: Sendable {
-    /// Maximum number of authorities that are tried. Genuine receipts bring one.
+    /// Maximum number of intermediates that are tried. Genuine receipts bring one.
     private static let maximumAuthorities = 4
 
     /// Range of the signer's certificate, DER.

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// A private key: for authorities and signers of the simulated App Store, or for an app's App Store Server API
+/// A private key: for CAs and signers of the simulated App Store, or for an app's App Store Server API
 /// account.
 ///
 /// `@unchecked Sendable`: the key is never written after `init`, and OpenSSL lets any number of threads sign with one
@@ -27,7 +27,7 @@ package final class SigningKey: @unchecked Sendable {
         try generate("EC") { EVP_PKEY_CTX_set_group_name($0, "P-256") }
     }
 
-    /// Generates a P-384 key, the curve of the authorities above JWS leaf certificates.
+    /// Generates a P-384 key, the curve of the intermediates and roots above JWS leaf certificates.
     package static func p384() throws(CryptographyError) -> SigningKey {
         try generate("EC") { EVP_PKEY_CTX_set_group_name($0, "P-384") }
     }

@@ -2,7 +2,7 @@
 package struct TrustAnchors: Sendable {
     /// Pinned roots. A chain is accepted only if it ends in one of these.
     package let roots: [Certificate]
-    /// Known authorities, for signers that come without theirs (transactionReceipts). They are not trusted by
+    /// Known intermediates, for signers that come without theirs (transactionReceipts). They are not trusted by
     /// themselves: each must be issued by a root.
     package let intermediates: [Certificate]
 
@@ -11,7 +11,7 @@ package struct TrustAnchors: Sendable {
         self.intermediates = intermediates
     }
 
-    /// Apple's roots and the RSA authorities that Apple has published, from
+    /// Apple's roots and the RSA intermediates that Apple has published, from
     /// https://www.apple.com/certificateauthority/.
     package static func apple() throws(CryptographyError) -> TrustAnchors {
         TrustAnchors(
@@ -27,7 +27,7 @@ package struct TrustAnchors: Sendable {
                 PackageResources.WWDRG7_cer))
     }
 
-    /// Returns a copy with additional certificates, for example test roots, or authorities that are newer than this
+    /// Returns a copy with additional certificates, for example test roots, or intermediates that are newer than this
     /// program.
     package func adding(roots: [Certificate], intermediates: [Certificate]) -> TrustAnchors {
         TrustAnchors(roots: self.roots + roots, intermediates: self.intermediates + intermediates)

@@ -4,7 +4,7 @@ package struct PresentedChain: Sendable {
     package let leaf: Range<Int>
     /// Range of the certificate of the signer's issuer, DER.
     package let authority: Range<Int>
-    /// Range of the certificate of the authority's issuer, DER.
+    /// Range of the certificate of the intermediate's issuer, DER.
     package let root: Range<Int>
 
     package init(leaf: Range<Int>, authority: Range<Int>, root: Range<Int>) {
@@ -18,7 +18,7 @@ extension TrustStore {
     /// Returns the key of a signer whose presented chain is valid for the role. The caller checks the time of signing
     /// against the returned window.
     ///
-    /// Only the presented authority is tried, and the presented root must equal a pinned one byte for byte. A
+    /// Only the presented intermediate is tried, and the presented root must equal a pinned one byte for byte. A
     /// verified chain is cached even if the signature under it turns out to be invalid. So a client that sends a
     /// genuine chain with a forged signature costs two certificate verifications once, not with every JWS.
     ///

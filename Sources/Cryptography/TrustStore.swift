@@ -30,7 +30,7 @@ package final class TrustStore: Sendable {
         self.completeChains = ChainCache(capacity: cacheCapacity)
     }
 
-    /// Returns the key of a signer if its chain is valid for the role and the time. Authorities that came with the
+    /// Returns the key of a signer if its chain is valid for the role and the time. Intermediates that came with the
     /// signature are tried first, then the known intermediates.
     ///
     /// - Throws: `malformed`, `keyRefused`, `markerMissing`, `issuerUnknown`, `untrusted`, `outsideValidity`.
@@ -45,7 +45,7 @@ package final class TrustStore: Sendable {
         return signer.key
     }
 
-    /// Number of cached pairs of leaf and authority, for measurements.
+    /// Number of cached pairs of leaf and intermediate, for measurements.
     package var cachedSigners: Int { cache.count }
 
     /// Number of cached complete chains, for measurements.

@@ -85,7 +85,7 @@ struct HostChecks {
         "clock", .warn, "no host reported its time", advice: "compare this machine's clock with another machine's")
 }
 
-/// Checks whether the outbound HTTP proxy accepts connections.
+/// Checks whether the egress proxy accepts connections.
 struct ProxyCheck {
     let settings: ProxyConfiguration
     let environment: [String: String]

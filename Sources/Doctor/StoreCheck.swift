@@ -37,7 +37,7 @@ struct StoreCheck {
             let size = ByteCountFormatter.string(fromByteCount: facts.bytes, countStyle: .binary)
             return CheckResult(
                 "store", .pass,
-                "\(path), \(size), schema \(facts.layout ?? "none yet")\(facts.isCurrent ? "" : ", migrated at the next start")"
+                "\(path), \(size), schema \(facts.layout ?? "none yet")\(facts.isCurrent ? "" : ", upgraded at the next start")"
             )
         } catch {
             return CheckResult("store", .fail, "\(error)", advice: Self.advice(for: error.code))

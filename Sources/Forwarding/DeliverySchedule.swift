@@ -1,6 +1,6 @@
 package import StoreTypes
 
-/// The retry schedule of a delivery: when a failed delivery is retried, and when it is given up.
+/// The retry schedule of a delivery: when a failed delivery is retried, and after how long it has failed for good.
 ///
 /// It has no clock; callers pass the number of failures, the time of queuing and the current time.
 package struct DeliverySchedule: Sendable, Hashable {

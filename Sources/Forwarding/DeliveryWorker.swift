@@ -52,7 +52,7 @@ final class DeliveryWorker: Sendable {
         self.dependencies = dependencies
     }
 
-    /// Wakes the sending tasks when a delivery is due. Returns if `isClosing` is true or the task is cancelled.
+    /// Wakes the sending tasks when a delivery is due. Returns if `isClosing` is true or the task is canceled.
     func signalWhenDue(until isClosing: @Sendable () -> Bool) async {
         while true {
             // Read the number of signals first. Otherwise, a signal between the check and the wait would be lost.
@@ -68,7 +68,7 @@ final class DeliveryWorker: Sendable {
         workSignal.signal()
     }
 
-    /// Sends due deliveries one after another. Returns if `isClosing` is true or the task is cancelled.
+    /// Sends due deliveries one after another. Returns if `isClosing` is true or the task is canceled.
     func work(until isClosing: @Sendable () -> Bool) async {
         while true {
             let signals = workSignal.signals
@@ -172,7 +172,7 @@ final class DeliveryWorker: Sendable {
             afterFailures: delivery.attempts + 1, queuedAt: delivery.queuedAt, now: dependencies.now())
         guard let next else {
             dependencies.logger.error(
-                "notification delivery given up; no more retries",
+                "notification delivery failed for good; no more retries",
                 metadata: [
                     "notificationUUID": "\(delivery.uuid)", "host": "\(target.url.host)",
                     "as": "\(target.form.rawValue)",

@@ -9,7 +9,7 @@ package struct JSONObject: Sendable {
     package let bytes: [UInt8]
     private let members: [JSONScanner.Member]
 
-    /// Reads a document that consists of exactly one object, with optional white space around it.
+    /// Reads a document that consists of exactly one object, with optional whitespace around it.
     ///
     /// - Throws: ``JSONStructureError`` if the bytes are not such a document.
     package init(_ bytes: [UInt8]) throws(JSONStructureError) {

@@ -19,7 +19,7 @@ package struct JSONOutline: Sendable {
     /// All values. Index 0 is the object of the whole document.
     package private(set) var nodes: [Node] = []
 
-    /// Reads a document that consists of exactly one object, with optional white space around it.
+    /// Reads a document that consists of exactly one object, with optional whitespace around it.
     ///
     /// - Parameter maximumNodes: the maximum number of values in the document, counted at all depths.
     /// - Throws: ``JSONStructureError`` if the document is not valid JSON, or exceeds a limit of values or depth.

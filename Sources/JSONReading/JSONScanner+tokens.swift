@@ -1,6 +1,6 @@
 /// Scans strings, numbers and the literals `true`, `false` and `null`.
 extension JSONScanner {
-    /// Scans `"name" :` and the white space around it.
+    /// Scans `"name" :` and the whitespace around it.
     mutating func scanName(_ bytes: Span<UInt8>) throws(JSONStructureError) -> JSONString {
         skipWhiteSpace(bytes)
         let name = try scanString(bytes)

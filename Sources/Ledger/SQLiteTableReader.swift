@@ -174,8 +174,8 @@ extension SQLiteTableReader {
         guard error.code == .notPermitted, isInWriteAheadMode(path) else { return error }
         return StorageError(
             .notPermitted, at: path,
-            "the database is in WAL mode, and to read it this user must be able to write \(path)-shm in the same folder "
-                + "(\(error.reason)). Copy the file together with its -wal to a writable folder, or have its "
+            "the database is in WAL mode, and to read it this user must be able to write \(path)-shm in the same directory "
+                + "(\(error.reason)). Copy the file together with its -wal to a writable directory, or have its "
                 + "owner run PRAGMA journal_mode = DELETE on it")
     }
 

@@ -18,7 +18,7 @@ package struct StorageError: Error, Sendable, Hashable, CustomStringConvertible 
         case locked
         /// The disk, or this user's quota, is full.
         case full
-        /// The file or its folder cannot be written or opened.
+        /// The file or its directory cannot be written or opened.
         case notPermitted
         /// The store is not open. Opening it is retried in the background.
         case notOpen

@@ -2,7 +2,7 @@ import Dispatch
 import GRDB
 import Synchronization
 
-/// Opening a store with retries. For example, the disk may be full, the folder missing, or the file locked at the
+/// Opening a store with retries. For example, the disk may be full, the directory missing, or the file locked at the
 /// start.
 extension Store {
     /// Delays between two attempts. The last one is repeated.

@@ -1,7 +1,7 @@
 import Cryptography
 package import Foundation
 
-/// Reads certificates from files and folders.
+/// Reads certificates from files and directories.
 package enum CertificateLoader {
     /// Returns the DER encoding in a file that holds DER or one PEM block.
     package static func der(of data: Data) -> [UInt8] {
@@ -15,22 +15,22 @@ package enum CertificateLoader {
         return [UInt8](Data(base64Encoded: body.joined()) ?? Data())
     }
 
-    /// Returns the certificate files of a folder, by extension: cer, crt, der, pem. For a file, the file itself. `nil`
+    /// Returns the certificate files of a directory, by extension: cer, crt, der, pem. For a file, the file itself. `nil`
     /// if the URL can be read as neither.
     package static func files(at url: URL) -> [URL]? {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else { return nil }
         guard isFolder.boolValue else { return [url] }
-        // Foundation lists nothing for a symbolic link to a folder.
+        // Foundation lists nothing for a symbolic link to a directory.
         let folder = url.resolvingSymlinksInPath()
         return try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
             .filter { ["cer", "crt", "der", "pem"].contains($0.pathExtension) }
             .sorted { $0.lastPathComponent < $1.lastPathComponent }
     }
 
-    /// Returns the certificates of a folder, or the one in a file, DER encoded.
+    /// Returns the certificates of a directory, or the one in a file, DER encoded.
     ///
-    /// - Parameter name: the name of the file or folder in error messages; `nil` for its path.
+    /// - Parameter name: the name of the file or directory in error messages; `nil` for its path.
     /// - Throws: ``ConfigurationError`` that lists every unusable file, or says that a folder holds no certificate.
     package static func read(_ url: URL, named name: String? = nil) throws(ConfigurationError) -> [[UInt8]] {
         let name = name ?? url.path
@@ -66,7 +66,7 @@ extension ProxyConfiguration {
         return SHA.hex(Array(all.joined(separator: "\n").utf8), with: .sha256)
     }
 
-    /// Trusts the certificates of a folder, or the one in a file: self-issued ones as roots, all others only as
+    /// Trusts the certificates of a directory, or the one in a file: self-issued ones as roots, all others only as
     /// intermediates.
     ///
     /// - Throws: the error of ``CertificateLoader/read(_:named:)``; then none of them is trusted.

@@ -13,7 +13,7 @@ import StoreTypes
 /// up the hourly rate limit.
 ///
 /// The key holds all identifiers of the receipt, so a receipt with a newer purchase has another key. An entry takes
-/// about 6 KB per transaction, most of it the signed text.
+/// about 6 KB per transaction, most of it the JWS.
 final class CustomerRecordsCache: Sendable {
     struct Key: Hashable, Sendable {
         let bundleId: BundleIdentifier

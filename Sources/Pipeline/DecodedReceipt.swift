@@ -4,7 +4,7 @@ import Purchases
 package import ReceiptDecoding
 package import StoreTypes
 
-/// The result of decoding a stored text: a receipt of either style, a signed text of the App Store, or neither.
+/// The result of decoding a stored text: a receipt of either style, a JWS of the App Store, or neither.
 package struct DecodedReceipt: Sendable {
     package let kind: ReceiptKind
     /// `nil` exactly if it is authentic.
@@ -41,7 +41,7 @@ package struct ReceiptReader: Sendable {
     ///
     /// - Parameters:
     ///   - trust: the trusted certificates.
-    ///   - now: the clock. A signed text without a signing date is checked at this time.
+    ///   - now: the clock. A JWS without a signing date is checked at this time.
     package init(trust: TrustStore, now: @escaping @Sendable () -> Timestamp = { .now }) {
         decoder = ReceiptDecoder(trust: trust, profile: .tolerant)
         verifier = SignedPayloadVerifier(trust: trust)

@@ -12,7 +12,7 @@ package struct InvalidPrivateKey: Sendable {
 }
 
 extension ProxyConfiguration {
-    /// The apps with an unusable key. Reads the key files again each time.
+    /// The apps with an unusable key. Rereads the key files each time.
     package var unusableKeys: [InvalidPrivateKey] {
         apps.compactMap { app in
             guard let bundleId = app.bundleId, let account = app.serverAPI else { return nil }

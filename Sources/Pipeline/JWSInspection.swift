@@ -3,28 +3,28 @@ import JSONReading
 package import ReceiptDecoding
 package import StoreTypes
 
-/// The content of a signed text (JWS) of the App Store, and whether it is authentic. The text may be a transaction, a
-/// renewal, an app transaction, or a notification with the signed texts inside it.
+/// The content of a JWS of the App Store, and whether it is authentic. The JWS may be a transaction, a
+/// renewal, an app transaction, or a notification with the JWS inside it.
 ///
 /// The claims tell which one it is: a notification has `notificationType`, an app transaction `receiptType`, a renewal
-/// `autoRenewProductId` or `autoRenewStatus`. Any other text is checked as a transaction.
+/// `autoRenewProductId` or `autoRenewStatus`. Any other JWS is checked as a transaction.
 package struct JWSInspection: Sendable {
     /// The signed payload, as JSON. Also set if the signature is not valid, as far as the payload can be read.
     package let claims: [UInt8]?
-    /// The payloads of the signed texts inside a notification, by claim name, for example `signedTransactionInfo`.
+    /// The payloads of the JWS inside a notification, by claim name, for example `signedTransactionInfo`.
     package let nested: [(name: String, claims: [UInt8])]
-    /// `nil` exactly if the text, and every signed text inside it, is authentic.
+    /// `nil` exactly if the JWS, and every JWS inside it, is authentic.
     package let failure: ReceiptDecodingError?
     /// The environment that the payload names.
     package let environment: String?
     /// The bundle id that the payload names.
     package let bundleId: String?
-    /// The identifiers of a transaction or a renewal; for a notification, those of the texts inside it.
+    /// The identifiers of a transaction or a renewal; for a notification, those of the JWS inside it.
     package let lookupKeys: CustomerIdentifiers
     /// The signing date that the payload names.
     package let signedDate: Timestamp?
 
-    /// Reads as much as possible, even if the text is not authentic.
+    /// Reads as much as possible, even if the JWS is not authentic.
     package init(_ text: String, verifier: SignedPayloadVerifier, now: Timestamp) {
         let claims = Self.unverifiedClaims(of: text)
         let object = claims.flatMap { try? JSONObject($0) }
@@ -79,7 +79,7 @@ package struct JWSInspection: Sendable {
 }
 
 extension ReceiptDecodingError {
-    /// Maps the failure of a signed text to the code that a receipt has for it.
+    /// Maps the failure of a JWS to the code that a receipt has for it.
     init(_ error: SignedPayloadError) {
         let code: Code =
             switch error.code {

@@ -81,7 +81,7 @@ package struct VerifyReceiptRequest: Sendable {
         excludesOldTransactions = Self.isTrue(value("exclude-old-transactions"), in: bytes)
     }
 
-    /// Returns whether the text consists of base64 digits, padding and white space only, and so may be forwarded to
+    /// Returns whether the text consists of base64 digits, padding and whitespace only, and so may be forwarded to
     /// Apple. Only worth checking if decoding failed, because a text that decoded is base64.
     package var hasBase64Text: Bool {
         var digits = 0

@@ -8,7 +8,7 @@
 /// ```
 /// - Keys and values are quoted, or words of letters, digits and `_ - . / : $ +`.
 /// - In quotes, the escapes `\"`, `\\`, `\n`, `\r`, `\t` and `\ooo` (octal, below 128) stand for one byte.
-/// - White space between tokens is ignored. Apple writes one entry a line after a tab; some clients use one line.
+/// - Whitespace between tokens is ignored. Apple writes one entry a line after a tab; some clients use one line.
 /// - The last `;` may be missing. Comments, nested dictionaries, arrays and data do not occur and are rejected.
 /// - A repeated key is rejected, because it is ambiguous which of the values is meant.
 struct PropertyListText {
@@ -78,14 +78,14 @@ struct PropertyListText {
             while position < bytes.count, ReceiptRepairer.isWhiteSpace(bytes[position]) { position += 1 }
         }
 
-        /// Returns the next byte that is not white space, without consuming it.
+        /// Returns the next byte that is not whitespace, without consuming it.
         mutating func peek(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> UInt8 {
             skipWhiteSpace(in: bytes)
             guard position < bytes.count else { throw truncated("missing closing brace", in: bytes) }
             return bytes[position]
         }
 
-        /// Consumes `byte`, after optional white space.
+        /// Consumes `byte`, after optional whitespace.
         mutating func expect(_ byte: UInt8, in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) {
             guard try peek(in: bytes) == byte else {
                 throw failure("expected \(Character(UnicodeScalar(byte)))")

@@ -12,7 +12,7 @@ extension ReceiptDecoder {
         package var failure: ReceiptDecodingError?
         /// The contents as far as they could be read, also if the receipt is not authentic.
         package var contents: ReceiptContents?
-        /// The signed text if `kind` is `jws`, so that the caller can verify it.
+        /// The JWS if `kind` is `jws`, so that the caller can verify it.
         package var signedText: Redacted<String>?
         /// The decoded bytes of the receipt, without trailing bytes; for a JWS, its text. `nil` if the text could not
         /// be decoded.

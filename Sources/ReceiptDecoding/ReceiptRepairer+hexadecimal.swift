@@ -23,7 +23,7 @@ extension ReceiptRepairer {
         return bytes
     }
 
-    /// Decodes pairs of digits and ignores white space. An odd digit at the end is dropped and noted in
+    /// Decodes pairs of digits and ignores whitespace. An odd digit at the end is dropped and noted in
     /// `endsWithinByte`.
     private mutating func bytes(of digits: ArraySlice<UInt8>) -> [UInt8]? {
         var bytes: [UInt8] = []

@@ -103,7 +103,7 @@ struct ReceiptRepairer {
         }
     }
 
-    /// Returns the result for a JWS. It contains no white space, escapes or percent signs of its own, so all of them
+    /// Returns the result for a JWS. It contains no whitespace, escapes or percent signs of its own, so all of them
     /// are removed.
     private mutating func signedText() -> ReceiptInput {
         unescape()
@@ -137,7 +137,7 @@ struct ReceiptRepairer {
 
     // MARK: - Base64
 
-    /// Removes white space at both ends, for example the last line break of a file. This is too common to be reported
+    /// Removes whitespace at both ends, for example the last line break of a file. This is too common to be reported
     /// as a repair.
     mutating func trim() {
         let start = text.firstIndex { !Self.isWhiteSpace($0) } ?? text.endIndex
@@ -161,7 +161,7 @@ struct ReceiptRepairer {
         removeWhiteSpace()
     }
 
-    /// Removes all white space and reports the repair if there was any.
+    /// Removes all whitespace and reports the repair if there was any.
     private mutating func removeWhiteSpace() {
         guard text.contains(where: Self.isWhiteSpace) else { return }
         text.removeAll(where: Self.isWhiteSpace)

@@ -48,7 +48,7 @@ package enum PrintableText {
     }
 
     /// Returns whether a character is visible and does not affect its neighbors: no control, format or private-use
-    /// character, and no white space but the space.
+    /// character, and no whitespace but the space.
     private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
         if scalar == " " { return true }
         if scalar.properties.isDefaultIgnorableCodePoint { return false }

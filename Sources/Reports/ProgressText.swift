@@ -14,8 +14,7 @@ package struct ProgressText: Sendable, Hashable {
         ///   - short: Shorter form of the text; `nil` if there is none.
         ///   - importance: Parts with the smallest importance are omitted first.
         ///   - separator: Separator before the part, unless it is the first. A comma is used if the previous part has
-        ///     the same
-        ///     separator.
+        ///     the same separator.
         package init(_ text: String, short: String? = nil, importance: Int, after separator: String = ", ") {
             self.text = text
             self.short = short

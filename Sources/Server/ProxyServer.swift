@@ -20,10 +20,10 @@ package struct ListeningPorts: Sendable, Hashable {
     package var operations: Int?
 }
 
-/// The HTTP server: a public listener and an operations listener in front of the pipelines. Only this type connects
+/// The HTTP server: a public listener and an operations listener in front of the services. Only this type connects
 /// them.
 package struct ProxyServer: Service {
-    /// The current configuration and pipelines.
+    /// The current configuration and services.
     package let live: ReloadableState
     let store: Store?
     let shadow: Shadow?

@@ -139,7 +139,7 @@ struct CurlEventLoop: ~Copyable {
         }
         guard result == CURLE_OK else {
             if transfer.handle.proxyStatus >= 300 {
-                let reason = "the proxy refused with status \(transfer.handle.proxyStatus)"
+                let reason = "the proxy rejected the request with status \(transfer.handle.proxyStatus)"
                 return .failure(TransportError(.connectFailed, at: host, reason))
             }
             return .failure(CurlFailure.error(result, at: host, text: transfer.handle.failureText))

@@ -18,7 +18,7 @@ package struct TransportError: Error, Sendable, Hashable, CustomStringConvertibl
         self.reason = reason
     }
 
-    /// The error on one line. Example: `connectFailed: example.com: the proxy refused with status 407`.
+    /// The error on one line. Example: `connectFailed: example.com: the proxy rejected the request with status 407`.
     package var description: String { "\(code.rawValue): \(place): \(reason)" }
 }
 

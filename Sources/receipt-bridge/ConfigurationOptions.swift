@@ -10,7 +10,7 @@ struct ConfigurationOptions: ParsableArguments {
     var config: String?
 
     @Option(
-        help: ArgumentHelp("Folder of test root certificates to trust in addition to Apple's.", valueName: "dir"),
+        help: ArgumentHelp("Directory of test root certificates to trust in addition to Apple's.", valueName: "dir"),
         completion: .directory)
     var roots: String?
 
@@ -48,7 +48,7 @@ struct ConfigurationOptions: ParsableArguments {
         let intermediatesFolder = folder.deletingLastPathComponent().appending(path: "intermediates")
         do throws(ConfigurationError) {
             try settings.trust(certificatesIn: folder, named: roots)
-            // The user did not name this folder, so it may be missing or empty.
+            // The user did not name this directory, so it may be missing or empty.
             if CertificateLoader.files(at: intermediatesFolder)?.isEmpty == false {
                 settings.intermediates += try CertificateLoader.read(intermediatesFolder)
             }
@@ -71,7 +71,7 @@ struct ConfigurationOptions: ParsableArguments {
 /// The option of commands that render verifyReceipt responses.
 struct MappingsOption: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Folder of field tables to use instead of the built-in tables.", valueName: "dir"),
+        help: ArgumentHelp("Directory of field tables to use instead of the built-in tables.", valueName: "dir"),
         completion: .directory)
     var mappings: String?
 

@@ -10,7 +10,7 @@ struct InspectionReport {
     let file: String
     let inspection: ReceiptDecoder.Inspection
     let tables: FieldTables
-    /// The inspection of the signed text (JWS); `nil` if the input is a receipt.
+    /// The inspection of the JWS; `nil` if the input is a receipt.
     var signedText: JWSInspection?
 
     /// Returns the report for a file that cannot be read.

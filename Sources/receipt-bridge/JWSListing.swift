@@ -4,7 +4,7 @@ import Pipeline
 import Reports
 import StoreTypes
 
-/// The payload of a signed text (JWS) for people: one line per claim, in the order of the payload.
+/// The payload of a JWS for people: one line per claim, in the order of the payload.
 struct JWSListing {
     let inspection: JWSInspection
 
@@ -16,7 +16,7 @@ struct JWSListing {
         return claims + inspection.nested.flatMap { name, claims in ["  \(name):"] + Self.lines(claims, depth: 2) }
     }
 
-    /// The kind of the signed text by its claims, for example `signed transaction (JWS)`.
+    /// The kind of the JWS by its claims, for example `signed transaction (JWS)`.
     var kindName: String {
         let object = inspection.claims.flatMap { try? JSONObject($0) }
         for (claim, name) in Self.kinds where object?.has(claim) == true { return "\(name) (JWS)" }
@@ -46,7 +46,7 @@ struct JWSListing {
         }
     }
 
-    /// Returns the value for display. A nested signed text is listed separately below, so only its length is shown
+    /// Returns the value for display. A nested JWS is listed separately below, so only its length is shown
     /// here.
     private static func value(_ outline: JSONOutline, _ index: Int, name: String) -> String {
         if case .string(let string) = outline.nodes[index].value, let text = string.text(in: outline.bytes.span) {

@@ -12,7 +12,7 @@ struct MappingsCommand: ParsableCommand {
     /// Prints one line per table: `ok` or its errors. The exit code is 2 if there are errors.
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Checks the tables of a folder, or the built-in tables.",
+            abstract: "Checks the tables of a directory, or the built-in tables.",
             discussion: """
                 Exit codes: 0 no errors; 2 errors.
 
@@ -21,7 +21,7 @@ struct MappingsCommand: ParsableCommand {
                 """)
 
         @Argument(
-            help: ArgumentHelp("Folder of tables, for example Mappings.", valueName: "dir"), completion: .directory)
+            help: ArgumentHelp("Directory of tables, for example Mappings.", valueName: "dir"), completion: .directory)
         var folder: String?
 
         func run() throws {
@@ -109,10 +109,11 @@ struct MappingsCommand: ParsableCommand {
 /// The option that selects the tables of a command.
 struct TablesOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Folder of tables, for example Mappings (default: the built-in tables).", valueName: "dir"))
+        help: ArgumentHelp(
+            "Directory of tables, for example Mappings (default: the built-in tables).", valueName: "dir"))
     var mappings: String?
 
-    /// Returns the tables. If there are errors in the folder, all of them are printed.
+    /// Returns the tables. If there are errors in the directory, all of them are printed.
     func tables() throws -> FieldTables {
         guard let mappings else { return .bundled }
         let folder = URL(filePath: mappings)

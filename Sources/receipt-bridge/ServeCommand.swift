@@ -56,7 +56,7 @@ struct ServeCommand: AsyncParsableCommand {
             let settings = try read()
             let descriptors = try FileDescriptorBudget(of: settings, logger: logger)
             for key in settings.unknownVariables {
-                logger.notice("configuration key is not used by this version", metadata: ["key": "\(key)"])
+                logger.notice("environment variable is not used by this version", metadata: ["key": "\(key)"])
             }
             transport = try CurlTransport(settings: settings, connections: descriptors.upstream)
             store = openStore(settings, logger)
@@ -180,7 +180,7 @@ extension Logger {
         let messages: [CircuitBreaker.State: Logger.Message] = [
             .closed: "circuit breaker closed for App Store host; the host responds again",
             .open: "circuit breaker open for App Store host; requests are not sent until it recovers",
-            .halfOpen: "circuit breaker half open for App Store host; sending a probe request",
+            .halfOpen: "circuit breaker half-open for App Store host; sending a probe request",
         ]
         log(
             level: host.state == .open ? .error : .notice,

@@ -142,7 +142,7 @@ struct SimulateCommand: AsyncParsableCommand {
 }
 
 /// Writes `answer.json` of each case in `Receipts/`: the response to `request.json` from the receipt alone, at the
-/// folder's fixed time.
+/// directory's fixed time.
 ///
 /// The simulator cannot write these files, because it must not depend on the receipt decoder.
 struct SampleAnswers {

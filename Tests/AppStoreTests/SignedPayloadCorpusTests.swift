@@ -74,7 +74,7 @@ struct SignedPayloadCorpusTests {
     }
 
     @Test(
-        "A notification without a date, from 2022, is dated by the texts inside it", .enabled(if: Corpus.folder != nil))
+        "A notification without a date, from 2022, is dated by the JWS inside it", .enabled(if: Corpus.folder != nil))
     func notification() throws {
         let text = try Self.text("apple-notification-didrenew-sandbox-nodate-9d61db.txt")
         let verified = try Self.verifier.get().verifyNotification(text, now: Self.now)

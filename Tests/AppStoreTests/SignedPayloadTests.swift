@@ -38,7 +38,7 @@ struct SignedPayloadTests {
     }
 
     // Covers threat T17 (docs/threat-model.md).
-    @Test("A valid text is accepted, and accepted again from the header cache")
+    @Test("A valid JWS is accepted, and accepted again from the header cache")
     func good() throws {
         let verifier = try Shared.verifier()
         let text = try sign(extra: [.init("kid", .string("x")), .init("jku", .string("https://example.com/keys"))])
@@ -50,7 +50,7 @@ struct SignedPayloadTests {
     }
 
     // Covers threat T13 (docs/threat-model.md).
-    @Test("A genuine chain with bad signatures is verified once, not with every text")
+    @Test("A genuine chain with bad signatures is verified once, not with every JWS")
     func falseSignatures() throws {
         let root = try Certificate(der: Shared.pki.jwsRoot.certificate.span)
         let trust = try TrustStore(anchors: TrustAnchors(roots: [root], intermediates: []))
@@ -168,7 +168,7 @@ struct SignedPayloadTests {
         #expect(try code(try sign(claims(nil), x5c: x5c)) == .outsideValidity)
     }
 
-    @Test("A text with exchanged or extra segments is rejected")
+    @Test("A JWS with exchanged or extra segments is rejected")
     func tampering() throws {
         let text = try sign(transaction("1"))
         let other = try sign(transaction("2"))
@@ -187,7 +187,7 @@ struct SignedPayloadTests {
         }
     }
 
-    @Test("A truncated text, or one with a changed byte, is rejected and does not trap")
+    @Test("A truncated JWS, or one with a changed byte, is rejected and does not trap")
     func mutations() throws {
         let verifier = try Shared.verifier()
         let text = Array(try sign().utf8)

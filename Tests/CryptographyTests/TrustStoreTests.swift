@@ -37,7 +37,7 @@ struct TrustStoreTests {
             anchors: MintedReceipts.anchors(knowsAuthorities: knowsAuthorities), cacheCapacity: cacheCapacity)
     }
 
-    @Test("A chain of leaf, authority and pinned root gives the leaf's key")
+    @Test("A chain of leaf, intermediate and pinned root gives the leaf's key")
     func good() throws {
         let pki = try MintedReceipts.pki
         let store = try store()
@@ -85,18 +85,18 @@ struct TrustStoreTests {
         Forgery("a developer's certificate, which lacks the receipt marker", .markerMissing) {
             try $0.developerCertificate()
         },
-        Forgery("an authority without its marker", .markerMissing) { try $0.signerBelowUnmarkedAuthority() },
-        Forgery("an authority with the other authority's marker", .markerMissing) {
+        Forgery("an intermediate without its marker", .markerMissing) { try $0.signerBelowUnmarkedAuthority() },
+        Forgery("an intermediate with the other intermediate's marker", .markerMissing) {
             try $0.issueReceiptSignerBelowAuthority { $0.markers = [ObjectIdentifiers.iTunesStore] }
         },
         Forgery("an issuer that is not a CA", .untrusted) { try $0.signerBelowNonAuthority() },
-        Forgery("a leaf used as an authority", .untrusted) { pki in
+        Forgery("a leaf used as an intermediate", .untrusted) { pki in
             var template = pki.receiptLeaf.template
             template.subject.commonName = "Below a leaf"
             let leaf = try pki.receiptLeaf.issue(template, key: try MintedReceipts.foreign.receiptLeaf.key)
             return ReceiptSigner(leaf: leaf, issuers: [pki.receiptLeaf, pki.developerRelations, pki.root])
         },
-        Forgery("a leaf with an authority's marker, used as one", .untrusted) { pki in
+        Forgery("a leaf with an intermediate's marker, used as one", .untrusted) { pki in
             let middle = try pki.issueReceiptSigner { $0.markers.append(ObjectIdentifiers.developerRelations) }.leaf
             var template = pki.receiptLeaf.template
             template.subject.commonName = "Below a leaf"
@@ -139,7 +139,7 @@ struct TrustStoreTests {
         },
     ]
 
-    /// A leaf with the receipt marker and further extensions, issued by the valid authority.
+    /// A leaf with the receipt marker and further extensions, issued by the valid intermediate.
     private static func signer(
         below pki: TestPKI, publicKeyInfo: [UInt8], extensions: [[UInt8]] = []
     ) throws -> ReceiptSigner {
@@ -161,7 +161,7 @@ struct TrustStoreTests {
             #expect(throwsCode(forgery.code, forgery.name) { _ = try key(signer, in: store) })
             #expect(store.cachedSigners == 0)
         }
-        // The result is the same if all issuers come with the leaf and the authorities are known.
+        // The result is the same if all issuers come with the leaf and the intermediates are known.
         let informed = try self.store(knowsAuthorities: true)
         #expect(throws: CryptographyError.self) {
             _ = try key(signer, in: informed, presented: signer.issuers.map(\.certificate))
@@ -202,7 +202,7 @@ struct TrustStoreTests {
     }
 
     // T5
-    @Test("A chain with an unknown authority below a pinned root is valid")
+    @Test("A chain with an unknown intermediate below a pinned root is valid")
     func rotation() throws {
         let signer = try MintedReceipts.pki.issueReceiptSignerBelowAuthority {
             $0.subject.organizationalUnit = "G99"
@@ -212,7 +212,7 @@ struct TrustStoreTests {
         #expect(store.cachedSigners == 1)
     }
 
-    @Test("A chain without its authority is `issuerUnknown`, unless the authority is a known intermediate")
+    @Test("A chain without its intermediate is `issuerUnknown`, unless the intermediate is known")
     func issuerUnknown() throws {
         let signer = try MintedReceipts.pki.receiptSigner
         let store = try store()
@@ -254,7 +254,7 @@ struct TrustStoreTests {
         }
     }
 
-    @Test("A chain is refused if the authority was not valid at the time of signing, even if the leaf was")
+    @Test("A chain is refused if the intermediate was not valid at the time of signing, even if the leaf was")
     func authorityValidity() throws {
         let signer = try MintedReceipts.pki.issueReceiptSignerBelowAuthority { $0.validity = .past }
         let store = try store()
@@ -271,7 +271,7 @@ struct TrustStoreTests {
         #expect(throwsCode(.outsideValidity, "disjoint") { _ = try key(signer, in: store()) })
     }
 
-    @Test("A chain whose authority was renewed with the same key is valid in both periods")
+    @Test("A chain whose intermediate was renewed with the same key is valid in both periods")
     func crossed() throws {
         let pki = try MintedReceipts.pki
         var template = pki.developerRelations.template
@@ -314,7 +314,7 @@ struct TrustStoreTests {
         #expect(store.cachedSigners == 1)
     }
 
-    @Test("Only the first four authorities are tried, and none that is too large")
+    @Test("Only the first four intermediates are tried, and none that is too large")
     func manyAuthorities() throws {
         let pki = try MintedReceipts.pki
         let good = pki.developerRelations.certificate
@@ -335,7 +335,7 @@ struct TrustStoreTests {
             })
     }
 
-    @Test("Apple's three roots and five authorities are built in, and OpenSSL on this system verifies them")
+    @Test("Apple's three roots and five intermediates are built in, and OpenSSL on this system verifies them")
     func selfTest() throws {
         let anchors = try TrustAnchors.apple()
         #expect(anchors.roots.count == 3)

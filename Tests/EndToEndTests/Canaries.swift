@@ -6,7 +6,7 @@ import Testing
 
 /// Values that must not appear in outputs, and a record of the outputs that were searched.
 ///
-/// Secrets must not appear anywhere. Contents (receipts and signed texts) may appear only where a command or request
+/// Secrets must not appear anywhere. Contents (receipts and JWS) may appear only where a command or request
 /// asks for them. Values inside them (account tokens) may also appear where responses are compared.
 final class Canaries: Sendable {
     private let secrets: [String: String]
@@ -25,7 +25,7 @@ final class Canaries: Sendable {
 
     /// - Parameters:
     ///     - secrets: secrets by their names; each is also searched in base64.
-    ///     - contents: receipts and signed texts by their names.
+    ///     - contents: receipts and JWS by their names.
     ///     - values: account tokens by their names.
     init(secrets: [String: String], contents: [String: String], values: [String: String]) {
         var forms = secrets
@@ -43,7 +43,7 @@ final class Canaries: Sendable {
         case nothing
         /// Account tokens, where responses are compared.
         case values
-        /// Receipts and signed texts too.
+        /// Receipts and JWS too.
         case contents
     }
 

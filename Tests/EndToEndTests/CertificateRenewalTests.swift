@@ -45,7 +45,7 @@ struct CertificateRenewalTests {
         }
     }
 
-    /// A client that reuses its connection and trusts one authority.
+    /// A client that reuses its connection and trusts one CA.
     private final class Client: Sendable {
         let folder: TemporaryFolder
         let transport: CurlTransport

@@ -148,7 +148,7 @@ struct CommandTests {
 
     // MARK: - decode
 
-    @Test("decode --format text lists the claims of a signed text, including signed texts inside it")
+    @Test("decode --format text lists the claims of a JWS, including JWS inside it")
     func decodeSignedText() async throws {
         let folder = try Folder()
         let store = try SimulatedStore(seed: 7, customers: 3, clock: .real, pki: try SharedSimulator.pki)

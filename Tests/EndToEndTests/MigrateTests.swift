@@ -201,7 +201,7 @@ struct MigrateTests {
         await stage.stop()
     }
 
-    @Test("The result in a source folder is not read as a row, neither in the first run nor when it is resumed")
+    @Test("The result in a source directory is not read as a row, neither in the first run nor when it is resumed")
     func intoItself() async throws {
         let folder = try Folder()
         let receipts = try SharedSimulator.world.receipts.prefix(4)

@@ -70,7 +70,7 @@ struct SQLiteTableReaderTests {
     }
 
     @Test(
-        "A database in WAL mode in a folder without write permission is refused with that reason",
+        "A database in WAL mode in a directory without write permission is refused with that reason",
         .enabled(if: geteuid() != 0))
     func unwritableFolder() throws {
         let folder = try TemporaryFolder()

@@ -128,7 +128,7 @@ struct StoreTests {
         #expect(found[scope]?.map(\.transactionId) == ["2"], "\(found)")
     }
 
-    @Test("A missing folder is reported as `notPermitted`")
+    @Test("A missing directory is reported as `notPermitted`")
     func noFolder() {
         let error = #expect(throws: StorageError.self) { try Store(path: "/nonexistent/bridge.sqlite") }
         #expect(error?.code == .notPermitted)

@@ -152,7 +152,7 @@ struct ConfigurationFindingsTests {
 
     static let kinds: [(key: String, expected: String)] = [
         ("deadlineSeconds", "a whole number"), ("listen", "HOST:PORT"), ("profile", "one of apple, tolerant"),
-        ("store", "sqlite:PATH, or none"), ("mappings", "a folder"), ("userHeader", "the name of a header"),
+        ("store", "sqlite:PATH, or none"), ("mappings", "a directory"), ("userHeader", "the name of a header"),
     ]
 
     @Test("A list, a mapping or an empty text is reported with the expected value", arguments: kinds)
@@ -194,7 +194,7 @@ struct ConfigurationFindingsTests {
 
     // MARK: - Certificates
 
-    @Test("A finding names each unusable certificate file and each folder without certificates")
+    @Test("A finding names each unusable certificate file and each directory without certificates")
     func certificates() throws {
         let folder = try TemporaryFolder()
         try folder.write("root.cer", try SharedSimulator.pki.root.certificate)
@@ -219,7 +219,7 @@ struct ConfigurationFindingsTests {
         #expect(variable == ["(RECEIPT_BRIDGE_TRUST_ROOTS: no certificate in \(folder.path("none")))"])
     }
 
-    @Test("A symbolic link to a folder of certificates is followed")
+    @Test("A symbolic link to a directory of certificates is followed")
     func linkedRoots() throws {
         let folder = try TemporaryFolder()
         defer { withExtendedLifetime(folder) {} }
@@ -305,7 +305,7 @@ struct ConfigurationFindingsTests {
             ])
     }
 
-    @Test("If one certificate of a folder is invalid, none of them is trusted")
+    @Test("If one certificate of a directory is invalid, none of them is trusted")
     func trust() throws {
         let folder = try TemporaryFolder()
         defer { withExtendedLifetime(folder) {} }

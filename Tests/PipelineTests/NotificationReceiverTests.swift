@@ -45,7 +45,7 @@ struct NotificationReceiverTests {
         #expect(try await bridge.notifications() == 0)
     }
 
-    @Test("A notification that is unsigned, changed or signed by another authority is rejected and not stored")
+    @Test("A notification that is unsigned, changed or signed under another root is rejected and not stored")
     func forged() async throws {
         let bridge = try StoringTestProxy()
         let genuine = try #require(JSONValue(reading: bridge.appStore.notification("TEST"))["signedPayload"]?.text)
@@ -313,7 +313,7 @@ struct NotificationReceiverTests {
     }
 
     @Test(
-        "Other signed texts in the corpus are rejected",
+        "Other JWS in the corpus are rejected",
         arguments: Corpus.files(in: "jws").map(\.lastPathComponent).filter { !$0.hasPrefix("apple-notification") })
     func otherTexts(name: String) async throws {
         let file = try #require(Corpus.folder).appending(path: "jws").appending(path: name)

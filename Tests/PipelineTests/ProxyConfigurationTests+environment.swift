@@ -292,7 +292,7 @@ extension ProxyConfigurationTests {
         #expect(try ConfigurationEnvironment.settings(file: b, environment: environment).listen.port == 2)
     }
 
-    @Test("A secret of white space in the environment is an error", arguments: ["\n", " ", "\r\n\t"])
+    @Test("A secret of whitespace in the environment is an error", arguments: ["\n", " ", "\r\n\t"])
     func blankSecrets(blank: String) throws {
         let error = #expect(throws: ConfigurationError.self) {
             try ConfigurationEnvironment.settings(

@@ -176,7 +176,7 @@ struct AppReceiptContainerTests {
         Forgery("an intermediate without the marker extension", .notAReceiptSigner) {
             try $0.signerBelowUnmarkedAuthority()
         },
-        Forgery("an issuer that is not a certificate authority", .untrustedChain) { try $0.signerBelowNonAuthority() },
+        Forgery("an issuer that is not a CA", .untrustedChain) { try $0.signerBelowNonAuthority() },
         Forgery("an expired signer", .outsideValidity) { try $0.expiredSigner() },
         Forgery("an elliptic curve key", .unsupportedAlgorithm) { try $0.ecSigner() },
         Forgery("an RSA key of 1024 bits", .keyRefused) { try $0.issueReceiptSigner(key: try .rsa(bits: 1024)) },

@@ -120,7 +120,7 @@ struct PropertyListTextTests {
         #expect(elapsed < .seconds(8))
     }
 
-    @Test("Two megabytes of white space take little time")
+    @Test("Two megabytes of whitespace take little time")
     func white() throws {
         let bytes = Array("{\(String(repeating: " \t\r\n", count: 500_000))".utf8)
         let (outcome, elapsed) = try timed { try Decoders.apple.refusal(of: bytes)?.code }

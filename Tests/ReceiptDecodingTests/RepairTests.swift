@@ -175,7 +175,7 @@ struct RepairTests {
     @Test("Every repair is covered by a test")
     func complete() {
         let tried = Set(Self.manglings.flatMap(\.repairs) + ReceiptInputTests.rows.flatMap(\.repairs))
-        // The notification wrapper contains a signed text and is covered by another test.
+        // The notification wrapper contains a JWS and is covered by another test.
         #expect(tried.union([.notificationWrapper]) == Set(ReceiptRepair.allCases))
     }
 

@@ -65,7 +65,7 @@ struct FieldTableTests {
         #expect(Set(names) == Set(FieldTables.fileNames + ["README.md"]))
     }
 
-    @Test("A folder without one of the tables is rejected with the name of the table")
+    @Test("A directory without one of the tables is rejected with the name of the table")
     func missingFile() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)

@@ -88,7 +88,7 @@ enum JSONReader {
         try JSONDecoder().decode([String].self, from: Data(json.utf8))
     }
 
-    /// Removes white space between tokens and unescapes `/`; the order of the members is kept.
+    /// Removes whitespace between tokens and unescapes `/`; the order of the members is kept.
     static func compact(_ json: String) -> String {
         var result: [UInt8] = []
         var isInString = false

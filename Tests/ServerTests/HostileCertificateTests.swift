@@ -80,7 +80,7 @@ struct HostileCertificateTests {
     }
 
     // T18
-    @Test("URLs in a certificate of a signed text (JWS) are not requested")
+    @Test("URLs in a certificate of a JWS are not requested")
     func signedTexts() throws {
         let elsewhere = try TestServer(reply: .json("{}"))
         defer { elsewhere.stop() }

@@ -13,7 +13,7 @@ import Transport
 struct ListenerTLSTests {
     private static let sharedPair = Result { try ListenerPair() }
 
-    /// Runs the work against a proxy with that certificate. The folder contains the authority's certificate.
+    /// Runs the work against a proxy with that certificate. The folder contains the CA's certificate.
     private func serving(
         _ pair: ListenerPair? = nil, _ change: (inout ProxyConfiguration) -> Void = { _ in },
         _ work: (Proxy, SecureClient) async throws -> Void
@@ -68,7 +68,7 @@ struct ListenerTLSTests {
         }
     }
 
-    @Test("A client that does not trust the authority rejects the certificate")
+    @Test("A client that does not trust the CA rejects the certificate")
     func untrusted() async throws {
         try await serving { proxy, _ in
             let stranger = try SecureClient(port: proxy.port, trusting: ListenerPair())

@@ -17,7 +17,7 @@ final class SecureClient: Sendable {
     private let transport: CurlTransport
     private let port: Int
 
-    /// - Parameter pair: The certificate whose authority is trusted, and no other.
+    /// - Parameter pair: The certificate whose CA is trusted, and no other.
     init(port: Int, trusting pair: ListenerPair) throws {
         folder = try TemporaryFolder()
         self.port = port

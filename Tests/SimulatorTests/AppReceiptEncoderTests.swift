@@ -66,7 +66,7 @@ struct AppReceiptEncoderTests {
     }
 
     @Test(
-        "An App Receipt does not verify below another root, by an expired signer, or below an issuer that is no authority"
+        "An App Receipt does not verify below another root, by an expired signer, or below an issuer that is not a CA"
     )
     func foreign() throws {
         let pki = try Shared.pki

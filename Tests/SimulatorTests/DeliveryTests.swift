@@ -162,7 +162,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("Each environment has its own address, and an environment without an address receives nothing")
+    @Test("Each environment has its own target, and an environment without a target receives nothing")
     func environments() async throws {
         let (store, receiver) = (try Shared.store(customers: 40), try Receiver())
         try store.notify(receiver, in: .sandbox)
@@ -177,7 +177,7 @@ struct DeliveryTests {
         #expect(try caller.code("v1/notifications/test", in: .sandbox, method: "POST") == 4_040_007)
     }
 
-    @Test("A test notification has version 2 whatever version the address has, and its status lists the attempts")
+    @Test("A test notification has version 2 whatever version the target has, and its status lists the attempts")
     func tests() async throws {
         for version in [NotificationTarget.Version.first, .second] {
             let (store, receiver) = (

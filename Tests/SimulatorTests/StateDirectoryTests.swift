@@ -104,7 +104,7 @@ struct StateDirectoryTests {
         #expect(other.pki.root.certificate == first.pki.root.certificate)
     }
 
-    @Test("The folder of sample receipts has a folder for each case, and no keys")
+    @Test("The directory of sample receipts has a directory for each case, and no keys")
     func receiptsFolder() throws {
         let scratch = try Scratch()
         try ReceiptsFolder(scratch.path, pki: Shared.pki).write()

@@ -2,7 +2,7 @@ package import Cryptography
 import Foundation
 package import Simulator
 
-/// A listener's certificate and key in the files that an operator has, with an authority of its own.
+/// A listener's certificate and key in the files that an operator has, with a CA of its own.
 package struct ListenerPair: Sendable {
     package let certificate: [UInt8]
     package let authority: [UInt8]
@@ -17,7 +17,7 @@ package struct ListenerPair: Sendable {
         key: SigningKey? = nil, host: String? = "receipts.example", validity: Validity = .wide
     ) throws {
         let authorityKey = try Self.authorityKey.get()
-        // A different name each time, because all authorities share a key and clients must not mistake one for
+        // A different name each time, because all CAs share a key and clients must not mistake one for
         // another.
         let issuer = DistinguishedName(commonName: UUID().uuidString, organization: "Test")
         self.key = try key ?? .p256()
@@ -53,7 +53,7 @@ package struct ListenerPair: Sendable {
         return "-----BEGIN CERTIFICATE-----\n\(text)\n-----END CERTIFICATE-----\n"
     }
 
-    /// Certificate and authority, like certbot's `fullchain.pem`.
+    /// Certificate and CA, like certbot's `fullchain.pem`.
     package var chainPEM: [UInt8] { Array((Self.pem(certificate) + Self.pem(authority)).utf8) }
     /// The listener's certificate alone, like certbot's `cert.pem`.
     package var certificatePEM: [UInt8] { Array(Self.pem(certificate).utf8) }

@@ -115,7 +115,7 @@ extension MintedReceipts {
         return try encoder.encode(purchaseInfo: purchaseInfo)
     }
 
-    /// A transactionReceipt with any signed text. `outer` writes the outer property list.
+    /// A transactionReceipt with any signed purchase-info text. `outer` writes the outer property list.
     package static func transaction(
         signing text: [UInt8], outer: (_ signature: String, _ purchaseInfo: String) -> String = MintedReceipts.plainList
     ) throws -> [UInt8] {

@@ -14,7 +14,7 @@ struct ProxyTests {
         let transport = try CurlTransport(configuration("http://user:secret@127.0.0.1:\(proxy.port)"))
         let request = try HTTPRequest(method: .get, url: "https://example.com/path")
         let error = await transport.failure(of: request)
-        #expect(error?.description == "connectFailed: example.com: the proxy refused with status 407")
+        #expect(error?.description == "connectFailed: example.com: the proxy rejected the request with status 407")
         #expect(proxy.counts.requests == 1)
         await transport.shutDown()
         proxy.stop()

@@ -1,10 +1,10 @@
 import Cryptography
 
-/// The reason why a signed text was rejected. Programs match on `code`; the rest is for people.
+/// The reason why a JWS was rejected. Programs match on `code`; the rest is for people.
 package struct SignedPayloadError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of failure.
     package let code: Code
-    /// The part of the text: `header`, `x5c[1]`, `signature`, the name of a claim, or a path such as
+    /// The part of the JWS: `header`, `x5c[1]`, `signature`, the name of a claim, or a path such as
     /// `data.signedTransactionInfo › signature`.
     package let place: String
     /// A sentence for people. Contains nothing of the payload.

@@ -1,6 +1,6 @@
 package import StoreTypes
 
-/// A notification in which every signed text has been verified.
+/// A notification in which every JWS has been verified.
 package struct VerifiedNotification: Sendable {
     /// The notification.
     package let notification: Signed<NotificationPayload>
@@ -13,25 +13,25 @@ package struct VerifiedNotification: Sendable {
 }
 
 extension SignedPayloadVerifier {
-    /// Verifies a notification and each signed text inside it. The inner texts must belong to the app and the
+    /// Verifies a notification and each JWS inside it. The inner JWS must belong to the app and the
     /// environment of the notification.
     ///
-    /// If the notification type is unknown, an inner text that fails is dropped, because it may be of a new kind. If
-    /// the type is known, a failing inner text makes the whole notification invalid.
+    /// If the notification type is unknown, an inner JWS that fails is dropped, because it may be of a new kind. If
+    /// the type is known, a failing inner JWS makes the whole notification invalid.
     ///
-    /// - Parameter now: The time of signing to assume if neither the notification nor any text inside it has a date.
+    /// - Parameter now: The time of signing to assume if neither the notification nor any JWS inside it has a date.
     package func verifyNotification(
         _ text: String, expecting requirements: PayloadRequirements = .any, now: Timestamp
     ) throws(SignedPayloadError) -> VerifiedNotification {
         let (payload, window) = try open(text, as: NotificationPayload.self)
-        // Without a signing date of its own, the notification is dated by the latest text inside it. Those are
+        // Without a signing date of its own, the notification is dated by the latest JWS inside it. Those are
         // verified first.
         let inner = PayloadRequirements(
             bundleId: payload.claimedBundleId,
             environment: payload.claimedEnvironment.flatMap(AppStoreEnvironment.init(rawValue:)))
         let nestedNow = payload.signingDate ?? now
         let isKnown = payload.notificationType.map { NotificationType(rawValue: $0).isKnown } ?? false
-        /// Verifies one inner text, or returns `nil` if it is absent, or invalid in a notification of an unknown
+        /// Verifies one inner JWS, or returns `nil` if it is absent, or invalid in a notification of an unknown
         /// type.
         func nested<Payload: SignedClaims>(
             _ text: String?, _ path: String, _ requirements: PayloadRequirements, _ now: Timestamp

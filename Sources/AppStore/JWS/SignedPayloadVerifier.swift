@@ -3,11 +3,11 @@ import JSONReading
 package import StoreTypes
 import Synchronization
 
-/// Verifies texts signed by the App Store: compact JWS with `ES256` and three certificates, checked for the time of
+/// Verifies compact JWS that the App Store signed, with `ES256` and three certificates, checked for the time of
 /// signing.
 ///
 /// The certificate chain is verified first, then the signature, and only then is the payload read. The payload's date
-/// must lie within the validity of the chain. Verified headers are cached, so that a further text with the same
+/// must lie within the validity of the chain. Verified headers are cached, so that a further JWS with the same
 /// header costs one P-256 verification.
 package struct SignedPayloadVerifier: Sendable {
     private let trust: TrustStore
@@ -16,7 +16,7 @@ package struct SignedPayloadVerifier: Sendable {
 
     /// - Parameters:
     ///   - trust: The trusted roots and intermediates.
-    ///   - maximumBytes: Maximum size of a whole text. Apple's have 5 KB, notifications 20 KB.
+    ///   - maximumBytes: Maximum size of a JWS in bytes. Apple's have 5 KB, notifications 20 KB.
     ///   - cacheCapacity: Maximum number of cached headers. Apple has used about five in five years.
     package init(trust: TrustStore, maximumBytes: Int = 1 << 20, cacheCapacity: Int = 32) {
         self.trust = trust
@@ -24,7 +24,7 @@ package struct SignedPayloadVerifier: Sendable {
         headers = HeaderCache(capacity: cacheCapacity)
     }
 
-    /// Verifies a text and returns its payload.
+    /// Verifies a JWS and returns its payload.
     ///
     /// - Parameter now: The time of signing to assume if the payload has no date.
     package func verify<Payload: SignedClaims>(
@@ -80,7 +80,7 @@ package struct SignedPayloadVerifier: Sendable {
         return signer
     }
 
-    /// Verifies the certificate chain of the header. The signature over the text is not checked here.
+    /// Verifies the certificate chain of the header. The signature of the JWS is not checked here.
     private func verifyHeader(
         of parts: CompactJWS, in text: borrowing Span<UInt8>
     ) throws(SignedPayloadError) -> VerifiedSigner {
@@ -105,7 +105,7 @@ package struct SignedPayloadVerifier: Sendable {
         }
     }
 
-    /// Prepares the single signature verification that a text with a cached header costs, so that a benchmark can
+    /// Prepares the single signature verification that a JWS with a cached header costs, so that a benchmark can
     /// measure it alone.
     ///
     /// - Throws: `SignedPayloadError`, `CryptographyError`.

@@ -17,7 +17,7 @@ package struct CustomerRecords: Sendable {
     /// Irregularities in the responses that do not prevent their use.
     package let anomalies: [RecordAnomaly]
 
-    /// Creates records. The caller must have verified all signed texts.
+    /// Creates records. The caller must have verified every JWS.
     package init(
         environment: AppStoreEnvironment, bundleId: String?, appAppleId: Int64?,
         transactions: [Signed<TransactionPayload>], subscriptions: [SubscriptionRecord], revision: String?,
@@ -70,7 +70,7 @@ package struct SubscriptionRecord: Sendable {
     /// The renewal information of the subscription.
     package let renewal: Signed<RenewalPayload>?
 
-    /// Creates a record. The caller must have verified the signed texts.
+    /// Creates a record. The caller must have verified every JWS.
     package init(
         subscriptionGroupIdentifier: String?, originalTransactionId: String, status: Int,
         transaction: Signed<TransactionPayload>?, renewal: Signed<RenewalPayload>?

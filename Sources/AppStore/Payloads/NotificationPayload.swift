@@ -3,7 +3,7 @@ package import StoreTypes
 
 /// The payload of an App Store Server Notification, version 2.
 ///
-/// Exactly one of `data`, `summary`, `externalPurchaseToken` and `appData` is present. The signed texts inside them
+/// Exactly one of `data`, `summary`, `externalPurchaseToken` and `appData` is present. The JWS inside them
 /// must be verified separately.
 ///
 /// https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv2decodedpayload

@@ -1,7 +1,7 @@
 import JSONReading
 import StoreTypes
 
-/// A verified payload together with its signed text.
+/// A verified payload together with its JWS.
 ///
 /// For input from outside, only `SignedPayloadVerifier` creates values of this type.
 package struct Signed<Payload: Sendable>: Sendable {
@@ -21,7 +21,7 @@ extension Signed: Equatable where Payload: Equatable {}
 extension Signed: Hashable where Payload: Hashable {}
 
 extension Signed where Payload: SignedClaims {
-    /// Parses a signed text from the store without verifying it again, because it was verified before it was stored.
+    /// Parses a JWS from the store without verifying it again, because it was verified before it was stored.
     ///
     /// Returns `nil` if the text cannot be parsed. In that case the stored row is damaged.
     package init?(storedText text: String) {

@@ -1,7 +1,7 @@
 import JSONReading
 package import StoreTypes
 
-/// The endpoints. All signed texts in a response are verified before it is returned.
+/// The endpoints. Every JWS in a response is verified before it is returned.
 extension ServerAPIClient {
     /// Returns one transaction.
     package func transaction(

@@ -63,7 +63,7 @@ extension ServerAPIClient {
         return text
     }
 
-    /// Verifies a signed text in a response to our own request. Its app and environment must match as far as it
+    /// Verifies a JWS in a response to our own request. Its app and environment must match as far as it
     /// contains them.
     func verified<Payload: SignedClaims>(
         _ text: String, _ environment: AppStoreEnvironment
@@ -80,7 +80,7 @@ extension ServerAPIClient {
         }
     }
 
-    /// Verifies all signed texts; one invalid text fails the whole response.
+    /// Verifies every JWS; one invalid JWS fails the whole response.
     func verified<Payload: SignedClaims>(
         _ texts: [String], _ environment: AppStoreEnvironment
     ) throws(ServerAPIError) -> [Signed<Payload>] {

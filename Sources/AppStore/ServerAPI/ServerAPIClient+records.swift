@@ -42,7 +42,7 @@ extension ServerAPIClient {
         return records
     }
 
-    /// Verifies a stored history again. Returns `nil` if a signed text is not authentic.
+    /// Verifies a stored history again. Returns `nil` if a JWS is not authentic.
     package func earlierHistory(
         signedTransactions: [String], revision: String, in environment: AppStoreEnvironment
     ) -> EarlierHistory? {

@@ -13,7 +13,7 @@ package struct ServerAPIClient: Sendable {
         package var transport: any HTTPTransport
         /// The base URLs.
         package var hosts: ServerAPIHosts
-        /// The verifier of signed texts.
+        /// The verifier of JWS.
         package var verifier: SignedPayloadVerifier
         /// The retry policy.
         package var retry: RetryPolicy

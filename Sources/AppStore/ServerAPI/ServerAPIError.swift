@@ -63,7 +63,7 @@ extension ServerAPIError {
         package static let notJSON = Self(rawValue: "notJSON")
         /// The JSON does not have the expected members.
         package static let malformedAnswer = Self(rawValue: "malformedAnswer")
-        /// A signed text in the response is not authentic.
+        /// A JWS in the response is not authentic.
         package static let notAuthentic = Self(rawValue: "notAuthentic")
         /// The response is about another app.
         package static let wrongBundleId = Self(rawValue: "wrongBundleId")

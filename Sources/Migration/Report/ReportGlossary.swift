@@ -31,7 +31,7 @@ enum ReportGlossary {
             switch kind {
             case .appReceipt: "App Receipt, the signed file of an app"
             case .transactionReceipt: "receipt of one transaction, the older style"
-            case .jws: "signed text of StoreKit 2 or the App Store"
+            case .jws: "JWS of StoreKit 2 or the App Store"
             case .unknown: "not recognized"
             }
         }

@@ -9,8 +9,8 @@ package enum ResultWriters {
     ///   - path: Path of the destination.
     ///   - withAPI: Adds the columns of ``APIColumns``. Must not change while the destination exists.
     ///   - position: Position to resume from; rows after it are discarded. `nil` for a new destination, at whose path
-    ///     only an
-    ///     empty file may exist. ``SinkPosition/start`` for a destination of this migration that may exist or not.
+    ///     only an empty file may exist. ``SinkPosition/start`` for a destination of this migration, whether it exists
+    ///     or not.
     package static func open(
         _ path: String, withAPI: Bool, at position: SinkPosition? = nil
     ) throws(SinkError) -> any ResultSink {

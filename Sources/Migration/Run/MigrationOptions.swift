@@ -39,11 +39,12 @@ package struct MigrationOptions: Sendable {
     package var isRefresh = false
     /// Maximum number of rows to read in this run; `nil` for no limit.
     package var rowLimit: Int64?
+    /// Time after which no new work starts; `nil` for no limit.
+    package var timeLimit: Duration?
     /// Degree of concurrency. At most `workers` + 2 batches are decoded at a time, and at most 8 × `workers`
     /// customers of each app and environment are looked up at a time.
-    package var timeLimit: Duration?
-    /// Number of batches that are decoded concurrently, and of customers that are looked up concurrently.
     package var workers: Int
+    /// Handling of the account tokens in the source.
     package var accountTokens = AccountTokens.dryRun
     /// Time between checkpoints: the work that a crash can lose.
     package var checkpointInterval = Duration.seconds(1)

@@ -33,7 +33,7 @@ package enum ErasureAnswer {
                 writer.member("kind", "revocations")
                 writer.member("count", Int64(erasure.keptRevocations))
                 writer.member(
-                    "reason", "--keep-revocations: id and date, so that a refunded purchase is not honoured again")
+                    "reason", "--keep-revocations: id and date, so that a refunded purchase is not honored again")
                 writer.endObject()
             }
             writer.endArray()

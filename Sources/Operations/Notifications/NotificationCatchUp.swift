@@ -52,8 +52,7 @@ package struct NotificationCatchUp: Sendable {
     /// - Parameters:
     ///   - counts: Called with the growing counts.
     ///   - checkpoint: Called when everything before an instant is in the output, and on disk in a file of the given
-    ///     length in bytes. Returning `false`
-    ///     stops the run.
+    ///     length in bytes. Returning `false` stops the run.
     /// - Returns: Whether the end was reached.
     /// - Throws: `ServerAPIError`, `NotificationRejection` if the store accepts nothing, `SinkError`, and errors of
     ///   `checkpoint`.

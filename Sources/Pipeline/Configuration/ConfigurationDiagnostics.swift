@@ -16,12 +16,12 @@ package struct ConfigurationError: Error, Sendable, CustomStringConvertible {
     package var description: String { findings.joined(separator: "\n") }
 }
 
-/// The state of reading one configuration: the findings so far, the keys in use, and the folder that relative paths
+/// The state of reading one configuration: the findings so far, the keys in use, and the directory that relative paths
 /// are resolved against.
 final class ConfigurationDiagnostics {
     /// The name of the file in findings, for example `receipt-bridge.yaml`.
     let displayName: String
-    /// The folder that relative paths of the file are resolved against.
+    /// The directory that relative paths of the file are resolved against.
     let folder: URL
     let environment: [String: String]
     private var fileFindings: [String] = []
@@ -104,7 +104,7 @@ final class ConfigurationDiagnostics {
 
     // MARK: - Files
 
-    /// Resolves a path of the file against the file's folder.
+    /// Resolves a path of the file against the file's directory.
     func resolve(_ path: String) -> URL {
         path.hasPrefix("/") ? URL(filePath: path) : folder.appending(path: path)
     }
@@ -117,7 +117,7 @@ final class ConfigurationDiagnostics {
 
     /// The finding for a file that cannot be read. The configured text may be the secret itself rather than a path,
     /// so the message shows it only if it has a file extension of 1 to 5 characters, or has none and is in an
-    /// existing folder.
+    /// existing directory.
     static func unreadable(_ path: String, at url: URL) -> String {
         let name = url.lastPathComponent
         let ending = name.contains(".") ? name.split(separator: ".", omittingEmptySubsequences: false).last?.count : nil
@@ -127,7 +127,7 @@ final class ConfigurationDiagnostics {
         return isPath ? "cannot read \(path)" : "cannot read the file that it names"
     }
 
-    /// Reads a secret of at most 4,096 bytes from a file. White space around it is removed.
+    /// Reads a secret of at most 4,096 bytes from a file. Whitespace around it is removed.
     ///
     /// - Parameter variable: the environment variable that names the file. If there is one, the path is relative to
     ///     the working directory of the process, not to the configuration file.

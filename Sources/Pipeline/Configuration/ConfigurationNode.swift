@@ -128,7 +128,7 @@ final class ConfigurationNode {
         return text
     }
 
-    /// Returns the location of a file that a key names. A path in the file is relative to the file's folder, a path
+    /// Returns the location of a file that a key names. A path in the file is relative to the file's directory, a path
     /// in the environment to the working directory of the process.
     func resolve(_ path: String, of key: String) -> URL {
         overriding(key) == nil ? file.resolve(path) : URL(filePath: path)
@@ -217,7 +217,7 @@ extension ConfigurationNode {
     }
 
     /// Reads the source of a private key, the text of a `.p8` file, in the same forms as ``secret(_:)``. A file is
-    /// only checked here and read again when it changes.
+    /// only checked here; it is reloaded when it changes.
     func privateKey(_ key: String) -> PrivateKeySource? {
         if let path = overriding(key, "_FILE") {
             return keyFile(path, URL(filePath: path), of: name(key), variable: "\(variable(key) ?? "")_FILE")
@@ -260,7 +260,7 @@ extension ConfigurationNode {
         }
     }
 
-    /// Returns the secret in an environment variable. White space alone is recorded as a mistake: an empty secret
+    /// Returns the secret in an environment variable. Whitespace alone is recorded as a mistake: an empty secret
     /// would match any client.
     private func overridingSecret(_ key: String, _ text: String) -> SharedSecret? {
         let secret = text.trimmingCharacters(in: .whitespacesAndNewlines)

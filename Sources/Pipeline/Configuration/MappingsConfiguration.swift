@@ -2,7 +2,7 @@ package import Foundation
 import Rendering
 
 extension ProxyConfiguration {
-    /// Loads the field tables from a folder instead of those in the program. The folder must hold all tables, without
+    /// Loads the field tables from a directory instead of those in the program. The directory must hold all tables, without
     /// mistakes.
     ///
     /// - Throws: ``ConfigurationError`` with the mistakes of each table.
@@ -21,7 +21,7 @@ extension ProxyConfiguration {
 extension ConfigurationFile {
     /// Reads `mappings`.
     static func readMappings(_ root: ConfigurationNode, into settings: inout ProxyConfiguration) {
-        guard let path = root.text("mappings", expecting: "a folder") else { return }
+        guard let path = root.text("mappings", expecting: "a directory") else { return }
         do throws(ConfigurationError) {
             try settings.use(mappings: root.resolve(path, of: "mappings"))
         } catch {

@@ -38,7 +38,7 @@ package struct ProxyConfiguration: Sendable {
     package var usesTolerantProfile = false
     /// Test roots (DER), in addition to Apple's, which are built in.
     package var trustedRoots: [[UInt8]] = []
-    /// Intermediate certificates (DER) of authorities that are newer than this program.
+    /// Intermediate certificates (DER) that are newer than this program.
     package var intermediates: [[UInt8]] = []
     /// URLs for the source `apple`.
     package var verifyReceipt = VerifyReceiptURLs()
@@ -54,7 +54,7 @@ package struct ProxyConfiguration: Sendable {
     package var unknownApps = UnknownApps.pass
     /// Timeout from a request to its response, however slow the App Store is.
     package var deadline = RequestDeadline.defaultLimit
-    /// The folder of the field tables; `nil` for the tables in the program.
+    /// The directory of the field tables; `nil` for the tables in the program.
     package internal(set) var mappings: String?
     package internal(set) var tables = FieldTables.bundled
     /// Bearer tokens for `/v1/*` on the public listener. If there are none, `/v1/*` is not available there.

@@ -28,7 +28,7 @@ package final class AsyncSignal: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Waits until the number of signals exceeds the given one, the time limit is reached, or the task is cancelled.
+    /// Waits until the number of signals exceeds the given one, the time limit is reached, or the task is canceled.
     package func wait(after signals: UInt64, atMost limit: Duration) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { try? await Task.sleep(for: limit) }

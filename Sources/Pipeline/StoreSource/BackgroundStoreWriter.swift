@@ -16,7 +16,7 @@ final class BackgroundStoreWriter: Sendable {
 
     /// Maximum number of waiting writes.
     private static let capacity = 256
-    /// Maximum size of the signed texts of all waiting writes, in bytes.
+    /// Maximum size of the JWS of all waiting writes, in bytes.
     private static let maximumBytes = 64 << 20
 
     private let store: Store

@@ -19,7 +19,7 @@ package struct FieldTables: Sendable {
     /// The mapping from version 2 notifications to version 1.
     package let notifications: NotificationTable
 
-    /// The names of the files that a folder of tables must contain. `Mappings/` contains these and a README.
+    /// The names of the files that a directory of tables must contain. `Mappings/` contains these and a README.
     package static let fileNames = [
         "answer.json", "app-receipt.json", "flat-transaction.json", "in-app.json", "notifications.json", "renewal.json",
         "transaction.json", "transaction-receipt.json",
@@ -34,7 +34,7 @@ package struct FieldTables: Sendable {
         }
     }()
 
-    /// Reads the tables of a folder, which must contain every file of ``fileNames``.
+    /// Reads the tables of a directory, which must contain every file of ``fileNames``.
     package init(directory: URL) throws(FieldTableError) {
         try self.init { name throws(FieldTableError) in try Self.file(name, in: directory) }
     }
@@ -51,7 +51,7 @@ package struct FieldTables: Sendable {
         notifications = try NotificationTable(json: try contents("notifications.json"), file: "notifications.json")
     }
 
-    /// Returns the first error of each table of a folder; see ``findings(contents:)``.
+    /// Returns the first error of each table of a directory; see ``findings(contents:)``.
     package static func findings(directory: URL) -> [(file: String, error: FieldTableError?)] {
         findings { name throws(FieldTableError) in try file(name, in: directory) }
     }
@@ -75,7 +75,7 @@ package struct FieldTables: Sendable {
         }
     }
 
-    /// Returns the contents of a file in a folder.
+    /// Returns the contents of a file in a directory.
     private static func file(_ name: String, in directory: URL) throws(FieldTableError) -> [UInt8] {
         do {
             return [UInt8](try Data(contentsOf: directory.appending(path: name)))

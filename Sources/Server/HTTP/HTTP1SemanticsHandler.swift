@@ -120,7 +120,7 @@ final class HTTP1SemanticsHandler: ChannelDuplexHandler {
         context.flush()
     }
 
-    // MARK: - Answers
+    // MARK: - Responses
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {

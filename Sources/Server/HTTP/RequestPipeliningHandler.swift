@@ -99,7 +99,7 @@ final class RequestPipeliningHandler: ChannelDuplexHandler {
         context.fireChannelRead(data)
     }
 
-    // MARK: - Answers
+    // MARK: - Responses
 
     /// Marks the response as complete when its last part is written.
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {

@@ -13,8 +13,8 @@ final class RequestRateLimiter: Sendable {
     /// A token bucket.
     private struct Bucket {
         /// Tokens left, in billionths of a request.
-        /// Time of the last refill.
         var level: Int64
+        /// Time of the last refill.
         var time: Duration
     }
 

@@ -13,7 +13,7 @@ package final class LifecycleState: Sendable {
     }
 
     private let value = Atomic<Int>(Phase.starting.rawValue)
-    /// Time of the start on the system's monotonic clock, even if the pipelines use another clock.
+    /// Time of the start on the system's monotonic clock, even if the services use another clock.
     let startedAt = ContinuousClock.now
 
     package init() {}

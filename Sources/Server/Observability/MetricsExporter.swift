@@ -117,7 +117,7 @@ struct MetricsExporter: Sendable {
         }
         family(
             "receipt_bridge_upstream_circuit_open", .gauge,
-            "1 if the host's circuit breaker is open or half open, otherwise 0."
+            "1 if the host's circuit breaker is open or half-open, otherwise 0."
         ) {
             $0.state == .closed ? 0 : 1
         }

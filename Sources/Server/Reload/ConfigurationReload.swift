@@ -16,9 +16,8 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
     /// - Parameters:
     ///   - signals: One element for each reload, for example the SIGHUP signals.
     ///   - read: Reads and checks the configuration.
-    ///   - make: Creates the pipelines for a configuration. They take over the state of the previous pipelines, for
-    ///     example caches and
-    ///     budgets.
+    ///   - make: Creates the services for a configuration. They take over the state of the previous services, for
+    ///     example caches and budgets.
     package init(
         signals: Signals, server: ProxyServer,
         read: @escaping @Sendable () throws(ConfigurationError) -> ProxyConfiguration,
@@ -67,10 +66,10 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
     }
 }
 
-/// The configuration and pipelines that serve new requests. A reload replaces both at once; a request that is in
+/// The configuration and services that serve new requests. A reload replaces both at once; a request that is in
 /// progress continues with the ones it started with.
 package final class ReloadableState: Sendable {
-    /// A configuration and the pipelines made from it.
+    /// A configuration and the services made from it.
     package final class Snapshot: Sendable {
         package let settings: ProxyConfiguration
         package let pipelines: ServiceGraph

@@ -32,7 +32,7 @@ package enum Base64 {
         return decode(String(decoding: standard, as: UTF8.self) + padding)
     }
 
-    /// Decodes the standard alphabet with padding. Returns `nil` for anything else, including white space and an
+    /// Decodes the standard alphabet with padding. Returns `nil` for anything else, including whitespace and an
     /// empty text.
     package static func decode(_ text: String) -> [UInt8]? {
         guard !text.isEmpty else { return nil }

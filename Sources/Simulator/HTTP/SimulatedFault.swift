@@ -46,9 +46,10 @@ package struct SimulatedFault: Sendable, Hashable {
 
     /// Reads the body of `POST /faults`. Returns `nil` if it is not valid; the response is then 400.
     ///
-    /// `{"endpoint": "verifyReceipt", "environment": "production" | "sandbox" | null, "kind": "status" | "html" |
-    /// "body"
-    /// | "delay" | "reset" | "truncate" | "status21002" …, "status": 503, "body": "…", "times": 1, "milliseconds": 500}`.
+    ///     {"endpoint": "verifyReceipt", "environment": "production" | "sandbox" | null,
+    ///      "kind": "status" | "html" | "body" | "delay" | "reset" | "truncate" | "status21002" …,
+    ///      "status": 503, "body": "…", "times": 1, "milliseconds": 500}
+    ///
     /// The Server API also has `"kind": "error"` with `"errorCode": 4040010` and `"retryAfter": "…"`, and
     /// `"endlessPages" | "unchangedRevision" | "emptyHistory" | "emptyPage" | "repeatedRows" | "wrongBundle" |
     /// "badSignature"`.

@@ -6,7 +6,7 @@ package final class NotificationLog: Sendable {
     /// A notification and its attempts.
     package struct Entry: Sendable {
         package let notification: SimulatedNotification
-        /// Whether Get Notification History lists the notification. Apple lists those for a version 2 address; test
+        /// Whether Get Notification History lists the notification. Apple lists those for a version 2 target; test
         /// notifications are never listed here.
         package let isListed: Bool
         package var attempts: [SendAttempt]
@@ -51,7 +51,7 @@ package struct SendAttempt: Sendable, Hashable {
     package enum Result: String, Sendable, Hashable {
         case success = "SUCCESS"
         case timedOut = "TIMED_OUT"
-        /// The connection failed, for example because no server listens at the address.
+        /// The connection failed, for example because no server listens at the URL.
         case socketIssue = "SOCKET_ISSUE"
         /// The connection was closed before the response was complete.
         case prematureClose = "PREMATURE_CLOSE"

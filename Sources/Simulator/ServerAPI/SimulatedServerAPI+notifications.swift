@@ -2,7 +2,7 @@ import StoreTypes
 
 /// Endpoints for test notifications and the notification history.
 extension SimulatedServerAPI {
-    /// Handles Request a Test Notification. If no address was ever set, the notification counts as delivered.
+    /// Handles Request a Test Notification. If no target was ever set, the notification counts as delivered.
     func testNotification(_ call: ServerAPICall) throws -> APIAnswer {
         let now = call.instant
         var random = SplitMix64(seed: UInt64(bitPattern: now.milliseconds &+ jobs.nextNumber() << 44))

@@ -1,6 +1,6 @@
 package import Cryptography
 
-/// A certificate with its private key, of an authority or of a signer.
+/// A certificate with its private key, of a CA or of a signer.
 package struct CertificateIdentity: Sendable {
     package let template: CertificateTemplate
     package let issuerName: DistinguishedName

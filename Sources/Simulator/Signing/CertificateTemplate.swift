@@ -47,10 +47,10 @@ package struct Validity: Sendable, Hashable {
 package struct CertificateTemplate: Sendable, Hashable {
     package var subject: DistinguishedName
     package var validity: Validity
-    /// Whether the certificate is an authority (basicConstraints CA, keyUsage keyCertSign and cRLSign). Otherwise its
+    /// Whether the certificate is a CA (basicConstraints CA, keyUsage keyCertSign and cRLSign). Otherwise its
     /// keyUsage is only digitalSignature.
     package var isAuthority: Bool
-    /// `pathLenConstraint`: 0 if the authority issues only leaves, `nil` if there is no limit.
+    /// `pathLenConstraint`: 0 if the CA issues only leaves, `nil` if there is no limit.
     package var pathLength: Int64?
     /// Object identifiers of extensions whose value is NULL; only their presence matters.
     package var markers: [String]

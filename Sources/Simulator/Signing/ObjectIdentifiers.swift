@@ -4,11 +4,11 @@ import Cryptography
 package enum ObjectIdentifiers {
     /// Marker of a leaf that signs App Receipts, version 3 transactionReceipts and JWS.
     package static let receiptSigner = "1.2.840.113635.100.6.11.1"
-    /// Marker of the Worldwide Developer Relations authority.
+    /// Marker of the Worldwide Developer Relations intermediates.
     package static let developerRelations = "1.2.840.113635.100.6.2.1"
     /// Marker of a leaf that signs version 2 transactionReceipts.
     package static let purchaseSigner = "1.2.840.113635.100.6.5.1"
-    /// Marker of the iTunes Store authority.
+    /// Marker of the iTunes Store intermediate.
     package static let iTunesStore = "1.2.840.113635.100.6.2.2"
     /// Marker of an iOS development certificate, which any developer gets from Apple. It must not sign receipts.
     package static let developerCertificate = "1.2.840.113635.100.6.1.2"

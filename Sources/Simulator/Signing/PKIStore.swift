@@ -29,7 +29,7 @@ struct PKIStore: Sendable {
     }
 }
 
-/// The types of keys of App Store authorities and signers.
+/// The types of keys of the App Store's CAs and signers.
 enum KeyKind: Sendable {
     case rsa(bits: Int), p256, p384
 

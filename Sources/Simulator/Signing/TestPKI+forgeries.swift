@@ -2,7 +2,7 @@ package import Cryptography
 
 /// Signers that a verifier must reject, made from the genuine tree.
 extension TestPKI {
-    /// Issues another receipt signer below the genuine authority, with any change of its template.
+    /// Issues another receipt signer below the genuine intermediate, with any change of its template.
     ///
     /// - Parameter key: key of the new signer, or `nil` for the key of the genuine one.
     package func issueReceiptSigner(
@@ -14,10 +14,10 @@ extension TestPKI {
         return ReceiptSigner(leaf: leaf, issuers: [developerRelations, root])
     }
 
-    /// Issues an authority below the genuine root, with any change of its template, and a receipt signer below it.
+    /// Issues an intermediate below the genuine root, with any change of its template, and a receipt signer below it.
     ///
-    /// The authority has another key than the genuine one. With the genuine key, the leaf would also verify below the
-    /// genuine authority, which a verifier may have as an intermediate.
+    /// The intermediate has another key than the genuine one. With the genuine key, the leaf would also verify below the
+    /// genuine intermediate, which a verifier may know.
     package func issueReceiptSignerBelowAuthority(
         changing change: (inout CertificateTemplate) -> Void
     ) throws(CryptographyError) -> ReceiptSigner {
@@ -28,7 +28,7 @@ extension TestPKI {
         return ReceiptSigner(leaf: leaf, issuers: [authority, root])
     }
 
-    /// A development certificate as any developer gets one: genuine authority and root, but without the receipt
+    /// A development certificate as any developer gets one: genuine intermediate and root, but without the receipt
     /// marker.
     package func developerCertificate() throws(CryptographyError) -> ReceiptSigner {
         try issueReceiptSigner {
@@ -37,12 +37,12 @@ extension TestPKI {
         }
     }
 
-    /// A leaf with the right markers whose authority has no marker.
+    /// A leaf with the right markers whose issuer has no marker.
     package func signerBelowUnmarkedAuthority() throws(CryptographyError) -> ReceiptSigner {
         try issueReceiptSignerBelowAuthority { $0.markers = [] }
     }
 
-    /// A leaf whose issuer has the marker but is not an authority according to its basicConstraints.
+    /// A leaf whose issuer has the marker but is not a CA according to its basicConstraints.
     package func signerBelowNonAuthority() throws(CryptographyError) -> ReceiptSigner {
         try issueReceiptSignerBelowAuthority { $0.isAuthority = false }
     }

@@ -1,6 +1,6 @@
 package import Cryptography
 
-/// The certificate authorities and signers of a simulated App Store. They are made at run time, so that no key is
+/// The CAs and signers of a simulated App Store. They are made at run time, so that no key is
 /// ever in the repository.
 ///
 /// There are two trees, as at Apple: RSA for receipts (root, developer relations with the receipt signer, iTunes
@@ -22,7 +22,7 @@ package struct TestPKI: Sendable {
         /// Digest of the signature of every RSA certificate.
         package var certificateDigest: DigestAlgorithm
         package var validity: Validity
-        /// Key size of the RSA authorities and of the receipt signer.
+        /// Key size of the RSA CAs and of the receipt signer.
         package var rsaBits: Int
         /// Key size of the signer of version 2 transactionReceipts.
         package var purchaseSignerBits: Int

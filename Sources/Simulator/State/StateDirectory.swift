@@ -80,7 +80,7 @@ package struct StateDirectory: Sendable {
         for (name, certificate) in pki.intermediates { try intermediates.write(name, certificate) }
     }
 
-    /// Writes the keys of the authorities, the parameters of this world, and the app's Server API key,
+    /// Writes the keys of the CAs, the parameters of this world, and the app's Server API key,
     /// which stays the same once it exists.
     private func writeKeys(_ store: SimulatedStore) throws {
         let folder = try files.folder("keys")
@@ -109,7 +109,7 @@ package struct StateDirectory: Sendable {
     private func storedKeys() -> PKIStore {
         var stored = PKIStore()
         for position in PKIStore.Position.allCases {
-            // All or none: certificates issued by a new authority would not verify below the stored ones.
+            // All or none: certificates issued by a new CA would not verify below the stored ones.
             guard let pem = files.read("keys/\(position.rawValue).pem"),
                 let certificate = files.read("keys/\(position.rawValue).cer")
             else { return PKIStore() }

@@ -7,7 +7,7 @@ import Synchronization
 /// Any id finds its customer: a transaction id in the form of the history or of the receipts, or an
 /// `appTransactionId`. Order ids are looked up with ``transactionId(order:)``.
 package final class CustomerRegistry: Sendable {
-    /// The result of a look-up by id.
+    /// The result of a lookup by id.
     package enum Finding: Sendable, Hashable {
         case transaction(SimulatedCustomer, SimulatedTransaction)
         case appTransaction(SimulatedCustomer)
@@ -19,7 +19,7 @@ package final class CustomerRegistry: Sendable {
         }
     }
 
-    /// Changed customers by their id, and the index, which is built at the first look-up.
+    /// Changed customers by their id, and the index, which is built at the first lookup.
     private struct Contents {
         var changed: [String: SimulatedCustomer] = [:]
         var customerIndices: [String: Int]?

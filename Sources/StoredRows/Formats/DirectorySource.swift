@@ -100,7 +100,7 @@ struct DirectorySource: RowSource {
             rows: rows, end: SourcePosition(place: PathText.text(of: lastPath), nextRowNumber: nextRowNumber))
     }
 
-    // MARK: - Folders
+    // MARK: - Directories
 
     private mutating func nextRow() -> SourceRow? {
         while let level = levels.last {

@@ -183,7 +183,7 @@ extension Span<UInt8> {
         count >= 3 && self[0] == 0xEF && self[1] == 0xBB && self[2] == 0xBF
     }
 
-    /// `true` if there is only JSON white space.
+    /// `true` if there is only JSON whitespace.
     fileprivate var isBlank: Bool {
         for index in indices where ![0x20, 0x09, 0x0A, 0x0D].contains(self[index]) { return false }
         return true

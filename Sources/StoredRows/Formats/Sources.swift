@@ -10,8 +10,7 @@ package enum Sources {
     ///   - options: Names of columns, keys and table.
     ///   - limits: Limits on the size of rows and buffers.
     ///   - position: Position to resume from; `nil` for the beginning. The caller checks that the source has not
-    ///     changed, see
-    ///     ``RowSource/comparison(with:)``.
+    ///     changed, see ``RowSource/comparison(with:)``.
     ///   - standardInput: File descriptor to read for `-`.
     package static func open(
         _ path: String, options: SourceOptions = SourceOptions(), limits: SourceLimits = SourceLimits(),

@@ -22,7 +22,7 @@ struct ForwarderTests {
             ForwardingTestProxy.target(.raw, "raw") { $0.secret = secret }, ForwardingTestProxy.target(.camel, "camel"),
         ])
         let plain = try bridge.bridge.appStore.notification("DID_RENEW", of: Self.period)
-        // The same notification with other JSON: white space, and an unknown key.
+        // The same notification with other JSON: whitespace, and an unknown key.
         let text = try #require(
             JSONValue(reading: bridge.bridge.appStore.notification("REFUND", of: Self.period))["signedPayload"]?.text)
         let unusual = Array("{ \"new\": 1,\n\"signedPayload\": \"\(text)\" }".utf8)

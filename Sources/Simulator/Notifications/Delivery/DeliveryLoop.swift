@@ -153,7 +153,7 @@ extension DeliveryLoop {
 /// The number of notifications in each state. `made` is the sum of delivered, failed, lost and waiting, not counting
 /// duplicates.
 package struct DeliveryCounts: Sendable, Hashable {
-    /// Bodies for an address, including lost ones, without duplicates.
+    /// Bodies for a target, including lost ones, without duplicates.
     package var made = 0
     package var delivered = 0
     /// No attempt succeeded, and there will be no retry.

@@ -1,6 +1,6 @@
 import StoreTypes
 
-/// A notification in the queue for one address.
+/// A notification in the queue for one target.
 struct QueuedNotification: Sendable {
     /// Index in the notification log.
     let logIndex: Int

@@ -1,7 +1,7 @@
 import StoreTypes
 import Synchronization
 
-/// An outbox for notifications: it stores them in the log and queues them for the address of their environment.
+/// An outbox for notifications: it stores them in the log and queues them for the target of their environment.
 package final class NotificationOutbox: Sendable {
     package let targets = TargetRegistry()
     let log: NotificationLog
@@ -21,8 +21,8 @@ package final class NotificationOutbox: Sendable {
 
     /// Stores and queues the notifications about events, in order.
     ///
-    /// Apple's notification history lists what was sent to a version 2 address. If no address was ever set, all
-    /// notifications count as delivered. If an address was set, but not for this environment, nothing is sent and
+    /// Apple's notification history lists what was sent to a version 2 target. If no target was ever set, all
+    /// notifications count as delivered. If a target was set, but not for this environment, nothing is sent and
     /// nothing is listed.
     func post(_ outcomes: [EventOutcome], _ options: DeliveryOptions = .init()) {
         var entries: [NotificationLog.Entry] = []
@@ -51,9 +51,9 @@ package final class NotificationOutbox: Sendable {
         deliveryLoop.add(queued, lost: faults.lost.count, concurrency: options.concurrency)
     }
 
-    /// Queues a test notification. Returns its index in the log, or `nil` if the environment has no address.
+    /// Queues a test notification. Returns its index in the log, or `nil` if the environment has no target.
     ///
-    /// A test notification has version 2, even if the address is for version 1:
+    /// A test notification has version 2, even if the target is for version 1:
     /// https://developer.apple.com/documentation/appstoreserverapi/request-a-test-notification
     func postTest(_ notification: SimulatedNotification) -> Int? {
         switch targets.find(notification.environment) {

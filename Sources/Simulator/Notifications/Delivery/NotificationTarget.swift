@@ -1,7 +1,7 @@
 package import StoreTypes
 import Synchronization
 
-/// The address of the app's server and the version of its notifications. App Store Connect stores one for each
+/// A target: the URL of the app's server and the version of its notifications. App Store Connect stores one for each
 /// environment.
 ///
 /// https://developer.apple.com/documentation/appstoreservernotifications/enabling-app-store-server-notifications
