@@ -40,6 +40,12 @@ let package = Package(
         // Base targets, which do not depend on the request path.
         .target(name: "StoreTypes", swiftSettings: strict),
         .target(name: "JSONReading", swiftSettings: strict),
+        .target(
+            name: "ConcurrencySupport",
+            dependencies: [
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: strict),
         .target(name: "Telemetry", swiftSettings: strict),
         .target(
             name: "Cryptography", dependencies: ["COpenSSL"],
@@ -74,7 +80,10 @@ let package = Package(
         .target(
             name: "ReceiptDecoding", dependencies: ["StoreTypes", "JSONReading", "Cryptography"], swiftSettings: strict),
         .target(
-            name: "AppStore", dependencies: ["StoreTypes", "JSONReading", "Cryptography", "Telemetry", "Transport"],
+            name: "AppStore",
+            dependencies: [
+                "StoreTypes", "JSONReading", "ConcurrencySupport", "Cryptography", "Telemetry", "Transport",
+            ],
             swiftSettings: strict),
         .target(
             name: "Purchases", dependencies: ["StoreTypes", "JSONReading", "ReceiptDecoding", "AppStore"],
@@ -92,8 +101,8 @@ let package = Package(
         .target(
             name: "Pipeline",
             dependencies: [
-                "StoreTypes", "JSONReading", "Cryptography", "Transport", "ReceiptDecoding", "AppStore", "Purchases",
-                "Rendering", "Ledger", "ListenerTLS", "Comparison", "Telemetry",
+                "StoreTypes", "JSONReading", "ConcurrencySupport", "Cryptography", "Transport", "ReceiptDecoding",
+                "AppStore", "Purchases", "Rendering", "Ledger", "ListenerTLS", "Comparison", "Telemetry",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -101,9 +110,8 @@ let package = Package(
         .target(
             name: "Server",
             dependencies: [
-                "StoreTypes", "AppStore", "Cryptography", "Pipeline", "Rendering", "Ledger", "ListenerTLS",
-                "Comparison",
-                "Forwarding", "Reports", "Shadowing", "Telemetry", "Transport",
+                "StoreTypes", "ConcurrencySupport", "AppStore", "Cryptography", "Pipeline", "Rendering", "Ledger",
+                "ListenerTLS", "Comparison", "Forwarding", "Reports", "Shadowing", "Telemetry", "Transport",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -111,7 +119,6 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -145,7 +152,8 @@ let package = Package(
         .target(
             name: "Forwarding",
             dependencies: [
-                "StoreTypes", "Cryptography", "AppStore", "Transport", "Rendering", "Ledger", "Pipeline", "Telemetry",
+                "StoreTypes", "ConcurrencySupport", "Cryptography", "AppStore", "Transport", "Rendering", "Ledger",
+                "Pipeline", "Telemetry",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -173,16 +181,17 @@ let package = Package(
         .target(
             name: "Doctor",
             dependencies: [
-                "StoreTypes", "Cryptography", "Transport", "AppStore", "Rendering", "Ledger", "ListenerTLS", "Pipeline",
-                "Server",
+                "StoreTypes", "ConcurrencySupport", "Cryptography", "Transport", "AppStore", "Rendering", "Ledger",
+                "ListenerTLS", "Pipeline", "Server",
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "receipt-bridge",
             dependencies: [
-                "CMalloc", "StoreTypes", "Cryptography", "Transport", "ReceiptDecoding", "AppStore", "Purchases",
-                "Rendering", "Pipeline", "Ledger", "Migration", "Reports", "Server", "Simulator", "StoredRows",
-                "Comparison", "ComparisonRun", "Doctor", "Forwarding", "Operations", "Shadowing",
+                "CMalloc", "StoreTypes", "ConcurrencySupport", "Cryptography", "Transport", "ReceiptDecoding",
+                "AppStore",
+                "Purchases", "Rendering", "Pipeline", "Ledger", "Migration", "Reports", "Server", "Simulator",
+                "StoredRows", "Comparison", "ComparisonRun", "Doctor", "Forwarding", "Operations", "Shadowing",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
@@ -200,6 +209,9 @@ let package = Package(
             ],
             path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(name: "StoreTypesTests", dependencies: ["StoreTypes"], swiftSettings: strict),
+        .testTarget(
+            name: "ConcurrencySupportTests",
+            dependencies: ["ConcurrencySupport", "HTTPTestServer", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "TelemetryTests", dependencies: ["Telemetry", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "JSONReadingTests", dependencies: ["JSONReading"], swiftSettings: strict),
         .testTarget(

@@ -1,6 +1,6 @@
+import ConcurrencySupport
 import Foundation
 import Pipeline
-import Server
 import StoreTypes
 import Transport
 
@@ -102,7 +102,7 @@ struct ProxyCheck {
         }
         let address = ProxyConfiguration.Address(
             host: host.trimmingCharacters(in: ["[", "]"]), port: url.port ?? (url.scheme == "https" ? 443 : 1080))
-        guard await PortProbe.connects(address) else {
+        guard await PortProbe.connects(host: address.host, port: address.port) else {
             return CheckResult(
                 "proxy", .fail, "\(address), from \(setting): connection failed",
                 advice: "Apple cannot be reached without it")

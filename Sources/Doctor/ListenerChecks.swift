@@ -1,3 +1,4 @@
+import ConcurrencySupport
 import Foundation
 import ListenerTLS
 import Pipeline
@@ -18,7 +19,7 @@ struct ListenerChecks {
 
     /// Tries to bind the address. An address in use is only a warning, because the server itself may be running.
     private func check(_ key: String, _ address: ProxyConfiguration.Address, isNeeded: Bool) -> CheckResult {
-        switch PortProbe.bind(address) {
+        switch PortProbe.bind(host: address.host, port: address.port) {
         case .free: return CheckResult(key, .pass, "\(address) is free")
         case .inUse:
             return CheckResult(

@@ -1,3 +1,4 @@
+import ConcurrencySupport
 import Ledger
 import Logging
 import Pipeline

@@ -1,3 +1,4 @@
+import ConcurrencySupport
 import Ledger
 package import Logging
 package import Pipeline

@@ -1,4 +1,5 @@
 import AppStore
+import ConcurrencySupport
 import JSONReading
 import Logging
 import Purchases
@@ -178,7 +179,9 @@ package struct CustomerViewService: Sendable {
             }
         } catch {
             let failure = CustomerViewError(error, now: now())
-            if failure.code.httpStatus >= 500, logThrottle.allows([apps.logName(of: app.bundleId)], at: now()) {
+            if failure.code.httpStatus >= 500,
+                logThrottle.allows([apps.logName(of: app.bundleId)], at: now().sinceEpoch)
+            {
                 logger.warning(
                     "App Store Server API lookup failed",
                     metadata: ["bundleId": "\(app.bundleId)", "reason": "\(error)"])

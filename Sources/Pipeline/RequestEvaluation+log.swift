@@ -1,4 +1,5 @@
 import AppStore
+import ConcurrencySupport
 import Logging
 import ReceiptDecoding
 import StoreTypes
@@ -21,7 +22,7 @@ extension VerifyReceiptService.RequestEvaluation {
         if let environment { metadata["environment"] = "\(environment.rawValue)" }
         guard level > .debug else { return service.logger.debug(message, metadata: metadata) }
         let name = [service.apps.logName(of: app.bundleId), topic, environment?.rawValue ?? "-"]
-        let suppressed = service.logThrottle.admission(of: name, at: now)
+        let suppressed = service.logThrottle.admission(of: name, at: now.sinceEpoch)
         if let suppressed, suppressed > 0 { metadata["suppressed"] = "\(suppressed)" }
         service.logger.log(level: suppressed == nil ? .debug : level, message, metadata: metadata)
     }

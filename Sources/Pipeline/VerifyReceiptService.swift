@@ -1,4 +1,5 @@
 package import AppStore
+import ConcurrencySupport
 import Ledger
 import Logging
 import Purchases

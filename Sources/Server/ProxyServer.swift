@@ -1,3 +1,4 @@
+import ConcurrencySupport
 package import Forwarding
 import Foundation
 import Hummingbird
@@ -104,7 +105,9 @@ package struct ProxyServer: Service {
         let (operations, operationsContinuation) = AsyncStream.makeStream(of: Int.self)
         var services: [any Service] = [publicListener(after: operations)]
         let isShared = settings.operationsListen == settings.listen && settings.listen.port != 0
-        if !isShared, PortProbe.bind(settings.operationsListen) == .free {
+        if !isShared,
+            PortProbe.bind(host: settings.operationsListen.host, port: settings.operationsListen.port) == .free
+        {
             // Services stop one after the other, in reverse order. The operations listener stops after the public
             // one, so that a stuck connection of an operator does not keep the public listener open.
             let listener = operationsListener { port in
@@ -175,7 +178,7 @@ package struct ProxyServer: Service {
     /// - Parameter key: The configuration key that the error names.
     /// - Throws: `ConfigurationError` if the address is in use or cannot be used.
     private func check(_ key: String, _ address: ProxyConfiguration.Address) throws {
-        switch PortProbe.bind(address) {
+        switch PortProbe.bind(host: address.host, port: address.port) {
         case .free: break
         case .inUse: throw ConfigurationError(["\(key): \(address) is already in use"])
         case .unusable(let reason): throw ConfigurationError(["\(key): \(address) cannot be used: \(reason)"])

@@ -18,6 +18,9 @@ package struct Timestamp: Sendable, Hashable, Comparable, Codable {
         return milliseconds % 1000 < 0 ? quotient - 1 : quotient
     }
 
+    /// The time since 1970-01-01T00:00:00Z.
+    package var sinceEpoch: Duration { .milliseconds(milliseconds) }
+
     /// Returns the instant this many milliseconds later, or earlier if the amount is negative.
     package func advanced(byMilliseconds amount: Int64) -> Timestamp {
         Timestamp(milliseconds: milliseconds + amount)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ConcurrencySupport
 import Foundation
 import Logging
 import Pipeline
@@ -83,7 +84,7 @@ struct SimulateCommand: AsyncParsableCommand {
         FileDescriptorLimit.raiseLimit()
         let (host, port) = try address()
         let clock = try simulatedClock()
-        switch PortProbe.bind(ProxyConfiguration.Address(host: host, port: port)) {
+        switch PortProbe.bind(host: host, port: port) {
         case .free: break
         case .inUse: throw ValidationError("--listen: \(listen) is already in use")
         case .unusable(let reason): throw ValidationError("--listen: \(listen) cannot be used: \(reason)")

@@ -1,3 +1,4 @@
+import ConcurrencySupport
 package import StoreTypes
 
 extension ServerAPIClient {

@@ -1,3 +1,4 @@
+import ConcurrencySupport
 import JSONReading
 package import StoreTypes
 package import Transport

@@ -1,3 +1,4 @@
+import ConcurrencySupport
 import Cryptography
 import Ledger
 import Logging
@@ -49,7 +50,7 @@ final class ReplayDetector: Sendable {
         }
         guard isReplay else { return false }
         let count = count.add(1, ordering: .relaxed).newValue
-        if logThrottle.allows([logName, scope.environment.rawValue], at: now) {
+        if logThrottle.allows([logName, scope.environment.rawValue], at: now.sinceEpoch) {
             logger.warning(
                 "purchase presented with a different account",
                 metadata: [

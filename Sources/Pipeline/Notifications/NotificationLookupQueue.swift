@@ -1,4 +1,5 @@
 import AppStore
+import ConcurrencySupport
 import Ledger
 import Logging
 import StoreTypes
@@ -35,7 +36,7 @@ final class NotificationLookupQueue: Sendable {
     func lookUp(_ keys: CustomerIdentifiers, in scope: AppScope, at now: Timestamp, through serverAPI: ServerAPISource?)
     {
         guard let serverAPI, serverAPI.handles(scope.bundleId), let first = keys.hinted.first,
-            recent.allows(Name(scope: scope, identifier: first), at: now)
+            recent.allows(Name(scope: scope, identifier: first), at: now.sinceEpoch)
         else { return }
         let isAllowed = running.withLock { running in
             guard running < Self.capacity else { return false }

@@ -1,4 +1,5 @@
 import AppStore
+package import ConcurrencySupport
 import Cryptography
 package import Ledger
 import Logging
@@ -84,7 +85,7 @@ package struct NotificationReceiver: Sendable {
             return outcome
         } catch {
             counts.count { $0.refused[error.code, default: 0] += 1 }
-            if logThrottle.allows(error.code, at: now()) {
+            if logThrottle.allows(error.code, at: now().sinceEpoch) {
                 logger.warning(
                     "notification rejected",
                     metadata: ["reason": "\(error)", "count": "\(counts.now.refused[error.code] ?? 0)"])

@@ -1,4 +1,5 @@
 import AppStore
+import ConcurrencySupport
 import Cryptography
 import Foundation
 import Ledger
@@ -201,7 +202,7 @@ final class ResponseArchive: Sendable {
                 requestDate: now, submitted: question.receipt.canonicalText.reveal(), revocations: index)
             return answer.map { ($0, scope.environment) }
         } catch {
-            if logThrottle.allows("read", at: now) {
+            if logThrottle.allows("read", at: now.sinceEpoch) {
                 logger.warning("cannot read archived responses from the store", metadata: ["reason": "\(error)"])
             }
             return nil

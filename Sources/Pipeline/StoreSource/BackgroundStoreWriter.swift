@@ -1,4 +1,5 @@
 import AppStore
+import ConcurrencySupport
 import Ledger
 import Logging
 import StoreTypes
@@ -125,7 +126,7 @@ final class BackgroundStoreWriter: Sendable {
 
     /// Logs a failure, at most once a minute for each message.
     private func logFailure(_ line: String, _ error: StorageError?) {
-        guard logThrottle.allows(line, at: now()) else { return }
+        guard logThrottle.allows(line, at: now().sinceEpoch) else { return }
         logger.warning("\(line)", metadata: ["reason": "\(error?.description ?? "busy")", "dropped": "\(dropped)"])
     }
 }

@@ -1,4 +1,5 @@
 import AppStore
+import ConcurrencySupport
 import Cryptography
 import Ledger
 import Rendering

@@ -1,4 +1,5 @@
 import AppStore
+import ConcurrencySupport
 import Ledger
 import Logging
 import Purchases
@@ -66,7 +67,7 @@ package struct StoreSource: Sendable {
         do throws(StorageError) {
             stored = try await customer(of: keys, in: scope, within: limit)
         } catch {
-            if !Task.isCancelled, logThrottle.allows("read", at: now) {
+            if !Task.isCancelled, logThrottle.allows("read", at: now.sinceEpoch) {
                 logger.warning(
                     "cannot read a customer from the store; trying the next source", metadata: ["reason": "\(error)"])
             }
@@ -74,7 +75,9 @@ package struct StoreSource: Sendable {
         }
         guard let stored else { return nil }
         guard let records = CustomerRecords(stored, in: scope) else {
-            if logThrottle.allows("damaged", at: now) { logger.error("store row failed its integrity check") }
+            if logThrottle.allows("damaged", at: now.sinceEpoch) {
+                logger.error("store row failed its integrity check")
+            }
             return nil
         }
         guard !stored.contradicts(records) else { return nil }

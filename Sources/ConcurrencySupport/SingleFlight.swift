@@ -5,8 +5,8 @@ import Synchronization
 /// If no caller is waiting any more, the work is canceled. A caller that is canceled while others wait gets the
 /// result together with them. A caller whose time limit expires stops waiting, although the work continues for the
 /// others.
-final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Error>: Sendable {
-    typealias Outcome = Result<Value, Failure>
+package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Error>: Sendable {
+    private typealias Outcome = Result<Value, Failure>
 
     private struct Flight {
         let id: Int
@@ -21,6 +21,8 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Err
 
     private let state = Mutex(State())
 
+    package init() {}
+
     /// Returns the result for `key`, from a running task or by starting `work`. Returns `nil` if joining a running
     /// task takes longer than the limit.
     ///
@@ -28,7 +30,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Err
     ///   - key: The key under which callers are merged.
     ///   - limit: The maximum time to wait for another caller's task. `work` itself must keep to its own limit.
     ///   - work: Computes the result. Called only if no task is running for this key.
-    func value(
+    package func value(
         for key: Key, within limit: Duration, _ work: @escaping @Sendable () async throws(Failure) -> Value
     ) async throws(Failure) -> Value? {
         let (id, task, isFirst) = join(key, work)

@@ -1,7 +1,6 @@
 import Foundation
 import NIOCore
 import NIOPosix
-package import Pipeline
 
 /// Checks whether this process can listen on an address, and whether another process listens on it.
 package enum PortProbe {
@@ -15,8 +14,8 @@ package enum PortProbe {
 
     /// Binds the address and releases it at once. It does not listen, so clients that connect in the meantime get
     /// "connection refused" as before instead of a connection that is cut off.
-    package static func bind(_ address: ProxyConfiguration.Address) -> Outcome {
-        guard let socketAddress = try? SocketAddress.makeAddressResolvingHost(address.host, port: address.port) else {
+    package static func bind(host: String, port: Int) -> Outcome {
+        guard let socketAddress = try? SocketAddress.makeAddressResolvingHost(host, port: port) else {
             return .unusable("the host name does not resolve to an address")
         }
         let descriptor = socket(socketAddress.protocol.rawValue, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -33,9 +32,9 @@ package enum PortProbe {
     private static var lastError: String { String(cString: strerror(errno)) }
 
     /// Returns whether a TCP connection to the address can be opened within five seconds.
-    package static func connects(_ address: ProxyConfiguration.Address) async -> Bool {
+    package static func connects(host: String, port: Int) async -> Bool {
         let channel = try? await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .connectTimeout(.seconds(5)).connect(host: address.host, port: address.port).get()
+            .connectTimeout(.seconds(5)).connect(host: host, port: port).get()
         try? await channel?.close()
         return channel != nil
     }

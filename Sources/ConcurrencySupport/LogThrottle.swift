@@ -1,17 +1,16 @@
-import StoreTypes
 import Synchronization
 
 /// A rate limit for log lines: at most one a minute for each name, so that a repeated event does not fill the log.
 ///
 /// Names come from the configuration and the code, never from requests. Otherwise, a client could fill the table with
 /// names of its own, and no other name would be allowed.
-final class LogThrottle<Name: Hashable & Sendable>: Sendable {
+package final class LogThrottle<Name: Hashable & Sendable>: Sendable {
     private struct Entry {
-        let date: Timestamp
-        /// Events since `date` that were not logged.
+        let time: Duration
+        /// Events since `time` that were not logged.
         var suppressed: Int64 = 0
 
-        func isRecent(at now: Timestamp) -> Bool { date <= now && now < date.advanced(byMilliseconds: 60_000) }
+        func isRecent(at now: Duration) -> Bool { time <= now && now < time + .seconds(60) }
     }
 
     private let entries = Mutex<[Name: Entry]>([:])
@@ -19,16 +18,16 @@ final class LogThrottle<Name: Hashable & Sendable>: Sendable {
     /// names are suppressed.
     private let capacity: Int
 
-    init(capacity: Int = 10_000) {
+    package init(capacity: Int = 10_000) {
         self.capacity = capacity
     }
 
     /// Returns whether an event may be logged now.
-    func allows(_ name: Name, at now: Timestamp) -> Bool { admission(of: name, at: now) != nil }
+    package func allows(_ name: Name, at now: Duration) -> Bool { admission(of: name, at: now) != nil }
 
     /// Returns the number of events that were suppressed since the last allowed one; `nil` if this event is
     /// suppressed too.
-    func admission(of name: Name, at now: Timestamp) -> Int64? {
+    package func admission(of name: Name, at now: Duration) -> Int64? {
         entries.withLock { entries in
             let before = entries[name]
             if let before, before.isRecent(at: now) {
@@ -39,7 +38,7 @@ final class LogThrottle<Name: Hashable & Sendable>: Sendable {
                 entries = entries.filter { $0.value.isRecent(at: now) }
                 guard entries.count < capacity else { return nil }
             }
-            entries[name] = Entry(date: now)
+            entries[name] = Entry(time: now)
             return before?.suppressed ?? 0
         }
     }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 @Suite("Rate limit of the request log")
-struct LogThrottleTests {
+struct RequestLogTests {
     /// A receipt that claims to be of an app, but is signed by a foreign authority.
     private func claim(_ bundleId: String) throws -> String {
         Base64.encode(

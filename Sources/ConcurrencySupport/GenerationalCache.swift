@@ -1,32 +1,46 @@
-import Synchronization
+public import Synchronization
 
 /// A bounded cache with two generations. When the younger one is full, it replaces the older one, whose entries are
 /// evicted together. A read moves an entry to the younger generation, so entries in use stay.
-final class GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    private struct Entry {
-        let value: Value
-        let cost: Int
+///
+/// `public` and `@inlinable`, because otherwise every lookup would hash its key in unspecialized generic code.
+public final class GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    @usableFromInline
+    struct Entry {
+        @usableFromInline let value: Value
+        @usableFromInline let cost: Int
+
+        @inlinable
+        init(value: Value, cost: Int) {
+            self.value = value
+            self.cost = cost
+        }
     }
 
-    private struct Generations {
-        var younger: [Key: Entry] = [:]
-        var older: [Key: Entry] = [:]
-        var youngerCost = 0
+    @usableFromInline
+    struct Generations {
+        @usableFromInline var younger: [Key: Entry] = [:]
+        @usableFromInline var older: [Key: Entry] = [:]
+        @usableFromInline var youngerCost = 0
+
+        @inlinable
+        init() {}
     }
 
-    private let generations = Mutex(Generations())
-    private let limit: Int
+    @usableFromInline let generations = Mutex(Generations())
+    @usableFromInline let limit: Int
 
     /// Creates a cache.
     ///
     /// - Parameter limit: the bound for the costs of all values together. A value that costs more than a quarter of it
     ///   is not cached.
-    init(limit: Int) {
+    public init(limit: Int) {
         self.limit = limit
     }
 
     /// The cached value. A hit in the older generation moves the entry to the younger one.
-    subscript(key: Key) -> Value? {
+    @inlinable
+    public subscript(key: Key) -> Value? {
         generations.withLock { generations in
             if let entry = generations.younger[key] { return entry.value }
             guard let entry = generations.older.removeValue(forKey: key) else { return nil }
@@ -38,7 +52,8 @@ final class GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Sendab
     /// Caches a value, and replaces an earlier one of the same key.
     ///
     /// - Parameter cost: in the unit of the limit, for example bytes.
-    func insert(_ value: Value, for key: Key, cost: Int) {
+    @inlinable
+    public func insert(_ value: Value, for key: Key, cost: Int) {
         generations.withLock { generations in
             remove(key, from: &generations)
             guard cost <= limit / 4 else { return }
@@ -46,15 +61,18 @@ final class GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Sendab
         }
     }
 
-    func remove(_ key: Key) {
+    @inlinable
+    public func remove(_ key: Key) {
         generations.withLock { remove(key, from: &$0) }
     }
 
-    func removeAll() {
+    @inlinable
+    public func removeAll() {
         generations.withLock { $0 = Generations() }
     }
 
-    private func insert(_ entry: Entry, for key: Key, in generations: inout Generations) {
+    @inlinable
+    func insert(_ entry: Entry, for key: Key, in generations: inout Generations) {
         if generations.youngerCost + entry.cost > limit / 2 {
             generations.older = generations.younger
             generations.younger = [:]
@@ -64,7 +82,8 @@ final class GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Sendab
         generations.youngerCost += entry.cost
     }
 
-    private func remove(_ key: Key, from generations: inout Generations) {
+    @inlinable
+    func remove(_ key: Key, from generations: inout Generations) {
         generations.older[key] = nil
         if let entry = generations.younger.removeValue(forKey: key) { generations.youngerCost -= entry.cost }
     }
