@@ -4,22 +4,6 @@ import Testing
 
 @Suite("Hourly budget")
 struct HourlyBudgetTests {
-    @Test("The budget starts full, refills evenly and returns the exact time to wait")
-    func arithmetic() {
-        var budget = HourlyBudget(callsPerHour: 36, reserve: 0, now: .seconds(1000))
-        for _ in 0..<36 { #expect(budget.consume(.live, at: .seconds(1000)) == .granted) }
-        #expect(budget.consume(.live, at: .seconds(1000)) == .wait(.seconds(100)))
-        #expect(budget.consume(.live, at: .seconds(1099)) == .wait(.seconds(1)))
-        #expect(budget.consume(.live, at: .seconds(1100)) == .granted)
-        #expect(budget.consume(.live, at: .seconds(1100)) == .wait(.seconds(100)))
-        // A clock that goes back adds no calls.
-        #expect(budget.consume(.live, at: .seconds(5)) == .wait(.seconds(100)))
-        // The bucket never holds more than one hour's calls, however long the time.
-        #expect(budget.consume(.live, at: .seconds(10_000_000)) == .granted)
-        let left = budget.left(for: .live, at: .zero)
-        #expect(left == 35)
-    }
-
     @Test("The reserve is available only to live calls")
     func reserve() {
         var budget = HourlyBudget(callsPerHour: 100, reserve: 0.3, now: .zero)

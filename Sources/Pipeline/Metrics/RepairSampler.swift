@@ -12,7 +12,7 @@ struct RepairSampler: Sendable {
 
     private let decoder: ReceiptDecoder
     private let counts: ProxyMetrics
-    private let rateLimit = TokenBucket(limit: perSecond)
+    private let rateLimit = FixedWindowLimit(perSecond: perSecond)
 
     /// Returns `nil` if receipts are repaired anyway.
     init?(decoder: ReceiptDecoder, counts: ProxyMetrics) {
@@ -33,25 +33,25 @@ struct RepairSampler: Sendable {
     }
 }
 
-/// A rate limit: at most `limit` events in each second of the clock. Unused events are not carried over to the next
-/// second.
-final class TokenBucket: Sendable {
+/// A rate limit with a fixed window: at most so many events in each second of the clock. Unlike a token bucket it goes
+/// on at once if the clock is set back.
+private final class FixedWindowLimit: Sendable {
     private struct State {
         var second: Int64 = .min
         var count = 0
     }
 
-    private let limit: Int
+    private let perSecond: Int
     private let state = Mutex(State())
 
-    init(limit: Int) { self.limit = limit }
+    init(perSecond: Int) { self.perSecond = perSecond }
 
     /// Returns whether an event is within the limit, and counts it.
     func allows(at now: Timestamp) -> Bool {
         state.withLock { state in
             if state.second != now.seconds { state = State(second: now.seconds) }
             state.count += 1
-            return state.count <= limit
+            return state.count <= perSecond
         }
     }
 }
