@@ -10,7 +10,9 @@ package final class LogThrottle<Name: Hashable & Sendable>: Sendable {
         /// Events since `time` that were not logged.
         var suppressed: Int64 = 0
 
-        func isRecent(at now: Duration) -> Bool { time <= now && now < time + .seconds(60) }
+        /// Whether the two times differ by less than a minute. `now` may be the earlier one, because threads read the
+        /// clock in another order than they come here, and because a wall clock may be set back.
+        func isRecent(at now: Duration) -> Bool { time - .seconds(60) < now && now < time + .seconds(60) }
     }
 
     private let entries = Mutex<[Name: Entry]>([:])
@@ -23,6 +25,8 @@ package final class LogThrottle<Name: Hashable & Sendable>: Sendable {
     }
 
     /// Returns whether an event may be logged now.
+    ///
+    /// - Parameter now: The time since any fixed instant, always by the same clock.
     package func allows(_ name: Name, at now: Duration) -> Bool { admission(of: name, at: now) != nil }
 
     /// Returns the number of events that were suppressed since the last allowed one; `nil` if this event is

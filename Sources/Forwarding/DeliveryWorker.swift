@@ -31,8 +31,6 @@ final class DeliveryWorker: Sendable {
         /// Whether a task found due deliveries but could claim none, because deliveries about the same purchases are
         /// in flight.
         var hasBlockedDelivery = false
-        /// When a failure was last logged. Failures of one target are logged at most once a minute.
-        var lastFailureLog: Timestamp?
     }
 
     /// Number of due deliveries that are searched for one that may be sent.
@@ -42,6 +40,8 @@ final class DeliveryWorker: Sendable {
     private let targetKey: ForwardingTargetKey
     private let dependencies: Dependencies
     private let state = Mutex(State())
+    /// All failures of the target share one limit.
+    private let logThrottle = LogThrottle<ForwardingTargetKey>()
     /// Wakes the tasks that send.
     private let workSignal = AsyncSignal()
     /// How long a task waits at most without a signal.
@@ -200,15 +200,7 @@ final class DeliveryWorker: Sendable {
 
     /// Logs a failure, at most once a minute for this target.
     private func logFailure(_ line: String, _ reason: String) {
-        let now = dependencies.now()
-        let isDue = state.withLock { state in
-            if let last = state.lastFailureLog, last <= now, now.milliseconds - last.milliseconds < 60_000 {
-                return false
-            }
-            state.lastFailureLog = now
-            return true
-        }
-        guard isDue else { return }
+        guard logThrottle.allows(targetKey, at: dependencies.now().sinceEpoch) else { return }
         dependencies.logger.warning(
             "\(line)",
             metadata: [

@@ -1,3 +1,4 @@
+import ConcurrencySupport
 import Hummingbird
 import Logging
 import NIOCore
@@ -21,8 +22,7 @@ final class ClientRateLimiter: Sendable {
     /// addresses, so the limit is high: a busy app receives some hundred notifications per minute.
     private static let version1PerMinute: Int64 = 1_200
     private let version1Rates = RequestRateLimiter()
-    /// Time of the last log line about each limit.
-    private let lastLogged = Mutex<[ClientLimit: Duration]>([:])
+    private let logThrottle = LogThrottle<ClientLimit>()
     private let start = ContinuousClock.now
     private let logger: Logger
 
@@ -76,12 +76,7 @@ final class ClientRateLimiter: Sendable {
     /// Counts the rejection and logs it, at most once a minute for each limit.
     private func recordRejection(_ limit: ClientLimit, _ message: Logger.Message, at now: Duration) {
         rejections.add(limit.rawValue)
-        let isLogged = lastLogged.withLock { lastLogged in
-            if let last = lastLogged[limit], now - last < .seconds(60) { return true }
-            lastLogged[limit] = now
-            return false
-        }
-        guard !isLogged else { return }
+        guard logThrottle.allows(limit, at: now) else { return }
         logger.warning(message, metadata: ["count": "\(rejections.count(limit.rawValue))"])
     }
 }

@@ -1,3 +1,4 @@
+import ConcurrencySupport
 package import Logging
 import Synchronization
 
@@ -27,7 +28,8 @@ package final class RequestBodyBudget: Sendable {
     private let limits: Limits
     private let now: @Sendable () -> Duration
     private let logger: Logger
-    private let state = Mutex((bodies: BufferedBodies(), lastLogged: Duration?.none))
+    private let bodies = Mutex(BufferedBodies())
+    private let logThrottle = LogThrottle<String>()
 
     /// - Parameter now: Monotonic clock that measures the progress of uploads.
     package init(
@@ -46,7 +48,7 @@ package final class RequestBodyBudget: Sendable {
     }
 
     /// Bytes of memory that are in use now.
-    package var usedBytes: Int { state.withLock { $0.bodies.total } }
+    package var usedBytes: Int { bodies.withLock { $0.total } }
 
     /// Returns a reservation for one body, which counts as an upload until ``RequestBodyReservation/complete()``.
     ///
@@ -54,21 +56,16 @@ package final class RequestBodyBudget: Sendable {
     func reservation(close: @escaping @Sendable () -> Void) -> RequestBodyReservation {
         let time = now()
         return RequestBodyReservation(
-            self, state.withLock { $0.bodies.add(BufferedBody(startedAt: time, close: close)) })
+            self, bodies.withLock { $0.add(BufferedBody(startedAt: time, close: close)) })
     }
 
     /// Reserves bytes for a body, closes the uploads that had to make room, and logs that at most once a minute.
     fileprivate func reserve(_ count: Int, for id: BufferedBodies.ID) -> Bool {
         let time = now()
-        let (isReserved, closed, shouldLog) = state.withLock { state in
-            let (isReserved, closed) = state.bodies.reserve(count, for: id, within: limits, at: time)
-            let isFull = !isReserved || !closed.isEmpty
-            let shouldLog = isFull && state.lastLogged.map { time - $0 >= .seconds(60) } ?? true
-            if shouldLog { state.lastLogged = time }
-            return (isReserved, closed, shouldLog)
-        }
+        let (isReserved, closed) = bodies.withLock { $0.reserve(count, for: id, within: limits, at: time) }
         for body in closed { body.close() }
-        if shouldLog {
+        let isFull = !isReserved || !closed.isEmpty
+        if isFull, logThrottle.allows("full", at: time) {
             logger.warning(
                 "memory for request bodies exhausted; closing the slowest uploads",
                 metadata: ["bytes": "\(limits.total)"])
@@ -76,9 +73,9 @@ package final class RequestBodyBudget: Sendable {
         return isReserved
     }
 
-    fileprivate func complete(_ id: BufferedBodies.ID) -> Bool { state.withLock { $0.bodies.complete(id) } }
+    fileprivate func complete(_ id: BufferedBodies.ID) -> Bool { bodies.withLock { $0.complete(id) } }
 
-    fileprivate func release(_ id: BufferedBodies.ID) { state.withLock { _ = $0.bodies.remove(id) } }
+    fileprivate func release(_ id: BufferedBodies.ID) { bodies.withLock { _ = $0.remove(id) } }
 }
 
 /// The memory that one body uses of a ``RequestBodyBudget``. It is returned by `release` or when this object is
