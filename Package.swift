@@ -48,7 +48,7 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "Telemetry", swiftSettings: strict),
         .target(
-            name: "Cryptography", dependencies: ["COpenSSL"],
+            name: "Cryptography", dependencies: ["COpenSSL", "ConcurrencySupport"],
             resources: [
                 .embedInCode("Roots/AppleIncRootCertificate.cer"),
                 .embedInCode("Roots/AppleRootCAG2.cer"),

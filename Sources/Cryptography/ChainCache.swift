@@ -1,4 +1,4 @@
-import Synchronization
+import ConcurrencySupport
 
 /// A cache of verified complete certificate chains, keyed by the bytes of all three certificates.
 ///
@@ -9,33 +9,25 @@ import Synchronization
 /// clients cannot fill it with chains of their own. Variants of a genuine chain are few: an ECDSA signature `(r, s)`
 /// has one other valid encoding, `(r, n − s)`, so a leaf and its intermediate make at most four entries, and the root is
 /// compared with the pinned one byte for byte.
-final class ChainCache: Sendable {
-    private struct Entry {
-        let role: SignerRole
-        let leaf: [UInt8]
-        let authority: [UInt8]
-        let root: [UInt8]
-        let signer: VerifiedSigner
+struct ChainCache: Sendable {
+    struct Entry: Sendable {
+        fileprivate let role: SignerRole
+        fileprivate let leaf: [UInt8]
+        fileprivate let authority: [UInt8]
+        fileprivate let root: [UInt8]
+        fileprivate let signer: VerifiedSigner
 
-        func matches(_ chain: PresentedChain, role: SignerRole, in bytes: borrowing Span<UInt8>) -> Bool {
+        fileprivate func matches(_ chain: PresentedChain, role: SignerRole, in bytes: borrowing Span<UInt8>) -> Bool {
             role == self.role && bytes.holds(leaf, at: chain.leaf) && bytes.holds(authority, at: chain.authority)
                 && bytes.holds(root, at: chain.root)
         }
     }
 
-    private let capacity: Int
-    private let entries = Mutex<[Entry]>([])
-
-    init(capacity: Int) {
-        self.capacity = capacity
-    }
-
-    var count: Int { entries.withLock { $0.count } }
+    let chains: FIFOCache<Entry>
 
     /// Returns the signer of exactly this chain, or `nil` if the chain is not cached.
     func signer(of chain: PresentedChain, role: SignerRole, in bytes: borrowing Span<UInt8>) -> VerifiedSigner? {
-        let snapshot = entries.withLock { $0 }
-        for entry in snapshot where entry.matches(chain, role: role, in: bytes) { return entry.signer }
+        for entry in chains.entries where entry.matches(chain, role: role, in: bytes) { return entry.signer }
         return nil
     }
 
@@ -43,19 +35,8 @@ final class ChainCache: Sendable {
         _ signer: VerifiedSigner, leaf: Certificate, authority: Certificate, root: Certificate, role: SignerRole
     ) {
         let entry = Entry(role: role, leaf: leaf.der, authority: authority.der, root: root.der, signer: signer)
-        entries.withLock { entries in
-            // Two threads may have verified the same chain at the same time.
-            guard
-                !entries.contains(where: {
-                    $0.role == role && $0.leaf == entry.leaf && $0.authority == entry.authority && $0.root == entry.root
-                })
-            else { return }
-            entries.append(entry)
-            if entries.count > capacity { entries.removeFirst() }
+        chains.insert(entry) {
+            $0.role == role && $0.leaf == entry.leaf && $0.authority == entry.authority && $0.root == entry.root
         }
-    }
-
-    func removeAll() {
-        entries.withLock { $0 = [] }
     }
 }

@@ -1,21 +1,23 @@
 import COpenSSL
-import Synchronization
+import ConcurrencySupport
 
 /// A cache of verified signers of receipts, keyed by the bytes of their certificates. A receipt with a cached signer
 /// costs one signature verification and no certificate work.
 ///
 /// The cache is bounded and evicts the oldest entry first. Only chains that end in a pinned root are inserted, one
 /// entry for each pair of leaf and intermediate, so clients cannot fill it.
-final class SignerCache: Sendable {
+struct SignerCache: Sendable {
     /// One chain. It matches only if every byte is equal.
-    private struct Entry {
-        let role: SignerRole
-        let leaf: [UInt8]
+    struct Entry: Sendable {
+        fileprivate let role: SignerRole
+        fileprivate let leaf: [UInt8]
         /// The intermediate certificate; `nil` if it is a known one that did not come with the receipt.
-        let authority: [UInt8]?
-        let signer: VerifiedSigner
+        fileprivate let authority: [UInt8]?
+        fileprivate let signer: VerifiedSigner
 
-        func matches(_ presented: PresentedSigner, role: SignerRole, in bytes: borrowing Span<UInt8>) -> Bool {
+        fileprivate func matches(_ presented: PresentedSigner, role: SignerRole, in bytes: borrowing Span<UInt8>)
+            -> Bool
+        {
             guard role == self.role, bytes.holds(leaf, at: presented.leaf) else { return false }
             guard let authority else { return true }
             for range in presented.authorities where bytes.holds(authority, at: range) { return true }
@@ -23,14 +25,7 @@ final class SignerCache: Sendable {
         }
     }
 
-    private let capacity: Int
-    private let entries = Mutex<[Entry]>([])
-
-    init(capacity: Int) {
-        self.capacity = capacity
-    }
-
-    var count: Int { entries.withLock { $0.count } }
+    let chains: FIFOCache<Entry>
 
     /// Returns the cached signer for these certificates and this role, if its chain was valid at that time.
     ///
@@ -39,8 +34,7 @@ final class SignerCache: Sendable {
     func signer(
         for presented: PresentedSigner, role: SignerRole, time: TrustStore.SigningTime, in bytes: borrowing Span<UInt8>
     ) -> VerifiedSigner? {
-        let snapshot = entries.withLock { $0 }
-        for entry in snapshot
+        for entry in chains.entries
         where time.falls(in: entry.signer.window) && entry.matches(presented, role: role, in: bytes) {
             return entry.signer
         }
@@ -50,20 +44,10 @@ final class SignerCache: Sendable {
     /// - Parameter authority: `nil` for a known intermediate.
     func insert(_ signer: VerifiedSigner, leaf: Certificate, authority: Certificate?, role: SignerRole) {
         let entry = Entry(role: role, leaf: leaf.der, authority: authority?.der, signer: signer)
-        entries.withLock { entries in
-            guard
-                !entries.contains(where: {
-                    $0.role == entry.role && $0.leaf == entry.leaf && $0.authority == entry.authority
-                        && $0.signer.window == signer.window
-                })
-            else { return }
-            entries.append(entry)
-            if entries.count > capacity { entries.removeFirst() }
+        chains.insert(entry) {
+            $0.role == entry.role && $0.leaf == entry.leaf && $0.authority == entry.authority
+                && $0.signer.window == signer.window
         }
-    }
-
-    func removeAll() {
-        entries.withLock { $0 = [] }
     }
 }
 

@@ -1,3 +1,5 @@
+import ConcurrencySupport
+
 /// Finds and verifies the key of a signer. The single entry point for certificates from outside.
 package final class TrustStore: Sendable {
     /// The time at which the chain must have been valid.
@@ -26,8 +28,8 @@ package final class TrustStore: Sendable {
     package init(anchors: TrustAnchors, cacheCapacity: Int = 64) throws(CryptographyError) {
         self.anchors = anchors
         self.verifier = try ChainVerifier(roots: anchors.roots)
-        self.cache = SignerCache(capacity: cacheCapacity)
-        self.completeChains = ChainCache(capacity: cacheCapacity)
+        self.cache = SignerCache(chains: FIFOCache(capacity: cacheCapacity))
+        self.completeChains = ChainCache(chains: FIFOCache(capacity: cacheCapacity))
     }
 
     /// Returns the key of a signer if its chain is valid for the role and the time. Intermediates that came with the
@@ -46,18 +48,18 @@ package final class TrustStore: Sendable {
     }
 
     /// Number of cached pairs of leaf and intermediate, for measurements.
-    package var cachedSigners: Int { cache.count }
+    package var cachedSigners: Int { cache.chains.entries.count }
 
     /// Number of cached complete chains, for measurements.
-    package var cachedChains: Int { completeChains.count }
+    package var cachedChains: Int { completeChains.chains.entries.count }
 
     /// Number of chains that OpenSSL verified or rejected since the start, for measurements.
     package var chainVerifications: Int { verifier.count }
 
     /// Empties both caches, to measure the first receipt of a chain.
     package func removeCachedSigners() {
-        cache.removeAll()
-        completeChains.removeAll()
+        cache.chains.removeAll()
+        completeChains.chains.removeAll()
     }
 
     /// Returns every valid chain of the leaf.

@@ -1,7 +1,7 @@
+import ConcurrencySupport
 package import Cryptography
 import JSONReading
 package import StoreTypes
-import Synchronization
 
 /// Verifies compact JWS that the App Store signed, with `ES256` and three certificates, checked for the time of
 /// signing.
@@ -21,7 +21,7 @@ package struct SignedPayloadVerifier: Sendable {
     package init(trust: TrustStore, maximumBytes: Int = 1 << 20, cacheCapacity: Int = 32) {
         self.trust = trust
         self.maximumBytes = maximumBytes
-        headers = HeaderCache(capacity: cacheCapacity)
+        headers = HeaderCache(signers: FIFOCache(capacity: cacheCapacity))
     }
 
     /// Verifies a JWS and returns its payload.
@@ -125,33 +125,23 @@ package struct SignedPayloadVerifier: Sendable {
 ///
 /// The cache is bounded and evicts the oldest entry. A header is inserted only after its signature was verified, so
 /// clients cannot fill the cache with headers of their own.
-final class HeaderCache: Sendable {
-    private struct Entry {
+private struct HeaderCache: Sendable {
+    struct Entry: Sendable {
         let segment: [UInt8]
         let signer: VerifiedSigner
     }
 
-    private let capacity: Int
-    private let entries = Mutex<[Entry]>([])
-
-    init(capacity: Int) {
-        self.capacity = capacity
-    }
+    let signers: FIFOCache<Entry>
 
     /// Returns the signer of exactly this header, or `nil` if it is not cached.
     func signer(of header: Range<Int>, in text: borrowing Span<UInt8>) -> VerifiedSigner? {
-        let cached = entries.withLock { $0 }
-        for entry in cached where text.holds(entry.segment, at: header) { return entry.signer }
+        for entry in signers.entries where text.holds(entry.segment, at: header) { return entry.signer }
         return nil
     }
 
     /// Caches a signer. The caller must have verified a signature made with it.
     func insert(_ signer: VerifiedSigner, for header: Range<Int>, in text: borrowing Span<UInt8>) {
         let segment = text.extracting(header).withUnsafeBufferPointer { [UInt8]($0) }
-        entries.withLock { entries in
-            guard !entries.contains(where: { $0.segment == segment }) else { return }
-            entries.append(Entry(segment: segment, signer: signer))
-            if entries.count > capacity { entries.removeFirst() }
-        }
+        signers.insert(Entry(segment: segment, signer: signer)) { $0.segment == segment }
     }
 }
