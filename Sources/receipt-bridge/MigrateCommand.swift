@@ -14,7 +14,7 @@ struct MigrateCommand: AsyncParsableCommand {
         commandName: "migrate",
         abstract: "Converts stored receipts to original transaction ids and App Store Server API records.",
         discussion: """
-            SOURCE is .csv, .jsonl, .sqlite or .db, a folder of files, or - for JSONL on standard input; .gz is accepted. \
+            SOURCE is .csv, .jsonl, .sqlite or .db, a directory of files, or - for JSONL on standard input; .gz is accepted. \
             DEST is .jsonl, .csv, .sqlite or .db. Every row of the source gives exactly one row of the result. Running the \
             same command again resumes the migration, however it was stopped; its progress is stored in DEST.progress.
 
