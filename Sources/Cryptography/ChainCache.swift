@@ -7,8 +7,8 @@ import ConcurrencySupport
 ///
 /// The cache is bounded and evicts the oldest entry first. Only chains that end in a pinned root are inserted, so
 /// clients cannot fill it with chains of their own. Variants of a genuine chain are few: an ECDSA signature `(r, s)`
-/// has one other valid encoding, `(r, n − s)`, so a leaf and its intermediate make at most four entries, and the root is
-/// compared with the pinned one byte for byte.
+/// has one other valid encoding, `(r, n − s)`, so a leaf and its intermediate make at most four entries, and the root
+/// is compared with the pinned one byte for byte.
 struct ChainCache: Sendable {
     struct Entry: Sendable {
         fileprivate let role: SignerRole

@@ -1,11 +1,11 @@
 import Foundation
 import GRDB
 
-/// The progress file of a long-running command, next to its output, so that the command can be stopped at any moment and
-/// resumed: `migrate`, `compare`, `refunds sweep` or `notifications history`.
+/// The progress file of a long-running command, next to its output, so that the command can be stopped at any moment
+/// and resumed: `migrate`, `compare`, `refunds sweep` or `notifications history`.
 ///
-/// Contains the checkpoint of each of these. For a migration it also contains the refused rows and, with the Server API,
-/// the rows and customers in progress.
+/// Contains the checkpoint of each of these. For a migration it also contains the refused rows and, with the Server
+/// API, the rows and customers in progress.
 ///
 /// The process that opens the file has an exclusive lock until it exits, however it exits. After a crash, the writes
 /// between two calls of ``commit()`` are either all there or all missing.

@@ -13,8 +13,8 @@ extension Store {
     ///
     /// - Parameters:
     ///   - pauses: delays between two attempts; not empty.
-    ///   - onChange: called with the first error, with each different error, and with `nil` once the store is open after
-    ///     an error.
+    ///   - onChange: called with the first error, with each different error, and with `nil` once the store is open
+    ///     after an error.
     package convenience init(
         opening path: String, pauses: [Duration]? = nil, _ onChange: @escaping @Sendable (StorageError?) -> Void
     ) {

@@ -29,8 +29,8 @@ package enum NotificationOutcome: Sendable, Hashable {
 }
 
 extension Store {
-    /// Stores a notification, and its records if they are newer than the stored ones, in one transaction. Notifications are
-    /// deduplicated by `notificationUUID`: a repeated one changes nothing.
+    /// Stores a notification, and its records if they are newer than the stored ones, in one transaction.
+    /// Notifications are deduplicated by `notificationUUID`: a repeated one changes nothing.
     ///
     /// A record is replaced as a whole by one that was signed later. The replaced record, or one that arrives too
     /// late, is stored as history. A record with the same date changes nothing.

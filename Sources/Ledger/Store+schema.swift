@@ -2,7 +2,8 @@ import GRDB
 import StoreTypes
 
 extension Store {
-    /// Database schema: creates the tables of notifications and customers, and of the records that notifications and lookups bring.
+    /// Database schema: creates the tables of notifications and customers, and of the records that notifications and
+    /// lookups bring.
     ///
     /// A record is one JWS and its date of signing. A `customer` groups the records of one history. Records whose
     /// customer is unknown have none until a lookup assigns one.

@@ -15,8 +15,8 @@ package enum CertificateLoader {
         return [UInt8](Data(base64Encoded: body.joined()) ?? Data())
     }
 
-    /// Returns the certificate files of a directory, by extension: cer, crt, der, pem. For a file, the file itself. `nil`
-    /// if the URL can be read as neither.
+    /// Returns the certificate files of a directory, by extension: cer, crt, der, pem. For a file, the file itself.
+    /// `nil` if the URL can be read as neither.
     package static func files(at url: URL) -> [URL]? {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else { return nil }

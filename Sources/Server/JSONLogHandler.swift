@@ -1,7 +1,8 @@
 import Foundation
 package import Logging
 
-/// A log handler that writes one JSON object per line to standard error: `time`, `level`, `message` and the metadata. Example:
+/// A log handler that writes one JSON object per line to standard error: `time`, `level`, `message` and the metadata.
+/// Example:
 ///
 ///     {"host":"https://buy.itunes.apple.com","level":"error","message":"…","state":"open","time":"2026-11-21T12:00:00Z"}
 ///

@@ -1,4 +1,5 @@
-/// A status code: the `status` of a verifyReceipt response. Apple defines the numbers, and may return numbers not listed here.
+/// A status code: the `status` of a verifyReceipt response. Apple defines the numbers, and may return numbers not
+/// listed here.
 ///
 /// https://developer.apple.com/documentation/appstorereceipts/status
 package struct VerifyReceiptStatus: RawRepresentable, Sendable, Hashable, CustomStringConvertible {

@@ -45,8 +45,8 @@ package struct RetryPolicy: Sendable, Hashable {
     ///   - isTemporary: Whether the failure may pass.
     ///   - remaining: The time until the deadline.
     ///   - requested: A delay requested by the server. It is never shortened, so it can exceed the deadline.
-    ///   - random: A number in 0..<1. Half of the delay is fixed and half is random, so that clients that failed together
-    ///     do not retry together.
+    ///   - random: A number in 0..<1. Half of the delay is fixed and half is random, so that clients that failed
+    ///     together do not retry together.
     package func decision(
         after attempts: Int, isTemporary: Bool = true, remaining: Duration, requested: Duration? = nil, random: Double
     ) -> Decision {

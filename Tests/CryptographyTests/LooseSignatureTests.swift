@@ -76,7 +76,8 @@ struct LooseSignatureTests {
         ("a first byte other than 0", replacing(0, in: padded(digestInfo), with: 1)),
     ]
 
-    /// The cube root of the smallest number that begins with `00 01 FF 00` and the DigestInfo. It can be found without the key.
+    /// The cube root of the smallest number that begins with `00 01 FF 00` and the DigestInfo. It can be found
+    /// without the key.
     private static let cubeRoot = decoded("AUJUbwzLCHUmVkEzoPUO4iMXNUz8Q2gkaT6RlBo7dyprRHKJI3lhmJ+Bug==")
 
     private func key() throws -> VerifyingKey {

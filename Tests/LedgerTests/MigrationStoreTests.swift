@@ -271,7 +271,8 @@ struct MigrationStoreTests {
         }
     }
 
-    /// A regression test. When ids ended at their first zero byte, two rows became one, and renaming the second one never ended.
+    /// A regression test. When ids ended at their first zero byte, two rows became one, and renaming the second one
+    /// never ended.
     @Test("Ids are stored unchanged, including zero bytes")
     func zeroBytes() throws {
         try with { ledger in

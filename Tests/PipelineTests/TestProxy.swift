@@ -20,7 +20,8 @@ struct TestProxy {
     /// Creates a proxy with one configured app, whose rules a test may change. Pauses between retries take no time.
     ///
     /// - Parameters:
-    ///   - knowsIntermediates: false leaves out the intermediate certificates of the simulator, so that issuers may be unknown.
+    ///   - knowsIntermediates: false leaves out the intermediate certificates of the simulator, so that issuers may
+    ///     be unknown.
     ///   - change: changes the settings and the app. Removing the app's bundle id leaves no app configured.
     init(
         _ apple: FakeApple = FakeApple(), store: Store? = nil, knowsIntermediates: Bool = true,

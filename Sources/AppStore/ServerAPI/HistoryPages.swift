@@ -46,8 +46,8 @@ package struct HistoryPages: Sendable {
 
     /// Adds a page whose rows have been verified.
     ///
-    /// - Throws: `endlessPages` if the page announces more pages but has no revision or that of an earlier page, or if the
-    ///   number of pages or rows exceeds the limits.
+    /// - Throws: `endlessPages` if the page announces more pages but has no revision or that of an earlier page, or
+    ///   if the number of pages or rows exceeds the limits.
     package mutating func add(
         _ transactions: [Signed<TransactionPayload>], revision next: String?, hasMore: Bool
     ) throws(ServerAPIError) {

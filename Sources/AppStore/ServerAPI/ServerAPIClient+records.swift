@@ -14,8 +14,8 @@ extension ServerAPIClient {
     ///   - earlier: The history from an earlier lookup. Only changes since then are requested and merged into it.
     ///   - options: The priority and the limits of the lookup.
     /// - Throws: `notFound` if the App Store knows none of the identifiers; `noKeys` if there is none; `wrongBundleId`,
-    ///   `wrongEnvironment`, `emptyHistory` or `notAuthentic` if the response cannot be trusted; `statusesMissing` if it is
-    ///   incomplete; otherwise an outage.
+    ///   `wrongEnvironment`, `emptyHistory` or `notAuthentic` if the response cannot be trusted; `statusesMissing` if
+    ///   it is incomplete; otherwise an outage.
     package func records(
         for keys: CustomerIdentifiers, bundleId: String, environment: AppStoreEnvironment?,
         since earlier: EarlierHistory? = nil,

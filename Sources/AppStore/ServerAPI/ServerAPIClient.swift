@@ -51,8 +51,8 @@ package struct ServerAPIClient: Sendable {
     ///   - account: The credentials.
     ///   - parts: The shared dependencies.
     ///   - budget: The rate limits of the app, shared by all its clients.
-    ///   - previous: The client of the same app before a configuration reload. If the account is unchanged, its loaded key
-    ///     and token stay in use, whatever the key file contains at the moment.
+    ///   - previous: The client of the same app before a configuration reload. If the account is unchanged, its
+    ///     loaded key and token stay in use, whatever the key file contains at the moment.
     package init(
         account: ServerAPIAccount, parts: Dependencies, budget: ServerAPIBudget, previous: ServerAPIClient? = nil
     ) {

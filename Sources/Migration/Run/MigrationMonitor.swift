@@ -23,8 +23,8 @@ package final class MigrationMonitor: Sendable {
         package var customers = CustomerTally()
         /// Number of App Store Server API calls in this run.
         package var calls: Int64 = 0
-        /// Remaining history calls of this hour, for the app and environment that has the fewest; `nil` before the first
-        /// call.
+        /// Remaining history calls of this hour, for the app and environment that has the fewest; `nil` before the
+        /// first call.
         package var budgetLeft: Int64?
         package var accounts = Accounts()
     }

@@ -2,8 +2,8 @@ package import Foundation
 import Rendering
 
 extension ProxyConfiguration {
-    /// Loads the field tables from a directory instead of those in the program. The directory must hold all tables, without
-    /// mistakes.
+    /// Loads the field tables from a directory instead of those in the program. The directory must hold all tables,
+    /// without mistakes.
     ///
     /// - Throws: ``ConfigurationError`` with the mistakes of each table.
     package mutating func use(mappings folder: URL) throws(ConfigurationError) {

@@ -13,8 +13,8 @@ extension NotificationReceiver {
         let environment: AppStoreEnvironment
     }
 
-    /// Receives a version 1 notification: checks the password, stores the identifiers, invalidates the customer's cached
-    /// records and starts a lookup.
+    /// Receives a version 1 notification: checks the password, stores the identifiers, invalidates the customer's
+    /// cached records and starts a lookup.
     func receive(_ body: NotificationBodyV1, into store: Store) async throws(NotificationRejection)
         -> NotificationOutcome
     {

@@ -16,8 +16,8 @@ extension TestPKI {
 
     /// Issues an intermediate below the genuine root, with any change of its template, and a receipt signer below it.
     ///
-    /// The intermediate has another key than the genuine one. With the genuine key, the leaf would also verify below the
-    /// genuine intermediate, which a verifier may know.
+    /// The intermediate has another key than the genuine one. With the genuine key, the leaf would also verify below
+    /// the genuine intermediate, which a verifier may know.
     package func issueReceiptSignerBelowAuthority(
         changing change: (inout CertificateTemplate) -> Void
     ) throws(CryptographyError) -> ReceiptSigner {

@@ -102,7 +102,8 @@ package struct RetrySchedule: Sendable, Hashable {
 
     /// Returns the pause after `attempts` failed attempts, or `nil` if there is no further retry.
     ///
-    /// - Parameter speed: factor by which the pause is shorter than Apple's. For example, 3600 turns an hour into a second.
+    /// - Parameter speed: factor by which the pause is shorter than Apple's. For example, 3600 turns an hour into a
+    ///   second.
     package func pause(after attempts: Int, speed: Double) -> Duration? {
         guard pauses.indices.contains(attempts - 1) else { return nil }
         return pauses[attempts - 1] / max(speed, 0.001)
