@@ -38,17 +38,24 @@ let package = Package(
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
         // Base targets, which do not depend on the request path.
-        .target(name: "StoreTypes", swiftSettings: strict),
-        .target(name: "JSONReading", swiftSettings: strict),
+        .target(
+            name: "AppStoreTypes",
+            swiftSettings: strict),
+        .target(
+            name: "JSON",
+            swiftSettings: strict),
         .target(
             name: "ConcurrencySupport",
             dependencies: [
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: strict),
-        .target(name: "Telemetry", swiftSettings: strict),
         .target(
-            name: "Cryptography", dependencies: ["COpenSSL", "ConcurrencySupport"],
+            name: "Telemetry",
+            swiftSettings: strict),
+        .target(
+            name: "Cryptography",
+            dependencies: ["COpenSSL", "ConcurrencySupport"],
             resources: [
                 .embedInCode("Roots/AppleIncRootCertificate.cer"),
                 .embedInCode("Roots/AppleRootCAG2.cer"),
@@ -60,7 +67,10 @@ let package = Package(
                 .embedInCode("Intermediates/WWDRG7.cer"),
             ],
             swiftSettings: strict),
-        .target(name: "Transport", dependencies: ["CCurl"], swiftSettings: strict),
+        .target(
+            name: "Transport",
+            dependencies: ["CCurl"],
+            swiftSettings: strict),
         .target(
             name: "ListenerTLS",
             dependencies: [
@@ -69,237 +79,227 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "Ledger",
+            name: "Storage",
             dependencies: [
-                "StoreTypes", "Cryptography", "Telemetry", .product(name: "GRDB", package: "GRDB.swift"),
+                "AppStoreTypes", "Cryptography", "Telemetry", .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
-
         // Steps of the request path, in order.
         .target(
-            name: "ReceiptDecoding", dependencies: ["StoreTypes", "JSONReading", "Cryptography"], swiftSettings: strict),
+            name: "ReceiptDecoding",
+            dependencies: ["AppStoreTypes", "JSON", "Cryptography"],
+            swiftSettings: strict),
         .target(
-            name: "AppStore",
+            name: "AppStorePayloads",
+            dependencies: ["AppStoreTypes", "JSON", "ConcurrencySupport", "Cryptography"],
+            swiftSettings: strict),
+        .target(
+            name: "AppStoreClients",
             dependencies: [
-                "StoreTypes", "JSONReading", "ConcurrencySupport", "Cryptography", "Telemetry", "Transport",
+                "AppStorePayloads", "AppStoreTypes", "JSON", "ConcurrencySupport", "Cryptography", "Telemetry",
+                "Transport",
             ],
             swiftSettings: strict),
         .target(
-            name: "Purchases", dependencies: ["StoreTypes", "JSONReading", "ReceiptDecoding", "AppStore"],
-            swiftSettings: strict),
-        .target(
-            name: "Rendering", dependencies: ["StoreTypes", "JSONReading", "ReceiptDecoding", "AppStore", "Purchases"],
+            name: "Responses",
+            dependencies: ["AppStoreTypes", "JSON", "ReceiptDecoding", "AppStorePayloads", "AppStoreClients"],
             resources: mappings.map { .embedInCode("../../Mappings/\($0).json") },
             swiftSettings: strict),
-
         // The request path, the entry points that use it, and the simulated App Store.
         .target(
             name: "Comparison",
-            dependencies: ["StoreTypes", "JSONReading", "Cryptography", "AppStore", "Rendering", "Reports"],
+            dependencies: [
+                "AppStoreTypes", "JSON", "Cryptography", "AppStorePayloads", "AppStoreClients", "Responses", "Reports",
+            ],
             swiftSettings: strict),
         .target(
-            name: "Pipeline",
+            name: "VerifyReceipt",
             dependencies: [
-                "StoreTypes", "JSONReading", "ConcurrencySupport", "Cryptography", "Transport", "ReceiptDecoding",
-                "AppStore", "Purchases", "Rendering", "Ledger", "ListenerTLS", "Comparison", "Telemetry",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Yams", package: "Yams"),
+                "AppStoreTypes", "JSON", "ConcurrencySupport", "Cryptography", "Transport", "ReceiptDecoding",
+                "AppStorePayloads", "AppStoreClients", "Responses", "Storage", "ListenerTLS", "Comparison", "Telemetry",
+                .product(name: "Logging", package: "swift-log"), .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: strict),
         .target(
             name: "Server",
             dependencies: [
-                "StoreTypes", "ConcurrencySupport", "AppStore", "Cryptography", "Pipeline", "Rendering", "Ledger",
-                "ListenerTLS", "Comparison", "Forwarding", "Reports", "Shadowing", "Telemetry", "Transport",
-                .product(name: "Hummingbird", package: "hummingbird"),
+                "AppStoreTypes", "ConcurrencySupport", "AppStorePayloads", "AppStoreClients", "Cryptography",
+                "VerifyReceipt", "Responses", "Storage", "ListenerTLS", "Comparison", "Notifications", "Reports",
+                "Telemetry", "Transport", .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "Logging", package: "swift-log"), .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "NIOTLS", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"), .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             resources: [.embedInCode("../../docs/openapi.json")],
             swiftSettings: strict),
         .target(
-            name: "StoredRows", dependencies: ["Cryptography", "JSONReading", "Ledger"], swiftSettings: strict),
-        .target(name: "Reports", dependencies: ["Cryptography", "StoredRows"], swiftSettings: strict),
+            name: "BatchInput",
+            dependencies: ["Cryptography", "JSON", "Storage"],
+            swiftSettings: strict),
         .target(
-            name: "Migration",
+            name: "Reports",
+            dependencies: ["Cryptography", "BatchInput"],
+            swiftSettings: strict),
+        .target(
+            name: "Batch",
             dependencies: [
-                "StoreTypes", "Cryptography", "JSONReading", "AppStore", "ReceiptDecoding", "Rendering", "Ledger",
-                "Pipeline", "StoredRows", "Reports",
+                "AppStoreTypes", "Cryptography", "JSON", "AppStorePayloads", "AppStoreClients", "ReceiptDecoding",
+                "Responses", "Storage", "VerifyReceipt", "BatchInput", "Reports", "Transport", "Comparison",
             ],
             swiftSettings: strict),
         .target(
-            name: "Operations",
+            name: "Administration",
             dependencies: [
-                "StoreTypes", "JSONReading", "Transport", "AppStore", "Rendering", "Ledger", "Pipeline", "StoredRows",
+                "AppStoreTypes", "JSON", "Transport", "AppStorePayloads", "AppStoreClients", "Responses", "Storage",
+                "VerifyReceipt", "BatchInput", "ConcurrencySupport", "Cryptography", "ListenerTLS", "Server",
             ],
             swiftSettings: strict),
         .target(
-            name: "Shadowing",
+            name: "Notifications",
             dependencies: [
-                "StoreTypes", "Cryptography", "AppStore", "Rendering", "Ledger", "Pipeline", "Comparison", "Telemetry",
+                "AppStoreTypes", "ConcurrencySupport", "Cryptography", "AppStorePayloads", "AppStoreClients",
+                "Transport", "Responses", "Storage", "VerifyReceipt", "Telemetry",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "Forwarding",
-            dependencies: [
-                "StoreTypes", "ConcurrencySupport", "Cryptography", "AppStore", "Transport", "Rendering", "Ledger",
-                "Pipeline", "Telemetry",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "ComparisonRun",
-            dependencies: [
-                "StoreTypes", "Cryptography", "JSONReading", "AppStore", "ReceiptDecoding", "Transport", "Ledger",
-                "Pipeline", "StoredRows", "Reports", "Comparison",
             ],
             swiftSettings: strict),
         .target(
             name: "Simulator",
             dependencies: [
-                "StoreTypes", "Cryptography",
-                .product(name: "Hummingbird", package: "hummingbird"),
+                "AppStoreTypes", "Cryptography", .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "Logging", package: "swift-log"), .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "Doctor",
-            dependencies: [
-                "StoreTypes", "ConcurrencySupport", "Cryptography", "Transport", "AppStore", "Rendering", "Ledger",
-                "ListenerTLS", "Pipeline", "Server",
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "receipt-bridge",
             dependencies: [
-                "CMalloc", "StoreTypes", "ConcurrencySupport", "Cryptography", "Transport", "ReceiptDecoding",
-                "AppStore",
-                "Purchases", "Rendering", "Pipeline", "Ledger", "Migration", "Reports", "Server", "Simulator",
-                "StoredRows", "Comparison", "ComparisonRun", "Doctor", "Forwarding", "Operations", "Shadowing",
+                "CMalloc", "AppStoreTypes", "ConcurrencySupport", "Cryptography", "Transport", "ReceiptDecoding",
+                "AppStorePayloads", "AppStoreClients", "Responses", "VerifyReceipt", "Storage", "Batch", "Reports",
+                "Server", "Simulator", "BatchInput", "Comparison", "Administration", "Notifications",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Hummingbird", package: "hummingbird"), .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),
-
         // Tests: one target per source target, and end-to-end tests.
         .target(
             name: "TestSupport",
             dependencies: [
-                "StoreTypes", "Cryptography", "ReceiptDecoding", "AppStore", "Pipeline", "Simulator",
-                .product(name: "Logging", package: "swift-log"),
+                "AppStoreTypes", "Cryptography", "ReceiptDecoding", "AppStorePayloads", "AppStoreClients",
+                "VerifyReceipt", "Simulator", .product(name: "Logging", package: "swift-log"),
             ],
-            path: "Tests/TestSupport", swiftSettings: strict),
-        .testTarget(name: "StoreTypesTests", dependencies: ["StoreTypes"], swiftSettings: strict),
+            path: "Tests/TestSupport",
+            swiftSettings: strict),
+        .testTarget(
+            name: "AppStoreTypesTests",
+            dependencies: ["AppStoreTypes"],
+            swiftSettings: strict),
         .testTarget(
             name: "ConcurrencySupportTests",
-            dependencies: ["ConcurrencySupport", "HTTPTestServer", "TestSupport"], swiftSettings: strict),
-        .testTarget(name: "TelemetryTests", dependencies: ["Telemetry", "TestSupport"], swiftSettings: strict),
-        .testTarget(name: "JSONReadingTests", dependencies: ["JSONReading"], swiftSettings: strict),
+            dependencies: ["ConcurrencySupport", "HTTPTestServer", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "TelemetryTests",
+            dependencies: ["Telemetry", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "JSONTests",
+            dependencies: ["JSON"],
+            swiftSettings: strict),
         .testTarget(
             name: "CryptographyTests",
-            dependencies: ["COpenSSL", "Cryptography", "Simulator", "StoreTypes", "TestSupport"],
+            dependencies: ["COpenSSL", "Cryptography", "Simulator", "AppStoreTypes", "TestSupport"],
             swiftSettings: strict),
-        .target(name: "HTTPTestServer", path: "Tests/HTTPTestServer", swiftSettings: strict),
+        .target(
+            name: "HTTPTestServer",
+            path: "Tests/HTTPTestServer",
+            swiftSettings: strict),
         .testTarget(
-            name: "TransportTests", dependencies: ["Transport", "HTTPTestServer", "TestSupport"], swiftSettings: strict),
+            name: "TransportTests",
+            dependencies: ["Transport", "HTTPTestServer", "TestSupport"],
+            swiftSettings: strict),
         .testTarget(
             name: "ReceiptDecodingTests",
-            dependencies: ["ReceiptDecoding", "Cryptography", "Simulator", "StoreTypes", "TestSupport"],
+            dependencies: ["ReceiptDecoding", "Cryptography", "Simulator", "AppStoreTypes", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
-            name: "AppStoreTests",
+            name: "AppStoreClientsTests",
             dependencies: [
-                "AppStore", "JSONReading", "Cryptography", "Transport", "StoreTypes", "Simulator", "HTTPTestServer",
-                "TestSupport",
+                "AppStorePayloads", "AppStoreClients", "JSON", "Cryptography", "Transport", "AppStoreTypes",
+                "Simulator", "HTTPTestServer", "TestSupport",
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "RenderingTests",
-            dependencies: ["Rendering", "AppStore", "Purchases", "ReceiptDecoding", "StoreTypes", "TestSupport"],
+            name: "ResponsesTests",
+            dependencies: [
+                "Responses", "AppStorePayloads", "AppStoreClients", "ReceiptDecoding", "AppStoreTypes", "TestSupport",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "ComparisonTests",
             dependencies: [
-                "Comparison", "AppStore", "Cryptography", "JSONReading", "Rendering", "Reports", "Simulator",
-                "StoreTypes", "TestSupport",
+                "Comparison", "AppStorePayloads", "AppStoreClients", "Cryptography", "JSON", "Responses", "Reports",
+                "Simulator", "AppStoreTypes", "TestSupport",
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "ComparisonRunTests",
+            name: "BatchTests",
             dependencies: [
-                "ComparisonRun", "AppStore", "Comparison", "Cryptography", "Ledger", "Pipeline", "Rendering", "Reports",
-                "Simulator",
-                "StoredRows",
-                "StoreTypes", "Transport", "TestSupport", .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "PipelineTests",
-            dependencies: [
-                "Pipeline", "AppStore", "Comparison", "Cryptography", "Forwarding", "Ledger", "ListenerTLS",
-                "ReceiptDecoding", "Rendering", "Simulator", "StoreTypes", "Transport", "TestSupport",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "InMemoryLogging", package: "swift-log"),
+                "Batch", "AppStorePayloads", "AppStoreClients", "Comparison", "Cryptography", "Storage",
+                "VerifyReceipt", "Responses", "Reports", "Simulator", "BatchInput", "AppStoreTypes", "Transport",
+                "TestSupport", .product(name: "Logging", package: "swift-log"),
                 .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "VerifyReceiptTests",
+            dependencies: [
+                "VerifyReceipt", "AppStorePayloads", "AppStoreClients", "Comparison", "Cryptography", "Notifications",
+                "Storage", "ListenerTLS", "ReceiptDecoding", "Responses", "Simulator", "AppStoreTypes", "Transport",
+                "TestSupport", .product(name: "Logging", package: "swift-log"),
+                .product(name: "InMemoryLogging", package: "swift-log"), .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),
         .testTarget(
             name: "ServerTests",
             dependencies: [
-                "Server", "AppStore", "Cryptography", "Doctor", "Forwarding", "HTTPTestServer", "Ledger", "ListenerTLS",
-                "Pipeline", "Rendering", "Shadowing", "Simulator", "StoreTypes", "Telemetry", "Transport",
-                "TestSupport",
-                .product(name: "Logging", package: "swift-log"),
+                "Server", "AppStorePayloads", "AppStoreClients", "Cryptography", "Administration", "Notifications",
+                "HTTPTestServer", "Storage", "ListenerTLS", "VerifyReceipt", "Responses", "Simulator", "AppStoreTypes",
+                "Telemetry", "Transport", "TestSupport", .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "SimulatorTests", dependencies: ["Simulator", "Cryptography", "HTTPTestServer", "StoreTypes"],
+            name: "SimulatorTests",
+            dependencies: ["Simulator", "Cryptography", "HTTPTestServer", "AppStoreTypes"],
             swiftSettings: strict),
         .testTarget(
-            name: "LedgerTests",
+            name: "StorageTests",
             dependencies: [
-                "Ledger", "Simulator", "StoreTypes", "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
+                "Storage", "Simulator", "AppStoreTypes", "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "MigrationTests",
+            name: "AdministrationTests",
             dependencies: [
-                "Migration", "Cryptography", "Ledger", "Pipeline", "Reports", "Simulator", "StoreTypes", "StoredRows",
-                "TestSupport",
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "OperationsTests",
-            dependencies: [
-                "Operations", "AppStore", "Cryptography", "Ledger", "Simulator", "StoreTypes", "Transport",
+                "Administration", "AppStorePayloads", "AppStoreClients", "Cryptography", "Storage", "Simulator",
+                "AppStoreTypes", "Transport",
             ],
             swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "receipt-bridge", "HTTPTestServer", "Simulator", "StoreTypes", "TestSupport", "Transport",
+                "receipt-bridge", "HTTPTestServer", "Simulator", "AppStoreTypes", "TestSupport", "Transport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
@@ -317,8 +317,8 @@ if Context.environment["FUZZ"] == "1" {
         .executableTarget(
             name: "receipt-bridge-fuzz",
             dependencies: [
-                "StoreTypes", "JSONReading", "Cryptography", "ReceiptDecoding", "AppStore", "Purchases", "Rendering",
-                "Comparison", "Pipeline", "StoredRows",
+                "AppStoreTypes", "JSON", "Cryptography", "ReceiptDecoding", "AppStorePayloads", "AppStoreClients",
+                "Responses", "Comparison", "VerifyReceipt", "BatchInput",
             ],
             path: "Tests/Fuzzing", exclude: ["Corpus", "seeds.py"],
             swiftSettings: strict + [

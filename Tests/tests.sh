@@ -1,14 +1,16 @@
 #!/bin/sh
-# Runs a test command. Each line of its output appears at once, so that the last line names a test that hangs. The failures are
-# repeated at the end, because often only the end of a long log is stored.
+# Runs a test command, for at most 45 minutes. Each line of its output appears at once, so that the last line names a test that
+# hangs. The failures are repeated at the end, because often only the end of a long log is stored.
 set -u
 log=$(mktemp)
 trap 'rm -f "$log" "$log.status"' EXIT
 # Otherwise standard output to a pipe is buffered in blocks of 4 KB.
 by_line=""
 ! command -v stdbuf >/dev/null 2>&1 || by_line="stdbuf -oL"
+limit=""
+! command -v timeout >/dev/null 2>&1 || limit="timeout --kill-after=30 2700"
 {
-    $by_line "$@" 2>&1
+    $limit $by_line "$@" 2>&1
     echo $? >"$log.status"
 } | tee "$log"
 status=$(cat "$log.status")

@@ -1,6 +1,6 @@
-import JSONReading
-import Rendering
-package import StoreTypes
+import JSON
+import Responses
+package import AppStoreTypes
 
 extension ComparedAnswer {
     /// Parses a verifyReceipt response: to an App Receipt, to an iOS 6 receipt, or one with only a status.

@@ -1,6 +1,7 @@
-package import AppStore
-import JSONReading
-package import StoreTypes
+package import AppStorePayloads
+import AppStoreClients
+import JSON
+package import AppStoreTypes
 
 /// One side of a comparison, in a neutral camelCase form that both endpoints are mapped to.
 package struct ComparedAnswer: Sendable, Hashable {

@@ -1,6 +1,6 @@
-package import AppStore
-import Rendering
-import StoreTypes
+package import AppStorePayloads
+import Responses
+import AppStoreTypes
 
 /// One transaction or renewal of either side.
 package struct ComparedRow: Sendable, Hashable {

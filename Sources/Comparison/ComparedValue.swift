@@ -1,5 +1,5 @@
-import Rendering
-package import StoreTypes
+import Responses
+package import AppStoreTypes
 
 /// One value of either side, in the types of the App Store Server API.
 package enum ComparedValue: Sendable, Hashable, Codable {

@@ -1,4 +1,4 @@
-import StoreTypes
+import AppStoreTypes
 
 /// Compares the status, the app, and the properties that are not in lists.
 extension Comparison {

@@ -1,4 +1,4 @@
-import StoreTypes
+import AppStoreTypes
 
 /// Compares subscription renewals and entitlement.
 extension Comparison {

@@ -1,4 +1,4 @@
-import Rendering
+import Responses
 
 /// Compares transactions.
 extension Comparison {

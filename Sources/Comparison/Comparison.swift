@@ -1,4 +1,4 @@
-package import StoreTypes
+package import AppStoreTypes
 
 /// A comparison of two sides, which names every difference. Computed in the initializer, without clock or I/O.
 ///

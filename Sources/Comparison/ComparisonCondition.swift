@@ -1,4 +1,4 @@
-import StoreTypes
+import AppStoreTypes
 
 /// A condition of a ``ComparisonRule``.
 package enum ComparisonCondition: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import StoreTypes
+import AppStoreTypes
 
 /// A difference before a rule names it.
 struct Finding {

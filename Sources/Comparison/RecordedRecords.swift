@@ -1,6 +1,7 @@
-package import AppStore
-import JSONReading
-package import StoreTypes
+package import AppStorePayloads
+import AppStoreClients
+import JSON
+package import AppStoreTypes
 
 /// Recorded responses of the App Store Server API. Rows are either JWS texts, which are verified, or decoded objects,
 /// which have no signature.

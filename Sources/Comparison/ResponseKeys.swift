@@ -1,4 +1,4 @@
-import Rendering
+import Responses
 
 /// Meanings of the keys in verifyReceipt's objects, derived from the field tables.
 enum ResponseKeys {

@@ -1,6 +1,6 @@
-import JSONReading
-import Rendering
-import StoreTypes
+import JSON
+import Responses
+import AppStoreTypes
 
 /// Reads the objects of a verifyReceipt response leniently: numbers may be texts, and texts may be numbers. A value
 /// that cannot be converted to its type stays a text, so it differs from every valid value.

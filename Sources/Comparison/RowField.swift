@@ -1,4 +1,4 @@
-import Rendering
+import Responses
 
 /// The properties of rows that are compared: those of transactions, then those that only renewals have.
 ///

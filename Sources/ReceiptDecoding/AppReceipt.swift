@@ -1,4 +1,4 @@
-package import StoreTypes
+package import AppStoreTypes
 
 /// The content of an App Receipt (PKCS#7), with one property for each known attribute.
 ///

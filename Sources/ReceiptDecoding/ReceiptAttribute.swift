@@ -1,5 +1,5 @@
 import Cryptography
-import StoreTypes
+import AppStoreTypes
 
 /// One attribute of an App Receipt.
 ///

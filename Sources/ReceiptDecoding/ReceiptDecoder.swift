@@ -1,5 +1,5 @@
 package import Cryptography
-import StoreTypes
+import AppStoreTypes
 
 /// A decoder from base64 text to an authentic ``Receipt``. It is synchronous, performs no I/O, and reads no clock.
 ///

@@ -1,4 +1,4 @@
-import JSONReading
+import JSON
 
 /// Removes wrappers around a receipt and decodes other spellings of its characters, before base64 is decoded.
 extension ReceiptRepairer {

@@ -1,4 +1,4 @@
-package import StoreTypes
+package import AppStoreTypes
 
 /// The content of an iOS 6 `transactionReceipt`: one transaction.
 ///

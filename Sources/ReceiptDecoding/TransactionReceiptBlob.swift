@@ -1,5 +1,5 @@
 import Cryptography
-import StoreTypes
+import AppStoreTypes
 
 /// The parts of an iOS 6 transactionReceipt: the outer list, the signature, and the signed list.
 ///

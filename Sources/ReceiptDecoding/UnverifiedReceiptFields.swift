@@ -1,4 +1,4 @@
-package import StoreTypes
+package import AppStoreTypes
 
 /// The app and environment that a receipt claims, read without verification. They may only be used to route the
 /// request.

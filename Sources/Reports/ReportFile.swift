@@ -1,5 +1,5 @@
 import Foundation
-package import StoredRows
+package import BatchInput
 
 /// Writes a report atomically: to a temporary file next to the destination, which replaces the destination when it is
 /// complete. Only the owner can read it.

@@ -1,8 +1,7 @@
-import Ledger
+import Storage
 import Logging
-import Pipeline
+import VerifyReceipt
 import ServiceLifecycle
-import Shadowing
 
 /// Clears this process's in-memory caches of customer data after any process has erased a customer from the store.
 ///

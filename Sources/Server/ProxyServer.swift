@@ -1,16 +1,15 @@
 import ConcurrencySupport
-package import Forwarding
+package import Notifications
 import Foundation
 import Hummingbird
 import HummingbirdCore
-package import Ledger
+package import Storage
 import ListenerTLS
 package import Logging
 import NIOCore
-package import Pipeline
+package import VerifyReceipt
 import ServiceLifecycle
-package import Shadowing
-import StoreTypes
+import AppStoreTypes
 import Telemetry
 package import Transport
 

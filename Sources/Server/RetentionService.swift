@@ -1,8 +1,8 @@
-package import Ledger
+package import Storage
 package import Logging
-import Pipeline
+import VerifyReceipt
 import ServiceLifecycle
-package import StoreTypes
+package import AppStoreTypes
 
 /// Deletes rows from the store whose retention time has passed: first a minute after the start, then every hour.
 package struct RetentionService: Service {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import Hummingbird
-import Rendering
+import Responses
 import Server
 
 /// The `bench` command. It measures decoding and rendering on this machine, similar to `openssl speed`.

@@ -1,6 +1,6 @@
 import Cryptography
 import Simulator
-import StoreTypes
+import AppStoreTypes
 
 /// Sample receipts of typical sizes, signed with newly generated keys.
 struct BenchSamples {

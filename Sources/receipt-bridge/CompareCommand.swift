@@ -1,13 +1,13 @@
-import AppStore
+import AppStorePayloads
 import ArgumentParser
 import Comparison
-import ComparisonRun
+import Batch
 import Cryptography
 import Foundation
-import Pipeline
+import VerifyReceipt
 import Reports
-import StoreTypes
-import StoredRows
+import AppStoreTypes
+import BatchInput
 import Transport
 
 /// The `compare` command: compares verifyReceipt with the App Store Server API.

@@ -1,5 +1,5 @@
 import Comparison
-import ComparisonRun
+import Batch
 import Reports
 
 /// The summary at the end of a comparison: counts, the most frequent differences, and whether it is safe to switch.

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import Pipeline
+import VerifyReceipt
 
 /// Options of every command that verifies receipts.
 struct ConfigurationOptions: ParsableArguments {

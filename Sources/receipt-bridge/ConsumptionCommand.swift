@@ -1,9 +1,10 @@
-import AppStore
+import AppStorePayloads
+import AppStoreClients
 import ArgumentParser
-import Ledger
-import Operations
-import Pipeline
-import StoreTypes
+import Storage
+import Administration
+import VerifyReceipt
+import AppStoreTypes
 
 /// The `consumption` command: sends the information that Apple requests before it decides about a refund.
 struct ConsumptionCommand: ParsableCommand {

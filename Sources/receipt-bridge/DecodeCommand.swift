@@ -1,11 +1,11 @@
-import AppStore
+import AppStorePayloads
 import ArgumentParser
 import Cryptography
 import Foundation
-import Pipeline
+import VerifyReceipt
 import ReceiptDecoding
-import Rendering
-import StoreTypes
+import Responses
+import AppStoreTypes
 
 /// The `decode` command: prints the contents of receipts, and whether they are authentic.
 struct DecodeCommand: ParsableCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
-import Doctor
+import Administration
 import Foundation
-import Pipeline
+import VerifyReceipt
 import Transport
 
 /// The `doctor` command: checks whether an installation has what it needs.

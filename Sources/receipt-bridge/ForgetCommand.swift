@@ -1,9 +1,9 @@
 import ArgumentParser
 import Foundation
-import Ledger
-import Operations
-import Pipeline
-import StoreTypes
+import Storage
+import Administration
+import VerifyReceipt
+import AppStoreTypes
 
 /// The `forget` command: erases a customer from the store, whether a server is running or not.
 struct ForgetCommand: AsyncParsableCommand {

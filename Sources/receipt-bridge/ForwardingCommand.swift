@@ -1,9 +1,9 @@
 import ArgumentParser
 import Foundation
-import Ledger
-import Pipeline
-import Rendering
-import StoreTypes
+import Storage
+import VerifyReceipt
+import Responses
+import AppStoreTypes
 
 /// The `forwarding` command: lists and repeats deliveries of forwarded notifications, whether a server is running or
 /// not.

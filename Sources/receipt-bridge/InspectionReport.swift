@@ -1,9 +1,9 @@
 import Foundation
-import Pipeline
+import VerifyReceipt
 import ReceiptDecoding
-import Rendering
+import Responses
 import Reports
-import StoreTypes
+import AppStoreTypes
 
 /// The output of `decode` for one input.
 struct InspectionReport {

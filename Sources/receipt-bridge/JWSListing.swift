@@ -1,8 +1,8 @@
-import JSONReading
-import Operations
-import Pipeline
+import JSON
+import Administration
+import VerifyReceipt
 import Reports
-import StoreTypes
+import AppStoreTypes
 
 /// The payload of a JWS for people: one line per claim, in the order of the payload.
 struct JWSListing {

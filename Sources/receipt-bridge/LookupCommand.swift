@@ -1,7 +1,7 @@
 import ArgumentParser
 import Logging
-import Pipeline
-import Rendering
+import VerifyReceipt
+import Responses
 import Transport
 
 /// The `lookup` command: prints the view of a customer that the server returns to new clients.

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import Rendering
+import Responses
 
 /// The `mappings` command: validates, shows and applies the field tables.
 struct MappingsCommand: ParsableCommand {

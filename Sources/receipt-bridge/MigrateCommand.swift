@@ -1,11 +1,11 @@
 import ArgumentParser
 import Cryptography
 import Foundation
-import Ledger
-import Migration
-import Pipeline
-import Rendering
-import StoredRows
+import Storage
+import Batch
+import VerifyReceipt
+import Responses
+import BatchInput
 import Transport
 
 /// The `migrate` command: reads stored receipts, and writes original transaction ids and the Server API's records.

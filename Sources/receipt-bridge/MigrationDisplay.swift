@@ -1,5 +1,5 @@
-import Ledger
-import Migration
+import Storage
+import Batch
 import Reports
 
 /// Progress of a migration on standard error: a line that is rewritten on a terminal, otherwise a plain line every

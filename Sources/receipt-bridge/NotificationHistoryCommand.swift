@@ -1,13 +1,13 @@
 import ArgumentParser
 import Foundation
-import Ledger
+import Storage
 import Logging
-import Operations
-import Pipeline
-import Rendering
+import Administration
+import VerifyReceipt
+import Responses
 import Reports
-import StoreTypes
-import StoredRows
+import AppStoreTypes
+import BatchInput
 
 /// The `notifications history` command: fetches missed notifications from Apple's notification history.
 struct NotificationHistoryCommand: AsyncParsableCommand {

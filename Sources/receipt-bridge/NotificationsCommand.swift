@@ -1,8 +1,9 @@
-import AppStore
+import AppStorePayloads
+import AppStoreClients
 import ArgumentParser
-import Ledger
-import Operations
-import StoreTypes
+import Storage
+import Administration
+import AppStoreTypes
 
 /// The `notifications` command: tests the delivery of App Store Server Notifications and fetches missed ones.
 struct NotificationsCommand: ParsableCommand {

@@ -1,14 +1,15 @@
-import AppStore
+import AppStorePayloads
+import AppStoreClients
 import ArgumentParser
 import Cryptography
 import Foundation
-import Ledger
+import Storage
 import Logging
-import Operations
-import Pipeline
+import Administration
+import VerifyReceipt
 import Reports
-import StoreTypes
-import StoredRows
+import AppStoreTypes
+import BatchInput
 import Transport
 
 /// The `--environment` option of endpoints that exist in both environments.

@@ -1,8 +1,9 @@
-import AppStore
+import AppStorePayloads
+import AppStoreClients
 import ArgumentParser
-import Ledger
-import Operations
-import StoreTypes
+import Storage
+import Administration
+import AppStoreTypes
 
 /// The `orders` command: looks up a customer's order.
 struct OrdersCommand: ParsableCommand {

@@ -1,11 +1,11 @@
 import Cryptography
 import Foundation
 import Logging
-import Pipeline
+import VerifyReceipt
 import ReceiptDecoding
-import Rendering
+import Responses
 import Simulator
-import StoreTypes
+import AppStoreTypes
 
 /// One measurement.
 struct BenchRow: Sendable {

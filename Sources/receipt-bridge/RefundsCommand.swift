@@ -1,13 +1,14 @@
-import AppStore
+import AppStorePayloads
+import AppStoreClients
 import ArgumentParser
 import Cryptography
 import Foundation
-import Ledger
-import Operations
-import Pipeline
+import Storage
+import Administration
+import VerifyReceipt
 import Reports
-import StoreTypes
-import StoredRows
+import AppStoreTypes
+import BatchInput
 import Transport
 
 /// The `refunds` command: finds refunds.

@@ -1,9 +1,9 @@
-import AppStore
+import AppStoreClients
 import ArgumentParser
-import Ledger
-import Operations
-import Pipeline
-import StoreTypes
+import Storage
+import Administration
+import VerifyReceipt
+import AppStoreTypes
 
 /// The `renewals` command: extends subscriptions by moving their renewal dates.
 struct RenewalsCommand: ParsableCommand {

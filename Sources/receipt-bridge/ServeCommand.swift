@@ -1,14 +1,13 @@
 import ArgumentParser
 import Cryptography
-import Forwarding
+import Notifications
 import Foundation
-import Ledger
+import Storage
 import Logging
-import Pipeline
-import Rendering
+import VerifyReceipt
+import Responses
 import Server
 import ServiceLifecycle
-import Shadowing
 import Transport
 import UnixSignals
 

@@ -1,10 +1,10 @@
-import AppStore
+import AppStorePayloads
+import AppStoreClients
 import Cryptography
-import Purchases
+import Responses
 import ReceiptDecoding
-import Rendering
 import Simulator
-import StoreTypes
+import AppStoreTypes
 
 /// Benchmarks of the Server API: verifying a signed transaction, signing a request, rendering a response from a
 /// history.

@@ -2,11 +2,11 @@ import ArgumentParser
 import ConcurrencySupport
 import Foundation
 import Logging
-import Pipeline
-import Rendering
+import VerifyReceipt
+import Responses
 import Server
 import Simulator
-import StoreTypes
+import AppStoreTypes
 
 /// The `simulate` command: a simulated App Store on this machine.
 struct SimulateCommand: AsyncParsableCommand {

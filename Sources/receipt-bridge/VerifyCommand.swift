@@ -1,10 +1,10 @@
 import ArgumentParser
 import Foundation
 import Logging
-import Pipeline
+import VerifyReceipt
 import ReceiptDecoding
-import Rendering
-import StoreTypes
+import Responses
+import AppStoreTypes
 import Transport
 
 /// The `verify` command: evaluates one receipt as the server does.

@@ -1,6 +1,6 @@
 import Comparison
 import Foundation
-import StoreTypes
+import AppStoreTypes
 import TestSupport
 
 /// Both sides of a customer with three purchases: a subscription in its second period, and a non-consumable.

@@ -1,7 +1,7 @@
 import Comparison
 import Cryptography
 import Foundation
-import StoreTypes
+import AppStoreTypes
 import TestSupport
 import Testing
 

@@ -1,8 +1,8 @@
-import AppStore
+import AppStorePayloads
 import Comparison
-import JSONReading
+import JSON
 import Simulator
-import StoreTypes
+import AppStoreTypes
 import TestSupport
 
 /// Both sides of one simulated customer.

@@ -1,5 +1,5 @@
 import Comparison
-import StoreTypes
+import AppStoreTypes
 import Testing
 
 @Suite("Dates in responses")

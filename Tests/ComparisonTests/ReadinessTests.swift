@@ -1,6 +1,6 @@
 import Comparison
 import Foundation
-import StoreTypes
+import AppStoreTypes
 import TestSupport
 import Testing
 

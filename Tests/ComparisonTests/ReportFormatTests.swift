@@ -1,7 +1,7 @@
 import Comparison
 import Foundation
 import Reports
-import StoreTypes
+import AppStoreTypes
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTestServer
 import Simulator
-import StoreTypes
+import AppStoreTypes
 import Synchronization
 import TestSupport
 import Testing

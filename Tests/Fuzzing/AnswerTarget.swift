@@ -1,9 +1,9 @@
-@testable import AppStore
+@testable import AppStoreClients
 import Comparison
-import JSONReading
-@testable import Pipeline
-import Rendering
-import StoreTypes
+import JSON
+@testable import VerifyReceipt
+import Responses
+import AppStoreTypes
 
 /// Fuzzes the parsers of Apple's responses and notifications.
 enum AnswerTarget {

@@ -1,7 +1,8 @@
-import AppStore
-import Pipeline
+import AppStorePayloads
+import AppStoreClients
+import VerifyReceipt
 @testable import ReceiptDecoding
-import StoreTypes
+import AppStoreTypes
 
 /// Fuzzes the decoding of a receipt's text, with both profiles and as in a migration.
 enum Base64Target {

@@ -1,9 +1,8 @@
 import Cryptography
 import Foundation
-import JSONReading
-import Purchases
-import Rendering
-import StoreTypes
+import JSON
+import Responses
+import AppStoreTypes
 
 @testable import ReceiptDecoding
 

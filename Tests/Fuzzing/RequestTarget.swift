@@ -1,7 +1,7 @@
 import Foundation
-import Pipeline
+import VerifyReceipt
 import ReceiptDecoding
-import StoreTypes
+import AppStoreTypes
 
 /// Fuzzes the body of a verifyReceipt request: Apple must receive exactly what was inspected.
 enum RequestTarget {

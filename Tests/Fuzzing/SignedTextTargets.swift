@@ -1,10 +1,9 @@
-import AppStore
-import JSONReading
-import Pipeline
-import Purchases
+import AppStorePayloads
+import JSON
+import VerifyReceipt
+import Responses
 import ReceiptDecoding
-import Rendering
-import StoreTypes
+import AppStoreTypes
 
 /// Fuzzes what the App Store signs: the compact JWS, and its claims.
 enum SignedTextTargets {

@@ -1,5 +1,5 @@
 import ReceiptDecoding
-import StoreTypes
+import AppStoreTypes
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 import Cryptography
 import Foundation
 import ReceiptDecoding
-import StoreTypes
+import AppStoreTypes
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import ReceiptDecoding
 import Simulator
-import StoreTypes
+import AppStoreTypes
 import TestSupport
 import Testing
 

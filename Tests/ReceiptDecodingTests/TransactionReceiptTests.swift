@@ -1,7 +1,7 @@
 import Cryptography
 import ReceiptDecoding
 import Simulator
-import StoreTypes
+import AppStoreTypes
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
-import Pipeline
+import VerifyReceipt
 import Simulator
-import StoreTypes
+import AppStoreTypes
 import TestSupport
 import Testing
 

@@ -1,10 +1,10 @@
 import Foundation
 import Logging
-import Pipeline
-import Rendering
+import VerifyReceipt
+import Responses
 import Server
 import Simulator
-import StoreTypes
+import AppStoreTypes
 import TestSupport
 import Testing
 

@@ -1,9 +1,9 @@
 import HTTPTestServer
-import Ledger
-import Pipeline
-import Rendering
+import Storage
+import VerifyReceipt
+import Responses
 import Simulator
-import StoreTypes
+import AppStoreTypes
 import Synchronization
 import TestSupport
 import Testing

@@ -1,4 +1,4 @@
-import Doctor
+import Administration
 import Server
 import Testing
 

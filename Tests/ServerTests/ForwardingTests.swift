@@ -1,10 +1,10 @@
-import Forwarding
+import Notifications
 import Foundation
 import HTTPTestServer
-import Ledger
-import Pipeline
+import Storage
+import VerifyReceipt
 import Simulator
-import StoreTypes
+import AppStoreTypes
 import Synchronization
 import TestSupport
 import Testing

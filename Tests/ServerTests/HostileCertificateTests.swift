@@ -1,9 +1,9 @@
-import AppStore
+import AppStorePayloads
 import Cryptography
 import HTTPTestServer
-import Pipeline
+import VerifyReceipt
 import Simulator
-import StoreTypes
+import AppStoreTypes
 import TestSupport
 import Testing
 

@@ -1,8 +1,8 @@
 import Foundation
-import AppStore
-import Pipeline
+import AppStoreClients
+import VerifyReceipt
 import Simulator
-import StoreTypes
+import AppStoreTypes
 import TestSupport
 import Testing
 

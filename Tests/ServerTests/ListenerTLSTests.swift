@@ -1,10 +1,10 @@
 import Cryptography
-import Doctor
+import Administration
 import Foundation
 import ListenerTLS
-import Pipeline
+import VerifyReceipt
 import Simulator
-import StoreTypes
+import AppStoreTypes
 import TestSupport
 import Testing
 import Transport

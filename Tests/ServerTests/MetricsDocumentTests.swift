@@ -1,5 +1,5 @@
 import Foundation
-import Pipeline
+import VerifyReceipt
 import TestSupport
 import Testing
 

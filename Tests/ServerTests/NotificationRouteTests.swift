@@ -1,7 +1,7 @@
-import Ledger
-import Pipeline
+import Storage
+import VerifyReceipt
 import Simulator
-import StoreTypes
+import AppStoreTypes
 import TestSupport
 import Testing
 

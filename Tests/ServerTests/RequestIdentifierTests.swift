@@ -1,9 +1,9 @@
 import Foundation
 import Logging
-import Pipeline
+import VerifyReceipt
 import Server
 import Simulator
-import StoreTypes
+import AppStoreTypes
 import TestSupport
 import Testing
 

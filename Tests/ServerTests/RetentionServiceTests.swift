@@ -1,6 +1,6 @@
-import Ledger
+import Storage
 import Server
-import StoreTypes
+import AppStoreTypes
 import Synchronization
 import TestSupport
 import Testing

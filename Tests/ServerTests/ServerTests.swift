@@ -1,7 +1,7 @@
 import Foundation
-import Pipeline
+import VerifyReceipt
 import Simulator
-import StoreTypes
+import AppStoreTypes
 import TestSupport
 import Testing
 

@@ -1,8 +1,8 @@
-import AppStore
+import AppStoreClients
 import Foundation
-import Pipeline
+import VerifyReceipt
 import Simulator
-import StoreTypes
+import AppStoreTypes
 import TestSupport
 import Testing
 

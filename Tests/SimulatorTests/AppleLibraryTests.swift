@@ -1,6 +1,6 @@
 import Foundation
 import Simulator
-import StoreTypes
+import AppStoreTypes
 import Testing
 
 @Suite("Apple's Python library with the simulator")

@@ -1,6 +1,6 @@
 import HTTPTestServer
 import Simulator
-import StoreTypes
+import AppStoreTypes
 import Testing
 
 @Suite("Control endpoints for events")

@@ -1,5 +1,5 @@
 import Simulator
-import StoreTypes
+import AppStoreTypes
 import Testing
 
 @Suite("Simulated Server API")

@@ -1,6 +1,6 @@
 import Foundation
 import Simulator
-import StoreTypes
+import AppStoreTypes
 import Testing
 
 @Suite("State directory of the simulator")

@@ -1,6 +1,6 @@
 import Foundation
 import Simulator
-import StoreTypes
+import AppStoreTypes
 
 /// Keys and stores that several suites share, because making keys takes half a second.
 enum Shared {

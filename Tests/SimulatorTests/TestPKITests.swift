@@ -1,6 +1,6 @@
 import Cryptography
 import Simulator
-import StoreTypes
+import AppStoreTypes
 import Testing
 
 @Suite("Certificates of the simulator")

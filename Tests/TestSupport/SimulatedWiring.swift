@@ -1,9 +1,9 @@
-import AppStore
+import AppStoreClients
 import Cryptography
 package import Logging
-package import Pipeline
+package import VerifyReceipt
 package import Simulator
-import StoreTypes
+import AppStoreTypes
 
 extension AppConfiguration {
     /// The configuration of the first app of a simulated App Store, with its shared secret and its Server API key.

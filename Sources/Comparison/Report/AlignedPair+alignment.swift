@@ -1,4 +1,4 @@
-import Rendering
+import Responses
 
 extension AlignedPair {
     /// Limit on the rows of a section.

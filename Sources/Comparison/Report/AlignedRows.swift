@@ -1,4 +1,4 @@
-import StoreTypes
+import AppStoreTypes
 
 /// The aligned rows of one section of both documents.
 struct AlignedRows {

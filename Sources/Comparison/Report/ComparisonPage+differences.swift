@@ -1,5 +1,5 @@
 import Reports
-import StoreTypes
+import AppStoreTypes
 
 /// The section with all differences and the filters.
 extension ComparisonPage {

@@ -1,5 +1,5 @@
 import Reports
-import StoreTypes
+import AppStoreTypes
 
 /// The section with the result for each app, for the decision to switch.
 extension ComparisonPage {

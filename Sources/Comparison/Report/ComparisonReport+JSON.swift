@@ -1,5 +1,5 @@
-import Rendering
-import StoreTypes
+import Responses
+import AppStoreTypes
 
 extension ComparisonReport {
     /// The report as a JSON object for programs. Its keys are stable; keys may be added. Dates are milliseconds.

@@ -1,5 +1,5 @@
 import Reports
-import StoreTypes
+import AppStoreTypes
 
 extension ComparisonReport {
     /// The report as Markdown, for places that cannot show HTML: first the sentences, then the tables.

@@ -1,6 +1,6 @@
 package import Reports
-package import StoreTypes
-package import StoredRows
+package import AppStoreTypes
+package import BatchInput
 
 /// The results of many comparisons. The format is the same for a run over stored receipts and for the server's shadow
 /// comparisons.

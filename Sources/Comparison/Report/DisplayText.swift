@@ -1,5 +1,5 @@
 import Foundation
-package import StoreTypes
+package import AppStoreTypes
 
 extension ComparedValue {
     /// Display text: cut to a readable length, dates in UTC.

@@ -1,5 +1,5 @@
 import Reports
-import StoreTypes
+import AppStoreTypes
 
 extension Readiness {
     /// Limit on the rules and failure reasons that the sentence lists. The tables contain all of them.

@@ -2,8 +2,8 @@ import Cryptography
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import Pipeline
-import StoreTypes
+import VerifyReceipt
+import AppStoreTypes
 
 /// Authorizes access to routes that expose customers' purchases or internal state: `/v1/*`, `/metrics`, `/`,
 /// `/comparisons`.

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import Pipeline
+import VerifyReceipt
 
 /// A request from a user or program on this machine, which needs no token.
 ///

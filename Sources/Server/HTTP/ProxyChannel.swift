@@ -5,7 +5,7 @@ import NIOCore
 import NIOHTTP1
 import NIOHTTPTypes
 import NIOSSL
-import Pipeline
+import VerifyReceipt
 import Telemetry
 
 /// Hummingbird's HTTP/1 channel with additional handlers before and after its decoder: one request at a time,

@@ -2,7 +2,7 @@ import ConcurrencySupport
 import Hummingbird
 import Logging
 import NIOCore
-import Pipeline
+import VerifyReceipt
 import Synchronization
 import Telemetry
 

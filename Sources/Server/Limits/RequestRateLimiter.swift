@@ -1,5 +1,5 @@
 import ConcurrencySupport
-import Pipeline
+import VerifyReceipt
 import Synchronization
 
 /// A rate limiter with one token bucket per client, which holds the requests of one minute.

@@ -1,5 +1,5 @@
 import NIOCore
-import Pipeline
+import VerifyReceipt
 
 /// Closes connections whose client begins a request but does not complete it in time.
 ///

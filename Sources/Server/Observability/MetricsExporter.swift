@@ -1,9 +1,8 @@
-import AppStore
-import Ledger
+import AppStoreClients
+import Storage
 import ListenerTLS
-import Pipeline
-import Shadowing
-import StoreTypes
+import VerifyReceipt
+import AppStoreTypes
 import Telemetry
 import Transport
 

@@ -1,7 +1,7 @@
 import Cryptography
 import HTTPTypes
 package import Logging
-package import Pipeline
+package import VerifyReceipt
 import ServiceLifecycle
 import Synchronization
 

@@ -1,11 +1,10 @@
 import Comparison
 import HTTPTypes
 import Hummingbird
-import Ledger
+import Storage
 import NIOCore
-import Pipeline
+import VerifyReceipt
 import Reports
-import Shadowing
 
 /// Serves the results of background comparisons as HTML, JSON or Markdown:
 ///

@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import Pipeline
+import VerifyReceipt
 
 /// Receives App Store Server Notifications, version 1 and 2, at `/v1/notifications`.
 ///

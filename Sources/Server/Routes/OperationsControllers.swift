@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import Ledger
+import Storage
 import NIOCore
 import Reports
 import Telemetry

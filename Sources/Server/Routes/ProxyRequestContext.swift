@@ -1,9 +1,9 @@
 import Hummingbird
 import NIOCore
-import Pipeline
+import VerifyReceipt
 import Synchronization
-import Rendering
-import StoreTypes
+import Responses
+import AppStoreTypes
 
 /// The context of a request: Hummingbird's context, the connection of the request and the outcome of the request.
 struct ProxyRequestContext: RequestContext {

@@ -1,10 +1,9 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import Pipeline
-import Rendering
-import Shadowing
-import StoreTypes
+import VerifyReceipt
+import Responses
+import AppStoreTypes
 
 /// Serves verifyReceipt to legacy clients, with Apple's path and behavior.
 struct VerifyReceiptController: Sendable {

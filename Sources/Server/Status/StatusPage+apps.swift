@@ -1,6 +1,6 @@
 import Comparison
-import Ledger
-import Pipeline
+import Storage
+import VerifyReceipt
 import Reports
 import Telemetry
 

@@ -1,7 +1,7 @@
-import AppStore
-import Pipeline
+import AppStoreClients
+import VerifyReceipt
 import Reports
-import StoreTypes
+import AppStoreTypes
 import Telemetry
 import Transport
 

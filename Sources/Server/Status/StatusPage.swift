@@ -1,7 +1,8 @@
-import AppStore
-import Pipeline
+import AppStorePayloads
+import AppStoreClients
+import VerifyReceipt
 import Reports
-import StoreTypes
+import AppStoreTypes
 import Telemetry
 import Comparison
 

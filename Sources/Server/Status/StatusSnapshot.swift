@@ -1,10 +1,9 @@
-import AppStore
+import AppStoreClients
 import Comparison
-import Ledger
-import Pipeline
+import Storage
+import VerifyReceipt
 import Reports
-import Shadowing
-import StoreTypes
+import AppStoreTypes
 import Telemetry
 import Transport
 

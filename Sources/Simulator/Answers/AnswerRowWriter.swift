@@ -1,4 +1,4 @@
-import StoreTypes
+import AppStoreTypes
 
 /// Writes the members of verifyReceipt responses to App Receipts.
 enum AnswerRowWriter {

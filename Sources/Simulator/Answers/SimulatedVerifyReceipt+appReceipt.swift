@@ -1,5 +1,5 @@
 import Cryptography
-import StoreTypes
+import AppStoreTypes
 
 /// The nested responses to App Receipts.
 extension SimulatedVerifyReceipt {

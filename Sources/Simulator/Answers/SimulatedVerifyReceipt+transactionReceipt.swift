@@ -1,5 +1,5 @@
 import Cryptography
-import StoreTypes
+import AppStoreTypes
 
 /// The flat responses to iOS 6 transactionReceipts.
 extension SimulatedVerifyReceipt {

@@ -1,5 +1,5 @@
 import Foundation
-package import StoreTypes
+package import AppStoreTypes
 
 /// Encodes ASN.1 values in DER. Every function returns one complete tag-length-value.
 ///

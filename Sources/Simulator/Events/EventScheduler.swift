@@ -1,4 +1,4 @@
-package import StoreTypes
+package import AppStoreTypes
 import Synchronization
 
 /// Lets events happen to the customers of a registry.

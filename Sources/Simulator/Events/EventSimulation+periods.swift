@@ -1,4 +1,4 @@
-import StoreTypes
+import AppStoreTypes
 
 /// Events that begin or end periods of subscriptions.
 extension EventSimulation {

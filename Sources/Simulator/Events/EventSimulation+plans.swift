@@ -1,4 +1,4 @@
-import StoreTypes
+import AppStoreTypes
 
 /// Events in which customers change renewal, product or price.
 extension EventSimulation {

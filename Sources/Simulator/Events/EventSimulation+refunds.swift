@@ -1,4 +1,4 @@
-import StoreTypes
+import AppStoreTypes
 
 /// Events about refunds and the end of family sharing.
 extension EventSimulation {

@@ -1,4 +1,4 @@
-import StoreTypes
+import AppStoreTypes
 
 /// The simulation of one event: the changed customer, and the notifications about the event.
 ///

@@ -1,4 +1,4 @@
-import StoreTypes
+import AppStoreTypes
 
 /// The body of `POST /events`.
 ///

@@ -1,4 +1,4 @@
-package import StoreTypes
+package import AppStoreTypes
 import Synchronization
 
 /// A fault that a test injects into the simulated App Store.

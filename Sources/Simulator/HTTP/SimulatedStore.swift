@@ -2,7 +2,7 @@ package import Cryptography
 import Hummingbird
 import Logging
 import NIOCore
-package import StoreTypes
+package import AppStoreTypes
 import Synchronization
 
 /// A simulated App Store: customers, their signed receipts, verifyReceipt, the Server API and notifications, served

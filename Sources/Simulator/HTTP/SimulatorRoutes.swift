@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import Logging
 import NIOCore
-import StoreTypes
+import AppStoreTypes
 
 /// The HTTP routes of the simulated App Store.
 struct SimulatorRoutes: Sendable {

@@ -1,5 +1,5 @@
 import Cryptography
-package import StoreTypes
+package import AppStoreTypes
 
 /// An App Store Server Notification: the event, and the transaction and renewal in their state after it.
 ///

@@ -1,5 +1,5 @@
 import Cryptography
-package import StoreTypes
+package import AppStoreTypes
 
 /// The content of an App Receipt: the app and its purchases.
 package struct AppReceiptContent: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import StoreTypes
+import AppStoreTypes
 
 /// Writes the signed lines (`purchase-info`) of transactionReceipts: keys with hyphens, text values, and a different
 /// order in each receipt.

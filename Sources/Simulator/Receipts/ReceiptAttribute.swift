@@ -1,4 +1,4 @@
-package import StoreTypes
+package import AppStoreTypes
 
 /// A receipt attribute: `ReceiptAttribute ::= SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }`.
 ///

@@ -1,5 +1,5 @@
 import Foundation
-package import StoreTypes
+package import AppStoreTypes
 
 /// A request to the Server API, independent of the transport.
 package struct APIRequest: Sendable {

@@ -1,4 +1,4 @@
-import StoreTypes
+import AppStoreTypes
 
 /// The query of Get Transaction History: filters, order and position.
 ///

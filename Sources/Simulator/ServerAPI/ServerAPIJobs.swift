@@ -1,4 +1,4 @@
-import StoreTypes
+import AppStoreTypes
 import Synchronization
 
 /// The jobs that callers of the Server API started and can ask about later.

@@ -1,4 +1,4 @@
-import StoreTypes
+import AppStoreTypes
 
 /// Endpoints with which an app's owner changes transactions or reports about them.
 extension SimulatedServerAPI {

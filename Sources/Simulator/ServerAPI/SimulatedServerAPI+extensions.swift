@@ -1,4 +1,4 @@
-import StoreTypes
+import AppStoreTypes
 
 /// Endpoints that extend the renewal date of one subscription or of all subscriptions of a product.
 ///

@@ -1,4 +1,4 @@
-import StoreTypes
+import AppStoreTypes
 
 /// Endpoints for test notifications and the notification history.
 extension SimulatedServerAPI {

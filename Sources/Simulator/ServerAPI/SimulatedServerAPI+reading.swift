@@ -1,4 +1,4 @@
-import StoreTypes
+import AppStoreTypes
 
 /// Endpoints that read transactions, subscriptions and orders.
 extension SimulatedServerAPI {

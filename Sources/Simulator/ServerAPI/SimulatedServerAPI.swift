@@ -1,5 +1,5 @@
 package import Cryptography
-import StoreTypes
+import AppStoreTypes
 
 /// Serves the App Store Server API for the customers of a simulated App Store in both environments.
 package final class SimulatedServerAPI: Sendable {

@@ -1,5 +1,5 @@
 package import Cryptography
-import StoreTypes
+import AppStoreTypes
 
 /// Forged receipts, which claim purchases that were not made and which a verifier must reject, and changed forms of
 /// transactionReceipts that are still authentic.

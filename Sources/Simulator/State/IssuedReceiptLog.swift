@@ -1,4 +1,4 @@
-import StoreTypes
+import AppStoreTypes
 import Synchronization
 
 /// A log file of the receipts that were signed for responses, one a line. After a restart the simulator recognizes

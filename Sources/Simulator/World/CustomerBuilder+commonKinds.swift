@@ -1,4 +1,4 @@
-import StoreTypes
+import AppStoreTypes
 
 /// The purchases, renewals and receipts of each kind of customer.
 extension CustomerBuilder {

@@ -1,4 +1,4 @@
-import StoreTypes
+import AppStoreTypes
 
 /// The rarer states of subscriptions: unusual offers, plan changes, failed renewals, refunds.
 extension CustomerBuilder {

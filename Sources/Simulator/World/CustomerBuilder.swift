@@ -1,4 +1,4 @@
-import StoreTypes
+import AppStoreTypes
 
 /// Builds one customer: transactions, renewals and the receipts on the customer's devices.
 ///

@@ -1,4 +1,4 @@
-package import StoreTypes
+package import AppStoreTypes
 import Synchronization
 
 /// A registry of the world's customers in their current state: changes by events and by Server API calls are stored

@@ -1,4 +1,4 @@
-package import StoreTypes
+package import AppStoreTypes
 
 /// A customer of the app in one environment.
 package struct SimulatedCustomer: Sendable, Hashable {

@@ -1,4 +1,4 @@
-package import StoreTypes
+package import AppStoreTypes
 
 /// A purchase in its current state: the fields of `JWSTransactionDecodedPayload`.
 package struct SimulatedTransaction: Sendable, Hashable {

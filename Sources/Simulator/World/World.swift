@@ -1,4 +1,4 @@
-package import StoreTypes
+package import AppStoreTypes
 
 /// Options of a world that are off by default.
 package struct WorldOptions: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import StoreTypes
+import AppStoreTypes
 
 /// A notification in the queue for one target.
 struct QueuedNotification: Sendable {

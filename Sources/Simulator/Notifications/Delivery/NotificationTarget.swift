@@ -1,4 +1,4 @@
-package import StoreTypes
+package import AppStoreTypes
 import Synchronization
 
 /// A target: the URL of the app's server and the version of its notifications. App Store Connect stores one for each

@@ -1,0 +1,44 @@
+import AppStorePayloads
+package import Storage
+package import AppStoreTypes
+
+/// The deadline for consumption information: 12 hours after Apple's request.
+///
+/// https://developer.apple.com/documentation/appstoreserverapi/send-consumption-information
+package struct ConsumptionDeadline: Sendable, Hashable {
+    /// Time that Apple waits, in milliseconds.
+    private static let timeout: Int64 = 12 * 3_600_000
+
+    /// Time of Apple's request.
+    package let requestedAt: Timestamp
+
+    package init(requestedAt: Timestamp) { self.requestedAt = requestedAt }
+
+    /// Finds the latest stored CONSUMPTION_REQUEST for the transaction; `nil` if there is none.
+    package init?(
+        of id: TransactionIdentifier, in scope: AppScope, store: Store
+    ) async throws(StorageError) {
+        let text = try await store.transaction(id, in: scope)
+        let first = text.flatMap { Signed<TransactionPayload>(storedText: $0)?.payload.originalTransactionId }
+        let requests = try await store.notifications(
+            "CONSUMPTION_REQUEST", about: first ?? id.rawValue, in: scope)
+        for request in requests {
+            guard let payload = Signed<NotificationPayload>(storedText: request.text)?.payload,
+                let inner = payload.data?.signedTransactionInfo,
+                Signed<TransactionPayload>(storedText: inner)?.payload.transactionId == id.rawValue
+            else { continue }
+            requestedAt = payload.signedDate ?? request.receivedAt
+            return
+        }
+        return nil
+    }
+
+    /// - Throws: ``InvalidOperation`` if the deadline has passed.
+    package func check(at now: Timestamp) throws(InvalidOperation) {
+        let end = requestedAt.advanced(byMilliseconds: Self.timeout)
+        guard now > end else { return }
+        throw InvalidOperation(
+            "Apple asked at \(requestedAt.instantText) and waited until \(end.instantText)",
+            hint: "--late sends it anyway")
+    }
+}

@@ -1,0 +1,130 @@
+package import AppStorePayloads
+package import AppStoreClients
+import Foundation
+
+/// Consumption information as typed by a user, before it is checked against Apple's rules.
+///
+/// Rules: https://developer.apple.com/documentation/appstoreserverapi/consumptionrequest
+package struct ConsumptionInput: Sendable, Hashable {
+    package var sampleContentProvided: Bool
+    /// `DELIVERED`, for example.
+    package var deliveryStatus: String?
+    /// Consumed share in thousandths of a percent. For example, 40,000 is 40 %.
+    package var percentage: Int64?
+    package var refundPreference: String?
+
+    package init(
+        sampleContentProvided: Bool, deliveryStatus: String?, percentage: Int64?, refundPreference: String?
+    ) {
+        self.sampleContentProvided = sampleContentProvided
+        self.deliveryStatus = deliveryStatus
+        self.percentage = percentage
+        self.refundPreference = refundPreference
+    }
+
+    /// Returns whether the rules for this input depend on the type of product.
+    package var dependsOnProduct: Bool {
+        percentage != nil || refundPreference == ConsumptionRequest.RefundPreference.grantProrated.rawValue
+    }
+
+    /// Checks the input and returns the request.
+    ///
+    /// - Parameter type: The type of the product; `nil` if it is unknown. Rules that depend on the type are skipped
+    ///   then.
+    /// - Throws: ``InvalidOperation`` naming the option that is wrong.
+    package func request(for type: ProductType?) throws(InvalidOperation) -> ConsumptionRequest {
+        guard let word = deliveryStatus else { throw InvalidOperation("--delivery-status is needed") }
+        let delivery: ConsumptionRequest.DeliveryStatus = try Self.value(word, "--delivery-status")
+        var preference: ConsumptionRequest.RefundPreference?
+        if let refundPreference { preference = try Self.value(refundPreference, "--refund-preference") }
+        if let percentage {
+            guard (0...100_000).contains(percentage) else {
+                throw InvalidOperation(
+                    "--consumption-percentage: 0 to 100000, not \(percentage)",
+                    hint: "thousandths of a percent: 40000 is 40 %")
+            }
+            guard delivery == .delivered || percentage == 0 else {
+                throw InvalidOperation("--consumption-percentage: must be 0 if the purchase was not delivered")
+            }
+        }
+        guard let type else {
+            return ConsumptionRequest(
+                sampleContentProvided: sampleContentProvided, deliveryStatus: delivery,
+                consumptionPercentage: percentage, refundPreference: preference)
+        }
+        if type == .autoRenewable {
+            guard percentage == nil else {
+                throw InvalidOperation(
+                    "--consumption-percentage: not allowed for a subscription, whose used time Apple knows")
+            }
+        } else if preference == .grantProrated {
+            guard let percentage, (1..<100_000).contains(percentage) else {
+                throw InvalidOperation(
+                    "GRANT_PRORATED for a one-time purchase needs --consumption-percentage between 0 and 100000",
+                    hint: "thousandths of a percent: 40000 is 40 %")
+            }
+        }
+        return ConsumptionRequest(
+            sampleContentProvided: sampleContentProvided, deliveryStatus: delivery, consumptionPercentage: percentage,
+            refundPreference: preference)
+    }
+
+    /// Parses one of the values of an enumeration, for example `DELIVERED`.
+    ///
+    /// - Parameter name: The option, which the error names.
+    private static func value<Value: RawRepresentable<String> & CaseIterable>(
+        _ word: String, _ name: String
+    ) throws(InvalidOperation) -> Value {
+        if let value = Value(rawValue: word) { return value }
+        throw InvalidOperation(
+            "\(name): \(word) is not one of \(Value.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+}
+
+/// Consumption information for version 1 of the endpoint, whose fields are numbers.
+package struct ConsumptionDraftV1: Sendable, Hashable {
+    package var sampleContentProvided: Bool
+    package var appAccountToken: String
+    package var numbers: [ConsumptionRequestV1.Field: Int64]
+
+    package init(
+        sampleContentProvided: Bool, appAccountToken: String, numbers: [ConsumptionRequestV1.Field: Int64]
+    ) {
+        self.sampleContentProvided = sampleContentProvided
+        self.appAccountToken = appAccountToken
+        self.numbers = numbers
+    }
+
+    /// Checks the input and returns the request.
+    ///
+    /// - Parameter type: The type of the product; `nil` if it is unknown.
+    /// - Throws: ``InvalidOperation`` naming the option that is wrong.
+    package func request(for type: ProductType?) throws(InvalidOperation) -> ConsumptionRequestV1 {
+        guard appAccountToken.isEmpty || UUID(uuidString: appAccountToken) != nil else {
+            throw InvalidOperation("--app-account-token: must be a UUID or empty")
+        }
+        guard numbers[.deliveryStatus] != nil else { throw InvalidOperation("--delivery-status is needed") }
+        for (field, number) in numbers.sorted(by: { $0.key.rawValue < $1.key.rawValue })
+        where !field.values.contains(number) {
+            throw InvalidOperation(
+                "\(field.option): \(field.values.lowerBound) to \(field.values.upperBound), not \(number)")
+        }
+        if let type, type != .consumable, type != .autoRenewable {
+            throw InvalidOperation(
+                "version 1 accepts only consumables and auto-renewable subscriptions, not \(type.rawValue)",
+                hint: "omit --v1")
+        }
+        guard
+            let request = ConsumptionRequestV1(
+                appAccountToken: appAccountToken, sampleContentProvided: sampleContentProvided, numbers: numbers)
+        else { throw InvalidOperation("a number is not a value of its field") }
+        return request
+    }
+}
+
+extension ConsumptionRequestV1.Field {
+    /// The command-line option of this field. For example, `--consumption-status` for `consumptionStatus`.
+    package var option: String {
+        "--" + rawValue.map { $0.isUppercase ? "-\($0.lowercased())" : String($0) }.joined()
+    }
+}

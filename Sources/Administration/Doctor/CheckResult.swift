@@ -1,0 +1,60 @@
+import Responses
+
+/// The result of one check of the installation.
+package struct CheckResult: Sendable, Hashable {
+    /// The status of a check; the raw value is `ok` in JSON.
+    package enum Verdict: String, Sendable {
+        case pass, warn, fail
+    }
+
+    /// Name of the check, for example `serverAPI com.example.app sandbox`.
+    package let check: String
+    package let verdict: Verdict
+    /// The finding. It contains no secrets.
+    package let detail: String
+    /// Recommended action; `nil` if none is needed.
+    package let advice: String?
+
+    package init(_ check: String, _ verdict: Verdict, _ detail: String, advice: String? = nil) {
+        self.check = check
+        self.verdict = verdict
+        self.detail = detail
+        self.advice = advice
+    }
+}
+
+extension [CheckResult] {
+    /// One line per result, with the advice below it. Example:
+    ///
+    ///     pass  openssl         verifies SHA-1 and RSA-1024, as old receipts need
+    ///     warn  store           none: …
+    ///                           → store: sqlite:receipt-bridge.sqlite
+    package var table: String {
+        let width = map(\.check.count).max() ?? 0
+        return map { result in
+            let name = result.check + String(repeating: " ", count: width - result.check.count)
+            let line = "\(result.verdict.rawValue)  \(name)  \(result.detail)\n"
+            return line + (result.advice.map { String(repeating: " ", count: width + 8) + "→ \($0)\n" } ?? "")
+        }.joined()
+    }
+
+    /// The results as JSON: `[{check, ok, detail, advice}]`.
+    package var json: [UInt8] {
+        var writer = JSONWriter()
+        writer.beginArray()
+        for result in self {
+            writer.beginObject()
+            writer.key("check")
+            writer.value(result.check)
+            writer.key("ok")
+            writer.value(result.verdict.rawValue)
+            writer.key("detail")
+            writer.value(result.detail)
+            writer.key("advice")
+            if let advice = result.advice { writer.value(advice) } else { writer.null() }
+            writer.endObject()
+        }
+        writer.endArray()
+        return writer.finish()
+    }
+}

@@ -1,0 +1,53 @@
+package import VerifyReceipt
+package import AppStoreTypes
+package import Transport
+
+/// Checks everything that an installation needs. It changes nothing.
+package struct Doctor: Sendable {
+    let settings: ProxyConfiguration
+    /// `nil` if no host is to be contacted.
+    let transport: (any HTTPTransport)?
+    let environment: [String: String]
+    let now: @Sendable () -> Timestamp
+
+    /// - Parameters:
+    ///   - transport: `nil` for local checks only.
+    ///   - environment: The process environment, for `HTTPS_PROXY` and similar variables.
+    package init(
+        settings: ProxyConfiguration, transport: (any HTTPTransport)?, environment: [String: String],
+        now: @escaping @Sendable () -> Timestamp = { .now }
+    ) {
+        self.settings = settings
+        self.transport = transport
+        self.environment = environment
+        self.now = now
+    }
+
+    /// Returns the checks of the machine and the errors of the configuration. Other checks need a valid
+    /// configuration.
+    package static func checks(configurationError: ConfigurationError) -> [CheckResult] {
+        configurationError.findings.map { CheckResult("configuration", .fail, $0) } + [selfTest]
+            + TrustChecks(settings: ProxyConfiguration(), now: .now).all
+    }
+
+    /// Returns all results. A check comes after the checks that it depends on.
+    package func checks() async -> [CheckResult] {
+        var all = ConfigurationChecks(settings: settings).all
+        all.append(Self.selfTest)
+        all += TrustChecks(settings: settings, now: now()).all
+        let keys = KeyChecks(settings: settings, now: now())
+        all += keys.all
+        all.append(StoreCheck(path: settings.storePath).result)
+        if let certificate = settings.tls {
+            all.append(CertificateCheck(certificate: certificate, now: now()).result)
+        }
+        all += ListenerChecks(settings: settings).all()
+        all.append(FileDescriptorCheck(connections: Int(settings.limits.connections)).result())
+        guard let transport else { return all }
+        all.append(await ProxyCheck(settings: settings, environment: environment).result())
+        let hosts = await HostChecks(settings: settings, transport: transport, now: now).all()
+        all += hosts
+        all += await ServerAPIChecks(settings: settings, transport: transport, usable: keys.usable, now: now).all()
+        return all
+    }
+}

@@ -1,0 +1,121 @@
+import ConcurrencySupport
+import Foundation
+import VerifyReceipt
+import AppStoreTypes
+import Transport
+
+/// Checks whether Apple's hosts can be reached, and compares this machine's clock with theirs.
+struct HostChecks {
+    let settings: ProxyConfiguration
+    let transport: any HTTPTransport
+    let now: @Sendable () -> Timestamp
+
+    /// The result of one request to a host.
+    private struct HostProbe {
+        let result: CheckResult
+        /// Difference between this machine's clock and the host's in seconds; positive if this clock is ahead.
+        var skew: Int64?
+    }
+
+    /// Sends the requests concurrently. Hosts of the Server API are checked only if an app has a key for it.
+    func all() async -> [CheckResult] {
+        async let production = probe(settings.verifyReceipt.production, "verifyReceipt production")
+        async let sandbox = probe(settings.verifyReceipt.sandbox, "verifyReceipt sandbox")
+        var probes = await [production, sandbox]
+        if settings.apps.contains(where: { $0.serverAPI != nil }) {
+            async let production = probe(settings.serverAPI.production, "serverAPI production")
+            async let sandbox = probe(settings.serverAPI.sandbox, "serverAPI sandbox")
+            probes += await [production, sandbox]
+        }
+        // The Server API's clock is preferred, because the Server API checks the times of tokens.
+        let clock = probes.reversed().compactMap(\.skew).first.map(Self.clock) ?? Self.unknownClock
+        return probes.map(\.result) + [clock]
+    }
+
+    /// Sends a GET, which has no effect: verifyReceipt responds with 21000, and the Server API with 401 because there
+    /// is no token.
+    private func probe(_ url: String, _ name: String) async -> HostProbe {
+        do throws(TransportError) {
+            let sentAt = now()
+            let response = try await transport.send(
+                HTTPRequest(method: .get, url: url, timeout: .seconds(8), maximumResponseBytes: 65_536))
+            let host = try HTTPURL(url).origin
+            let skew = response.headers["Date"].flatMap(Self.seconds).map { (sentAt.seconds + now().seconds) / 2 - $0 }
+            guard response.status < 500 else {
+                return HostProbe(
+                    result: CheckResult(
+                        name, .warn, "\(host) responds with HTTP \(response.status)", advice: "try again later"),
+                    skew: skew)
+            }
+            return HostProbe(result: CheckResult(name, .pass, "\(host) responds"), skew: skew)
+        } catch {
+            return HostProbe(
+                result: CheckResult(
+                    name, .fail, "\(error)",
+                    advice:
+                        "allow outbound connections from this machine to \(error.place), or configure upstream.proxy"))
+        }
+    }
+
+    /// Parses an HTTP `Date` header, for example `Sun, 06 Nov 1994 08:49:37 GMT`, into seconds since 1970.
+    static func seconds(_ date: String) -> Int64? {
+        let format = DateFormatter()
+        format.locale = Locale(identifier: "en_US_POSIX")
+        format.timeZone = .gmt
+        format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
+        return format.date(from: date).map { Int64($0.timeIntervalSince1970.rounded()) }
+    }
+
+    /// Returns the result for a clock difference: a warning above 60 s, a failure above 300 s.
+    ///
+    /// - Parameter skew: Difference in seconds; positive if this machine's clock is ahead.
+    static func clock(_ skew: Int64) -> CheckResult {
+        guard abs(skew) > 2 else { return CheckResult("clock", .pass, "agrees with the App Store's") }
+        let text = "\(abs(skew)) s \(skew > 0 ? "ahead of" : "behind") the App Store's"
+        guard abs(skew) > 60 else { return CheckResult("clock", .pass, text) }
+        return CheckResult(
+            "clock", abs(skew) > 300 ? .fail : .warn, text,
+            advice:
+                "synchronize it with NTP: the Server API rejects tokens with a wrong time, and subscriptions expire too early or too late"
+        )
+    }
+
+    /// The result if no host sent a `Date` header.
+    private static let unknownClock = CheckResult(
+        "clock", .warn, "no host reported its time", advice: "compare this machine's clock with another machine's")
+}
+
+/// Checks whether the egress proxy accepts connections.
+struct ProxyCheck {
+    let settings: ProxyConfiguration
+    let environment: [String: String]
+
+    /// Opens a TCP connection to the proxy.
+    func result() async -> CheckResult {
+        guard let (text, setting) = proxy else {
+            return CheckResult("proxy", .pass, "none: Apple is contacted directly")
+        }
+        // Only host and port are printed, because the URL may contain a password.
+        let url = URLComponents(string: text.contains("://") ? text : "http://\(text)")
+        guard let url, let host = url.host, !host.isEmpty else {
+            return CheckResult("proxy", .fail, "\(setting) is not a URL", advice: "use the form http://host:port")
+        }
+        let address = ProxyConfiguration.Address(
+            host: host.trimmingCharacters(in: ["[", "]"]), port: url.port ?? (url.scheme == "https" ? 443 : 1080))
+        guard await PortProbe.connects(host: address.host, port: address.port) else {
+            return CheckResult(
+                "proxy", .fail, "\(address), from \(setting): connection failed",
+                advice: "Apple cannot be reached without it")
+        }
+        return CheckResult("proxy", .pass, "\(address), from \(setting)")
+    }
+
+    /// The proxy and the setting it comes from, in the order of precedence that libcurl uses.
+    private var proxy: (text: String, setting: String)? {
+        if let proxy = settings.upstreamProxy { return (proxy, "upstream.proxy") }
+        for name in ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
+            if let text = environment[name], !text.isEmpty { return (text, name) }
+        }
+        return nil
+    }
+}

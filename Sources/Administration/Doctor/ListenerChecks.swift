@@ -1,0 +1,111 @@
+import ConcurrencySupport
+import Foundation
+import ListenerTLS
+import VerifyReceipt
+import Server
+import AppStoreTypes
+
+/// Checks whether the addresses of the listeners are free.
+struct ListenerChecks {
+    let settings: ProxyConfiguration
+
+    func all() -> [CheckResult] {
+        [
+            check("listen", settings.listen, isNeeded: true),
+            check(
+                "operations.listen", settings.operationsListen, isNeeded: settings.operationsListenIsExplicit),
+        ]
+    }
+
+    /// Tries to bind the address. An address in use is only a warning, because the server itself may be running.
+    private func check(_ key: String, _ address: ProxyConfiguration.Address, isNeeded: Bool) -> CheckResult {
+        switch PortProbe.bind(host: address.host, port: address.port) {
+        case .free: return CheckResult(key, .pass, "\(address) is free")
+        case .inUse:
+            return CheckResult(
+                key, .warn, "\(address) is already in use",
+                advice: isNeeded
+                    ? "expected if receipt-bridge is running; otherwise stop the other program, or choose another port"
+                    : "expected if receipt-bridge is running; otherwise the operations listener will be disabled")
+        case .unusable(let reason):
+            return CheckResult(
+                key, .fail, "\(address): \(reason)",
+                advice: "use an address of this machine and a port that this user may use")
+        }
+    }
+}
+
+/// Checks the names and the validity period of the public listener's certificate. That the private key matches was
+/// checked when the configuration was read.
+struct CertificateCheck {
+    let certificate: ListenerCertificate
+    let now: Timestamp
+
+    private static let name = "tls.certificate"
+    /// Advice if the certificate has expired or expires soon.
+    private static let renewal = "renew the certificate, then send SIGHUP to reload it"
+
+    private var summary: String {
+        let names = certificate.names.isEmpty ? "for no name" : certificate.names.joined(separator: ", ")
+        return "\(names), \(day(certificate.validity.lowerBound)) to \(day(certificate.validity.upperBound))"
+    }
+
+    /// Formats seconds since 1970 as a date, for example `2026-11-21`.
+    private func day(_ seconds: Int64) -> String {
+        Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601.year().month().day())
+    }
+
+    /// Fails if clients would reject the certificate; warns if it expires within 14 days or lacks the certificate of
+    /// its issuer.
+    var result: CheckResult {
+        let days = certificate.daysLeft(at: now.seconds)
+        if days < 0 {
+            return CheckResult(Self.name, .fail, "\(summary): expired; clients reject it", advice: Self.renewal)
+        }
+        if certificate.validity.lowerBound > now.seconds {
+            return CheckResult(
+                Self.name, .fail, "\(summary): not valid yet; clients reject it",
+                advice: "check this machine's clock, too")
+        }
+        if certificate.names.isEmpty {
+            return CheckResult(
+                Self.name, .fail, "\(summary); clients reject it",
+                advice: "use a certificate with a subjectAltName extension: clients ignore the common name")
+        }
+        if days < 14 { return CheckResult(Self.name, .warn, "\(summary): \(days) days left", advice: Self.renewal) }
+        if certificate.lacksIssuer {
+            return CheckResult(
+                Self.name, .warn, "\(summary): without the certificate of its issuer",
+                advice: "name the file with the whole chain (certbot: fullchain.pem), or clients may reject it")
+        }
+        return CheckResult(Self.name, .pass, summary)
+    }
+}
+
+/// Checks whether the hard limit of file descriptors is high enough for the configured number of connections. The
+/// server raises its soft limit to the hard limit.
+package struct FileDescriptorCheck {
+    /// The value of `limits.connections`.
+    let connections: Int
+    let limit: Int
+
+    package init(connections: Int, limit: Int = FileDescriptorLimit.limits.hard) {
+        (self.connections, self.limit) = (connections, limit)
+    }
+
+    package func result() -> CheckResult {
+        let advice = "raise the hard limit (LimitNOFILE= of systemd, ulimit -Hn), or lower limits.connections"
+        guard let budget = FileDescriptorBudget(limit: limit, connections: connections) else {
+            return CheckResult(
+                "descriptors", .fail, "the hard limit of \(limit) is too low to run the server", advice: advice)
+        }
+        guard budget.connections < connections else {
+            return CheckResult(
+                "descriptors", .pass, "the hard limit is \(limit): enough for \(connections) connections")
+        }
+        return CheckResult(
+            "descriptors", .warn,
+            "the hard limit is \(limit): enough for \(budget.connections) connections, fewer than limits.connections (\(connections))",
+            advice: advice)
+    }
+}

@@ -1,0 +1,111 @@
+import AppStoreClients
+import Cryptography
+import VerifyReceipt
+import AppStoreTypes
+import Transport
+
+/// Checks whether the App Store Server API accepts the apps' keys, with one lookup of a nonexistent transaction in
+/// each environment.
+struct ServerAPIChecks {
+    let settings: ProxyConfiguration
+    let transport: any HTTPTransport
+    /// Apps whose private keys can sign.
+    let usable: Set<BundleIdentifier>
+    let now: @Sendable () -> Timestamp
+
+    /// An id that belongs to no transaction: real ids have fifteen digits or more.
+    private static let unusedId = "1"
+
+    /// Checks all apps in both environments concurrently. Results are in the order of the configuration.
+    func all() async -> [CheckResult] {
+        let apps = settings.apps.compactMap(\.bundleId).filter(usable.contains)
+        guard !apps.isEmpty else { return [] }
+        let clients: UpstreamClients
+        do {
+            clients = try UpstreamClients(
+                settings: settings, transport: transport, trust: TrustStore(settings: settings), now: now)
+        } catch {
+            return [CheckResult("serverAPI", .fail, "\(error)")]
+        }
+        var calls: [(client: ServerAPIClient, environment: AppStoreEnvironment)] = []
+        for app in apps {
+            guard let client = clients.client(for: app) else { continue }
+            calls += [(client, .production), (client, .sandbox)]
+        }
+        return await withTaskGroup(of: (Int, CheckResult).self) { group in
+            for (index, call) in calls.enumerated() {
+                group.addTask { (index, await check(call.client, call.environment)) }
+            }
+            var results: [Int: CheckResult] = [:]
+            for await (index, result) in group { results[index] = result }
+            return results.sorted { $0.key < $1.key }.map(\.value)
+        }
+    }
+
+    /// Looks up ``unusedId`` and interprets the response.
+    private func check(_ client: ServerAPIClient, _ environment: AppStoreEnvironment) async -> CheckResult {
+        let name = "serverAPI \(client.bundleId) \(environment.rawValue.lowercased())"
+        guard let id = TransactionIdentifier(rawValue: Self.unusedId) else {
+            return CheckResult(name, .fail, "no transaction id for the check")
+        }
+        do throws(ServerAPIError) {
+            _ = try await client.transaction(id, in: environment, CallOptions(timeLimit: .seconds(8), maximumCalls: 8))
+            return CheckResult(name, .pass, "the key is accepted")
+        } catch {
+            return Self.result(name, error, environment)
+        }
+    }
+
+    /// Returns the result for a failed call. "Transaction not found" proves that Apple accepted the key.
+    static func result(_ name: String, _ error: ServerAPIError, _ environment: AppStoreEnvironment) -> CheckResult {
+        if error.httpStatus == 401 {
+            let release = environment == .production ? "; production rejects apps that were never released" : ""
+            return CheckResult(
+                name, .fail, error.reason,
+                advice: "compare issuerId, keyId and bundleId with App Store Connect; the key must be listed under"
+                    + " Users and Access, Integrations, In-App Purchase, and not be revoked\(release)")
+        }
+        if let status = error.httpStatus, status == 400 || status == 404, error.errorNumber != nil {
+            return CheckResult(name, .pass, "the key is accepted")
+        }
+        if error.isTemporary, error.httpStatus != nil {
+            return CheckResult(name, .warn, error.reason, advice: "try again later")
+        }
+        return CheckResult(
+            name, .fail, "\(error)",
+            advice: "the App Store Server API could not be reached, or another server responded")
+    }
+}
+
+/// Checks that each app's `.p8` file exists, is readable and contains a P-256 key.
+struct KeyChecks {
+    let settings: ProxyConfiguration
+    let now: Timestamp
+
+    private var results: [(bundleId: BundleIdentifier, result: CheckResult)] {
+        settings.apps.compactMap { app in
+            guard let bundleId = app.bundleId, let account = app.serverAPI else { return nil }
+            return (bundleId, result(account))
+        }
+    }
+
+    var all: [CheckResult] { results.map(\.result) }
+
+    /// Apps whose private keys can sign.
+    var usable: Set<BundleIdentifier> { Set(results.filter { $0.result.verdict == .pass }.map(\.bundleId)) }
+
+    /// Signs a token with the key, which fails if the key cannot be read or is not a P-256 key.
+    private func result(_ account: ServerAPIAccount) -> CheckResult {
+        let name = "key \(account.bundleId)"
+        do throws(ServerAPIError) {
+            _ = try ProviderTokens(account: account).token(now: now)
+            return CheckResult(name, .pass, "\(account.keyId) is a usable P-256 key")
+        } catch {
+            return CheckResult(
+                name, .fail, "\(account.keyId): \(error.reason)",
+                advice:
+                    "use the In-App Purchase key as downloaded from App Store Connect; it can be downloaded only once, so create a new one if it is lost"
+            )
+        }
+    }
+}

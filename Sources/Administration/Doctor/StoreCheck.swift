@@ -1,0 +1,73 @@
+import Foundation
+import Storage
+
+/// Checks the store without opening it for writing, so that a check does not migrate the schema.
+struct StoreCheck {
+    /// `nil` if no store is configured.
+    let path: String?
+
+    var result: CheckResult {
+        guard let path else {
+            return CheckResult(
+                "store", .warn, "none: no data survives a restart, and notifications are rejected",
+                advice: "store: sqlite:receipt-bridge.sqlite")
+        }
+        let folder = URL(filePath: path).deletingLastPathComponent().path
+        guard FileManager.default.isWritableFile(atPath: folder) else {
+            return CheckResult(
+                "store", .fail, "\(folder) does not exist or is not writable",
+                advice: "SQLite writes two more files next to \(path)")
+        }
+        guard FileManager.default.fileExists(atPath: path) else {
+            return CheckResult("store", .pass, "\(path) does not exist yet and can be created")
+        }
+        guard FileManager.default.isWritableFile(atPath: path) else {
+            return CheckResult(
+                "store", .fail, "\(path) is not writable", advice: "its owner must be the user that runs receipt-bridge"
+            )
+        }
+        do throws(StorageError) {
+            let facts = try Store.inspect(path: path)
+            if let problem = Self.problem(facts.integrity, path) { return problem }
+            if let file = StoreFiles.exposed(of: path).first {
+                return CheckResult(
+                    "store", .warn, "\(file.path) can be read or changed by \(file.exposure.description)",
+                    advice: "chmod 600; serve does that when it starts if its user owns the file")
+            }
+            let size = ByteCountFormatter.string(fromByteCount: facts.bytes, countStyle: .binary)
+            return CheckResult(
+                "store", .pass,
+                "\(path), \(size), schema \(facts.layout ?? "none yet")\(facts.isCurrent ? "" : ", upgraded at the next start")"
+            )
+        } catch {
+            return CheckResult("store", .fail, "\(error)", advice: Self.advice(for: error.code))
+        }
+    }
+
+    /// Returns the result for a damaged store, or for one that is too large to check; `nil` if it is intact.
+    private static func problem(_ integrity: Store.Integrity, _ path: String) -> CheckResult? {
+        switch integrity {
+        case .intact: nil
+        case .damaged(let reason):
+            CheckResult("store", .fail, "\(path) is damaged: \(reason)", advice: advice(for: .notADatabase))
+        case .unfinished:
+            CheckResult(
+                "store", .warn, "\(path) can be opened; it is too large for a complete check in 30 seconds",
+                advice: "sqlite3 \(path) 'PRAGMA quick_check' checks it completely")
+        }
+    }
+
+    /// Returns the recommended action for an error. A store that a newer version wrote must not be moved away: its
+    /// data is intact.
+    private static func advice(for code: StorageError.Code) -> String? {
+        switch code {
+        case .changed: "run the version that wrote it, or a newer one; the file is intact"
+        case .locked: "another process has locked it; try again when that process has ended"
+        case .notPermitted: "its owner must be the user that runs receipt-bridge"
+        case .full: "free space on the disk"
+        default:
+            "stop the server and restore a backup of the file, or move it away to start with an empty one; receipts are "
+                + "answered without it"
+        }
+    }
+}

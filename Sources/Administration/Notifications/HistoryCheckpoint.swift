@@ -1,0 +1,61 @@
+package import Storage
+package import AppStoreTypes
+
+/// A checkpoint file `FILE.progress` next to the output file. It records how far the history has been written. It is
+/// locked, so only one process can use it at a time.
+package struct HistoryCheckpoint {
+    private let ledger: MigrationStore
+    /// Everything before this time is in the file; `nil` if nothing is.
+    package private(set) var done: Timestamp?
+    /// Length in bytes of the part of the file that is complete; `nil` if the file was not started.
+    package private(set) var size: Int64?
+
+    /// Opens or creates the checkpoint.
+    ///
+    /// - Parameter options: The options that select the history.
+    /// - Throws: `StorageError`; ``InvalidOperation`` if the file was written with other options.
+    package init(nextTo path: String, for options: String) throws {
+        ledger = try MigrationStore(path: path + ".progress")
+        if let stored = try text("wish"), stored != options {
+            throw InvalidOperation(
+                "\(path) was written with other options", hint: "name another file")
+        }
+        done = try text("done").flatMap { Int64($0) }.map(Timestamp.init(milliseconds:))
+        size = try text("size").flatMap { Int64($0) }
+        try ledger.save(Array(options.utf8), as: "wish")
+        try ledger.commit()
+    }
+
+    /// Marks the file as started. Called before the first write, so that the next run recognizes the file as its own
+    /// even if this process is killed.
+    package mutating func begin() throws(StorageError) {
+        guard size == nil else { return }
+        try ledger.save(Array("0".utf8), as: "size")
+        try ledger.commit()
+        size = 0
+    }
+
+    /// Saves that the file is complete up to `done`.
+    package mutating func save(done: Timestamp, size: Int64) throws(StorageError) {
+        try ledger.save(Array(String(done.milliseconds).utf8), as: "done")
+        try ledger.save(Array(String(size).utf8), as: "size")
+        try ledger.commit()
+        self.done = done
+        self.size = size
+    }
+
+    /// Marks the file as not started if nothing was written. A file of that name that exists later then belongs to
+    /// another program.
+    package mutating func end() throws(StorageError) {
+        guard size == 0 else { return }
+        try ledger.save([], as: "size")
+        try ledger.commit()
+        size = nil
+    }
+
+    /// Returns a stored value. The keys are `wish` (the options), `done` (milliseconds since 1970) and `size`
+    /// (bytes).
+    private func text(_ key: String) throws(StorageError) -> String? {
+        try ledger.state(key).map { String(decoding: $0, as: UTF8.self) }
+    }
+}

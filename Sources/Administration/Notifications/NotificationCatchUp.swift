@@ -1,0 +1,173 @@
+import AppStorePayloads
+package import AppStoreClients
+import Storage
+package import VerifyReceipt
+package import AppStoreTypes
+import BatchInput
+
+/// Reads the notification history of a time interval from the App Store, verifies each notification, and optionally
+/// stores it as if the App Store had just sent it.
+///
+/// The interval is read in windows, so that progress can be saved: pagination tokens expire, and Apple does not
+/// promise the order of the records.
+package struct NotificationCatchUp: Sendable {
+    /// The number of notifications by result.
+    package struct Counts: Sendable, Hashable {
+        package var records = 0
+        package var notVerified = 0
+        /// Stored by this run.
+        package var new = 0
+        /// Already in the store.
+        package var known = 0
+        /// Authentic, but rejected by the store.
+        package var refused = 0
+
+        package init() {}
+    }
+
+    /// Limits of the calls for one page: batch priority, at most an hour and 100 calls (retries included).
+    private static let options = CallOptions(priority: .batch, timeLimit: .seconds(3_600), maximumCalls: 100)
+    /// Error numbers that mean that the pagination token is invalid or has expired.
+    private static let tokenErrors: Set<ServerAPIErrorNumber> = [
+        ServerAPIErrorNumber(rawValue: 4_000_014), ServerAPIErrorNumber(rawValue: 4_000_017),
+    ]
+
+    private let client: ServerAPIClient
+    private let environment: AppStoreEnvironment
+    private let filter: HistoryFilter
+    private let receiver: NotificationReceiver?
+
+    /// - Parameter receiver: Stores the notifications; `nil` if they are only written to the output.
+    package init(
+        client: ServerAPIClient, environment: AppStoreEnvironment, filter: HistoryFilter,
+        receiver: NotificationReceiver?
+    ) {
+        self.client = client
+        self.environment = environment
+        self.filter = filter
+        self.receiver = receiver
+    }
+
+    /// Reads the windows one after the other.
+    ///
+    /// - Parameters:
+    ///   - counts: Called with the growing counts.
+    ///   - checkpoint: Called when everything before an instant is in the output, and on disk in a file of the given
+    ///     length in bytes. Returning `false` stops the run.
+    /// - Returns: Whether the end was reached.
+    /// - Throws: `ServerAPIError`, `NotificationRejection` if the store accepts nothing, `SinkError`, and errors of
+    ///   `checkpoint`.
+    package func run(
+        over windows: HistoryWindows, to output: inout LineOutput, counts: (Counts) -> Void,
+        checkpoint: (Timestamp, Int64?) throws -> Bool
+    ) async throws -> Bool {
+        var windows = windows
+        var total = Counts()
+        // A record on the border of two windows may be returned with both.
+        var (seen, previous) = (Set<String>(), Set<String>())
+        while let window = windows.next() {
+            let isComplete = try await read(window) { page in
+                for record in try await receive(page) where !previous.contains(record.name) {
+                    guard seen.insert(record.name).inserted else { continue }
+                    total.add(record)
+                    try output.append(record.line)
+                }
+                counts(total)
+            }
+            guard isComplete else {
+                guard windows.halve(window) else {
+                    throw ServerAPIError(
+                        .endlessPages, at: "notification history",
+                        "the pagination token expired before all pages of one minute were read")
+                }
+                continue
+            }
+            // Part of a window that was halved is already written, so there is no checkpoint inside it.
+            guard windows.isAtBoundary else { continue }
+            (previous, seen) = (seen, [])
+            guard try checkpoint(window.end, output.makeDurable()) else { return false }
+        }
+        return true
+    }
+
+    /// Reads all pages of a window. Returns `false` if the pagination token expired before the last page.
+    private func read(
+        _ window: HistoryWindows.Window, _ body: ([NotificationRecord]) async throws -> Void
+    ) async throws -> Bool {
+        var token: String?
+        while true {
+            let page: NotificationPage
+            do throws(ServerAPIError) {
+                page = try await client.notifications(
+                    filter.query(window), in: environment, paginationToken: token, Self.options)
+            } catch {
+                guard token != nil, let number = error.errorNumber, Self.tokenErrors.contains(number) else {
+                    throw error
+                }
+                return false
+            }
+            try await body(page.records)
+            guard page.hasMore else { return true }
+            guard let next = page.paginationToken, next != token else {
+                throw ServerAPIError(
+                    .endlessPages, at: "notification history", "Apple announced another page but sent no token for it")
+            }
+            token = next
+        }
+    }
+
+    /// Stores the records of a page concurrently, so that they share disk writes.
+    private func receive(_ page: [NotificationRecord]) async throws -> [HistoryRecord] {
+        let records = page.compactMap { record in
+            HistoryRecord(record) { text throws(SignedPayloadError) in
+                try client.verified(notification: text, in: environment)
+            }
+        }
+        guard let receiver else { return records }
+        return try await withThrowingTaskGroup(of: (Int, HistoryRecord).self) { group in
+            for (index, record) in records.enumerated() {
+                group.addTask { (index, try await Self.receive(record, by: receiver)) }
+            }
+            var received = records
+            for try await (index, record) in group { received[index] = record }
+            return received
+        }
+    }
+
+    /// Stores one notification if it is authentic.
+    private static func receive(
+        _ record: HistoryRecord, by receiver: NotificationReceiver
+    ) async throws(NotificationRejection) -> HistoryRecord {
+        guard record.isVerified else { return record }
+        var record = record
+        do throws(NotificationRejection) {
+            record.stored = try await receiver.receive(record.body) == .repeated ? .known : .new
+        } catch {
+            // Errors that a retry cannot repair are reported with the record; other errors end the run.
+            guard error.code.httpStatus != 503 else { throw error }
+            record.failure = .init(code: error.code.rawValue, place: "store", reason: error.reason)
+        }
+        return record
+    }
+}
+
+extension HistoryRecord {
+    /// The body that Apple would send. A compact JWS needs no JSON escaping.
+    fileprivate var body: [UInt8] { Array("{\"signedPayload\":\"\(text)\"}".utf8) }
+}
+
+extension NotificationCatchUp.Counts {
+    fileprivate mutating func add(_ record: HistoryRecord) {
+        records += 1
+        if !record.isVerified {
+            notVerified += 1
+        } else if record.failure != nil {
+            refused += 1
+        }
+        switch record.stored {
+        case .new: new += 1
+        case .known: known += 1
+        case nil: break
+        }
+    }
+}

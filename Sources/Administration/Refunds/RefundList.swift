@@ -1,0 +1,65 @@
+import JSON
+package import Storage
+package import AppStoreTypes
+
+/// A list of customers to sweep. Each line is a transaction id or a JSON object, for example a line of `migrate`'s
+/// results:
+///
+///     730000000000058
+///     {"originalTransactionIds": ["730000000000058"], "environment": "Production", "bundleId": "com.example.app"}
+///
+/// The id of an object is the first of `originalTransactionIds`, `originalTransactionId`, `transactionIds`,
+/// `transactionId` and `id`. If `environment` or `bundleId` is missing, the given scope applies. Lines without an id,
+/// for example of receipts without purchases, are skipped.
+package struct RefundList: Sendable {
+    package let entries: [(identifier: TransactionIdentifier, scope: AppScope)]
+    /// Number of lines without an id.
+    package let skipped: Int
+
+    /// - Throws: ``InvalidOperation`` for a line that is neither an id nor an object.
+    package init(_ bytes: [UInt8], scope: AppScope) throws(InvalidOperation) {
+        var entries: [(TransactionIdentifier, AppScope)] = []
+        var seen: Set<String> = []
+        var skipped = 0
+        for (index, line) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
+            let text = String(decoding: line, as: UTF8.self).trimmingPrefix(while: \.isWhitespace)
+            guard !text.isEmpty else { continue }
+            let found: (String?, AppScope)
+            if text.first == "{" {
+                guard let object = try? JSONObject(Array(line)), let pair = try? Self.read(object, scope) else {
+                    throw InvalidOperation("--ids: line \(index + 1) is not a JSON object with an id")
+                }
+                found = pair
+            } else {
+                found = (String(text.prefix { !$0.isWhitespace }), scope)
+            }
+            guard let id = found.0 else {
+                skipped += 1
+                continue
+            }
+            guard let identifier = TransactionIdentifier(rawValue: id) else {
+                throw InvalidOperation("--ids: line \(index + 1) is not a transaction id of 1 to 20 digits")
+            }
+            if seen.insert("\(id) \(found.1.bundleId) \(found.1.environment.rawValue)").inserted {
+                entries.append((identifier, found.1))
+            }
+        }
+        self.entries = entries
+        self.skipped = skipped
+    }
+
+    /// Reads the id and the scope of a line. A line of `migrate`'s results has `originalTransactionIds`; its `id` is
+    /// the row's id and is not a transaction id.
+    private static func read(_ object: JSONObject, _ scope: AppScope) throws -> (String?, AppScope) {
+        let bundleId = try object.text("bundleId").flatMap(BundleIdentifier.init(rawValue:)) ?? scope.bundleId
+        let environment = try object.text("environment").flatMap(AppStoreEnvironment.init(rawValue:))
+        let id =
+            try object.texts("originalTransactionIds")?.first ?? object.text("originalTransactionId")
+            ?? object.texts("transactionIds")?.first ?? object.text("transactionId")
+        let isResult = object.has("originalTransactionIds")
+        return (
+            try id ?? (isResult ? nil : object.text("id")),
+            AppScope(bundleId: bundleId, environment: environment ?? scope.environment)
+        )
+    }
+}

@@ -1,0 +1,74 @@
+import Foundation
+package import Storage
+package import AppStoreTypes
+import Synchronization
+
+/// The progress of a sweep.
+package struct SweepCounts: Sendable, Hashable {
+    /// Number of customers in this run.
+    package var customers = 0
+    /// Customers whose refunds have been looked up.
+    package var swept = 0
+    /// Refunds reported in this run.
+    package var reported = 0
+    /// Customers that the App Store does not know.
+    package var notFound = 0
+    /// Customers whose lookup failed for now.
+    package var failed = 0
+    /// Customers of apps without a key.
+    package var withoutKey = 0
+
+    package init() {}
+}
+
+/// Shared progress counts of a sweep, and a flag to stop it.
+package final class SweepMonitor: Sendable {
+    private let counts = Mutex(SweepCounts())
+    private let stopped = Atomic(false)
+
+    package init() {}
+
+    package var now: SweepCounts { counts.withLock { $0 } }
+
+    /// Updates the counts.
+    package func change(_ body: (inout SweepCounts) -> Void) { counts.withLock { body(&$0) } }
+
+    /// Starts no new lookups from now on.
+    package func stop() { stopped.store(true, ordering: .relaxed) }
+
+    package var isStopped: Bool { stopped.load(ordering: .relaxed) }
+}
+
+/// A checkpoint file `STORE.sweep` next to the store. It records the sweeps that have not finished. It is locked, so
+/// only one process can sweep at a time.
+package struct SweepCheckpoint {
+    private let ledger: MigrationStore
+
+    /// - Throws: `StorageError` with code `locked` if another process is sweeping.
+    package init(nextTo path: String) throws(StorageError) {
+        do throws(StorageError) {
+            ledger = try MigrationStore(path: path + ".sweep")
+        } catch {
+            guard error.code == .locked else { throw error }
+            throw StorageError(.locked, at: path, "another sweep is using this store")
+        }
+    }
+
+    /// Returns when the sweep with this name began: the start of an earlier run that did not finish, otherwise now.
+    package func begin(_ name: String, at now: Timestamp) throws(StorageError) -> Timestamp {
+        if let stored = try ledger.state(name), let milliseconds = Int64(String(decoding: stored, as: UTF8.self)) {
+            return Timestamp(milliseconds: milliseconds)
+        }
+        try save(String(now.milliseconds), name)
+        return now
+    }
+
+    /// Marks the sweep as finished, so that the next one starts over.
+    package func finish(_ name: String) throws(StorageError) { try save("", name) }
+
+    /// Saves a value of the checkpoint; an empty text means that no sweep is in progress.
+    private func save(_ text: String, _ name: String) throws(StorageError) {
+        try ledger.save(Array(text.utf8), as: name)
+        try ledger.commit()
+    }
+}

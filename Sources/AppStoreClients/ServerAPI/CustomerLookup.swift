@@ -1,0 +1,203 @@
+import AppStorePayloads
+import JSON
+import AppStoreTypes
+
+/// The key under which concurrent lookups are merged: equal lookups run only once at a time.
+struct CustomerKey: Hashable, Sendable {
+    let identifiers: [TransactionIdentifier]
+    let environment: AppStoreEnvironment?
+    let priority: HourlyBudget.Priority
+    /// The revision from which the history is requested; `nil` requests all of it.
+    let revision: String?
+}
+
+/// One lookup of a customer: finds the customer's environment, then reads the whole transaction history and the
+/// status of the subscriptions.
+struct CustomerLookup {
+    /// Maximum number of a receipt's identifiers to try while the App Store knows none of them. A receipt can have
+    /// hundreds.
+    static let maximumIdentifiers = 5
+    /// Maximum number of identifiers to try if a history was found, because one history is complete for its customer.
+    private static let maximumWithHistory = 3
+
+    let client: ServerAPIClient
+    let callBudget: CallBudget
+    /// The history from an earlier lookup of the same customer.
+    let earlier: EarlierHistory?
+
+    /// Looks the customer up.
+    ///
+    /// - Parameters:
+    ///   - identifiers: 1 to `maximumIdentifiers` identifiers, the most informative first.
+    ///   - environment: The environment of the customer; `nil` tries production, then the sandbox.
+    func records(
+        of identifiers: [TransactionIdentifier], in environment: AppStoreEnvironment?
+    ) async throws(ServerAPIError) -> CustomerRecords {
+        if let environment {
+            if let records = try await records(of: identifiers, asking: environment) { return records }
+            throw notFound
+        }
+        var refusal: ServerAPIError?
+        do throws(ServerAPIError) {
+            if let records = try await records(of: identifiers, asking: .production) { return records }
+        } catch {
+            // In production, an app that was never released gets 401, as does a wrong key. Only the sandbox shows
+            // which it is.
+            guard error.code == .unauthorized else { throw error }
+            refusal = error
+        }
+        if let records = try await records(of: identifiers, asking: .sandbox) { return records }
+        throw refusal ?? notFound
+    }
+
+    private var notFound: ServerAPIError {
+        ServerAPIError(.notFound, at: "history", "none of the transactions is known to the App Store")
+    }
+
+    /// Returns the records, or `nil` if this environment knows none of the identifiers.
+    private func records(
+        of identifiers: [TransactionIdentifier], asking environment: AppStoreEnvironment
+    ) async throws(ServerAPIError) -> CustomerRecords? {
+        var found = MergedHistory()
+        var knownIdentifiers: [TransactionIdentifier] = []
+        var histories: [TransactionIdentifier] = []
+        for (index, identifier) in identifiers.enumerated() where !found.contains(identifier) {
+            if !histories.isEmpty, index >= Self.maximumWithHistory { break }
+            guard let history = try await history(of: identifier, environment) else {
+                found.anomalies.append(.requestedIdMissing(identifier))
+                continue
+            }
+            knownIdentifiers.append(identifier)
+            // A transaction that has no history of its own says nothing about other transactions.
+            if history.revision != nil { histories.append(identifier) }
+            found.add(history)
+            if !found.contains(identifier) {
+                found.anomalies += [.requestedIdMissing(identifier), .requestedIdIsAlias(identifier)]
+            }
+        }
+        guard !knownIdentifiers.isEmpty else { return nil }
+        guard !found.transactions.isEmpty else {
+            throw ServerAPIError(.emptyHistory, at: "history", "the history does not contain the requested transaction")
+        }
+        let subscriptions = try await subscriptions(
+            of: histories.isEmpty ? Array(knownIdentifiers.prefix(1)) : histories, &found, environment)
+        return found.records(environment: environment, bundleId: client.bundleId, subscriptions: subscriptions)
+    }
+
+    /// Reads all pages. Returns `nil` if this environment does not know the transaction.
+    private func history(
+        of identifier: TransactionIdentifier, _ environment: AppStoreEnvironment
+    ) async throws(ServerAPIError) -> History? {
+        // A stored revision may belong to another history, be too old, or become invalid between two pages. In that
+        // case the history is read once more from its beginning.
+        do throws(ServerAPIError) {
+            return try await history(
+                of: identifier, environment, earlier.map { HistoryPages(after: $0) } ?? HistoryPages())
+        } catch {
+            guard error.errorNumber == .invalidRevision else { throw error }
+        }
+        return try await history(of: identifier, environment, HistoryPages())
+    }
+
+    /// Reads the pages from the given state on. Falls back to the single transaction if there is no history.
+    private func history(
+        of identifier: TransactionIdentifier, _ environment: AppStoreEnvironment, _ pages: HistoryPages
+    ) async throws(ServerAPIError) -> History? {
+        var pages = pages
+        var first: HistoryPage?
+        do throws(ServerAPIError) {
+            while !pages.isComplete {
+                let call = ServerAPICall.history(identifier, revision: pages.revision)
+                let page = try await client.page(call, environment, callBudget)
+                first = first ?? page
+                try pages.add(
+                    try client.verified(page.signedTransactions, environment), revision: page.revision,
+                    hasMore: page.hasMore)
+            }
+        } catch {
+            guard error.isUnknownTransaction else { throw error }
+            return try await single(identifier, environment)
+        }
+        return History(
+            transactions: pages.transactions, bundleId: first?.bundleId, appAppleId: first?.appAppleId,
+            revision: pages.revision)
+    }
+
+    /// A transaction without a history may still be known on its own, as was observed with sandbox consumables.
+    private func single(
+        _ identifier: TransactionIdentifier, _ environment: AppStoreEnvironment
+    ) async throws(ServerAPIError) -> History? {
+        do throws(ServerAPIError) {
+            let transaction = try await client.transaction(identifier, in: environment, callBudget)
+            return History(transactions: [transaction], bundleId: nil, appAppleId: nil, revision: nil)
+        } catch {
+            guard error.isUnknownTransaction else { throw error }
+            return nil
+        }
+    }
+
+    /// Requests the statuses. They are requested only if the history has an auto-renewable subscription, because
+    /// otherwise there are none. For a further history they are requested only while the status of a subscription is
+    /// missing.
+    ///
+    /// - Parameter identifiers: One identifier of each history.
+    private func subscriptions(
+        of identifiers: [TransactionIdentifier], _ found: inout MergedHistory, _ environment: AppStoreEnvironment
+    ) async throws(ServerAPIError) -> [SubscriptionRecord] {
+        var missing = found.subscriptionIdentifiers
+        guard !missing.isEmpty else { return [] }
+        var records: [SubscriptionRecord] = []
+        for (index, identifier) in identifiers.enumerated() where !missing.isEmpty {
+            guard let statuses = try await subscriptions(of: identifier, environment) else {
+                guard index > 0 else {
+                    throw ServerAPIError(
+                        .statusesMissing, at: "statuses", "the statuses do not contain a transaction of the history")
+                }
+                continue
+            }
+            for record in statuses
+            where !records.contains(where: { $0.originalTransactionId == record.originalTransactionId }) {
+                records.append(record)
+                missing.remove(record.originalTransactionId)
+            }
+        }
+        guard !records.isEmpty else {
+            throw ServerAPIError(.statusesMissing, at: "statuses", "no statuses although the history has subscriptions")
+        }
+        for identifier in missing.sorted() { found.anomalies.append(.subscriptionWithoutStatus(identifier)) }
+        return records
+    }
+
+    /// Returns the statuses, or `nil` if the transaction is unknown.
+    private func subscriptions(
+        of identifier: TransactionIdentifier, _ environment: AppStoreEnvironment
+    ) async throws(ServerAPIError) -> [SubscriptionRecord]? {
+        let response: JSONObject
+        do throws(ServerAPIError) {
+            response = try await client.response(.statuses(identifier), environment, callBudget)
+        } catch {
+            guard error.isUnknownTransaction else { throw error }
+            return nil
+        }
+        let statuses = try client.read("statuses") { () throws(JSONFieldError) in try StatusResponse(response) }
+        try client.check(
+            bundleId: statuses.bundleId, environment: statuses.environment, of: environment, at: "statuses")
+        var records: [SubscriptionRecord] = []
+        for item in statuses.items {
+            guard let identifier = item.originalTransactionId, let status = item.status.flatMap(Int.init(exactly:))
+            else {
+                throw ServerAPIError(
+                    .malformedAnswer, at: "statuses", "a subscription without original transaction id or status")
+            }
+            var transaction: Signed<TransactionPayload>?
+            var renewal: Signed<RenewalPayload>?
+            if let text = item.signedTransaction { transaction = try client.verified(text, environment) }
+            if let text = item.signedRenewal { renewal = try client.verified(text, environment) }
+            records.append(
+                SubscriptionRecord(
+                    subscriptionGroupIdentifier: item.group, originalTransactionId: identifier, status: status,
+                    transaction: transaction, renewal: renewal))
+        }
+        return records
+    }
+}

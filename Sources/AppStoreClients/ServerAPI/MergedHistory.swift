@@ -1,0 +1,65 @@
+import AppStorePayloads
+import AppStoreTypes
+
+/// The history returned for one identifier.
+struct History: Sendable {
+    let transactions: [Signed<TransactionPayload>]
+    let bundleId: String?
+    let appAppleId: Int64?
+    let revision: String?
+}
+
+/// The merged history of several identifiers of one receipt.
+struct MergedHistory {
+    private(set) var transactions: [Signed<TransactionPayload>] = []
+    private var indexes: [String: Int] = [:]
+    private var originals: Set<String> = []
+    private var appAppleId: Int64?
+    private var revisions: [String?] = []
+    var anomalies: [RecordAnomaly] = []
+
+    /// True if a transaction has this identifier or has it as its original transaction.
+    func contains(_ identifier: TransactionIdentifier) -> Bool {
+        indexes[identifier.rawValue] != nil || originals.contains(identifier.rawValue)
+    }
+
+    /// The original transaction ids of the auto-renewable subscriptions.
+    var subscriptionIdentifiers: Set<String> {
+        Set(
+            transactions.lazy.map(\.payload).filter { $0.type == ProductType.autoRenewable.rawValue }
+                .compactMap(\.originalTransactionId))
+    }
+
+    /// Adds a history. A transaction that is already present is replaced.
+    mutating func add(_ history: History) {
+        appAppleId = appAppleId ?? history.appAppleId
+        // Another identifier of the same customer returns the same history, whose revision must be counted once.
+        let isSameHistory =
+            revisions.contains(history.revision)
+            && history.transactions.allSatisfy { $0.payload.transactionId.map { indexes[$0] != nil } ?? false }
+        if !isSameHistory { revisions.append(history.revision) }
+        for transaction in history.transactions {
+            let payload = transaction.payload
+            if payload.bundleId == nil { anomalies.append(.transactionWithoutBundleId(payload.transactionId)) }
+            if let original = payload.originalTransactionId { originals.insert(original) }
+            if let id = payload.transactionId {
+                if let index = indexes[id] {
+                    transactions[index] = transaction
+                    continue
+                }
+                indexes[id] = transactions.count
+            }
+            transactions.append(transaction)
+        }
+    }
+
+    /// Creates the customer's records. The revision is `nil` if several histories were merged, because a revision
+    /// belongs to a single history.
+    func records(
+        environment: AppStoreEnvironment, bundleId: String, subscriptions: [SubscriptionRecord]
+    ) -> CustomerRecords {
+        CustomerRecords(
+            environment: environment, bundleId: bundleId, appAppleId: appAppleId, transactions: transactions,
+            subscriptions: subscriptions, revision: revisions.count == 1 ? revisions[0] : nil, anomalies: anomalies)
+    }
+}

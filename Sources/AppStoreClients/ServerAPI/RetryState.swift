@@ -1,0 +1,54 @@
+import AppStoreTypes
+import Transport
+
+/// Decides about retries of one call. A value type without a clock or I/O.
+struct RetryState {
+    /// The next step after a failed attempt.
+    enum Step: Sendable, Hashable {
+        /// Retry at once with a new token.
+        case freshToken
+        /// Retry after this duration.
+        case retry(after: Duration)
+        /// Return the failure to the caller.
+        case giveUp
+    }
+
+    /// Maximum delay, even if Apple's `Retry-After` is longer. If the deadline does not allow that long, the call
+    /// fails.
+    static let longestPause = Duration.seconds(3_600)
+
+    private let policy: RetryPolicy
+    private let isRepeatable: Bool
+    private var failures = 0
+    private var hasFreshToken = false
+
+    /// - Parameter isRepeatable: Whether the call is idempotent.
+    init(policy: RetryPolicy, isRepeatable: Bool) {
+        self.policy = policy
+        self.isRepeatable = isRepeatable
+    }
+
+    /// Decides about the next step after a failure.
+    mutating func step(
+        after failure: ServerAPIError, remaining: Duration, now: Timestamp, random: Double
+    ) -> Step {
+        if failure.code == .unauthorized {
+            guard !hasFreshToken, remaining > .zero else { return .giveUp }
+            hasFreshToken = true
+            return .freshToken
+        }
+        // The hourly budget has already waited as long as possible, and a rejection by the transport lasts longer
+        // than a retry.
+        guard failure.code != .budgetSpent, failure.code != .deadline, !failure.isRefusal else { return .giveUp }
+        failures += 1
+        let wasNotDone = failure.httpStatus == 429
+        let decision = policy.decision(
+            after: failures, isTemporary: failure.isTemporary && (isRepeatable || wasNotDone), remaining: remaining,
+            requested: failure.retryAfter?.delay(nowMilliseconds: now.milliseconds, maximum: Self.longestPause),
+            random: random)
+        switch decision {
+        case .retry(let pause): return .retry(after: pause)
+        case .giveUp: return .giveUp
+        }
+    }
+}

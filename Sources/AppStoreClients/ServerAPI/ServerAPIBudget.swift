@@ -1,0 +1,154 @@
+package import AppStoreTypes
+import Synchronization
+
+/// The rate limits of one app: an hourly budget for each endpoint and environment.
+///
+/// Apple limits each app separately, so each app has one instance that all its callers share. The caller passes the
+/// time, which must always come from the same clock: `AppStoreClock.uptime`.
+package final class ServerAPIBudget: Sendable {
+    private struct Key: Hashable {
+        let endpoint: ServerAPIEndpoint
+        let environment: AppStoreEnvironment
+    }
+
+    private let share: Double
+    private let reserve: Double
+    private let buckets = Mutex<[Key: HourlyBudget]>([:])
+    /// The part of each bucket that background calls may use, counted in addition to the main bucket.
+    private let backgroundBudgets = Mutex<[Key: HourlyBudget]>([:])
+    private let granted = Atomic<Int64>(0)
+    /// The number of calls that wait for a rate limit, by the time at which they resume.
+    private let waits = Mutex<[Duration: Int]>([:])
+
+    /// The number of allowed calls to all endpoints together.
+    package var calls: Int64 { granted.load(ordering: .relaxed) }
+
+    /// - Parameters:
+    ///   - share: The share of Apple's limits to use, above 0 and at most 1.
+    ///   - reserve: The share of each bucket that is reserved for live calls.
+    package init(share: Double = 1, reserve: Double = 0.3) {
+        self.share = share.isFinite ? min(max(share, 0), 1) : 1
+        self.reserve = reserve
+    }
+
+    /// Requests one call.
+    package func consume(
+        _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ priority: HourlyBudget.Priority,
+        at now: Duration
+    ) -> HourlyBudget.Decision {
+        if priority == .background {
+            // Checked on a copy, because the call may still be rejected by the main bucket.
+            var own = background(endpoint, environment, at: now)
+            guard case .granted = own.consume(.live, at: now) else { return own.consume(.live, at: now) }
+        }
+        let decision = change(endpoint, environment, now) { $0.consume(priority, at: now) }
+        guard case .granted = decision else { return decision }
+        granted.add(1, ordering: .relaxed)
+        if priority == .background { chargeBackground(endpoint, environment, at: now) }
+        return decision
+    }
+
+    /// The share of Apple's limits that background calls may use.
+    package static let backgroundShare = 0.2
+
+    /// Returns a copy of the background budget, which is full if it was never used.
+    private func background(
+        _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, at now: Duration
+    ) -> HourlyBudget {
+        let calls = Int64(Double(Self.limit(endpoint, environment)) * share * Self.backgroundShare)
+        let key = Key(endpoint: endpoint, environment: environment)
+        return backgroundBudgets.withLock { $0[key] } ?? HourlyBudget(callsPerHour: calls, reserve: 0, now: now)
+    }
+
+    private func chargeBackground(
+        _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, at now: Duration
+    ) {
+        let full = background(endpoint, environment, at: now)
+        backgroundBudgets.withLock { budgets in
+            _ = budgets[Key(endpoint: endpoint, environment: environment), default: full].consume(.live, at: now)
+        }
+    }
+
+    /// Apple's limit in calls per hour. The sandbox allows a tenth of production.
+    private static func limit(_ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment) -> Int64 {
+        Int64(endpoint.requestsPerSecond * 3_600) / (environment == .production ? 1 : 10)
+    }
+
+    /// Records that a call waits until the given time for a rate limit, ours or Apple's. ``endWait(until:)`` must
+    /// follow.
+    func beginWait(until instant: Duration) { waits.withLock { $0[instant, default: 0] += 1 } }
+
+    /// Ends a wait that ``beginWait(until:)`` recorded with the same instant.
+    func endWait(until instant: Duration) {
+        waits.withLock { waits in
+            let left = (waits[instant] ?? 0) - 1
+            waits[instant] = left > 0 ? left : nil
+        }
+    }
+
+    /// The time until the first waiting call resumes; `nil` if no call is waiting.
+    package func wait(at now: Duration) -> Duration? {
+        waits.withLock { $0.keys.min() }.map { max($0 - now, .zero) }
+    }
+
+    /// Blocks all calls to an endpoint, because Apple returned 429 with `Retry-After`.
+    package func pause(
+        _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, for pause: Duration, at now: Duration
+    ) {
+        change(endpoint, environment, now) { $0.pause(until: now + pause) }
+    }
+
+    /// The number of whole calls left. A bucket that was never used is full.
+    package func left(
+        _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ priority: HourlyBudget.Priority,
+        at now: Duration
+    ) -> Int64 {
+        change(endpoint, environment, now) { $0.left(for: priority, at: now) }
+    }
+
+    /// The number of whole calls to an endpoint left, in the environment that has fewer. `nil` if the endpoint was
+    /// never used.
+    package func left(
+        _ endpoint: ServerAPIEndpoint, _ priority: HourlyBudget.Priority, at now: Duration
+    ) -> Int64? {
+        let used = buckets.withLock { buckets in
+            [AppStoreEnvironment.production, .sandbox].filter {
+                buckets[Key(endpoint: endpoint, environment: $0)] != nil
+            }
+        }
+        return used.map { left(endpoint, $0, priority, at: now) }.min()
+    }
+
+    /// The fill level of one bucket, for metrics and the status page.
+    package struct Level: Sendable, Hashable {
+        package let endpoint: ServerAPIEndpoint
+        package let environment: AppStoreEnvironment
+        /// The number of whole calls left for live calls.
+        package let left: Int64
+        /// The limit in calls per hour.
+        package let limit: Int64
+    }
+
+    /// The levels of all buckets used so far, sorted by endpoint and environment.
+    package func levels(at now: Duration) -> [Level] {
+        buckets.withLock { buckets in
+            buckets.map { key, bucket in
+                var bucket = bucket
+                return Level(
+                    endpoint: key.endpoint, environment: key.environment, left: bucket.left(for: .live, at: now),
+                    limit: bucket.callsPerHour)
+            }
+        }.sorted { ($0.endpoint.name, $0.environment.rawValue) < ($1.endpoint.name, $1.environment.rawValue) }
+    }
+
+    /// Changes one bucket under the lock, which is created full if it was never used.
+    private func change<Result: Sendable>(
+        _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ now: Duration,
+        _ body: (inout HourlyBudget) -> Result
+    ) -> Result {
+        let limit = Self.limit(endpoint, environment)
+        let full = HourlyBudget(callsPerHour: Int64(Double(limit) * share), reserve: reserve, now: now)
+        let key = Key(endpoint: endpoint, environment: environment)
+        return buckets.withLock { body(&$0[key, default: full]) }
+    }
+}

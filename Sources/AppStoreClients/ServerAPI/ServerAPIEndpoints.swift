@@ -1,0 +1,89 @@
+package import AppStoreTypes
+package import Transport
+
+/// An endpoint of the App Store Server API with its rate limit.
+///
+/// https://developer.apple.com/documentation/appstoreserverapi/identifying-rate-limits
+package struct ServerAPIEndpoint: Sendable, Hashable {
+    /// The name used in metrics.
+    package let name: String
+    /// The number of requests per second that Apple allows an app in production, counted by the hour. The sandbox
+    /// allows a tenth.
+    package let requestsPerSecond: Int
+
+    private init(_ name: String, _ requestsPerSecond: Int) {
+        self.name = name
+        self.requestsPerSecond = requestsPerSecond
+    }
+
+    /// Get Transaction Info.
+    package static let transactionInfo = Self("transactionInfo", 50)
+    /// Get Transaction History, version 2.
+    package static let history = Self("history", 50)
+    /// Get All Subscription Statuses.
+    package static let statuses = Self("statuses", 50)
+    /// Get App Transaction Info.
+    package static let appTransactionInfo = Self("appTransactionInfo", 50)
+    /// Finish Transaction.
+    package static let finish = Self("finish", 50)
+    /// Send Consumption Information.
+    package static let consumption = Self("consumption", 50)
+    /// Get Notification History.
+    package static let notificationHistory = Self("notificationHistory", 50)
+    /// Extend a Subscription Renewal Date.
+    package static let extend = Self("extend", 20)
+    /// Set App Account Token.
+    package static let appAccountToken = Self("appAccountToken", 20)
+    /// Look Up Order ID.
+    package static let orderLookup = Self("orderLookup", 10)
+    /// Get Refund History, version 2.
+    package static let refundHistory = Self("refundHistory", 10)
+    /// Extend Subscription Renewal Dates for All Active Subscribers, and its status.
+    package static let massExtend = Self("massExtend", 1)
+    /// Request a Test Notification, and its status.
+    package static let testNotification = Self("testNotification", 1)
+
+    /// All endpoints.
+    package static let all: [Self] = [
+        transactionInfo, history, statuses, appTransactionInfo, finish, consumption, notificationHistory, extend,
+        appAccountToken, orderLookup, refundHistory, massExtend, testNotification,
+    ]
+}
+
+/// The base URL of the App Store Server API for each environment. They come only from the configuration, never from a
+/// request.
+package struct ServerAPIHosts: Sendable, Hashable {
+    /// Apple's production host since May 2026. The previous one, `api.storekit.itunes.apple.com`, still works.
+    package static let productionDefault = "https://api.storekit.apple.com"
+    /// Apple's sandbox host since May 2026. The previous one, `api.storekit-sandbox.itunes.apple.com`, still works.
+    package static let sandboxDefault = "https://api.storekit-sandbox.apple.com"
+
+    private let production: HTTPURL
+    private let sandbox: HTTPURL
+
+    /// Creates the URLs from base URLs with or without a final slash. Throws `invalidURL`, also if there is a query,
+    /// or `refusedPlainHTTP` for plain http to a host that is not loopback.
+    package init(
+        production: String = productionDefault, sandbox: String = sandboxDefault
+    ) throws(TransportError) {
+        self.production = try Self.base(production)
+        self.sandbox = try Self.base(sandbox)
+    }
+
+    private static func base(_ text: String) throws(TransportError) -> HTTPURL {
+        let url = try HTTPURL(text.hasSuffix("/") ? String(text.dropLast()) : text)
+        guard !url.text.utf8.contains(UInt8(ascii: "?")) else {
+            throw TransportError(.invalidURL, at: url.host, "a base URL cannot have a query")
+        }
+        return url
+    }
+
+    /// The base URL for an environment. `nil` for Xcode, because no Apple endpoint knows its transactions.
+    package subscript(_ environment: AppStoreEnvironment) -> HTTPURL? {
+        switch environment {
+        case .production: production
+        case .sandbox: sandbox
+        case .xcode: nil
+        }
+    }
+}

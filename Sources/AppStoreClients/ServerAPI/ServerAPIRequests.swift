@@ -1,0 +1,116 @@
+package import AppStoreTypes
+
+/// The reason for a renewal extension.
+///
+/// https://developer.apple.com/documentation/appstoreserverapi/extendreasoncode
+package enum ExtensionReason: Int64, Sendable {
+    /// No reason given.
+    case undeclared = 0
+    /// Customer satisfaction.
+    case customerSatisfaction = 1
+    /// Another reason.
+    case other = 2
+    /// A service issue or outage.
+    case serviceIssue = 3
+}
+
+/// A request to extend the renewal date of one subscription.
+///
+/// https://developer.apple.com/documentation/appstoreserverapi/extendrenewaldaterequest
+package struct ExtensionRequest: Sendable, Hashable {
+    /// The number of days, 1 to 90.
+    package let days: Int
+    /// The reason for the extension.
+    package let reason: ExtensionReason
+    /// An identifier chosen by the caller, unique for each request.
+    package let requestIdentifier: String
+
+    /// Creates a request.
+    package init(days: Int, reason: ExtensionReason, requestIdentifier: String) {
+        self.days = days
+        self.reason = reason
+        self.requestIdentifier = requestIdentifier
+    }
+
+    var body: [UInt8] {
+        var body = JSONBody()
+        body.add("extendByDays", Int64(days))
+        body.add("extendReasonCode", reason.rawValue)
+        body.add("requestIdentifier", requestIdentifier)
+        return body.bytes
+    }
+}
+
+/// A request to extend the renewal dates of all active subscribers of a product.
+///
+/// https://developer.apple.com/documentation/appstoreserverapi/massextendrenewaldaterequest
+package struct MassExtensionRequest: Sendable, Hashable {
+    /// The number of days, 1 to 90.
+    package let days: Int
+    /// The reason for the extension.
+    package let reason: ExtensionReason
+    /// A UUID. Sending the same one again repeats the same request.
+    package let requestIdentifier: String
+    /// The product whose subscriptions are extended.
+    package let productId: String
+    /// Three-letter storefront country codes. Empty for all; the member is then omitted, because Apple rejects an
+    /// empty list.
+    package let storefrontCountryCodes: [String]
+
+    /// Creates a request.
+    package init(
+        days: Int, reason: ExtensionReason, requestIdentifier: String, productId: String,
+        storefrontCountryCodes: [String] = []
+    ) {
+        self.days = days
+        self.reason = reason
+        self.requestIdentifier = requestIdentifier
+        self.productId = productId
+        self.storefrontCountryCodes = storefrontCountryCodes
+    }
+
+    var body: [UInt8] {
+        var body = JSONBody()
+        body.add("requestIdentifier", requestIdentifier)
+        body.add("extendByDays", Int64(days))
+        body.add("extendReasonCode", reason.rawValue)
+        body.add("productId", productId)
+        body.add("storefrontCountryCodes", storefrontCountryCodes.isEmpty ? nil : storefrontCountryCodes)
+        return body.bytes
+    }
+}
+
+/// The filter of a notification history. It must be the same for every page.
+///
+/// https://developer.apple.com/documentation/appstoreserverapi/notificationhistoryrequest
+package struct NotificationQuery: Sendable, Hashable {
+    /// At most 180 days ago, in the sandbox 30.
+    package var startDate: Timestamp
+    /// Must be after `startDate`. A time in the future means now.
+    package var endDate: Timestamp
+    /// Cannot be combined with `transactionId`.
+    package var notificationType: String?
+    /// Requires `notificationType`.
+    package var notificationSubtype: String?
+    /// Any transaction of the customer.
+    package var transactionId: TransactionIdentifier?
+    /// True for only the notifications that were not delivered, including those that Apple still retries.
+    package var onlyFailures: Bool?
+
+    /// Creates a query for all notifications in a period.
+    package init(startDate: Timestamp, endDate: Timestamp) {
+        self.startDate = startDate
+        self.endDate = endDate
+    }
+
+    var body: [UInt8] {
+        var body = JSONBody()
+        body.add("startDate", startDate.milliseconds)
+        body.add("endDate", endDate.milliseconds)
+        body.add("notificationType", notificationType)
+        body.add("notificationSubtype", notificationSubtype)
+        body.add("transactionId", transactionId?.rawValue)
+        body.add("onlyFailures", onlyFailures)
+        return body.bytes
+    }
+}

@@ -1,0 +1,151 @@
+package import AppStoreTypes
+package import Telemetry
+
+/// The metrics of exchanges with Apple: their number by outcome, and their durations.
+package final class UpstreamMetrics: Sendable {
+    /// The row keys. `nil` stands for verifyReceipt.
+    private static let endpoints: [ServerAPIEndpoint?] = [nil] + ServerAPIEndpoint.all
+    private static let environments = AppStoreEnvironment.allCases
+
+    private let outcomes: [CounterTable]
+    private let durations: [Histogram]
+
+    package init() {
+        let count = Self.endpoints.count * Self.environments.count
+        outcomes = (0..<count).map { _ in CounterTable("outcome", UpstreamOutcome.self) }
+        durations = (0..<count).map { _ in Histogram() }
+    }
+
+    /// Counts one exchange. Its duration is not recorded if it was canceled or not sent.
+    ///
+    /// - Parameters:
+    ///   - endpoint: The Server API endpoint, or `nil` for verifyReceipt.
+    ///   - environment: The App Store environment.
+    ///   - outcome: The outcome of the exchange.
+    ///   - duration: The time from sending the request to the end of the response.
+    package func recordExchange(
+        with endpoint: ServerAPIEndpoint?, _ environment: AppStoreEnvironment, _ outcome: UpstreamOutcome,
+        after duration: Duration
+    ) {
+        guard let row = Self.endpoints.firstIndex(of: endpoint),
+            let column = Self.environments.firstIndex(of: environment)
+        else { return }
+        let index = row * Self.environments.count + column
+        outcomes[index].add(outcome.rawValue)
+        if outcome != .cancelled, outcome != .notSent { durations[index].observe(duration) }
+    }
+
+    /// The metrics of one endpoint in one environment.
+    package struct Row: Sendable {
+        /// `verifyReceipt`, or the name of the Server API endpoint.
+        package let endpoint: String
+        package let environment: AppStoreEnvironment
+        package let outcomes: CounterTable
+        package let duration: Histogram
+
+        /// The number of exchanges, without those that were canceled.
+        package var asked: Int64 { outcomes.total - outcomes.count(UpstreamOutcome.cancelled.rawValue) }
+
+        /// The number of usable responses, including those that report an unknown identifier.
+        package var answered: Int64 {
+            outcomes.count(UpstreamOutcome.answered.rawValue) + outcomes.count(UpstreamOutcome.notFound.rawValue)
+        }
+    }
+
+    /// The endpoints and environments with at least one exchange.
+    package var rows: [Row] {
+        Self.endpoints.enumerated().flatMap { row, endpoint in
+            Self.environments.enumerated().compactMap { column, environment in
+                let index = row * Self.environments.count + column
+                guard outcomes[index].total > 0 else { return nil }
+                return Row(
+                    endpoint: endpoint?.name ?? "verifyReceipt", environment: environment, outcomes: outcomes[index],
+                    duration: durations[index])
+            }
+        }
+    }
+
+    /// Writes all rows as metric families.
+    package func write(into text: inout MetricsText) {
+        let rows = rows
+        let exchanges = "receipt_bridge_upstream_requests_total"
+        text.family(exchanges, .counter, "Exchanges with Apple by endpoint, environment and outcome.")
+        for row in rows { text.samples(exchanges, row.labels, of: row.outcomes) }
+        let duration = "receipt_bridge_upstream_request_duration_seconds"
+        text.family(duration, .histogram, "Duration of exchanges with Apple in seconds.")
+        for row in rows { text.samples(duration, row.labels, of: row.duration) }
+    }
+}
+
+extension UpstreamMetrics.Row {
+    fileprivate var labels: MetricsText.Labels {
+        [("endpoint", endpoint), ("environment", environment.rawValue)]
+    }
+}
+
+/// The outcome of one exchange with Apple, as a metric label.
+package enum UpstreamOutcome: Int, MetricLabel {
+    /// A usable response, whatever its content.
+    case answered
+    /// 404 from the App Store Server API with an error number: the identifier is unknown to it.
+    case notFound
+    /// HTTP status 401.
+    case unauthorized
+    /// HTTP status 429.
+    case rateLimited
+    /// Any other HTTP status below 500.
+    case refused
+    /// HTTP status 500 or above.
+    case serverError
+    case timedOut
+    /// Name resolution, connecting or the TLS handshake failed.
+    case notConnected
+    /// The connection broke before the response was complete.
+    case brokenOff
+    /// The response is unusable: not JSON, without a status, or not signed by Apple.
+    case notUnderstood
+    /// The client disconnected, so the exchange was canceled.
+    case cancelled
+    /// The request was not sent: the queue is full, the circuit breaker is open, the retry budget is used up, or the
+    /// transport is shut down.
+    case notSent
+    case failed
+
+    /// Outcomes by the codes of ``TransportError``, ``UpstreamFailure`` and ``ServerAPIError``, for errors without an
+    /// HTTP status.
+    private static let codes: [String: Self] = [
+        "timedOut": .timedOut, "deadline": .timedOut, "nameNotResolved": .notConnected, "connectFailed": .notConnected,
+        "tlsFailed": .notConnected, "connectionReset": .brokenOff, "emptyReply": .brokenOff, "truncated": .brokenOff,
+        "responseTooLarge": .notUnderstood, "protocolError": .notUnderstood, "emptyBody": .notUnderstood,
+        "notJSON": .notUnderstood, "noStatus": .notUnderstood, "malformedAnswer": .notUnderstood,
+        "notAuthentic": .notUnderstood, "cancelled": .cancelled, "queueFull": .notSent, "shutDown": .notSent,
+        "circuitOpen": .notSent, "tooManyRepetitions": .notSent,
+    ]
+
+    private init(code: String, httpStatus: Int?) {
+        switch httpStatus {
+        case 401: self = .unauthorized
+        case 429: self = .rateLimited
+        case let status? where status >= 500: self = .serverError
+        case let status? where status >= 300: self = .refused
+        default: self = Self.codes[code] ?? .failed
+        }
+    }
+
+    /// The outcome of a verifyReceipt exchange.
+    init(_ reply: VerifyReceiptReply) {
+        switch reply {
+        case .answer: self = .answered
+        case .outage(let failure): self.init(code: failure.code.rawValue, httpStatus: failure.httpStatus)
+        }
+    }
+
+    /// The outcome of a Server API exchange that failed.
+    init(_ error: ServerAPIError) {
+        if error.httpStatus == 404, error.errorNumber != nil {
+            self = .notFound
+        } else {
+            self.init(code: error.code.rawValue, httpStatus: error.httpStatus)
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import JSON
+package import AppStoreTypes
+package import Transport
+
+/// A client of Apple's verifyReceipt that makes one attempt. Callers choose the environment and decide about retries.
+package struct VerifyReceiptClient: Sendable {
+    private let transport: any HTTPTransport
+    private let endpoints: VerifyReceiptEndpoints
+    private let connectTimeout: Duration
+    private let maximumResponseBytes: Int
+    private let counts: UpstreamMetrics?
+
+    /// Creates a client. Several clients can share a transport.
+    package init(
+        transport: any HTTPTransport, endpoints: VerifyReceiptEndpoints, connectTimeout: Duration = .seconds(5),
+        maximumResponseBytes: Int = 32 << 20, counts: UpstreamMetrics? = nil
+    ) {
+        self.transport = transport
+        self.endpoints = endpoints
+        self.connectTimeout = connectTimeout
+        self.maximumResponseBytes = maximumResponseBytes
+        self.counts = counts
+    }
+
+    /// Posts the body unchanged and returns within the timeout. If the task is canceled, returns the outage
+    /// `cancelled`.
+    ///
+    /// - Parameters:
+    ///   - body: The JSON request body.
+    ///   - environment: The endpoint to use.
+    ///   - timeout: The maximum time for the whole exchange.
+    ///   - isRetry: True if the same request was sent before for the same client, which makes it a retry.
+    package func send(
+        body: [UInt8], to environment: AppStoreEnvironment, timeout: Duration, isRetry: Bool = false
+    ) async -> VerifyReceiptReply {
+        guard let url = endpoints[environment] else {
+            return .outage(UpstreamFailure(.noEndpoint, at: "-", "no endpoint for environment \(environment.rawValue)"))
+        }
+        let start = ContinuousClock.now
+        let reply = await post(url, body, timeout, isRetry: isRetry)
+        counts?.recordExchange(with: nil, environment, UpstreamOutcome(reply), after: .now - start)
+        return reply
+    }
+
+    private func post(
+        _ url: HTTPURL, _ body: [UInt8], _ timeout: Duration, isRetry: Bool
+    ) async -> VerifyReceiptReply {
+        do throws(TransportError) {
+            var request = try HTTPRequest(
+                method: .post, url: url, headers: ["Content-Type": "application/json"], body: body, timeout: timeout,
+                connectTimeout: min(connectTimeout, timeout), maximumResponseBytes: maximumResponseBytes)
+            request.isRetry = isRetry
+            request.isUsable = Self.isUsable
+            return Self.reply(to: try await transport.send(request), from: url.host)
+        } catch {
+            return .outage(UpstreamFailure(error))
+        }
+    }
+
+    /// Maximum size in bytes of a response that is scanned here. Longer ones are scanned only once, in
+    /// `reply(to:from:)`.
+    private static let maximumScannedBytes = 1_024
+
+    /// Returns whether a 200 response looks like verifyReceipt's, and not like the page of a gateway in front of it.
+    ///
+    /// A response with a receipt is long, so only its first byte is checked here. A long response that was cut off in
+    /// the middle therefore passes, and does not count as a failure of the host.
+    private static func isUsable(_ response: HTTPResponse) -> Bool {
+        guard response.status == 200 else { return true }
+        guard let first = response.body.first(where: { $0 > 0x20 }), first == UInt8(ascii: "{") else { return false }
+        guard response.body.count <= maximumScannedBytes else { return true }
+        return (try? VerifyReceiptStatusReader.scan(response.body))?.status != nil
+    }
+
+    /// Interprets a response: 200 with a JSON `status` is usable, everything else is an outage.
+    static func reply(to response: HTTPResponse, from host: String) -> VerifyReceiptReply {
+        func outage(_ code: UpstreamFailure.Code, _ reason: String) -> VerifyReceiptReply {
+            .outage(UpstreamFailure(code, at: host, reason, httpStatus: response.status))
+        }
+        guard response.status == 200 else {
+            let pause = response.headers["Retry-After"].flatMap(RetryAfter.init)?
+                .delay(nowMilliseconds: AppStoreClock.system.now().milliseconds, maximum: UpstreamFailure.longestPause)
+            return .outage(
+                UpstreamFailure(
+                    .httpStatus, at: host, "HTTP status \(response.status)", httpStatus: response.status,
+                    retryAfter: pause))
+        }
+        guard !response.body.isEmpty else { return outage(.emptyBody, "empty response with HTTP status 200") }
+        do throws(JSONStructureError) {
+            let scan = try VerifyReceiptStatusReader.scan(response.body)
+            guard let status = scan.status else { return outage(.noStatus, "JSON without a number as status") }
+            return .answer(
+                UpstreamResponse(
+                    body: response.body, status: VerifyReceiptStatus(rawValue: status), isRetryable: scan.isRetryable))
+        } catch {
+            return outage(.notJSON, error.description)
+        }
+    }
+}
+
+/// The verifyReceipt URL of each environment. They come only from the configuration, never from a request.
+package struct VerifyReceiptEndpoints: Sendable, Hashable {
+    /// Apple's production endpoint.
+    package static let productionDefault = "https://buy.itunes.apple.com/verifyReceipt"
+    /// Apple's sandbox endpoint.
+    package static let sandboxDefault = "https://sandbox.itunes.apple.com/verifyReceipt"
+
+    /// The full URL of the production endpoint.
+    package let production: HTTPURL
+    /// The full URL of the sandbox endpoint.
+    package let sandbox: HTTPURL
+
+    /// Throws `invalidURL`, or `refusedPlainHTTP` for plain http to a host that is not loopback.
+    package init(
+        production: String = productionDefault, sandbox: String = sandboxDefault
+    ) throws(TransportError) {
+        self.production = try HTTPURL(production)
+        self.sandbox = try HTTPURL(sandbox)
+    }
+
+    /// The URL for an environment. `nil` for Xcode, because no Apple endpoint knows its receipts.
+    package subscript(_ environment: AppStoreEnvironment) -> HTTPURL? {
+        switch environment {
+        case .production: production
+        case .sandbox: sandbox
+        case .xcode: nil
+        }
+    }
+}

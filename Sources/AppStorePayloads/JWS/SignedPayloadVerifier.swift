@@ -1,0 +1,147 @@
+import ConcurrencySupport
+package import Cryptography
+import JSON
+package import AppStoreTypes
+
+/// Verifies compact JWS that the App Store signed, with `ES256` and three certificates, checked for the time of
+/// signing.
+///
+/// The certificate chain is verified first, then the signature, and only then is the payload read. The payload's date
+/// must lie within the validity of the chain. Verified headers are cached, so that a further JWS with the same
+/// header costs one P-256 verification.
+package struct SignedPayloadVerifier: Sendable {
+    private let trust: TrustStore
+    private let maximumBytes: Int
+    private let headers: HeaderCache
+
+    /// - Parameters:
+    ///   - trust: The trusted roots and intermediates.
+    ///   - maximumBytes: Maximum size of a JWS in bytes. Apple's have 5 KB, notifications 20 KB.
+    ///   - cacheCapacity: Maximum number of cached headers. Apple has used about five in five years.
+    package init(trust: TrustStore, maximumBytes: Int = 1 << 20, cacheCapacity: Int = 32) {
+        self.trust = trust
+        self.maximumBytes = maximumBytes
+        headers = HeaderCache(signers: FIFOCache(capacity: cacheCapacity))
+    }
+
+    /// Verifies a JWS and returns its payload.
+    ///
+    /// - Parameter now: The time of signing to assume if the payload has no date.
+    package func verify<Payload: SignedClaims>(
+        _ text: String, as kind: Payload.Type = Payload.self, expecting requirements: PayloadRequirements = .any,
+        now: Timestamp
+    ) throws(SignedPayloadError) -> Signed<Payload> {
+        let (payload, window) = try open(text, as: kind)
+        try Self.check(payload.signingDate ?? now, Payload.signingDateName, window)
+        try requirements.check(payload)
+        return Signed(payload: payload, text: text)
+    }
+
+    /// Verifies the signature and reads the payload. Also returns the validity of the signer's chain, in seconds
+    /// since 1970. The caller must check the date and the claims.
+    func open<Payload: SignedClaims>(
+        _ text: String, as: Payload.Type
+    ) throws(SignedPayloadError) -> (payload: Payload, window: ClosedRange<Int64>) {
+        let bytes = Array(text.utf8)
+        let span = bytes.span
+        let parts = try CompactJWS(span, maximumBytes: maximumBytes)
+        let signer = try signer(of: parts, in: span)
+        guard let claims = Base64Text.decode(span.extracting(parts.payload), .urlSafe) else {
+            throw SignedPayloadError(.malformed, at: "payload", "not base64url")
+        }
+        do {
+            return (try Payload(JSONObject(claims)), signer.window)
+        } catch let error as JSONFieldError {
+            throw SignedPayloadError(.malformed, at: error.name, "not \(error.expected)")
+        } catch {
+            throw SignedPayloadError(.malformed, at: "payload", "\(error)")
+        }
+    }
+
+    /// Returns the signer after verifying its signature.
+    private func signer(
+        of parts: CompactJWS, in text: borrowing Span<UInt8>
+    ) throws(SignedPayloadError) -> VerifiedSigner {
+        let cached = headers.signer(of: parts.header, in: text)
+        let signer: VerifiedSigner
+        if let cached { signer = cached } else { signer = try verifyHeader(of: parts, in: text) }
+        guard let raw = Base64Text.decode(text.extracting(parts.signature), .urlSafe) else {
+            throw SignedPayloadError(.malformed, at: "signature", "not base64url")
+        }
+        guard let signature = ES256Signature.der(raw: raw.span) else {
+            throw SignedPayloadError(.badSignature, at: "signature", "expected 64 bytes, found \(raw.count)")
+        }
+        do throws(CryptographyError) {
+            try signer.key.verify(signature.span, over: text.extracting(parts.signed), digest: .sha256)
+        } catch {
+            throw SignedPayloadError(error)
+        }
+        if cached == nil { headers.insert(signer, for: parts.header, in: text) }
+        return signer
+    }
+
+    /// Verifies the certificate chain of the header. The signature of the JWS is not checked here.
+    private func verifyHeader(
+        of parts: CompactJWS, in text: borrowing Span<UInt8>
+    ) throws(SignedPayloadError) -> VerifiedSigner {
+        let header = try SignedHeader(segment: text.extracting(parts.header))
+        let signer: VerifiedSigner
+        do throws(CryptographyError) {
+            signer = try trust.signer(of: header.chain, in: header.certificates.span, role: .storeReceipt)
+        } catch {
+            throw SignedPayloadError(error)
+        }
+        guard signer.key.isP256 else {
+            throw SignedPayloadError(.unsupportedAlgorithm, at: "x5c[0]", "not a P-256 key, which ES256 requires")
+        }
+        return signer
+    }
+
+    /// Throws `outsideValidity` if the time is outside the validity of the signer's chain.
+    static func check(_ time: Timestamp, _ claim: String, _ window: ClosedRange<Int64>) throws(SignedPayloadError) {
+        guard window.contains(time.seconds) else {
+            throw SignedPayloadError(
+                .outsideValidity, at: claim, "the signer's chain was not valid at the time of signing")
+        }
+    }
+
+    /// Prepares the single signature verification that a JWS with a cached header costs, so that a benchmark can
+    /// measure it alone.
+    ///
+    /// - Throws: `SignedPayloadError`, `CryptographyError`.
+    package func bareVerification(of text: String) throws -> BenchmarkVerification {
+        let bytes = Array(text.utf8)
+        let span = bytes.span
+        let parts = try CompactJWS(span, maximumBytes: maximumBytes)
+        let signer = try signer(of: parts, in: span)
+        let raw = Base64Text.decode(span.extracting(parts.signature), .urlSafe) ?? []
+        return try BenchmarkVerification(
+            key: signer.key, signature: ES256Signature.der(raw: raw.span) ?? [],
+            message: span.extracting(parts.signed).withUnsafeBufferPointer { [UInt8]($0) }, digest: .sha256)
+    }
+}
+
+/// A cache of verified signers, keyed by the bytes of the header segment. A cached header is not decoded again.
+///
+/// The cache is bounded and evicts the oldest entry. A header is inserted only after its signature was verified, so
+/// clients cannot fill the cache with headers of their own.
+private struct HeaderCache: Sendable {
+    struct Entry: Sendable {
+        let segment: [UInt8]
+        let signer: VerifiedSigner
+    }
+
+    let signers: FIFOCache<Entry>
+
+    /// Returns the signer of exactly this header, or `nil` if it is not cached.
+    func signer(of header: Range<Int>, in text: borrowing Span<UInt8>) -> VerifiedSigner? {
+        for entry in signers.entries where text.holds(entry.segment, at: header) { return entry.signer }
+        return nil
+    }
+
+    /// Caches a signer. The caller must have verified a signature made with it.
+    func insert(_ signer: VerifiedSigner, for header: Range<Int>, in text: borrowing Span<UInt8>) {
+        let segment = text.extracting(header).withUnsafeBufferPointer { [UInt8]($0) }
+        signers.insert(Entry(segment: segment, signer: signer)) { $0.segment == segment }
+    }
+}

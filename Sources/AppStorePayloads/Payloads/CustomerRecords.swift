@@ -1,0 +1,84 @@
+package import AppStoreTypes
+
+/// The verified data that the App Store Server API returned for one customer of one app.
+package struct CustomerRecords: Sendable {
+    /// The environment in which the customer was found.
+    package let environment: AppStoreEnvironment
+    /// The bundle identifier in the response; `nil` if it contains none.
+    package let bundleId: String?
+    /// The Apple ID of the app; missing in the sandbox.
+    package let appAppleId: Int64?
+    /// The transaction history without duplicates, in order of last change.
+    package let transactions: [Signed<TransactionPayload>]
+    /// One element per subscription, in the order of the status response.
+    package let subscriptions: [SubscriptionRecord]
+    /// The revision of the last history page. The next request with it returns only changes.
+    package let revision: String?
+    /// Irregularities in the responses that do not prevent their use.
+    package let anomalies: [RecordAnomaly]
+
+    /// Creates records. The caller must have verified every JWS.
+    package init(
+        environment: AppStoreEnvironment, bundleId: String?, appAppleId: Int64?,
+        transactions: [Signed<TransactionPayload>], subscriptions: [SubscriptionRecord], revision: String?,
+        anomalies: [RecordAnomaly] = []
+    ) {
+        self.environment = environment
+        self.bundleId = bundleId
+        self.appAppleId = appAppleId
+        self.transactions = transactions
+        self.subscriptions = subscriptions
+        self.revision = revision
+        self.anomalies = anomalies
+    }
+}
+
+extension CustomerRecords {
+    /// The transaction ids of the consumables in the history.
+    package var consumables: Set<String> {
+        Set(
+            transactions.lazy.map(\.payload).filter { $0.type == ProductType.consumable.rawValue }
+                .compactMap(\.transactionId))
+    }
+}
+
+/// An irregularity in a response of the App Store Server API.
+package enum RecordAnomaly: Sendable, Hashable {
+    /// The history does not contain a transaction that was requested.
+    case requestedIdMissing(TransactionIdentifier)
+    /// The history returned for a transaction does not contain it, because the App Store also knows the customer by
+    /// another id.
+    case requestedIdIsAlias(TransactionIdentifier)
+    /// An authentic transaction has no bundle identifier; observed about once in a million.
+    case transactionWithoutBundleId(String?)
+    /// The history contains a subscription that is missing from the status response.
+    case subscriptionWithoutStatus(String)
+}
+
+/// The state of one subscription.
+///
+/// https://developer.apple.com/documentation/appstoreserverapi/lasttransactionsitem
+package struct SubscriptionRecord: Sendable {
+    /// The subscription group. A customer can be subscribed to one product of a group at a time.
+    package let subscriptionGroupIdentifier: String?
+    /// The identifier of the subscription.
+    package let originalTransactionId: String
+    /// 1 active, 2 expired, 3 in billing retry, 4 in grace period, 5 revoked.
+    package let status: Int
+    /// The latest transaction of the subscription.
+    package let transaction: Signed<TransactionPayload>?
+    /// The renewal information of the subscription.
+    package let renewal: Signed<RenewalPayload>?
+
+    /// Creates a record. The caller must have verified every JWS.
+    package init(
+        subscriptionGroupIdentifier: String?, originalTransactionId: String, status: Int,
+        transaction: Signed<TransactionPayload>?, renewal: Signed<RenewalPayload>?
+    ) {
+        self.subscriptionGroupIdentifier = subscriptionGroupIdentifier
+        self.originalTransactionId = originalTransactionId
+        self.status = status
+        self.transaction = transaction
+        self.renewal = renewal
+    }
+}

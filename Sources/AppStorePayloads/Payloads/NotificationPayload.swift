@@ -1,0 +1,214 @@
+package import JSON
+package import AppStoreTypes
+
+/// The payload of an App Store Server Notification, version 2.
+///
+/// Exactly one of `data`, `summary`, `externalPurchaseToken` and `appData` is present. The JWS inside them
+/// must be verified separately.
+///
+/// https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv2decodedpayload
+package struct NotificationPayload: Sendable, Hashable {
+    /// The notification type, for example `DID_RENEW`. Apple adds new ones from time to time.
+    package var notificationType: String?
+    /// The subtype; `nil` if it is absent or empty.
+    package var subtype: String?
+    /// The identifier of the notification. It is the same in every delivery, so duplicates are detected by it.
+    package var notificationUUID: String?
+    /// The version, `2.0`.
+    package var version: String?
+    /// The time of signing; missing in authentic notifications from 2022.
+    package var signedDate: Timestamp?
+
+    /// Present for purchases and tests.
+    package var data: PurchaseData?
+    /// Present at the end of a renewal extension for all subscribers.
+    package var summary: ExtensionSummary?
+    /// Present if a purchase outside the App Store must be reported.
+    package var externalPurchaseToken: ExternalPurchaseToken?
+    /// Present if a parent's consent was withdrawn.
+    package var appData: AppData?
+
+    /// The payload as signed, in JSON. Fields that are not declared here remain available in it.
+    package var claims: [UInt8] = []
+
+    /// Creates an empty payload.
+    package init() {}
+}
+
+extension NotificationPayload {
+    /// Information about a purchase.
+    ///
+    /// https://developer.apple.com/documentation/appstoreservernotifications/data
+    package struct PurchaseData: Sendable, Hashable {
+        /// The Apple ID of the app; missing in the sandbox.
+        package var appAppleId: Int64?
+        /// The bundle identifier of the app.
+        package var bundleId: String?
+        /// The version of the app at the time of the event.
+        package var bundleVersion: String?
+        /// `Production` or `Sandbox`.
+        package var environment: String?
+        /// 1 to 5, as in `SubscriptionRecord`; only for auto-renewable subscriptions.
+        package var status: Int64?
+        /// Present with `CONSUMPTION_REQUEST`.
+        package var consumptionRequestReason: String?
+        /// A signed `TransactionPayload`; absent in test notifications.
+        package var signedTransactionInfo: String?
+        /// A signed `RenewalPayload`; only for auto-renewable subscriptions.
+        package var signedRenewalInfo: String?
+
+        /// Creates an empty value.
+        package init() {}
+    }
+
+    /// The result of a renewal extension for all subscribers.
+    ///
+    /// https://developer.apple.com/documentation/appstoreservernotifications/summary
+    package struct ExtensionSummary: Sendable, Hashable {
+        /// `Production` or `Sandbox`.
+        package var environment: String?
+        /// The Apple ID of the app; missing in the sandbox.
+        package var appAppleId: Int64?
+        /// The bundle identifier of the app.
+        package var bundleId: String?
+        /// The product whose subscriptions were extended.
+        package var productId: String?
+        /// The UUID of the extension request.
+        package var requestIdentifier: String?
+        /// Storefront country codes; `nil` means all countries.
+        package var storefrontCountryCodes: [String]?
+        /// The number of subscriptions that were extended.
+        package var succeededCount: Int64?
+        /// The number of subscriptions that could not be extended.
+        package var failedCount: Int64?
+
+        /// Creates an empty value.
+        package init() {}
+    }
+
+    /// A token for a purchase outside the App Store.
+    ///
+    /// https://developer.apple.com/documentation/appstoreservernotifications/externalpurchasetoken
+    package struct ExternalPurchaseToken: Sendable, Hashable {
+        /// The identifier of the token. It begins with `SANDBOX` in the sandbox, which is the only sign of the
+        /// environment.
+        package var externalPurchaseId: String?
+        /// The time when the token was created.
+        package var tokenCreationDate: Timestamp?
+        /// The Apple ID of the app.
+        package var appAppleId: Int64?
+        /// The bundle identifier of the app.
+        package var bundleId: String?
+        /// `SERVICES` or `ACQUISITION`; only for custom links.
+        package var tokenType: String?
+        /// The time when the token expires; only for custom links.
+        package var tokenExpirationDate: Timestamp?
+
+        /// Creates an empty value.
+        package init() {}
+    }
+
+    /// Information about a withdrawn consent.
+    ///
+    /// https://developer.apple.com/documentation/appstoreservernotifications/appdata
+    package struct AppData: Sendable, Hashable {
+        /// The Apple ID of the app; missing in the sandbox.
+        package var appAppleId: Int64?
+        /// The bundle identifier of the app.
+        package var bundleId: String?
+        /// `Production` or `Sandbox`.
+        package var environment: String?
+        /// A signed `AppTransactionPayload`.
+        package var signedAppTransactionInfo: String?
+
+        /// Creates an empty value.
+        package init() {}
+    }
+}
+
+extension NotificationPayload: SignedClaims {
+    /// Reads every field declared in the type. `claims` keeps the whole document.
+    package init(_ object: JSONObject) throws(JSONFieldError) {
+        notificationType = try object.text("notificationType")
+        let subtype = try object.text("subtype")
+        self.subtype = subtype == "" ? nil : subtype
+        notificationUUID = try object.text("notificationUUID")
+        version = try object.text("version")
+        signedDate = try object.date("signedDate")
+        data = try object.object("data").map { nested throws(JSONFieldError) in try PurchaseData(nested) }
+        summary = try object.object("summary").map { nested throws(JSONFieldError) in try ExtensionSummary(nested) }
+        externalPurchaseToken = try object.object("externalPurchaseToken").map { nested throws(JSONFieldError) in
+            try ExternalPurchaseToken(nested)
+        }
+        appData = try object.object("appData").map { nested throws(JSONFieldError) in try AppData(nested) }
+        claims = object.bytes
+    }
+
+    /// The time of signing.
+    package var signingDate: Timestamp? { signedDate }
+    /// The bundle identifier of the app.
+    package var claimedBundleId: String? {
+        data?.bundleId ?? summary?.bundleId ?? externalPurchaseToken?.bundleId ?? appData?.bundleId
+    }
+    /// The Apple ID of the app.
+    package var claimedAppAppleId: Int64? {
+        data?.appAppleId ?? summary?.appAppleId ?? externalPurchaseToken?.appAppleId ?? appData?.appAppleId
+    }
+    /// The App Store environment.
+    package var claimedEnvironment: String? {
+        data?.environment ?? summary?.environment ?? appData?.environment ?? externalPurchaseToken?.environment
+    }
+}
+
+extension NotificationPayload.PurchaseData {
+    init(_ object: JSONObject) throws(JSONFieldError) {
+        appAppleId = try object.integer("appAppleId")
+        bundleId = try object.text("bundleId")
+        bundleVersion = try object.text("bundleVersion")
+        environment = try object.text("environment")
+        status = try object.integer("status")
+        consumptionRequestReason = try object.text("consumptionRequestReason")
+        signedTransactionInfo = try object.text("signedTransactionInfo")
+        signedRenewalInfo = try object.text("signedRenewalInfo")
+    }
+}
+
+extension NotificationPayload.ExtensionSummary {
+    init(_ object: JSONObject) throws(JSONFieldError) {
+        environment = try object.text("environment")
+        appAppleId = try object.integer("appAppleId")
+        bundleId = try object.text("bundleId")
+        productId = try object.text("productId")
+        requestIdentifier = try object.text("requestIdentifier")
+        storefrontCountryCodes = try object.texts("storefrontCountryCodes")
+        succeededCount = try object.integer("succeededCount")
+        failedCount = try object.integer("failedCount")
+    }
+}
+
+extension NotificationPayload.ExternalPurchaseToken {
+    init(_ object: JSONObject) throws(JSONFieldError) {
+        externalPurchaseId = try object.text("externalPurchaseId")
+        tokenCreationDate = try object.date("tokenCreationDate")
+        appAppleId = try object.integer("appAppleId")
+        bundleId = try object.text("bundleId")
+        tokenType = try object.text("tokenType")
+        tokenExpirationDate = try object.date("tokenExpirationDate")
+    }
+}
+
+extension NotificationPayload.AppData {
+    init(_ object: JSONObject) throws(JSONFieldError) {
+        appAppleId = try object.integer("appAppleId")
+        bundleId = try object.text("bundleId")
+        environment = try object.text("environment")
+        signedAppTransactionInfo = try object.text("signedAppTransactionInfo")
+    }
+}
+
+extension NotificationPayload.ExternalPurchaseToken {
+    /// Derived from the prefix of the identifier alone, as in Apple's own library.
+    package var environment: String? {
+        externalPurchaseId.map { $0.hasPrefix("SANDBOX") ? "Sandbox" : "Production" }
+    }
+}

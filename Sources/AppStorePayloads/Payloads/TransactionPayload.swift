@@ -1,0 +1,126 @@
+package import JSON
+package import AppStoreTypes
+
+/// The payload of a `signedTransactionInfo`: one purchase, or one period of a subscription.
+///
+/// Every field is optional because Apple has omitted each of them at some time. For example, an authentic transaction
+/// without a bundle identifier is reported in app-store-server-library-swift issue 71. Texts are stored as received,
+/// so that new values are preserved.
+///
+/// https://developer.apple.com/documentation/appstoreserverapi/jwstransactiondecodedpayload
+package struct TransactionPayload: Sendable, Hashable {
+    /// The identifier of the transaction; `0` in payloads from Xcode.
+    package var transactionId: String?
+    /// The first transaction of the subscription. For other products, the transaction itself or the one it restores.
+    package var originalTransactionId: String?
+    /// The identifier of a subscription period, the same in all its restorations. May be missing for family members.
+    package var webOrderLineItemId: String?
+    /// The bundle identifier of the app.
+    package var bundleId: String?
+    /// The product identifier.
+    package var productId: String?
+    /// The subscription group; only for auto-renewable subscriptions.
+    package var subscriptionGroupIdentifier: String?
+
+    /// The purchase date. May be later than `signedDate`, because renewals are announced before their period begins.
+    package var purchaseDate: Timestamp?
+    /// The purchase date of the first transaction. Xcode writes a constant date in the year 0.
+    package var originalPurchaseDate: Timestamp?
+    /// The end of the period; only for auto-renewable subscriptions.
+    package var expiresDate: Timestamp?
+    /// The time of signing. The signer's certificates are checked for this time.
+    package var signedDate: Timestamp?
+    /// The time of a refund or of the removal from Family Sharing.
+    package var revocationDate: Timestamp?
+
+    /// The quantity: 1, except for some consumables.
+    package var quantity: Int64?
+    /// 0 for other reasons, 1 for an issue in the app.
+    package var revocationReason: Int64?
+    /// 1 introductory, 2 promotional, 3 offer code, 4 win-back: see `OfferType`.
+    package var offerType: Int64?
+    /// The price in thousandths of the currency unit.
+    package var price: Int64?
+    /// The refunded share in thousandths of a percent.
+    package var revocationPercentage: Int64?
+
+    /// The product type: see `ProductType`.
+    package var type: String?
+    /// The UUID the app set for the customer. Apple sends it in lower case.
+    package var appAccountToken: String?
+    /// The ownership type: see `OwnershipType`.
+    package var inAppOwnershipType: String?
+    /// The identifier of a promotional offer, an offer code or a win-back offer.
+    package var offerIdentifier: String?
+    /// `Production`, `Sandbox`, `Xcode` or `LocalTesting`; missing in 2021.
+    package var environment: String?
+    /// The country of the storefront, three letters (ISO 3166-1).
+    package var storefront: String?
+    /// Apple's number of the storefront.
+    package var storefrontId: String?
+    /// `PURCHASE` or `RENEWAL`.
+    package var transactionReason: String?
+    /// The currency, three letters (ISO 4217).
+    package var currency: String?
+    /// The discount type: see `OfferDiscountType`.
+    package var offerDiscountType: String?
+    /// The identifier of the customer's download of the app.
+    package var appTransactionId: String?
+    /// The duration of the offer (ISO 8601), for example `P1W`.
+    package var offerPeriod: String?
+    /// `REFUND_FULL`, `REFUND_PRORATED` or `FAMILY_REVOKE`.
+    package var revocationType: String?
+
+    /// True if an upgrade replaced this transaction. Apple omits it otherwise.
+    package var isUpgraded: Bool?
+
+    /// The payload as signed, in JSON. Fields that are not declared here remain available in it.
+    package var claims: [UInt8] = []
+
+    /// Creates an empty payload.
+    package init() {}
+}
+
+extension TransactionPayload: SignedClaims {
+    /// Reads every field declared in the type. `claims` keeps the whole document.
+    package init(_ object: JSONObject) throws(JSONFieldError) {
+        transactionId = try object.text("transactionId")
+        originalTransactionId = try object.text("originalTransactionId")
+        webOrderLineItemId = try object.text("webOrderLineItemId")
+        bundleId = try object.text("bundleId")
+        productId = try object.text("productId")
+        subscriptionGroupIdentifier = try object.text("subscriptionGroupIdentifier")
+        purchaseDate = try object.date("purchaseDate")
+        originalPurchaseDate = try object.date("originalPurchaseDate")
+        expiresDate = try object.date("expiresDate")
+        signedDate = try object.date("signedDate")
+        revocationDate = try object.date("revocationDate")
+        quantity = try object.integer("quantity")
+        revocationReason = try object.integer("revocationReason")
+        offerType = try object.integer("offerType")
+        price = try object.integer("price")
+        revocationPercentage = try object.integer("revocationPercentage")
+        type = try object.text("type")
+        appAccountToken = try object.text("appAccountToken")
+        inAppOwnershipType = try object.text("inAppOwnershipType")
+        offerIdentifier = try object.text("offerIdentifier")
+        environment = try object.text("environment")
+        storefront = try object.text("storefront")
+        storefrontId = try object.text("storefrontId")
+        transactionReason = try object.text("transactionReason")
+        currency = try object.text("currency")
+        offerDiscountType = try object.text("offerDiscountType")
+        appTransactionId = try object.text("appTransactionId")
+        offerPeriod = try object.text("offerPeriod")
+        revocationType = try object.text("revocationType")
+        isUpgraded = try object.flag("isUpgraded")
+        claims = object.bytes
+    }
+
+    /// The time of signing.
+    package var signingDate: Timestamp? { signedDate }
+    /// The bundle identifier of the app.
+    package var claimedBundleId: String? { bundleId }
+    /// The App Store environment.
+    package var claimedEnvironment: String? { environment }
+}

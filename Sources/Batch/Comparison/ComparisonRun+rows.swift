@@ -1,0 +1,217 @@
+import Comparison
+import AppStoreTypes
+import BatchInput
+
+extension ComparisonRun {
+    /// Limit on the size of a batch, in bytes (16 MiB).
+    private static let batchBytes = 16 << 20
+
+    /// Number of rows in a batch: enough to keep all workers busy, and few enough that progress is visible.
+    private var batchRows: Int { min(max(options.workers * 4, 16), 256) }
+
+    /// Reads and compares the remaining rows of the source.
+    ///
+    /// - Returns: The reason if the run stopped before the end of the source.
+    mutating func compareRows() async throws(RunError) -> Stop? {
+        // Save before writing to the destination: the checkpoint proves that the destination belongs to this
+        // comparison.
+        try save()
+        var lastCheckpoint = ContinuousClock.now
+        show(progress.findings)
+        while true {
+            if let stop = stopReason() {
+                try save()
+                return stop
+            }
+            let limit = options.rowLimit.map { Int(min($0 - rowsRead, Int64(batchRows))) } ?? batchRows
+            let batch = try running {
+                try source.next(maximumRows: limit, maximumBytes: Self.batchBytes)
+            }
+            guard let batch else { break }
+            guard let outcomes = await outcomes(of: batch.rows) else { continue }
+            rowsRead += Int64(batch.rows.count)
+            try record(outcomes, of: batch.rows, at: progress.position)
+            progress.position = batch.end
+            progress.hasCountedTail = batch.isUnfinishedTail
+            if batch.isUnfinishedTail { break }
+            if lastCheckpoint.duration(to: .now) >= options.checkpointInterval {
+                try save()
+                lastCheckpoint = .now
+            }
+            show(progress.findings)
+        }
+        progress.isComplete = true
+        try save()
+        return nil
+    }
+
+    /// Retries rows with a temporary failure, once each.
+    ///
+    /// - Returns: The reason if the run stopped before all retries were done.
+    mutating func retryFailed() async throws(RunError) -> Stop? {
+        guard rowsRead == 0, !progress.findings.retries.isEmpty else { return nil }
+        var waiting = progress.findings.retries
+        progress.findings.retries = []
+        while let first = waiting.first {
+            if let stop = stopReason() {
+                progress.findings.retries += waiting
+                try save()
+                return stop
+            }
+            let retries = waiting.prefix { $0.batch == first.batch }
+            let rows = try rows(Set(retries.map(\.row)), at: first.batch)
+            guard let outcomes = await outcomes(of: rows) else { continue }
+            waiting.removeFirst(retries.count)
+            for retry in retries { progress.findings.tally.removeFailure(retry.code, of: retry.scope) }
+            progress.findings.rows -= Int64(rows.count)
+            try record(outcomes, of: rows, at: first.batch)
+            show(progress.findings)
+        }
+        try save()
+        return nil
+    }
+
+    /// Reads the rows with these numbers again.
+    private func rows(_ rowNumbers: Set<Int64>, at position: SourcePosition?) throws(RunError) -> [SourceRow] {
+        try running {
+            var source = try Sources.open(
+                options.source, options: progress.options, limits: Self.limits(options), at: position)
+            var rows: [SourceRow] = []
+            while rows.count < rowNumbers.count,
+                let batch = try source.next(maximumRows: batchRows, maximumBytes: Self.batchBytes)
+            {
+                rows += batch.rows.filter { rowNumbers.contains($0.number) }
+                if let last = batch.rows.last?.number, let end = rowNumbers.max(), last >= end { break }
+            }
+            return rows
+        }
+    }
+
+    /// Adds the outcomes of rows to the results.
+    ///
+    /// - Parameter position: Position of the batch that contains the rows.
+    private mutating func record(
+        _ outcomes: [RowComparer.Outcome], of rows: [SourceRow], at position: SourcePosition?
+    ) throws(RunError) {
+        var findings = progress.findings
+        for (row, outcome) in zip(rows, outcomes) {
+            findings.rows += 1
+            switch outcome.result {
+            case .success(let finding):
+                let right = finding.serverAPI
+                findings.tally.add(
+                    finding.differences, of: outcome.scope, customer: finding.customer,
+                    historyVersion: right.latest == nil ? nil : right.historyVersion, isWhole: finding.isWhole,
+                    isVerified: right.isVerified, isOfRecordsOnly: finding.rendered == nil)
+                let shown = finding.shown
+                findings.samples.offer(
+                    verifyReceipt: finding.verifyReceipt, serverAPI: shown.serverAPI, differences: shown.differences,
+                    receipt: Self.id(of: row), limit: options.shownPairs)
+                var lines: [UInt8] = []
+                for difference in finding.differences { lines += difference.json + [0x0A] }
+                try running { try output.append(lines) }
+            case .failure(let failure):
+                findings.tally.addFailure(failure.code, of: outcome.scope)
+                guard failure.isTemporary else { continue }
+                if findings.retries.count < ComparisonProgress.maximumRetries {
+                    findings.retries.append(
+                        .init(row: row.number, batch: position, code: failure.code, scope: outcome.scope))
+                } else {
+                    findings.forgottenRetries += 1
+                }
+            }
+        }
+        findings.bytes = output.size
+        progress.findings = findings
+    }
+
+    /// An event in the group of concurrent comparisons.
+    private enum Event: Sendable {
+        case outcome(row: Int, RowComparer.Outcome)
+        /// Time to check for a stop condition, because an outcome can take an hour.
+        case tick
+
+        static func nextTick() async -> Event {
+            try? await Task.sleep(for: .milliseconds(500))
+            return .tick
+        }
+    }
+
+    /// Compares several rows concurrently and returns the outcomes in the order of the rows.
+    ///
+    /// - Returns: `nil` if the run has to stop. Comparisons in flight are canceled, and the next run repeats them as
+    ///   after a crash.
+    private func outcomes(of rows: [SourceRow]) async -> [RowComparer.Outcome]? {
+        await withTaskGroup(of: Event.self) { [comparer, options] group in
+            var outcomes = [RowComparer.Outcome?](repeating: nil, count: rows.count)
+            var next = 0
+            var inFlight = 0
+            func begin() {
+                guard next < rows.count else { return }
+                let (index, row) = (next, rows[next])
+                next += 1
+                inFlight += 1
+                group.addTask { .outcome(row: index, await comparer.compare(row.value, id: Self.id(of: row))) }
+            }
+            for _ in 0..<max(options.workers, 1) { begin() }
+            group.addTask { await Event.nextTick() }
+            while inFlight > 0, let event = await group.next() {
+                switch event {
+                case .tick:
+                    show(progress.findings)
+                    group.addTask { await Event.nextTick() }
+                case .outcome(let index, let outcome):
+                    inFlight -= 1
+                    outcomes[index] = outcome
+                    // After a rejection, do not start another comparison.
+                    if comparer.rejection == nil { begin() }
+                }
+                // Do not wait for comparisons that wait for the hourly rate limit.
+                if comparer.rejection != nil || inFlight > 0 && stopReason() != nil {
+                    group.cancelAll()
+                    return nil
+                }
+            }
+            group.cancelAll()
+            return outcomes.compactMap { $0 }
+        }
+    }
+
+    /// Id of the row, or `#` and its number. For example, `#12`.
+    private static func id(of row: SourceRow) -> String { row.id ?? "#\(row.number)" }
+
+    /// Writes the destination and the checkpoint durably.
+    private mutating func save() throws(RunError) {
+        try running {
+            try output.makeDurable()
+            if let ledger { try progress.save(in: ledger) }
+        }
+    }
+}
+
+/// The output of differences: a file that a run can resume, or a closure.
+struct DifferenceOutput {
+    private var file: OutputFile?
+    private let write: @Sendable ([UInt8]) -> Void
+
+    /// Opens the output.
+    ///
+    /// - Parameters:
+    ///   - path: Path of the file. If `nil`, everything is passed to `write`.
+    ///   - bytes: Size to which an existing file is truncated, in bytes.
+    ///   - write: Receives the output if there is no file.
+    init(path: String?, keeping bytes: Int64, write: @escaping @Sendable ([UInt8]) -> Void) throws(SinkError) {
+        if let path { file = try OutputFile(path: path, cutAt: bytes) }
+        self.write = write
+    }
+
+    /// Size of the file in bytes; 0 if there is no file.
+    var size: Int64 { file?.size ?? 0 }
+
+    mutating func append(_ bytes: [UInt8]) throws(SinkError) {
+        guard !bytes.isEmpty else { return }
+        if file == nil { write(bytes) } else { try file?.append(bytes) }
+    }
+
+    mutating func makeDurable() throws(SinkError) { try file?.makeDurable() }
+}

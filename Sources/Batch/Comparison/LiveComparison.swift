@@ -1,0 +1,103 @@
+import AppStorePayloads
+import AppStoreClients
+package import VerifyReceipt
+package import AppStoreTypes
+
+/// Requests the data of a receipt from both of Apple's endpoints.
+package struct LiveComparison: Sendable {
+    private let verifyReceipt: BatchVerifyReceiptClient
+    private let serverAPI: BatchServerAPIClient
+    private let rejections = CredentialRejections()
+    private let now: @Sendable () -> Timestamp
+
+    /// Creates a comparison with clients for both endpoints.
+    package init(
+        verifyReceipt: BatchVerifyReceiptClient, serverAPI: BatchServerAPIClient,
+        now: @escaping @Sendable () -> Timestamp = { .now }
+    ) {
+        self.verifyReceipt = verifyReceipt
+        self.serverAPI = serverAPI
+        self.now = now
+    }
+
+    /// Responses of both endpoints for one receipt.
+    struct Answers: Sendable {
+        /// Response of verifyReceipt.
+        let verifyReceipt: UpstreamResponse
+        /// Records of the customer; `nil` if the App Store Server API does not know the customer.
+        let serverAPI: CustomerRecords?
+        /// Time after the verifyReceipt response.
+        let time: Timestamp
+        /// Milliseconds between the two responses.
+        let timeDifference: Int64
+    }
+
+    /// Reason why no further receipt can be compared: Apple rejects a shared secret or a key, or a host cannot be
+    /// reached. `nil` if there is none.
+    var rejection: String? { rejections.reason }
+
+    /// Returns whether there is a key for the app.
+    func handles(_ bundleId: BundleIdentifier) -> Bool { serverAPI.handles(bundleId) }
+
+    /// Number of App Store Server API calls so far.
+    package var calls: Int64 { serverAPI.calls }
+
+    /// Time until the rate limit allows the next waiting call; `nil` if no call is waiting.
+    package var rateLimitWait: Duration? { serverAPI.rateLimitWait }
+
+    /// Requests the data of a receipt from both endpoints.
+    ///
+    /// - Throws: ``RowFailure`` if one of them cannot respond now.
+    func answers(to receipt: DecodedReceipt, bundleId: BundleIdentifier) async throws(RowFailure) -> Answers {
+        let answer: UpstreamResponse
+        do throws(BatchVerifyReceiptClient.Unavailable) {
+            answer = try await verifyReceipt.answer(to: receipt)
+        } catch {
+            if error.isUnreachable { rejections.recordUnreachable("verifyReceipt", error.reason) }
+            throw RowFailure("verifyReceiptUnavailable", isTemporary: true)
+        }
+        guard answer.status != .wrongSharedSecret else {
+            rejections.recordRejectedSecret(of: bundleId)
+            throw RowFailure("verifyReceipt.\(answer.status)", isTemporary: true)
+        }
+        let time = now()
+        // Without an id there is nothing to look up. Whatever verifyReceipt has beyond the receipt is then a
+        // difference.
+        guard !receipt.lookupKeys.isEmpty else {
+            return Answers(verifyReceipt: answer, serverAPI: nil, time: time, timeDifference: 0)
+        }
+        var records: CustomerRecords?
+        do throws(ServerAPIError) {
+            records = try await serverAPI.records(
+                for: receipt.lookupKeys, bundleId: bundleId, environment: receipt.environment)
+            rejections.recordSuccess(of: bundleId)
+        } catch {
+            if error.code == .unauthorized || error.code == .privateKey {
+                rejections.recordRejectedKey(of: bundleId, error)
+            }
+            if error.isUnreachable { rejections.recordUnreachable("the App Store Server API", "\(error)") }
+            guard error.isUnknownTransaction || error.errorNumber == .accountNotFound else {
+                let code = error.errorNumber.map { "\($0)" } ?? error.code.rawValue
+                throw RowFailure(code, isTemporary: true)
+            }
+            rejections.recordSuccess(of: bundleId)
+            // An unknown customer is a valid result, which differs from that of verifyReceipt.
+        }
+        return Answers(
+            verifyReceipt: answer, serverAPI: records, time: time,
+            timeDifference: now().milliseconds - time.milliseconds)
+    }
+}
+
+/// Reason why a row could not be compared: a short code that failures are grouped by.
+struct RowFailure: Error, Sendable, Hashable {
+    /// For example, `verifyReceiptUnavailable`, `verifyReceipt.21004` or `4040010`.
+    let code: String
+    /// `true` if a retry may succeed.
+    let isTemporary: Bool
+
+    init(_ code: String, isTemporary: Bool = false) {
+        self.code = code
+        self.isTemporary = isTemporary
+    }
+}

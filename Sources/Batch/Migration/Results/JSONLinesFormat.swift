@@ -1,0 +1,57 @@
+import Responses
+import BatchInput
+
+/// The JSON Lines format: one object on each line, with all columns in their order; `null` if there is no value.
+struct JSONLinesFormat: ResultFormat {
+    private let columns: [(column: ResultColumn, key: JSONKey)]
+
+    init(withAPI: Bool) {
+        columns = ResultColumn.all(withAPI: withAPI).map { ($0, JSONKey($0.rawValue)) }
+    }
+
+    let header: [UInt8] = []
+
+    func line(of row: ResultRow) -> [UInt8] {
+        var writer = JSONWriter(reserving: 512 + (row.api?.size ?? 0))
+        writer.beginObject()
+        for (column, key) in columns {
+            writer.key(key)
+            switch column.value(of: row) {
+            case .null: writer.null()
+            case .text(let text): writer.value(text)
+            case .number(let number): writer.value(number)
+            case .flag(let flag): writer.value(flag)
+            case .texts(let texts): writer.values(texts)
+            case .json(let bytes): writer.values(json: bytes)
+            }
+        }
+        writer.endObject()
+        var line = writer.finish()
+        line.append(UInt8(ascii: "\n"))
+        return line
+    }
+
+    /// Any column can be read as the receipt, because only ids are used.
+    var rows: SourceOptions { SourceOptions(receiptColumn: "digest") }
+}
+
+extension JSONWriter {
+    /// Writes an array of strings. For example, `["a","b"]`.
+    mutating func values(_ texts: [String]) {
+        beginArray()
+        for text in texts { value(text) }
+        endArray()
+    }
+
+    /// Returns the JSON text of an array of strings.
+    static func array(_ texts: [String]) -> [UInt8] {
+        var writer = JSONWriter(reserving: 2 + 24 * texts.count)
+        writer.values(texts)
+        return writer.finish()
+    }
+}
+
+extension APIColumns {
+    /// Approximate size in bytes.
+    var size: Int { transactions.count + subscriptions.count + signedTransactions.count }
+}

@@ -1,0 +1,100 @@
+import Storage
+import BatchInput
+
+/// A text file with one result on each line.
+struct TextSink<Format: ResultFormat>: ResultSink {
+    private let format: Format
+    private let path: String
+    private var file: OutputFile
+    private var rows: Int64
+    /// Fingerprints of all ids in the file.
+    private let ids = FingerprintSet()
+    /// The first error, which all later calls throw again.
+    private var failure: SinkError?
+
+    /// Opens the file.
+    ///
+    /// - Parameter position: Position to resume from; `nil` for a new file.
+    init(path: String, _ format: Format, at position: SinkPosition?) throws(SinkError) {
+        try self.init(
+            path: path, file: try OutputFile(path: path, cutAt: position?.bytes), format, at: position ?? .start)
+    }
+
+    /// Uses a file that is already open.
+    init(path: String, file: OutputFile, _ format: Format, at position: SinkPosition) throws(SinkError) {
+        self.format = format
+        self.path = path
+        self.file = file
+        rows = position.rows
+        if position.bytes > 0 {
+            try loadIds()
+        } else {
+            try self.file.append(format.header)
+        }
+    }
+
+    mutating func write(_ row: ResultRow) throws(SinkError) -> WriteResult {
+        try onFile { (sink) throws(SinkError) in
+            guard try asSinkError({ () throws(StorageError) in try sink.ids.insert(row.id) }) else {
+                return .repeatedId
+            }
+            try sink.file.append(sink.format.line(of: row))
+            sink.rows += 1
+            return .written
+        }
+    }
+
+    mutating func checkpoint() throws(SinkError) -> SinkPosition {
+        try onFile { (sink) throws(SinkError) in
+            try sink.file.makeDurable()
+            return SinkPosition(rows: sink.rows, bytes: sink.file.size)
+        }
+    }
+
+    mutating func close() throws(SinkError) {
+        _ = try checkpoint()
+    }
+
+    /// Calls `body` and stores its error. After an error, all later calls fail, because it is unknown how much of the
+    /// data is in the file.
+    private mutating func onFile<Result>(
+        _ body: (inout Self) throws(SinkError) -> Result
+    ) throws(SinkError) -> Result {
+        if let failure { throw failure }
+        do throws(SinkError) {
+            return try body(&self)
+        } catch {
+            failure = error
+            throw error
+        }
+    }
+
+    /// Loads the ids of existing rows from the file, so that they need not be stored elsewhere.
+    private func loadIds() throws(SinkError) {
+        do throws(SourceError) {
+            var source = try Sources.open(path, options: format.rows)
+            var count: Int64 = 0
+            while let batch = try source.next(maximumRows: 1_024, maximumBytes: 1 << 20), !batch.isUnfinishedTail {
+                for id in batch.rows.compactMap(\.id) {
+                    _ = try asSourceError { () throws(StorageError) in try ids.insert(id) }
+                }
+                count += Int64(batch.rows.count)
+            }
+            guard count == rows else {
+                throw SourceError(.changed, at: path, "the file has \(count) rows, but \(rows) were written")
+            }
+        } catch {
+            throw SinkError(error.code == .notReadable ? .failed : .changed, at: path, error.reason)
+        }
+    }
+}
+
+/// A file format for results, which can be written and read.
+protocol ResultFormat {
+    /// Bytes before the first row.
+    var header: [UInt8] { get }
+    /// Returns a row, including the line break.
+    func line(of row: ResultRow) -> [UInt8]
+    /// Options for reading rows of the file with their ids. Only the ids are used.
+    var rows: SourceOptions { get }
+}

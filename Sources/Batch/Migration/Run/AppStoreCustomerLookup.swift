@@ -1,0 +1,142 @@
+import AppStorePayloads
+import AppStoreClients
+import Foundation
+package import Storage
+package import VerifyReceipt
+package import Responses
+import AppStoreTypes
+import Synchronization
+
+/// Looks up customers with the App Store Server API.
+package final class AppStoreCustomerLookup: CustomerLookupService {
+    private let lookups: BatchServerAPIClient
+    private let renderer: CustomerViewRenderer
+    /// Number of consecutive rejections of the key.
+    private let rejections = Atomic<Int>(0)
+    /// Number of consecutive rejections after which the key is considered invalid. Fewer are tolerated, because Apple
+    /// occasionally rejects a valid key.
+    private static let rejectionLimit = 12
+
+    /// Creates a lookup service.
+    package init(lookups: BatchServerAPIClient, renderer: CustomerViewRenderer) {
+        self.lookups = lookups
+        self.renderer = renderer
+    }
+
+    /// Returns whether there is a key for the app.
+    package func handles(_ bundleId: String) -> Bool {
+        BundleIdentifier(rawValue: bundleId).map(lookups.handles) ?? false
+    }
+
+    /// Requests all transactions of a customer, or those since the last run.
+    package func lookUp(_ customer: MigrationCustomer) async -> CustomerAnswer {
+        guard let bundleId = BundleIdentifier(rawValue: customer.bundleId) else {
+            return .found(.failed(reason: "malformedBundleId"))
+        }
+        do throws(ServerAPIError) {
+            let records = try await lookups.records(
+                for: CustomerIdentifiers(originalTransactionIds: customer.identifiers, transactionIds: []),
+                bundleId: bundleId,
+                environment: AppStoreEnvironment(rawValue: customer.environment),
+                since: customer.previousLookup.flatMap { known in
+                    Self.texts(known.signedTransactions).map { ($0, known.revision) }
+                })
+            rejections.store(0, ordering: .relaxed)
+            return .found(.known(columns(records)))
+        } catch {
+            return answer(to: error)
+        }
+    }
+
+    /// Converts an error: an unknown customer is a result, a rejected key or unreachable host may stop the run, and
+    /// all other errors are temporary failures of this customer.
+    private func answer(to error: ServerAPIError) -> CustomerAnswer {
+        if error.code == .cancelled { return .cancelled }
+        if error.code == .unauthorized || error.code == .privateKey {
+            let count = rejections.add(1, ordering: .relaxed).newValue
+            guard count < Self.rejectionLimit else {
+                return .giveUp(reason: "the App Store repeatedly rejected the key: \(error.reason)")
+            }
+            return .failing(.refusedByAppStore, reason: error.code.rawValue)
+        } else if error.code != .refused || !error.isTemporary {
+            rejections.store(0, ordering: .relaxed)
+        }
+        if error.isUnknownTransaction || error.errorNumber == .accountNotFound {
+            return .found(.notFound(reason: error.errorNumber.map { "\($0)" } ?? error.code.rawValue))
+        }
+        if error.isUnreachable { return .failing(.unreachable, reason: error.code.rawValue) }
+        return .found(.failed(reason: error.errorNumber.map { "\($0)" } ?? error.code.rawValue))
+    }
+
+    /// Parses a JSON array of strings; `nil` if it is something else.
+    private static func texts(_ array: [UInt8]) -> [String]? {
+        try? JSONDecoder().decode([String].self, from: Data(array))
+    }
+
+    /// Returns the columns of a customer's records.
+    private func columns(_ records: CustomerRecords) -> CustomerColumns {
+        let columns = renderer.columns(of: records)
+        let identifiers = Set(
+            records.transactions.flatMap { [$0.payload.originalTransactionId, $0.payload.transactionId] }
+                .compactMap { $0 })
+        return CustomerColumns(
+            environment: records.environment.rawValue, appAppleId: records.appAppleId,
+            transactions: columns.transactions, subscriptions: columns.subscriptions,
+            signedTransactions: columns.signedTransactions, revision: records.revision,
+            identifiers: identifiers.sorted())
+    }
+
+    /// Sets the account token of a purchase. Returns `nil` if that succeeded, otherwise an error code.
+    package func setAccountToken(
+        _ token: String, of identifier: String, customer: MigrationCustomer
+    ) async -> String? {
+        guard let token = UUID(uuidString: token)?.uuidString.lowercased() else { return "notAUUID" }
+        guard let bundleId = BundleIdentifier(rawValue: customer.bundleId),
+            let identifier = TransactionIdentifier(rawValue: identifier),
+            let environment = AppStoreEnvironment(rawValue: customer.environment)
+        else { return "malformedIdentifier" }
+        do throws(ServerAPIError) {
+            try await lookups.setAppAccountToken(
+                token, of: identifier, bundleId: bundleId, environment: environment)
+            return nil
+        } catch {
+            return error.errorNumber.map { "\($0)" } ?? error.code.rawValue
+        }
+    }
+
+    package var usage: (calls: Int64, left: Int64?) { (lookups.calls, lookups.callsLeft) }
+    package var callsPerHour: Double { lookups.callsPerHour }
+
+    /// Time until the rate limit allows the next waiting call; `nil` if no call is waiting.
+    package var rateLimitWait: Duration? { lookups.rateLimitWait }
+}
+
+/// A service that looks up customers. The implementation uses the App Store Server API; tests use substitutes.
+package protocol CustomerLookupService: Sendable {
+    /// Returns whether there is a key for the app.
+    func handles(_ bundleId: String) -> Bool
+
+    /// Requests all data of a customer. Waits as long as the rate limit requires.
+    func lookUp(_ customer: MigrationCustomer) async -> CustomerAnswer
+
+    /// Sets the account token of a purchase. Returns `nil` if that succeeded, otherwise an error code.
+    func setAccountToken(_ token: String, of identifier: String, customer: MigrationCustomer) async -> String?
+
+    /// Number of calls so far, and the remaining calls of this hour for the app that has the fewest.
+    var usage: (calls: Int64, left: Int64?) { get }
+
+    /// Number of histories that can be requested in an hour. The same number can be requested in a burst.
+    var callsPerHour: Double { get }
+}
+
+/// Result of a customer lookup.
+package enum CustomerAnswer: Sendable, Hashable {
+    /// The lookup has a result for this customer.
+    case found(CustomerLookupResult)
+    /// The lookup failed for a reason that probably affects all customers; the `Stop` is that reason.
+    case failing(Migration.Stop, reason: String)
+    /// The run ended before there was a response.
+    case cancelled
+    /// The run has to stop because the key is rejected.
+    case giveUp(reason: String)
+}

@@ -1,0 +1,129 @@
+import Foundation
+import Storage
+import VerifyReceipt
+import ReceiptDecoding
+import Responses
+import AppStoreTypes
+import BatchInput
+
+/// A decoded row of the source, with the ids to look up.
+struct DecodedRow: Sendable, Codable {
+    let number: Int64
+    /// Id of the row, made unique when the row is written.
+    var id: String
+    /// Outcome before the App Store Server API is requested.
+    let outcome: Outcome
+    let kind: String
+    let verified: Bool
+    let digest: String?
+    let repairs: [String]
+    let environment: String?
+    let bundleId: String?
+    let originalTransactionIds: [String]
+    let transactionIds: [String]
+    let unverifiedIds: [String]
+    /// Year (UTC) in which the receipt was made; `nil` if unknown.
+    let year: Int?
+    let failure: Failure?
+    let accountToken: String?
+
+    /// Reason why the receipt could not be read or is not authentic.
+    struct Failure: Sendable, Codable {
+        let code: String
+        let place: String
+        let reason: String
+    }
+
+    /// Decodes a row.
+    ///
+    /// - Parameter allowUnverified: Accepts receipts that are readable but not authentic.
+    init(_ row: SourceRow, reader: ReceiptReader, allowUnverified: Bool) {
+        switch row.value {
+        case .bytes(let bytes): self.init(row, reader.read(bytes), allowUnverified: allowUnverified)
+        case .missing: self.init(row, code: "empty", reason: "there is no receipt in this row")
+        case .unreadable(let code, let reason): self.init(row, code: code, reason: reason)
+        }
+    }
+
+    private init(_ row: SourceRow, _ stored: DecodedReceipt, allowUnverified: Bool) {
+        number = row.number
+        id = row.id ?? ""
+        accountToken = row.accountToken
+        failure = stored.failure.map { Failure(code: $0.code.rawValue, place: $0.place, reason: $0.reason) }
+        kind = stored.kind.rawValue
+        verified = stored.isVerified
+        digest = stored.digest
+        repairs = stored.repairs.map(\.rawValue)
+        environment = stored.environment?.rawValue
+        bundleId = stored.bundleId
+        originalTransactionIds = stored.lookupKeys.originalTransactionIds.map(\.rawValue)
+        transactionIds = stored.lookupKeys.transactionIds.map(\.rawValue)
+        unverifiedIds = stored.unverifiedIds.map(\.rawValue)
+        year = stored.date.map { CivilTime(seconds: $0.seconds).year }
+        let hasKeys = !stored.lookupKeys.isEmpty || (allowUnverified && !stored.unverifiedIds.isEmpty)
+        outcome = !stored.isVerified && !(allowUnverified && hasKeys) ? .refused : hasKeys ? .decoded : .noTransactions
+    }
+
+    private init(_ row: SourceRow, code: String, reason: String) {
+        number = row.number
+        id = row.id ?? ""
+        accountToken = row.accountToken
+        outcome = .refused
+        kind = ReceiptKind.unknown.rawValue
+        verified = false
+        (digest, environment, bundleId, year) = (nil, nil, nil, nil)
+        (repairs, originalTransactionIds, transactionIds, unverifiedIds) = ([], [], [], [])
+        failure = Failure(code: code, place: "row", reason: reason)
+    }
+
+    /// Ids to look up: original transaction ids, or transaction ids if there are none. If the receipt is not
+    /// authentic, also the ids that are only in the JSON around it.
+    var identifiers: [String] {
+        guard outcome == .decoded else { return [] }
+        let signed = originalTransactionIds.isEmpty ? transactionIds : originalTransactionIds
+        return verified ? signed : Array(Set(signed + unverifiedIds)).sorted()
+    }
+
+    /// The entry in the list of refused rows; `nil` if the row was not refused.
+    var refusal: Refusal? {
+        guard outcome == .refused, let failure else { return nil }
+        return Refusal(row: number, id: id, code: failure.code, place: failure.place, reason: failure.reason)
+    }
+
+    /// The result row without App Store Server API data.
+    var result: ResultRow {
+        ResultRow(
+            id: id, digest: digest, outcome: outcome, reason: failure?.code, kind: kind, verified: verified,
+            repairs: repairs, environment: environment, bundleId: bundleId,
+            originalTransactionIds: originalTransactionIds, transactionIds: transactionIds,
+            unverifiedIds: unverifiedIds)
+    }
+
+    /// Returns the result row with the data of its customer.
+    func result(_ finding: CustomerLookupResult?, hasCustomer: Bool) -> ResultRow {
+        var result = result
+        guard hasCustomer else { return result }
+        switch finding {
+        case .known(let columns):
+            result.outcome = .migrated
+            result.api = APIColumns(
+                appAppleId: columns.appAppleId, transactions: columns.transactions,
+                subscriptions: columns.subscriptions, signedTransactions: columns.signedTransactions,
+                revision: columns.revision)
+        case .notFound(let reason):
+            result.outcome = .notFound
+            result.reason = reason
+        case .failed(let reason):
+            result.outcome = .failed
+            result.reason = reason
+        case nil:
+            result.outcome = .failed
+            result.reason = "notAskedYet"
+        }
+        return result
+    }
+
+    init(encoded: [UInt8]) throws { self = try JSONDecoder().decode(Self.self, from: Data(encoded)) }
+
+    var encoded: [UInt8] { get throws { [UInt8](try JSONEncoder().encode(self)) } }
+}

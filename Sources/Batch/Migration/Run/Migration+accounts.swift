@@ -1,0 +1,83 @@
+import AppStoreClients
+import Storage
+import Reports
+import BatchInput
+
+extension Migration {
+    /// Sets the account tokens of the source on the customers' purchases, or reports what would be set.
+    mutating func linkAccounts(_ lookups: any CustomerLookupService) async throws(RunError) -> Stop? {
+        guard options.persisted.source.accountTokenColumn != nil else { return nil }
+        let ledger = ledger
+        let all = try running {
+            try ledger.retryFailedTokens()
+            return try ledger.countOfCustomersWithToken()
+        }
+        monitor.show { ($0.phase, $0.accounts.all) = (.linking, all) }
+        var last: Int64 = 0
+        var purchases = 0
+        var customers: Int64 = 0
+        var failures: [String: Int64] = [:]
+        while true {
+            let batch = try running { try ledger.customersWithToken(after: last, limit: 100) }
+            guard !batch.isEmpty else { break }
+            for customer in batch {
+                if let stop, stop != .rowLimit { return stop }
+                last = customer.key
+                guard let token = customer.accountToken else { continue }
+                customers += 1
+                purchases += customer.identifiers.count
+                guard options.accountTokens == .set else { continue }
+                var failure: String?
+                for identifier in customer.identifiers where failure == nil {
+                    failure = await lookups.setAccountToken(token, of: identifier, customer: customer)
+                }
+                if let failure { failures[failure, default: 0] += 1 }
+                try running {
+                    try ledger.record(tokenState: failure ?? "set", of: customer.key)
+                    try ledger.commit()
+                }
+                let calls = lookups.usage.calls
+                monitor.show { [customers, failed = failures.values.reduce(0, +)] in
+                    ($0.accounts.done, $0.accounts.failed, $0.calls) = (customers, failed, calls)
+                }
+            }
+        }
+        let several = try running { try ledger.customersWithSeveralTokens() }
+        reportAccounts(customers, purchases: purchases, failures: failures, several: several)
+        return nil
+    }
+
+    /// Prints how many account tokens were set, or would be set in a dry run.
+    private mutating func reportAccounts(
+        _ customers: Int64, purchases: Int, failures: [String: Int64], several: Int64
+    ) {
+        if several > 0 {
+            notify("\(several) customers have rows with different account tokens: their tokens are not set")
+        }
+        guard options.accountTokens == .set else {
+            return notify(
+                "account tokens: \(purchases) purchases of \(customers) customers would be set; "
+                    + "use --set-account-tokens to set them")
+        }
+        let failed = failures.values.reduce(0, +)
+        customersWithoutToken = failed + several
+        notify("account tokens: set for \(customers - failed) of \(customers) customers")
+        for (reason, count) in failures.sorted(by: { $0.key < $1.key }) {
+            notify("account tokens: not set for \(count) customers: \(Self.explanation(ofTokenFailure: reason))")
+        }
+    }
+
+    /// Returns the explanation of an error code together with the code, or only the code if there is no explanation.
+    private static func explanation(ofTokenFailure reason: String) -> String {
+        let explanation = Int64(reason).map(ServerAPIErrorNumber.init(rawValue:))?.meaning ?? tokenFailures[reason]
+        return explanation.map { "\($0) (\(reason))" } ?? reason
+    }
+
+    /// Explanations of error codes other than Apple's error numbers.
+    private static let tokenFailures = [
+        "notAUUID": "the token is not a UUID", "malformedIdentifier": "the receipt's id or app is malformed",
+        "connectFailed": "the App Store Server API cannot be reached",
+        "nameNotResolved": "the App Store Server API cannot be reached", "timedOut": "timed out",
+        "unauthorized": "the App Store rejected the key", "4290000": "Apple's rate limit was exceeded",
+    ]
+}

@@ -1,0 +1,131 @@
+import Storage
+import VerifyReceipt
+import BatchInput
+
+extension Migration {
+    /// Reads and decodes the remaining rows of the source, several batches concurrently, and writes them in order.
+    ///
+    /// - Parameters:
+    ///   - write: Writes a row. If another row has its id, it is called again with a different id.
+    ///   - checkpoint: Makes the written rows durable and returns the position of the sink.
+    /// - Returns: The reason if the run stopped before the end of the source.
+    mutating func readRows(
+        write: (DecodedRow) throws -> WriteResult, checkpoint: () throws -> SinkPosition
+    ) async throws(RunError) -> Stop? {
+        guard progress.whole == nil else { return nil }
+        do {
+            try running { try ledger.deleteRows(after: progress.checkpoint.counts.rows) }
+            return try await decodeAll(write: write, checkpoint: checkpoint)
+        } catch let error as RunError {
+            throw error
+        } catch {
+            try running { throw error }
+            return nil
+        }
+    }
+
+    /// Decodes batches concurrently and processes them in order. A batch that is finished early waits for those
+    /// before it.
+    private mutating func decodeAll(
+        write: (DecodedRow) throws -> WriteResult, checkpoint: () throws -> SinkPosition
+    ) async throws -> Stop? {
+        let reader = reader
+        let allowUnverified = options.persisted.allowUnverified
+        let window = options.workers + 2
+        var counts = progress.checkpoint.counts
+        var lastCheckpoint = ContinuousClock.now
+        var refusals: [Refusal] = []
+        var stop: Stop?
+        var tail: [DecodedRow] = []
+
+        /// Makes everything durable: first the destination, then the progress file.
+        func save(_ end: SourcePosition?) throws {
+            progress.checkpoint.sink = try checkpoint()
+            progress.checkpoint.source = end ?? progress.checkpoint.source
+            progress.checkpoint.counts = counts
+            try ledger.add(refusals)
+            refusals.removeAll(keepingCapacity: true)
+            try progress.save(in: ledger)
+            lastCheckpoint = .now
+        }
+
+        /// Makes the id of a row unique, writes the row and counts it.
+        func process(_ row: DecodedRow) throws {
+            var row = row
+            var isRenamed = row.id.isEmpty
+            if isRenamed { row.id = "#\(row.number)" }
+            while try write(row) == .repeatedId {
+                row.id += "#\(row.number)"
+                isRenamed = true
+            }
+            if isRenamed {
+                if counts.renamedIds == 0 {
+                    notify(
+                        "row \(row.number) has no id, or the id of another row; such rows are named ID#ROW, this one \(row.id)"
+                    )
+                }
+                counts.renamedIds += 1
+            }
+            counts.add(row.result, year: row.year)
+            if let refusal = row.refusal { refusals.append(refusal) }
+        }
+
+        try await withThrowingTaskGroup(of: (Int, SourceBatch, [DecodedRow]).self) { group in
+            var started = 0
+            var done = 0
+            var waiting: [Int: (SourceBatch, [DecodedRow])] = [:]
+            var isAtEnd = false
+            while true {
+                while !isAtEnd, started - done < window {
+                    stop = self.stop
+                    let room = options.rowLimit.map { min($0 - rowsRead, 64) } ?? 64
+                    guard stop == nil, let batch = try source.next(maximumRows: Int(room), maximumBytes: 1 << 20) else {
+                        isAtEnd = true
+                        break
+                    }
+                    rowsRead += Int64(batch.rows.count)
+                    let batchIndex = started
+                    started += 1
+                    group.addTask {
+                        (
+                            batchIndex, batch,
+                            batch.rows.map { DecodedRow($0, reader: reader, allowUnverified: allowUnverified) }
+                        )
+                    }
+                }
+                guard let (batchIndex, batch, rows) = try await group.next() else { break }
+                waiting[batchIndex] = (batch, rows)
+                var end: SourcePosition?
+                while let (batch, rows) = waiting.removeValue(forKey: done) {
+                    done += 1
+                    if batch.isUnfinishedTail {
+                        tail = rows
+                        continue
+                    }
+                    for row in rows { try process(row) }
+                    end = batch.end
+                }
+                monitor.show { [counts, fraction = source.fraction] in
+                    $0.counts = counts
+                    $0.fraction = fraction
+                }
+                if let end, refusals.count > 10_000 || lastCheckpoint.duration(to: .now) >= options.checkpointInterval {
+                    try save(end)
+                } else if let end {
+                    progress.checkpoint.source = end
+                }
+            }
+        }
+        try save(nil)
+        if stop == nil {
+            // The last row has no line break. If more is written to it later, the next run starts before this row.
+            for row in tail { try process(row) }
+            _ = try checkpoint()
+            try ledger.add(refusals)
+            progress.whole = counts
+            try progress.save(in: ledger)
+        }
+        monitor.show { [counts] in $0.counts = counts }
+        return stop
+    }
+}

@@ -1,0 +1,61 @@
+import Storage
+import BatchInput
+
+extension Migration {
+    /// Writes the complete result from the progress file, then replaces the previous result atomically.
+    func writeResult() throws(RunError) -> (MigrationCounts, SinkPosition) {
+        monitor.show { $0.phase = .writing }
+        return try running {
+            let draft = Files.draft(of: options.destination)
+            try Files.remove(draft)
+            var sink = try ResultWriters.open(draft, withAPI: true, at: nil)
+            var counts = MigrationCounts()
+            counts.renamedIds = (progress.whole ?? progress.checkpoint.counts).renamedIds
+            var last: Int64 = 0
+            while true {
+                let rows = try ledger.stagedRows(after: last, limit: 64)
+                guard let end = rows.last else { break }
+                for (staged, finding) in rows {
+                    guard let row = try? DecodedRow(encoded: staged.result) else {
+                        throw ledger.damaged("row \(staged.row)")
+                    }
+                    var result = row.result(finding, hasCustomer: staged.customer != nil)
+                    // Staged ids are unique, but a sink that stores fingerprints of ids may report a collision.
+                    while try sink.write(result) == .repeatedId { result.id += "#\(staged.row)" }
+                    counts.add(result, year: row.year)
+                }
+                last = end.staged.row
+            }
+            let end = try sink.checkpoint()
+            try sink.close()
+            try Files.replace(options.destination, with: draft)
+            return (counts, end)
+        }
+    }
+}
+
+extension Migration {
+    /// Writes rows to the result as they are read.
+    mutating func runOffline() async throws(RunError) -> RunResult {
+        guard !options.isPlan else {
+            throw .notPossible("--plan requires --with-api: without it, no calls are made")
+        }
+        var sink = try running {
+            // Save before writing to the destination: the checkpoint proves that the destination belongs to this
+            // migration.
+            try progress.save(in: ledger)
+            return try ResultWriters.open(
+                options.destination, withAPI: false, at: isDestinationOurs ? progress.checkpoint.sink : nil)
+        }
+        let stop = try await readRows(
+            write: { try sink.write($0.result) }, checkpoint: { try sink.checkpoint() })
+        try running {
+            progress.result = try sink.checkpoint()
+            try sink.close()
+            progress.isFinished = stop == nil
+            try progress.save(in: ledger)
+        }
+        monitor.show { $0.phase = .done }
+        return ending(stop: stop)
+    }
+}

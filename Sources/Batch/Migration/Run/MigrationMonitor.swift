@@ -1,0 +1,127 @@
+package import Storage
+package import Reports
+import Synchronization
+
+/// Shared state of a running migration: its progress, and a flag that stops it.
+package final class MigrationMonitor: Sendable {
+    /// Progress of a run.
+    package struct Snapshot: Sendable {
+        /// Stage of a run.
+        package enum Phase: String, Sendable {
+            case reading, asking, writing, linking, done
+        }
+
+        package var phase = Phase.reading
+        /// Counts of processed rows, including those of earlier runs.
+        package var counts = MigrationCounts()
+        /// Number of rows that earlier runs processed.
+        package var earlierRows: Int64 = 0
+        /// Fraction of the source that has been read, 0 to 1; `nil` if the size of the source is unknown.
+        package var fraction: Double?
+        /// Fraction of the source that earlier runs read.
+        package var earlierFraction: Double = 0
+        package var customers = CustomerTally()
+        /// Number of App Store Server API calls in this run.
+        package var calls: Int64 = 0
+        /// Remaining history calls of this hour, for the app and environment that has the fewest; `nil` before the
+        /// first call.
+        package var budgetLeft: Int64?
+        package var accounts = Accounts()
+    }
+
+    /// Number of customers whose account tokens are set, or would be in a dry run.
+    package struct Accounts: Sendable {
+        package var all: Int64 = 0
+        package var done: Int64 = 0
+        package var failed: Int64 = 0
+    }
+
+    private struct State {
+        var snapshot = Snapshot()
+        var isStopped = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Creates a monitor of a run that has not started.
+    package init() {}
+
+    /// The latest progress.
+    package var snapshot: Snapshot { state.withLock { $0.snapshot } }
+
+    /// Stops the run at its next checkpoint.
+    package func stop() { state.withLock { $0.isStopped = true } }
+
+    /// `true` after ``stop()``.
+    package var isStopped: Bool { state.withLock { $0.isStopped } }
+
+    func show(_ change: (inout Snapshot) -> Void) { state.withLock { change(&$0.snapshot) } }
+}
+
+extension MigrationMonitor.Snapshot {
+    /// The progress line. For example, `reading 120,000 rows, 41,200/s, 63 %, 2 min left: decoded 118,000, refused
+    /// 2,000`.
+    ///
+    /// - Parameters:
+    ///   - rate: Rows per second.
+    ///   - elapsed: Seconds since this run started.
+    ///   - wait: Time until the rate limit allows the next waiting call; `nil` if no call is waiting.
+    package func progress(rate: Double, elapsed: Double, wait: Duration?) -> ProgressText {
+        switch phase {
+        case .reading: return ProgressText(reading(rate, elapsed) + outcomes)
+        case .asking: return ProgressText(asking + [.waiting(wait, importance: 9)].compactMap { $0 })
+        case .writing: return ProgressText([.init("writing the result", importance: 0)])
+        case .linking: return ProgressText(linking + [.waiting(wait, importance: 9)].compactMap { $0 })
+        case .done: return ProgressText([.init("done", importance: 0)])
+        }
+    }
+
+    private func reading(_ rate: Double, _ elapsed: Double) -> [ProgressText.Part] {
+        let rows = counts.rows.grouped
+        var parts: [ProgressText.Part] = [
+            .init("reading \(rows) rows", short: "\(rows) rows", importance: 5),
+            .init("\(Int64(rate).grouped)/s", importance: 2),
+        ]
+        guard let fraction, fraction > 0 else { return parts }
+        parts.append(.init("\(Int(fraction * 100)) %", importance: 4))
+        let done = fraction - earlierFraction
+        if done > 0, fraction < 1 {
+            parts.append(.init("\(Self.time(elapsed * (1 - fraction) / done)) left", importance: 3))
+        }
+        return parts
+    }
+
+    /// Counts of outcomes. If the line is too long, successes are omitted before failures.
+    private var outcomes: [ProgressText.Part] {
+        Outcome.allCases.filter { counts.count(of: $0) > 0 }.map { outcome in
+            .init(
+                "\(outcome.rawValue) \(counts.count(of: outcome).grouped)",
+                importance: [.refused, .notFound, .failed].contains(outcome) ? 1 : 0, after: ": ")
+        }
+    }
+
+    private var asking: [ProgressText.Part] {
+        let customers = "\((customers.all - customers.waiting).grouped) of \(customers.all.grouped)"
+        var parts: [ProgressText.Part] = [
+            .init("looking up customers: \(customers)", short: "customers \(customers)", importance: 5),
+            .init("\(calls.grouped) calls", importance: 0),
+        ]
+        if let budgetLeft { parts.append(.init("\(budgetLeft.grouped) left of this hour", importance: 1)) }
+        return parts
+    }
+
+    private var linking: [ProgressText.Part] {
+        let customers = "\(accounts.done.grouped) of \(accounts.all.grouped)"
+        var parts: [ProgressText.Part] = [
+            .init("setting account tokens: \(customers) customers", short: "tokens \(customers)", importance: 5),
+            .init("\(calls.grouped) calls", importance: 0),
+        ]
+        if accounts.failed > 0 { parts.append(.init("\(accounts.failed.grouped) failed", importance: 6)) }
+        return parts
+    }
+
+    /// Returns a duration with one unit. For example, `45 s`, `12 min` or `3 h`.
+    private static func time(_ seconds: Double) -> String {
+        seconds < 90 ? "\(Int(seconds)) s" : seconds < 5_400 ? "\(Int(seconds / 60)) min" : "\(Int(seconds / 3_600)) h"
+    }
+}

@@ -1,0 +1,95 @@
+package import BatchInput
+
+/// Options of a migration run.
+package struct MigrationOptions: Sendable {
+    /// Options that must be the same in all runs of a migration. They are stored in the progress file.
+    package struct PersistedOptions: Sendable, Hashable, Codable {
+        /// Names of columns, keys and table.
+        package var source = SourceOptions()
+        /// `true` if customers are looked up with the App Store Server API.
+        package var withAPI = false
+        /// `true` if receipts that are not authentic are looked up too, and marked as not verified.
+        package var allowUnverified = false
+        /// Identifies the trusted certificates; `nil` if unknown.
+        package var trust: String?
+
+        /// Creates default options.
+        package init() {}
+    }
+
+    /// Handling of the account tokens in the source.
+    package enum AccountTokens: Sendable, Hashable {
+        /// Reports what would be set, but sets nothing.
+        case dryRun
+        /// Sets the account tokens.
+        case set
+    }
+
+    /// Path of the source, or `-` for standard input.
+    package var source: String
+    /// Path of the destination.
+    package var destination: String
+    /// Options that must not change between runs.
+    package var persisted = PersistedOptions()
+    /// Start over, even if there is a checkpoint to resume from.
+    package var isFresh = false
+    /// Decode and group rows by customer only. There are no lookups and no result is written.
+    package var isPlan = false
+    /// Look up known customers again, to add newer transactions.
+    package var isRefresh = false
+    /// Maximum number of rows to read in this run; `nil` for no limit.
+    package var rowLimit: Int64?
+    /// Time after which no new work starts; `nil` for no limit.
+    package var timeLimit: Duration?
+    /// Degree of concurrency. At most `workers` + 2 batches are decoded at a time, and at most 8 × `workers`
+    /// customers of each app and environment are looked up at a time.
+    package var workers: Int
+    /// Handling of the account tokens in the source.
+    package var accountTokens = AccountTokens.dryRun
+    /// Time between checkpoints: the work that a crash can lose.
+    package var checkpointInterval = Duration.seconds(1)
+    /// Paths of the reports to write at the end, each `.html` or `.json`.
+    package var reports: [String] = []
+
+    /// Creates options with default values.
+    package init(source: String, destination: String, workers: Int) {
+        self.source = source
+        self.destination = destination
+        self.workers = workers
+    }
+
+    /// Path of the progress file, next to the destination.
+    package var progressPath: String { destination + ".progress" }
+
+    /// Limits for the source, which exclude the files that runs write, including temporary files of a crashed run.
+    var sourceLimits: SourceLimits {
+        var limits = SourceLimits()
+        let databases = [destination, Files.draft(of: destination), progressPath]
+        limits.excludedPaths =
+            databases.flatMap { Files.companions(of: $0) } + reports + reports.map { Files.draft(of: $0) }
+        return limits
+    }
+}
+
+extension MigrationOptions.PersistedOptions {
+    /// Returns the changed options, one sentence each.
+    func differences(from earlier: Self) -> [String] {
+        func displayText(_ text: String?) -> String { text ?? "the default" }
+        let pairs: [(name: String, before: String, now: String)] = [
+            ("--receipt-column", displayText(earlier.source.receiptColumn), displayText(source.receiptColumn)),
+            ("--id-column", displayText(earlier.source.idColumn), displayText(source.idColumn)),
+            (
+                "--account-token-column", displayText(earlier.source.accountTokenColumn),
+                displayText(source.accountTokenColumn)
+            ),
+            ("--table", displayText(earlier.source.table), displayText(source.table)),
+            ("--with-api", "\(earlier.withAPI)", "\(withAPI)"),
+            ("--allow-unverified", "\(earlier.allowUnverified)", "\(allowUnverified)"),
+        ]
+        let sentences = pairs.filter { $0.before != $0.now }.map {
+            "\($0.name) was \($0.before) and is now \($0.now)"
+        }
+        guard let before = earlier.trust, let now = trust, before != now else { return sentences }
+        return sentences + ["the certificates of --roots, trust.roots or trust.intermediates have changed"]
+    }
+}

@@ -1,0 +1,51 @@
+import Storage
+import BatchInput
+
+/// The checkpoint of a migration, which is stored in its progress file.
+struct MigrationProgress: Sendable, Codable {
+    /// A position in the source. All rows before it are in the result, or staged.
+    struct Checkpoint: Sendable, Codable {
+        /// Position in the source; `nil` before the first row.
+        var source: SourcePosition?
+        /// Position in the result, if it is written while rows are read.
+        var sink: SinkPosition = .start
+        var counts = MigrationCounts()
+    }
+
+    var options: MigrationOptions.PersistedOptions
+    /// Identity of the source at the last run.
+    var identity: SourceIdentity
+    var checkpoint = Checkpoint()
+    /// Counts after all rows have been read; `nil` before. They include a last line without a line break, which the
+    /// counts of the checkpoint do not.
+    var whole: MigrationCounts?
+    /// `true` if everything is done and there are no temporary failures.
+    var isFinished = false
+    /// Position at the end of the finished result.
+    var result: SinkPosition?
+    /// `true` while known customers are looked up again.
+    var isRefreshing = false
+    var history = MigrationHistory()
+
+    /// Key in the progress file.
+    private static let key = "progress"
+
+    init(options: MigrationOptions.PersistedOptions, identity: SourceIdentity) {
+        self.options = options
+        self.identity = identity
+    }
+
+    /// Returns whether a checkpoint was saved. There is none if the run failed while starting.
+    static func isSaved(in ledger: MigrationStore) throws(StorageError) -> Bool { try ledger.state(key) != nil }
+
+    /// Loads the checkpoint; `nil` if none was saved.
+    init?(in ledger: MigrationStore) throws {
+        guard let stored = try ledger.state(Self.key, as: Self.self) else { return nil }
+        self = stored
+    }
+
+    func save(in ledger: MigrationStore) throws {
+        try ledger.save(encoding: self, as: Self.key)
+        try ledger.commit()
+    }
+}

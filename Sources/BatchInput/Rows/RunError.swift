@@ -1,0 +1,81 @@
+package import Storage
+
+/// Reason why a run over stored rows ended early.
+package enum RunError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The run cannot start or resume with these options. No data was lost.
+    case notPossible(String)
+    /// A temporary problem: for example, a full disk or a locked database. The same command resumes the run.
+    case interrupted(String)
+
+    package var description: String {
+        switch self {
+        case .notPossible(let reason), .interrupted(let reason): reason
+        }
+    }
+
+    /// The source differs from the one that the previous run read.
+    package static func anotherSource(_ path: String, reason: String) -> RunError {
+        .notPossible("\(path) is not the source that this run started with: \(reason). Use --fresh to start over")
+    }
+
+    /// Converts an error of the source.
+    package init(_ error: SourceError) {
+        switch error.code {
+        case .locked: self = .interrupted("the source: \(error)")
+        case .changed: self = .anotherSource(error.place, reason: error.reason)
+        default: self = .notPossible("the source: \(error)")
+        }
+    }
+
+    /// Converts an error of the destination.
+    package init(_ error: SinkError) {
+        switch error.code {
+        case .full, .locked, .failed: self = .interrupted("the destination: \(error)")
+        default: self = .notPossible("the destination: \(error)")
+        }
+    }
+
+    /// Converts an error of a report. The results are written nevertheless.
+    package init(report error: SinkError) {
+        switch error.code {
+        case .full, .locked, .failed: self = .interrupted("the report: \(error)")
+        default: self = .notPossible("the report: \(error)")
+        }
+    }
+
+    /// Converts an error of the progress file.
+    package init(_ error: StorageError) {
+        switch error.code {
+        case .full: self = .interrupted("the progress file: \(error)")
+        default: self = .notPossible("the progress file: \(error)")
+        }
+    }
+}
+
+/// Calls `body`, which writes a report, and converts its errors.
+package func reporting<Result>(_ body: () throws -> Result) throws(RunError) -> Result {
+    do {
+        return try body()
+    } catch let error as SinkError {
+        throw RunError(report: error)
+    } catch {
+        return try running { throw error }
+    }
+}
+
+/// Calls `body` and converts the errors of the parts of a run.
+package func running<Result>(_ body: () throws -> Result) throws(RunError) -> Result {
+    do {
+        return try body()
+    } catch let error as SourceError {
+        throw RunError(error)
+    } catch let error as SinkError {
+        throw RunError(error)
+    } catch let error as StorageError {
+        throw RunError(error)
+    } catch let error as RunError {
+        throw error
+    } catch {
+        throw .notPossible("\(error)")
+    }
+}

@@ -1,0 +1,128 @@
+import ConcurrencySupport
+import Storage
+package import Logging
+package import VerifyReceipt
+package import Responses
+import ServiceLifecycle
+package import AppStoreTypes
+import Synchronization
+package import Transport
+
+/// Forwards authentic notifications to the targets that apps configure in `forward`, each at least once.
+///
+/// The store is the outbox: a delivery is queued in the same transaction that stores its notification, so that
+/// another process can continue after a crash. Payloads and secrets are never logged.
+package final class Forwarder: Service {
+    /// Options of a forwarder.
+    package struct Options: Sendable {
+        package var schedule = DeliverySchedule()
+        /// Maximum number of concurrent deliveries to one target.
+        package var concurrency = 4
+        /// Timeout of one exchange.
+        package var timeout = DeliveryRequest.timeout
+        /// Maximum time until a due delivery is found. Polling is needed because other processes queue deliveries
+        /// too.
+        package var poll = Duration.seconds(1)
+        /// Time for deliveries in flight when the process shuts down.
+        package var grace = Duration.seconds(5)
+
+        package init() {}
+    }
+
+    /// The workers of one configuration, and its number.
+    private struct Plan: Sendable {
+        var workers: [DeliveryWorker]
+        var generation = 0
+    }
+
+    private let plan: Mutex<Plan>
+    private let wakeUp: AsyncSignal
+    private let options: Options
+    private let transport: any HTTPTransport
+    private let tables: FieldTables
+    private let logger: Logger
+    private let now: @Sendable () -> Timestamp
+
+    /// Returns `nil` if there is no store. If no app has a target, the forwarder waits for a configuration that has
+    /// one.
+    package init?(
+        settings: ProxyConfiguration, pipelines: ServiceGraph, transport: any HTTPTransport, tables: FieldTables,
+        logger: Logger,
+        options: Options = Options(), now: @escaping @Sendable () -> Timestamp = { .now }
+    ) {
+        guard pipelines.forwarding != nil else { return nil }
+        plan = Mutex(Plan(workers: []))
+        wakeUp = pipelines.notifications.arrivals
+        self.options = options
+        self.transport = transport
+        self.tables = tables
+        self.logger = logger
+        self.now = now
+        apply(settings, pipelines)
+    }
+
+    /// Replaces the targets after a reload. Deliveries in flight to the previous targets are finished first.
+    package func apply(_ settings: ProxyConfiguration, _ pipelines: ServiceGraph) {
+        guard let source = pipelines.forwarding else { return }
+        let dependencies = DeliveryWorker.Dependencies(
+            source: source, bodies: DeliveryBodies(source: source, tables: tables), transport: transport,
+            wakeUp: wakeUp,
+            options: options, counts: pipelines.countedApps, now: now, logger: logger)
+        let workers = settings.apps.flatMap { app in
+            zip(app.forward, app.targetKeys).map {
+                DeliveryWorker(target: $0, targetKey: $1, dependencies: dependencies)
+            }
+        }
+        plan.withLock { $0 = Plan(workers: workers, generation: $0.generation + 1) }
+        wakeUp.signal()
+    }
+
+    /// Runs until the process shuts down; deliveries in flight then have ``Options/grace``.
+    package func run() async throws {
+        await withGracefulShutdownHandler {
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await self.work() }
+                group.addTask {
+                    try? await gracefulShutdown()
+                    try? await Task.sleep(for: self.options.grace)
+                }
+                await group.next()
+                group.cancelAll()
+            }
+        } onGracefulShutdown: {
+            self.wakeUp.signal()
+        }
+    }
+
+    /// Runs the current plan, and the next one after each reload. While no app has a target, it only waits for a
+    /// reload.
+    private func work() async {
+        while true {
+            // Read the number of signals first. Otherwise, a new plan or a shutdown between the check and the wait
+            // would go unnoticed.
+            let signals = wakeUp.signals
+            guard !Task.isCancelled, !Task.isShuttingDownGracefully else { return }
+            let plan = plan.withLock { $0 }
+            guard !plan.workers.isEmpty else {
+                await wakeUp.wait(after: signals, atMost: .seconds(60))
+                continue
+            }
+            await work(by: plan)
+        }
+    }
+
+    /// Runs the workers of a plan until it is replaced or the process shuts down.
+    private func work(by plan: Plan) async {
+        let isReplaced: @Sendable () -> Bool = {
+            Task.isShuttingDownGracefully || self.plan.withLock { $0.generation } != plan.generation
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for worker in plan.workers {
+                group.addTask { await worker.signalWhenDue(until: isReplaced) }
+                for _ in 0..<options.concurrency {
+                    group.addTask { await worker.work(until: isReplaced) }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+import Foundation
+import JSON
+package import AppStoreTypes
+
+/// An archived response that may be served again. It knows the subscriptions in the response, and adds revocations
+/// that were recorded after it was archived.
+package struct RestoredResponse: Sendable {
+    /// One purchase, and its position in the body.
+    struct Row: Sendable {
+        /// The offset of the closing brace of the object. New members are inserted there.
+        let end: Int
+        /// Whether the row is the single object of an iOS 6 response instead of an element of an array.
+        let isFlat: Bool
+        /// Whether the row is in the latest rows instead of `receipt`.
+        let isLatest: Bool
+        let transactionId: String?
+        let originalTransactionId: String?
+        let webOrderLineItemId: String?
+        /// The expiry date; `nil` if the product is not a subscription.
+        let expires: Timestamp?
+        /// Whether the response shows the purchase as refunded or revoked.
+        let isCancelled: Bool
+        /// Whether the period was replaced by an upgrade. Such a period was not refunded.
+        let isUpgraded: Bool
+    }
+
+    /// The renewal state of a subscription when the response was archived.
+    struct Renewal: Sendable {
+        /// Whether the subscription was set to renew; `nil` if the response does not say.
+        var isOn: Bool?
+        /// Whether the App Store was retrying the payment.
+        var isRetrying = false
+        /// The end of the grace period, if there was one.
+        var graceEnds: Timestamp?
+    }
+
+    private let answer: ArchivedResponse
+    private let outline: JSONOutline
+    /// All purchases in the response, in document order.
+    let rows: [Row]
+    /// The renewals by original transaction id.
+    let renewals: [String: Renewal]
+    /// When Apple sent the response.
+    private let archivedAt: Timestamp
+
+    /// Returns `nil` if the body cannot be parsed, which means that this type did not archive it.
+    package init?(_ answer: ArchivedResponse, keptAt archivedAt: Timestamp) {
+        guard let outline = try? JSONOutline(answer.body, maximumNodes: ArchivedResponse.maximumValues) else {
+            return nil
+        }
+        self.answer = answer
+        self.outline = outline
+        self.archivedAt = archivedAt
+        (rows, renewals) = ResponseRowReader.read(outline)
+    }
+
+    /// The original transaction ids of all purchases in the response, sorted.
+    package var originals: [String] { Set(rows.compactMap(\.originalTransactionId)).sorted() }
+
+    // MARK: - Changes after archiving
+
+    /// The transaction ids of the purchases that the response shows as refunded or revoked.
+    package var cancelled: [String] {
+        rows.compactMap { $0.isCancelled && !$0.isUpgraded ? $0.transactionId : nil }
+    }
+
+    /// Returns whether the response may be outdated: the current period of a subscription has expired, and according
+    /// to the response the subscription could have been renewed since.
+    ///
+    /// - Parameter revocations: revoked periods are ignored. A subscription without any other period has ended.
+    package func mayBeStale(at now: Timestamp, revocations: RevocationIndex) -> Bool {
+        subscriptions(revocations).contains { original, subscription in
+            guard let ends = subscription.ends, ends <= now else { return false }
+            // In a flat response, the status depends on its only subscription, so it changes when the period ends.
+            if subscription.isFlat, ends > archivedAt { return true }
+            guard let renewal = renewals[original] else { return true }
+            return renewal.isOn != false || renewal.isRetrying
+        }
+    }
+
+    /// Returns the original transaction ids of the subscriptions without a current period. A change to one of them
+    /// makes the response outdated.
+    package func ended(at now: Timestamp, revocations: RevocationIndex) -> [String] {
+        subscriptions(revocations).compactMap { original, subscription in
+            subscription.ends.map { $0 <= now } ?? false ? original : nil
+        }
+    }
+
+    /// The state of one subscription, derived from all of its rows.
+    private struct Subscription {
+        /// The end of the last period; `nil` if every period was revoked.
+        var ends: Timestamp?
+        var isFlat = false
+    }
+
+    /// Returns the state of each subscription by original transaction id. The end of a period includes its grace
+    /// period.
+    private func subscriptions(_ revocations: RevocationIndex) -> [String: Subscription] {
+        var subscriptions: [String: Subscription] = [:]
+        for row in rows {
+            guard let expires = row.expires, let original = row.originalTransactionId ?? row.transactionId,
+                !row.isUpgraded
+            else { continue }
+            var subscription = subscriptions[original] ?? Subscription()
+            subscription.isFlat = subscription.isFlat || row.isFlat
+            if !row.isCancelled, revocation(of: row, revocations) == nil {
+                let ends = [expires, renewals[original]?.graceEnds, subscription.ends].compactMap { $0 }
+                subscription.ends = ends.max { $0.milliseconds < $1.milliseconds }
+            }
+            subscriptions[original] = subscription
+        }
+        return subscriptions
+    }
+
+    /// Returns the recorded revocation of a purchase, if there is one.
+    private func revocation(of row: Row, _ revocations: RevocationIndex) -> RevocationIndex.Revocation? {
+        revocations.revocation(transactionId: row.transactionId, webOrderLineItemId: row.webOrderLineItemId)
+    }
+
+    // MARK: - Response
+
+    /// Returns the response as of now, with revocations added to the purchases that were refunded or revoked since.
+    /// Returns `nil` if a revocation would change more than the rows, which is the status of a flat response.
+    ///
+    /// - Parameter submitted: the submitted receipt, in canonical base64.
+    package func answer(
+        requestDate: Timestamp, submitted: [UInt8], revocations: RevocationIndex
+    ) -> VerifyReceiptAnswer? {
+        var replacements = ByteReplacements()
+        for row in rows where !row.isCancelled {
+            guard let revocation = revocation(of: row, revocations) else { continue }
+            guard !row.isFlat || isSuperseded(row) else { return nil }
+            replacements.replace(row.end..<row.end, with: Self.members(of: revocation, isFlat: row.isFlat))
+        }
+        let date = DateTriplet(requestDate)
+        for field in VolatileFields.all(in: outline) where field.text.range.isEmpty {
+            replacements.replace(field.text.range, with: value(of: field.name, date, submitted))
+        }
+        return VerifyReceiptAnswer(status: answer.status, body: replacements.applied(to: answer.body))
+    }
+
+    /// Returns whether the status of a flat response depends on a later transaction than this one.
+    private func isSuperseded(_ row: Row) -> Bool {
+        !row.isLatest && rows.contains { $0.isLatest && $0.transactionId != row.transactionId }
+    }
+
+    /// Returns the current value of a volatile field.
+    private func value(of name: String, _ date: DateTriplet, _ submitted: [UInt8]) -> [UInt8] {
+        switch name {
+        case VolatileFields.requestDates[0]: Array(date.text.utf8)
+        case VolatileFields.requestDates[1]: Array("\(date.milliseconds)".utf8)
+        case VolatileFields.requestDates[2]: Array(date.losAngelesText.utf8)
+        default: answer.latestReceipt.map { Array($0.base64EncodedString().utf8) } ?? submitted
+        }
+    }
+
+    /// Returns the members of a revocation in the same form as in our other responses.
+    private static func members(of revocation: RevocationIndex.Revocation, isFlat: Bool) -> [UInt8] {
+        let date = DateTriplet(revocation.date)
+        let reason = isFlat ? "" : revocation.reason.map { #","cancellation_reason":"\#($0)""# } ?? ""
+        return Array(
+            (#","cancellation_date":"\#(date.text)","cancellation_date_ms":"\#(date.milliseconds)","#
+                + #""cancellation_date_pst":"\#(date.losAngelesText)""# + reason).utf8)
+    }
+}

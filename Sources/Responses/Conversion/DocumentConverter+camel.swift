@@ -1,0 +1,163 @@
+import AppStoreTypes
+
+extension DocumentConverter {
+    /// Converts a verifyReceipt response to compact JSON with the names and types of the App Store Server API.
+    ///
+    /// The form of `receipt` distinguishes a response to an App Receipt from one to an iOS 6 receipt. Values are read
+    /// leniently; see ``VerifyReceiptObject``.
+    package func camelCase(_ answer: [UInt8]) throws(ConversionError) -> [UInt8] {
+        let answer = try wireObject(answer)
+        let receipt = try answer.object("receipt")
+        var writer = JSONWriter(reserving: 4_096)
+        writer.beginObject()
+        if receipt?.isFlat == true {
+            try writeFlat(answer, receipt, into: &writer)
+        } else {
+            try write(answer, receipt, into: &writer)
+        }
+        writer.endObject()
+        return writer.finish()
+    }
+
+    /// Reads a verifyReceipt response.
+    ///
+    /// - Throws: ``ConversionError`` if the document has none of the keys that only such a response has.
+    func wireObject(_ answer: [UInt8]) throws(ConversionError) -> VerifyReceiptObject {
+        // The other keys also occur in version 1 notifications.
+        let distinguishing: Set<AnswerField> = [
+            .status, .receipt, .latestReceiptInfo, .latestExpiredReceiptInfo, .pendingRenewalInfo,
+        ]
+        let keys = tables.answer.rows.filter { distinguishing.contains($0.field) }.map(\.wire)
+        return VerifyReceiptObject(members: try read(answer, as: .answer, expecting: keys), path: "")
+    }
+
+    /// Writes the response to an App Receipt.
+    private func write(
+        _ answer: VerifyReceiptObject, _ receipt: VerifyReceiptObject?, into writer: inout JSONWriter
+    ) throws(ConversionError) {
+        let environment = answer["environment"]
+        let bundleId = receipt?["bundle_id"]
+        func transactions<Field>(
+            _ rows: [VerifyReceiptObject], _ table: FieldTable<Field>, _ key: String
+        ) throws(ConversionError) {
+            writer.key(key)
+            writer.beginArray()
+            for row in rows {
+                var object = try row.camelCase(table)
+                object.normalizeRow(bundleId: bundleId, environment: environment)
+                object.write(into: &writer)
+            }
+            writer.endArray()
+        }
+        try writeScalars(of: answer, into: &writer)
+        for row in tables.answer.rows {
+            switch row.field {
+            case .receipt:
+                guard let receipt else { continue }
+                writer.key(row.field.rawValue)
+                try receipt.camelCase(tables.appReceipt).write(into: &writer)
+                for row in tables.appReceipt.rows where row.field == .purchases {
+                    try transactions(try receipt.objects(row.wire) ?? [], tables.inApp, DocumentKey.transactions)
+                }
+            case .latestReceiptInfo:
+                guard let rows = try answer.objects(row.wire) else { continue }
+                try transactions(rows, tables.transaction, DocumentKey.latestTransactions)
+            case .pendingRenewalInfo:
+                guard let rows = try answer.objects(row.wire) else { continue }
+                writer.key(DocumentKey.renewals)
+                writer.beginArray()
+                for row in rows {
+                    var object = try row.camelCase(tables.renewal)
+                    object.normalizeRenewal(environment: environment)
+                    object.write(into: &writer)
+                }
+                writer.endArray()
+            default:
+                continue
+            }
+        }
+    }
+
+    /// Writes the response to an iOS 6 receipt.
+    private func writeFlat(
+        _ answer: VerifyReceiptObject, _ receipt: VerifyReceiptObject?, into writer: inout JSONWriter
+    ) throws(ConversionError) {
+        guard let receipt else { return }
+        try writeScalars(of: answer, into: &writer)
+        writer.key(AnswerField.receipt.rawValue)
+        try receipt.camelCase(tables.transactionReceipt).write(into: &writer)
+        writer.key(DocumentKey.transactions)
+        writer.beginArray()
+        var own = try receipt.camelCase(tables.flatTransaction)
+        own.removeAll { name in
+            name != PurchaseInfoField.bundleId.rawValue
+                && PurchaseInfoField(rawValue: name).map { !$0.belongsToTransaction } ?? false
+        }
+        own.normalizeTransaction(bundleId: nil, environment: answer["environment"])
+        own.write(into: &writer)
+        writer.endArray()
+
+        var latest: ServerAPIObject?
+        for row in tables.answer.rows
+        where row.field == .latestReceiptInfo || row.field == .latestExpiredReceiptInfo {
+            guard latest == nil, let object = try answer.object(row.wire) else { continue }
+            latest = try object.camelCase(tables.flatTransaction)
+            latest?.normalizeRow(bundleId: receipt["bid"], environment: answer["environment"])
+        }
+        if let latest {
+            writer.key(DocumentKey.latestTransactions)
+            writer.beginArray()
+            latest.write(into: &writer)
+            writer.endArray()
+        }
+        try writeFlatRenewal(of: answer, latest ?? own, into: &writer)
+    }
+
+    /// Writes the renewal of the only subscription. In an iOS 6 response, it is at the top level.
+    private func writeFlatRenewal(
+        of answer: VerifyReceiptObject, _ latest: ServerAPIObject, into writer: inout JSONWriter
+    ) throws(ConversionError) {
+        var renewal = ServerAPIObject()
+        for row in tables.answer.rows where row.field.belongsToRenewal {
+            renewal[row.field.rawValue] = try answer.value(row)
+        }
+        guard !renewal.isEmpty else { return }
+        for field in [RenewalField.originalTransactionId, .productId, .environment] {
+            renewal[field.rawValue] = latest[field.rawValue]
+        }
+        writer.key(DocumentKey.renewals)
+        writer.beginArray()
+        renewal.write(into: &writer)
+        writer.endArray()
+    }
+
+    private func writeScalars(of answer: VerifyReceiptObject, into writer: inout JSONWriter) throws(ConversionError) {
+        for row in tables.answer.rows where !row.field.belongsToRenewal && row.field.kind != .nested {
+            guard let value = try answer.value(row) else { continue }
+            writer.key(row.field.rawValue)
+            writer.value(value)
+        }
+    }
+}
+
+/// The names of the arrays in the camelCase document. No table contains them.
+enum DocumentKey {
+    /// The transactions of the receipt.
+    static let transactions = "transactions"
+    /// The transactions of `latest_receipt_info`.
+    static let latestTransactions = "latestTransactions"
+    /// The renewals of `pending_renewal_info`.
+    static let renewals = "renewals"
+}
+
+extension AnswerField {
+    /// Whether the key belongs to the renewal. In an iOS 6 response, these keys are at the top level.
+    var belongsToRenewal: Bool { RenewalField(rawValue: rawValue) != nil && self != .environment }
+}
+
+extension VerifyReceiptObject {
+    /// Whether the object is an iOS 6 receipt, which is a single transaction.
+    var isFlat: Bool {
+        self["in_app"] == nil && (self["transaction_id"] ?? self["product_id"] ?? self["bid"]) != nil
+    }
+}

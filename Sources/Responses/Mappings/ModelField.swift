@@ -1,0 +1,54 @@
+package import ReceiptDecoding
+package import AppStoreTypes
+
+/// The properties of one model that a response can contain. A table is validated against them.
+///
+/// The raw value is the name of the property in the `model` column of the tables and in camelCase output. The
+/// compiler ensures that every case has an accessor, and the loader that every case occurs in the table.
+package protocol ModelField: RawRepresentable<String>, CaseIterable, Sendable, Hashable {
+    /// The `model` in the header of the table.
+    static var modelName: String { get }
+    /// The `place` in the header of the table.
+    static var place: String { get }
+    /// Whether the rows of the table have a column `plist` with the key in a property list.
+    static var hasPropertyListKeys: Bool { get }
+    /// The kind of value that the property has.
+    var kind: ValueKind { get }
+}
+
+extension ModelField {
+    /// Most tables do not have the column `plist`.
+    package static var hasPropertyListKeys: Bool { false }
+}
+
+/// The value of one field, from which both formats can be written: snake_case with verifyReceipt's types, or
+/// camelCase.
+package enum FieldValue: Sendable, Hashable {
+    case text(String)
+    case number(Int64)
+    /// A number that is an identifier. In camelCase it is written as text, as in Apple's own payloads.
+    case identifier(Int64)
+    /// 0 is false, any other number is true.
+    case flag(Int64)
+    case instant(Timestamp)
+    /// The date of a refund or revocation, and whether the product is a consumable.
+    case cancellation(Timestamp, isConsumable: Bool)
+    /// 0 is `PURCHASED`, 1 is `FAMILY_SHARED`.
+    case ownership(Int64)
+    case productType(ProductType)
+    case bytes([UInt8])
+    case attributes([UnknownAttribute])
+}
+
+/// The kind of value that a field has if it is present. The conversions of a table are checked against it.
+package enum ValueKind: String, Sendable, Hashable {
+    case text, number, identifier, flag, instant, cancellation, ownership, productType, bytes, attributes
+    /// A text of `purchase-info` that is a decimal number.
+    case numberText
+    /// A text of `purchase-info` that is an instant in milliseconds.
+    case millisecondsText
+    /// A text of `purchase-info` that is `true` or `false`.
+    case flagText
+    /// Objects with a table of their own.
+    case nested
+}

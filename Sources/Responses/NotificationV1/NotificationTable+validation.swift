@@ -1,0 +1,188 @@
+import AppStorePayloads
+import AppStoreClients
+import Foundation
+
+extension NotificationTable {
+    /// The types and subtypes in Apple's documentation as of 2026; `-` means no subtype.
+    ///
+    /// https://developer.apple.com/documentation/appstoreservernotifications/notificationtype
+    package static let documented: [(type: String, subtypes: [String])] = [
+        ("SUBSCRIBED", ["INITIAL_BUY", "RESUBSCRIBE"]),
+        ("OFFER_REDEEMED", ["-", "UPGRADE", "DOWNGRADE"]),
+        ("DID_CHANGE_RENEWAL_PREF", ["-", "UPGRADE", "DOWNGRADE"]),
+        ("DID_CHANGE_RENEWAL_STATUS", ["-", "AUTO_RENEW_ENABLED", "AUTO_RENEW_DISABLED"]),
+        ("DID_RENEW", ["-", "BILLING_RECOVERY"]),
+        ("DID_FAIL_TO_RENEW", ["-", "GRACE_PERIOD"]),
+        ("GRACE_PERIOD_EXPIRED", ["-"]),
+        ("EXPIRED", ["-", "VOLUNTARY", "BILLING_RETRY", "PRICE_INCREASE", "PRODUCT_NOT_FOR_SALE"]),
+        ("PRICE_INCREASE", ["PENDING", "ACCEPTED"]),
+        ("REFUND", ["-"]), ("REFUND_DECLINED", ["-"]), ("REFUND_REVERSED", ["-"]), ("CONSUMPTION_REQUEST", ["-"]),
+        ("REVOKE", ["-"]), ("RENEWAL_EXTENDED", ["-"]),
+        ("RENEWAL_EXTENSION", ["SUMMARY", "SUCCESS", "FAILURE"]),
+        ("ONE_TIME_CHARGE", ["-"]), ("TEST", ["-"]),
+        ("EXTERNAL_PURCHASE_TOKEN", ["UNREPORTED", "CREATED", "ACTIVE_TOKEN_REMINDER"]),
+        ("RESCIND_CONSENT", ["-"]), ("METADATA_UPDATE", ["-"]), ("MIGRATION", ["-"]), ("MIGRATE", ["-"]),
+        ("PRICE_CHANGE", ["-"]),
+    ]
+
+    /// Parses and validates a table.
+    ///
+    /// - Throws: ``FieldTableError`` for the first error. Keys, types, conditions and profiles must be known. A row
+    ///   that sends nothing must describe the loss. A row must not be unreachable because an earlier row matches
+    ///   everything that it matches. For every documented type and subtype, one row without conditions must match in
+    ///   every profile.
+    package init(json: [UInt8], file: String) throws(FieldTableError) {
+        func error(_ code: FieldTableError.Code, _ place: String, _ reason: String) -> FieldTableError {
+            FieldTableError(code: code, file: file, row: place, reason: reason)
+        }
+        let document: Document
+        do {
+            document = try JSONDecoder().decode(Document.self, from: Data(json))
+        } catch let failure as UnknownKey {
+            throw error(.unknownKey, failure.place, "unknown key \(failure.key)")
+        } catch {
+            throw FieldTableError(
+                code: .malformed, file: file, row: "header", reason: "not a table of notifications: \(error)")
+        }
+        guard document.model == "NotificationPayload", document.place == "notification_type" else {
+            throw error(.wrongHeader, "header", "model must be NotificationPayload, and place notification_type")
+        }
+        var rows: [Row] = []
+        for (index, entry) in document.rows.enumerated() {
+            let place = "rows[\(index + 1)] \"\(entry.type) \(entry.subtype)\""
+            let row: Row
+            do throws(Fault) {
+                row = try Row(entry)
+            } catch {
+                throw FieldTableError(code: error.code, file: file, row: place, reason: error.reason)
+            }
+            guard !rows.contains(where: { $0.makesUnreachable(row) }) else {
+                throw error(
+                    .duplicateModel, place, "never matches, because an earlier row matches everything that it matches")
+            }
+            rows.append(row)
+        }
+        self.rows = rows
+        for (type, subtypes) in Self.documented {
+            for subtype in subtypes where !rows.contains(where: { $0.alwaysMatches(type, subtype) }) {
+                throw error(.unmappedModel, "rows", "no row without conditions matches \(type) \(subtype)")
+            }
+        }
+    }
+
+    /// An error in one row.
+    fileprivate struct Fault: Error {
+        let code: FieldTableError.Code
+        let reason: String
+    }
+
+    /// The error of a key that is not part of the format.
+    private struct UnknownKey: Error {
+        let place: String
+        let key: String
+    }
+
+    /// The table file. Decoding it rejects unknown keys.
+    private struct Document: Decodable {
+        let model: String
+        let place: String
+        let rows: [Entry]
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: AnyKey.self)
+            try Self.refuse(container, beyond: ["model", "place", "rows"], at: "header")
+            model = try container.decode(String.self, forKey: AnyKey("model"))
+            place = try container.decode(String.self, forKey: AnyKey("place"))
+            rows = try container.decode([Entry].self, forKey: AnyKey("rows"))
+        }
+
+        static func refuse(_ container: KeyedDecodingContainer<AnyKey>, beyond known: Set<String>, at place: String)
+            throws
+        {
+            for key in container.allKeys.map(\.stringValue).sorted() where !known.contains(key) {
+                throw UnknownKey(place: place, key: key)
+            }
+        }
+    }
+
+    /// One element of `rows` as in the file.
+    fileprivate struct Entry: Decodable {
+        let type: String
+        let subtype: String
+        let when: [String]?
+        let profile: String?
+        let sends: [String]
+        let says: String?
+        let loss: String?
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: AnyKey.self)
+            let place = "rows[\((decoder.codingPath.last?.intValue ?? 0) + 1)]"
+            try Document.refuse(
+                container, beyond: ["type", "subtype", "when", "profile", "sends", "says", "loss"], at: place)
+            type = try container.decode(String.self, forKey: AnyKey("type"))
+            subtype = try container.decode(String.self, forKey: AnyKey("subtype"))
+            when = try container.decodeIfPresent([String].self, forKey: AnyKey("when"))
+            profile = try container.decodeIfPresent(String.self, forKey: AnyKey("profile"))
+            sends = try container.decode([String].self, forKey: AnyKey("sends"))
+            says = try container.decodeIfPresent(String.self, forKey: AnyKey("says"))
+            loss = try container.decodeIfPresent(String.self, forKey: AnyKey("loss"))
+        }
+    }
+
+    /// A coding key with any name, so that unknown keys are seen.
+    private struct AnyKey: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(_ text: String) { stringValue = text }
+        init?(stringValue: String) { self.init(stringValue) }
+        init?(intValue: Int) { nil }
+    }
+}
+
+extension NotificationTable.Row {
+    /// Converts an entry and checks its words.
+    fileprivate init(_ entry: NotificationTable.Entry) throws(NotificationTable.Fault) {
+        /// Returns the words if all of them are known; `nil` stands for an unknown word.
+        func known<SourceResult>(
+            _ words: [SourceResult?], _ code: FieldTableError.Code, _ reason: String
+        ) throws(NotificationTable.Fault) -> [SourceResult] {
+            guard words.allSatisfy({ $0 != nil }) else { throw NotificationTable.Fault(code: code, reason: reason) }
+            return words.compactMap { $0 }
+        }
+        guard NotificationType(rawValue: entry.type).isKnown else {
+            throw NotificationTable.Fault(code: .unknownModel, reason: "unknown version 2 type")
+        }
+        guard ["true", "false", nil].contains(entry.says) else {
+            throw NotificationTable.Fault(code: .malformed, reason: "says must be true or false")
+        }
+        type = entry.type
+        subtype = entry.subtype
+        conditions = try known(
+            (entry.when ?? []).map(NotificationCondition.init(rawValue:)), .unknownConversion,
+            "when contains an unknown condition")
+        profile = try known(
+            [entry.profile].compactMap { $0 }.map(NotificationV1Profile.init(rawValue:)), .unknownModel,
+            "unknown profile"
+        ).first
+        sends = try known(
+            entry.sends.map(NotificationV1Type.init(rawValue:)), .badWire, "sends contains an unknown version 1 type")
+        says = entry.says.map { $0 == "true" }
+        loss = entry.loss
+        guard !sends.isEmpty || loss?.isEmpty == false else {
+            throw NotificationTable.Fault(code: .missingKey, reason: "sends nothing, but has no loss")
+        }
+    }
+
+    /// Returns whether this row matches everything that the other row matches.
+    fileprivate func makesUnreachable(_ other: Self) -> Bool {
+        type == other.type && (subtype == "*" || subtype == other.subtype)
+            && (profile == nil || profile == other.profile) && Set(conditions).isSubset(of: other.conditions)
+    }
+
+    /// Returns whether this row always matches the type and subtype, without conditions and in every profile.
+    fileprivate func alwaysMatches(_ type: String, _ subtype: String) -> Bool {
+        self.type == type && (self.subtype == "*" || self.subtype == subtype) && profile == nil && conditions.isEmpty
+    }
+}

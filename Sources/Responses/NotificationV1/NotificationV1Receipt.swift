@@ -1,0 +1,63 @@
+import AppStorePayloads
+import AppStoreClients
+import AppStoreTypes
+
+/// Selects and orders the rows of `latest_receipt_info` in the body of a version 1 notification.
+///
+/// The rows are the 100 most recent purchases, and always the purchase of the event. A consumable is included only if
+/// it is the purchase of the event, because it is unknown which other consumables the app has finished. The row that
+/// expires last is the first; rows without an expiry date follow, the most recent first. The row of the event shows
+/// its refund even if it is a consumable, which verifyReceipt never did.
+enum NotificationV1Receipt {
+    /// Returns the rows in the order of the response.
+    ///
+    /// - Parameter own: the transaction of the event; `nil` if it has none.
+    static func rows(
+        of transactions: [TransactionPayload], about own: TransactionPayload?
+    ) -> [TransactionPayload] {
+        let included = transactions.filter { !$0.isConsumable || isOwn($0, own) }
+        let ordered = included.enumerated().sorted { left, right in
+            let (first, second) = (Order(left.element, left.offset), Order(right.element, right.offset))
+            return first.isNewer(than: second)
+        }.map(\.element)
+        var newest = Array(ordered.prefix(LatestRows.cap))
+        if let excluded = ordered.dropFirst(LatestRows.cap).first(where: { isOwn($0, own) }) {
+            newest[newest.count - 1] = excluded
+        }
+        return newest.enumerated().sorted { left, right in
+            let dates = (left.element.expiry, right.element.expiry)
+            return dates.0 == dates.1 ? left.offset < right.offset : dates.0 > dates.1
+        }.map { isOwn($0.element, own) ? $0.element.showingItsRefund : $0.element }
+    }
+
+    /// Returns whether a row is the transaction of the event.
+    private static func isOwn(_ row: TransactionPayload, _ own: TransactionPayload?) -> Bool {
+        row.transactionId != nil && row.transactionId == own?.transactionId
+    }
+
+    /// The order by purchase date, then by the transaction id as a number.
+    private struct Order {
+        let row: LatestRow
+
+        init(_ transaction: TransactionPayload, _ index: Int) {
+            row = LatestRow(
+                index: index, milliseconds: transaction.purchaseDate?.milliseconds,
+                transactionId: transaction.transactionId, subscription: nil)
+        }
+
+        func isNewer(than other: Order) -> Bool { other.row < row }
+    }
+}
+
+extension TransactionPayload {
+    /// Sorts rows without an expiry date after all others.
+    fileprivate var expiry: Int64 { isAutoRenewable ? expiresDate?.milliseconds ?? .min : .min }
+
+    /// The field tables hide the refund of a consumable, so the type is changed to show it.
+    fileprivate var showingItsRefund: TransactionPayload {
+        guard isConsumable, revocationDate != nil else { return self }
+        var row = self
+        row.type = ProductType.nonConsumable.rawValue
+        return row
+    }
+}

@@ -1,0 +1,72 @@
+package import AppStorePayloads
+import AppStoreClients
+package import ReceiptDecoding
+package import AppStoreTypes
+
+/// All information about one customer's purchases, from every source: the neutral form between decoding or lookup and
+/// rendering.
+package struct PurchaseHistory: Sendable {
+    /// The contents of the submitted receipt, with the revocations reported since.
+    package let receipt: ReceiptContents
+    /// The environment that the receipt belongs to.
+    package let environment: AppStoreEnvironment
+    /// The submitted receipt in canonical base64: standard alphabet, padded, no line breaks. It is returned as
+    /// `latest_receipt`, because only Apple can sign a newer one.
+    package let submittedText: Redacted<[UInt8]>
+    /// The records of the App Store Server API; `nil` if it was not called.
+    package let records: CustomerRecords?
+    /// The app's Apple ID from the Server API. In the sandbox the API returns none, so the configured one is used.
+    package let appAppleId: Int64?
+
+    /// Creates the history of an authentic receipt, and of the Server API's records if it was called.
+    ///
+    /// - Parameter revocations: the revocations recorded earlier. Used only if there are no records.
+    package init(
+        receipt: Receipt, records: CustomerRecords? = nil, revocations: RevocationIndex = RevocationIndex(),
+        configuredAppAppleId: Int64? = nil
+    ) {
+        self.init(
+            receipt: receipt.contents, environment: receipt.environment, submittedText: receipt.canonicalText,
+            records: records, revocations: revocations, configuredAppAppleId: configuredAppAppleId)
+    }
+
+    /// Creates the history of a receipt's contents. The caller must have checked that they are authentic.
+    package init(
+        receipt: ReceiptContents, environment: AppStoreEnvironment, submittedText: Redacted<[UInt8]>,
+        records: CustomerRecords? = nil, revocations: RevocationIndex = RevocationIndex(),
+        configuredAppAppleId: Int64? = nil
+    ) {
+        self.receipt = receipt.overlaid(
+            with: records.map { RevocationIndex($0.transactions.map(\.payload)) } ?? revocations)
+        self.environment = environment
+        self.submittedText = submittedText
+        self.records = records
+        appAppleId = records?.appAppleId ?? configuredAppAppleId
+    }
+}
+
+extension ReceiptContents {
+    /// Returns the same purchases, with the revocations reported since.
+    fileprivate func overlaid(with revocations: RevocationIndex) -> ReceiptContents {
+        guard !revocations.isEmpty else { return self }
+        switch self {
+        case .app(var receipt):
+            for index in receipt.purchases.indices where receipt.purchases[index].productType != .consumable {
+                let purchase = receipt.purchases[index]
+                let lineItem = purchase.webOrderLineItemId.flatMap { $0 == 0 ? nil : "\($0)" }
+                guard
+                    let revocation = revocations.revocation(
+                        transactionId: purchase.transactionId, webOrderLineItemId: lineItem)
+                else { continue }
+                receipt.purchases[index].cancellationDate = revocation.date
+                receipt.purchases[index].cancellationReason = revocation.reason
+            }
+            return .app(receipt)
+        case .transaction(var receipt):
+            receipt.revocationDate =
+                revocations.revocation(
+                    transactionId: receipt.transactionId, webOrderLineItemId: receipt["web-order-line-item-id"])?.date
+            return .transaction(receipt)
+        }
+    }
+}

@@ -1,0 +1,70 @@
+package import AppStorePayloads
+package import AppStoreTypes
+
+/// An index of purchases that were refunded or revoked, by the ids that a receipt has for them. verifyReceipt never
+/// shows the refund of a consumable, so the index holds none.
+///
+/// A purchase has two ids, because a restored transaction may have another transaction id in the receipt than in the
+/// records; the web order line item id is the same.
+package struct RevocationIndex: Sendable {
+    /// The revocation of one purchase.
+    package struct Revocation: Sendable, Hashable {
+        /// When the purchase was revoked.
+        package let date: Timestamp
+        /// Apple's reason: 1 for an issue in the app, 0 for any other.
+        package let reason: Int64?
+
+        /// Creates a revocation.
+        package init(date: Timestamp, reason: Int64?) {
+            self.date = date
+            self.reason = reason
+        }
+    }
+
+    private var byTransaction: [String: Revocation] = [:]
+    private var byLineItem: [String: Revocation] = [:]
+
+    /// The number of purchases that were added as revoked and were not in the index before.
+    package private(set) var added = 0
+
+    /// Creates an empty index.
+    package init() {}
+
+    /// Creates the index of a transaction history.
+    package init(_ transactions: [TransactionPayload]) {
+        for transaction in transactions { insert(transaction) }
+    }
+
+    package var isEmpty: Bool { byTransaction.isEmpty && byLineItem.isEmpty }
+    /// The number of ids in the index.
+    package var count: Int { byTransaction.count + byLineItem.count }
+
+    /// Records the newest state of a transaction. A transaction without a revocation removes its entry, because a
+    /// refund can be reversed.
+    package mutating func insert(_ transaction: TransactionPayload) {
+        let isConsumable = transaction.type == ProductType.consumable.rawValue
+        let revocation =
+            isConsumable
+            ? nil
+            : transaction.revocationDate.map {
+                Revocation(date: $0, reason: transaction.revocationReason)
+            }
+        insert(revocation, transactionId: transaction.transactionId, webOrderLineItemId: transaction.webOrderLineItemId)
+    }
+
+    /// Records the current state of one purchase; `nil` if it is not revoked, or if the revocation was reversed.
+    package mutating func insert(_ revocation: Revocation?, transactionId: String?, webOrderLineItemId: String?) {
+        let previous = self.revocation(transactionId: transactionId, webOrderLineItemId: webOrderLineItemId)
+        if revocation != nil, previous == nil { added += 1 }
+        if let transactionId { byTransaction[transactionId] = revocation }
+        if let webOrderLineItemId { byLineItem[webOrderLineItemId] = revocation }
+    }
+
+    /// Returns whether the transaction id is in the index.
+    package func contains(_ transactionId: String) -> Bool { byTransaction[transactionId] != nil }
+
+    /// Returns the revocation by transaction id, otherwise by web order line item id.
+    package func revocation(transactionId: String?, webOrderLineItemId: String?) -> Revocation? {
+        transactionId.flatMap { byTransaction[$0] } ?? webOrderLineItemId.flatMap { byLineItem[$0] }
+    }
+}

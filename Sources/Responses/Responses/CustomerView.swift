@@ -1,0 +1,54 @@
+package import AppStorePayloads
+package import ReceiptDecoding
+package import AppStoreTypes
+
+/// The data about one customer of one app: from the Server API or, if it is not available, from the receipt alone.
+package struct CustomerView: Sendable {
+    /// The bundle id of the app.
+    package let bundleId: BundleIdentifier
+    /// The Apple ID of the app; `nil` if neither Apple nor the configuration specifies it.
+    package let appAppleId: Int64?
+    /// The environment of the purchases.
+    package let environment: AppStoreEnvironment
+    /// The authentic receipt that was submitted, with revocations recorded since; `nil` if the request contained an
+    /// id or a signed transaction instead.
+    package let receipt: ReceiptContents?
+    /// The records from the App Store Server API; `nil` if it was not queried.
+    package let records: CustomerRecords?
+    /// When all of this was verified.
+    package let verifiedAt: Timestamp
+
+    /// Creates a view from the records of the Server API, with the receipt if one was submitted.
+    package init(
+        bundleId: BundleIdentifier, records: CustomerRecords, receipt: ReceiptContents? = nil,
+        configuredAppAppleId: Int64?, verifiedAt: Timestamp
+    ) {
+        self.bundleId = bundleId
+        appAppleId = records.appAppleId ?? configuredAppAppleId
+        environment = records.environment
+        self.receipt = receipt
+        self.records = records
+        self.verifiedAt = verifiedAt
+    }
+
+    /// Creates a view from the receipt alone, with the revocations recorded since.
+    package init(
+        history: PurchaseHistory, bundleId: BundleIdentifier, configuredAppAppleId: Int64?, verifiedAt: Timestamp
+    ) {
+        self.bundleId = bundleId
+        appAppleId = configuredAppAppleId ?? history.receipt.appAppleId
+        environment = history.environment
+        receipt = history.receipt
+        records = nil
+        self.verifiedAt = verifiedAt
+    }
+}
+
+extension ReceiptContents {
+    /// The Apple ID of the app; `nil` for sandbox receipts, which contain 0, and for transactionReceipts, which do
+    /// not contain it.
+    fileprivate var appAppleId: Int64? {
+        guard case .app(let receipt) = self, let number = receipt.appAppleId, number != 0 else { return nil }
+        return number
+    }
+}

@@ -1,0 +1,57 @@
+import ReceiptDecoding
+package import AppStoreTypes
+
+/// Writes verifyReceipt responses in the form that Apple writes them, from a purchase history and the field tables.
+package struct VerifyReceiptRenderer: Sendable {
+    let tables: FieldTables
+
+    /// - Parameter tables: usually ``FieldTables/bundled``, loaded once.
+    package init(tables: FieldTables) {
+        self.tables = tables
+    }
+
+    /// Returns the response from the receipt alone, which contains no later events.
+    ///
+    /// For an App Receipt, the status is 0. For an iOS 6 receipt, it is 0, or 21006 if the period of its
+    /// auto-renewable subscription has expired at `requestDate`. `pending_renewal_info` and `auto_renew_*` are
+    /// absent, because no receipt contains them.
+    ///
+    /// - Parameter requestDate: the current time; `request_date` shows it with its milliseconds.
+    package func receiptAnswer(
+        history: PurchaseHistory, requestDate: Timestamp, options: AnswerOptions = AnswerOptions()
+    ) -> VerifyReceiptAnswer {
+        switch history.receipt {
+        case .app(let receipt):
+            answer(to: receipt, history: history, requestDate: requestDate, options: options)
+        case .transaction(let receipt):
+            answer(to: receipt, history: history, requestDate: requestDate)
+        }
+    }
+}
+
+/// The options of a response, from the request or from an app's configuration.
+package struct AnswerOptions: Sendable, Hashable {
+    /// The order of `latest_receipt_info` by purchase date and transaction id.
+    package enum Order: String, Sendable, Hashable, CaseIterable {
+        case ascending, descending
+    }
+
+    /// The request's `exclude-old-transactions`: `latest_receipt_info` contains only the newest row of each
+    /// auto-renewable subscription. It has no effect on `in_app` and on iOS 6 responses.
+    package var excludesOldTransactions: Bool
+    /// The order of `latest_receipt_info`. Apple has changed it over the years; clients should not rely on it, but
+    /// some do.
+    package var latestReceiptInfoOrder: Order
+    /// Whether `latest_receipt`, `latest_receipt_info` and `pending_renewal_info` are left out, because they need the
+    /// correct password. In an iOS 6 response, only the status then depends on the subscription.
+    package var omitsLatest: Bool
+
+    /// The defaults are those of Apple's endpoint.
+    package init(
+        excludesOldTransactions: Bool = false, latestReceiptInfoOrder: Order = .ascending, omitsLatest: Bool = false
+    ) {
+        self.excludesOldTransactions = excludesOldTransactions
+        self.latestReceiptInfoOrder = latestReceiptInfoOrder
+        self.omitsLatest = omitsLatest
+    }
+}

@@ -1,0 +1,92 @@
+package import AppStoreTypes
+
+/// An instant in the form of verifyReceipt responses: three keys, whose values are all text.
+///
+/// | key | text |
+/// |---|---|
+/// | `X` | `2023-08-14 07:50:46 Etc/GMT` |
+/// | `X_ms` | `1691999446000` |
+/// | `X_pst` | `2023-08-14 00:50:46 America/Los_Angeles` |
+///
+/// The dates have whole seconds, rounded down; the milliseconds are exact.
+package struct DateTriplet: Sendable, Hashable {
+    /// The date and time in UTC.
+    let utc: CivilTime
+    /// The date and time in Los Angeles.
+    let losAngeles: CivilTime
+    /// Milliseconds since 1970.
+    package let milliseconds: Int64
+
+    /// Accepts any instant; the texts are clamped to the years 0 to 9999.
+    package init(_ instant: Timestamp) {
+        let seconds = min(max(instant.seconds, CivilTime.range.lowerBound), CivilTime.range.upperBound)
+        utc = CivilTime(seconds: seconds)
+        losAngeles = CivilTime(
+            seconds: seconds + LosAngelesTime.shared.offset(at: seconds, year: utc.year))
+        milliseconds = instant.milliseconds
+    }
+
+    /// The value of the key `X`.
+    package var text: String { Self.text(utc, zone: "Etc/GMT") }
+    /// The value of the key `X_pst`.
+    package var losAngelesText: String { Self.text(losAngeles, zone: "America/Los_Angeles") }
+
+    private static func text(_ time: CivilTime, zone: String) -> String {
+        String(unsafeUninitializedCapacity: CivilTime.length) { buffer in
+            time.write(into: buffer)
+            return CivilTime.length
+        } + " " + zone
+    }
+}
+
+extension JSONWriter {
+    /// Writes the three members of a date.
+    mutating func triplet(_ instant: Timestamp, key: ColumnKey) {
+        let triplet = DateTriplet(instant)
+        let beginning = member(key.beginning)
+        overwrite(at: beginning + key.datePosition.beginning, with: triplet.utc)
+        digits(triplet.milliseconds)
+        let end = bytes.count
+        raw(key.end)
+        overwrite(at: end + key.datePosition.end, with: triplet.losAngeles)
+    }
+
+    /// Writes the three members of an expiry date in an iOS 6 response: first milliseconds, then the two texts.
+    mutating func expiry(_ instant: Timestamp, key: ColumnKey) {
+        let triplet = DateTriplet(instant)
+        member(key.beginning)
+        digits(triplet.milliseconds)
+        let end = bytes.count
+        raw(key.end)
+        overwrite(at: end + key.datePosition.end, with: triplet.utc)
+        // The date is followed only by ` America/Los_Angeles"`, which has 21 bytes.
+        overwrite(at: bytes.count - CivilTime.length - 21, with: triplet.losAngeles)
+    }
+}
+
+/// Parses the dates of verifyReceipt responses, for responses from the time before the `_ms` keys.
+///
+/// The format is `2011-02-17 06:20:57 Etc/GMT`. Other time zones are not parsed, because the GMT text always
+/// accompanies them.
+package enum DateText {
+    /// Returns the instant; `nil` for any other text.
+    package static func instant(_ text: String) -> Timestamp? {
+        guard let match = text.wholeMatch(of: /(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d) Etc\/GMT/) else { return nil }
+        let parts = [match.1, match.2, match.3, match.4, match.5, match.6].compactMap { Int64($0) }
+        guard parts.count == 6, (1...12).contains(parts[1]), (1...31).contains(parts[2]), parts[3] < 24, parts[4] < 60,
+            parts[5] < 60
+        else { return nil }
+        let time = parts[3] * 3_600 + parts[4] * 60 + parts[5]
+        return Timestamp(seconds: days(year: parts[0], month: parts[1], day: parts[2]) * 86_400 + time)
+    }
+
+    /// Returns the number of days since 1970-01-01. This is the inverse of ``CivilTime``, with the leap day as the
+    /// last day of the year.
+    private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
+        let year = (month <= 2 ? year - 1 : year) + 400
+        let yearOfEra = year % 400
+        let monthFromMarch = month > 2 ? month - 3 : month + 9
+        let dayOfYear = (153 * monthFromMarch + 2) / 5 + day - 1
+        return year / 400 * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468 - 146_097
+    }
+}

@@ -1,0 +1,297 @@
+import AppStorePayloads
+import AppStoreClients
+package import Comparison
+import Cryptography
+import Foundation
+package import Storage
+package import Logging
+package import VerifyReceipt
+import Responses
+import ServiceLifecycle
+package import AppStoreTypes
+import Synchronization
+import Telemetry
+
+/// Compares responses with those of a second source, in the background, and records the differences.
+///
+/// An app's `shadow` names the second source, `shadowSampling` the part of the app's responses to compare. For example,
+/// with `answer: [apple]`, `shadow: api` and `shadowSampling: 0.1` every tenth response of Apple's is compared with one
+/// from the App Store Server API.
+///
+/// The queue is bounded: if the second source is too slow, comparisons are dropped and counted. Calls to the App Store
+/// Server API use a small part of the hourly rate limit, and none of what is reserved for clients. Only the digest of a
+/// receipt is stored.
+package final class Shadow: Service {
+    /// The apps to compare and the service to call, replaced on reload.
+    private struct Configured: Sendable {
+        let apps: [BundleIdentifier: AppConfiguration]
+        let pipeline: VerifyReceiptService
+
+        init(_ settings: ProxyConfiguration, _ pipeline: VerifyReceiptService) {
+            let shadowed = settings.apps.filter { $0.shadow != nil && $0.shadowSampling > 0 }
+            apps = Dictionary(
+                shadowed.compactMap { app in app.bundleId.map { ($0, app) } }, uniquingKeysWith: { _, last in last })
+            self.pipeline = pipeline
+        }
+    }
+
+    private let configured: Mutex<Configured>
+    private let store: Store?
+    private let now: @Sendable () -> Timestamp
+    private let logger: Logger
+    private let queue = ShadowQueue()
+    private let findings = Mutex(ShadowFindings())
+    private let samples = Mutex(PairSamples())
+    /// The results that are not in the store: all since the start if there is no store, otherwise those whose write
+    /// failed.
+    private let unstored = Mutex(ComparisonSummary())
+
+    /// The number of comparisons that run at the same time.
+    private static let workers = 8
+    /// The number of receipts that the page shows side by side. They are in memory only.
+    private static let maximumPairs = 40
+    /// The number of days that the page shows.
+    package static let days: Int64 = 90
+    /// The pause before a second comparison, in which volatile differences may disappear.
+    private static let repeatDelay = Duration.seconds(2)
+
+    /// Creates the shadow. It does nothing if no app has a `shadow`.
+    package init(
+        settings: ProxyConfiguration, pipeline: VerifyReceiptService, store: Store?, logger: Logger,
+        now: @escaping @Sendable () -> Timestamp = { .now }
+    ) {
+        configured = Mutex(Configured(settings, pipeline))
+        self.store = store
+        self.now = now
+        self.logger = logger
+    }
+
+    /// Replaces the configuration after a reload.
+    package func apply(_ settings: ProxyConfiguration, pipeline: VerifyReceiptService) {
+        let new = Configured(settings, pipeline)
+        configured.withLock { $0 = new }
+    }
+
+    /// Whether any app has a `shadow`.
+    package var hasApps: Bool { configured.withLock { !$0.apps.isEmpty } }
+
+    private func app(_ bundleId: BundleIdentifier) -> AppConfiguration? { configured.withLock { $0.apps[bundleId] } }
+
+    /// Queues the comparison of a response that was sent, if its app has a shadow. Returns at once.
+    package func observe(_ body: [UInt8], route: UpstreamRouter.Route, reply: VerifyReceiptResult) {
+        guard let bundleId = reply.authenticApp, let app = app(bundleId), let shadow = app.shadow,
+            reply.source != shadow, reply.source != .receipt || app.answer.first == .receipt,
+            reply.answer.status.canBeCompared,
+            app.shadowSampling >= 1 || Double.random(in: 0..<1) < app.shadowSampling
+        else { return }
+        let job = ShadowJob(
+            body: Redacted(body), route: route, reply: reply, app: bundleId, shadow: shadow, time: now())
+        guard !queue.add(job) else { return }
+        count(.dropped, of: bundleId)
+        findings.withLock { $0.addFailure("dropped", of: job.scope) }
+    }
+
+    /// Removes the receipts that the page shows side by side.
+    package func removePairs() { samples.withLock { $0 = PairSamples() } }
+
+    /// Compares until the process shuts down. Queued comparisons are dropped then; results are written to the store.
+    package func run() async throws {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.writePeriodically() }
+            await withGracefulShutdownHandler {
+                await withTaskGroup(of: Void.self) { workers in
+                    var running = 0
+                    for await job in self.queue.jobs {
+                        self.queue.removed(job)
+                        if Task.isShuttingDownGracefully { continue }
+                        if running >= Self.workers {
+                            await workers.next()
+                            running -= 1
+                        }
+                        workers.addTask(priority: .background) { await self.compare(job) }
+                        running += 1
+                    }
+                }
+            } onGracefulShutdown: {
+                self.queue.finish()
+            }
+            group.cancelAll()
+        }
+        await flush()
+    }
+
+    // MARK: - Comparing
+
+    /// Compares one response. If a difference is unexpected or volatile, both sources are called again after a pause,
+    /// because the first two responses were not rendered at the same time.
+    private func compare(_ job: ShadowJob) async {
+        var scope = job.scope
+        do throws(ShadowFailure) {
+            var outcome = try await outcome(of: job, against: job.reply, at: job.time)
+            // One source may already know something that the other does not, or that it has cached an older state of.
+            if outcome.differences.contains(where: { $0.isVolatile || $0.verdict == .unexpected }) {
+                try? await Task.sleep(for: Self.repeatDelay)
+                let repeated = await fetch(job, job.reply.source, isFresh: true)
+                if repeated.source == job.reply.source {
+                    outcome = try await self.outcome(of: job, against: repeated, at: now(), isFresh: true)
+                }
+            }
+            scope = ComparisonReport.Scope(
+                bundleId: job.app.rawValue, environment: outcome.verifyReceipt.environment ?? scope.environment)
+            let (differences, time) = (outcome.differences, now())
+            findings.withLock { $0.add(differences, of: scope, customer: outcome.customer, at: time) }
+            count(differences, of: job.app)
+            if !differences.isEmpty {
+                samples.withLock {
+                    $0.offer(
+                        verifyReceipt: outcome.verifyReceipt, serverAPI: outcome.serverAPI, differences: differences,
+                        receipt: outcome.receipt, limit: Self.maximumPairs)
+                }
+            }
+        } catch {
+            findings.withLock { $0.addFailure(error.code, of: scope) }
+            count(.failed, of: job.app)
+        }
+    }
+
+    private func count(_ outcome: ComparisonLabel, of app: BundleIdentifier) {
+        configured.withLock { $0.pipeline }.counts[app].comparisons.add(outcome.rawValue)
+    }
+
+    private func count(_ differences: [Difference], of app: BundleIdentifier) {
+        count(differences.isEmpty ? .equal : .different, of: app)
+        let counts = configured.withLock { $0.pipeline }.counts[app]
+        for difference in differences {
+            let label = difference.verdict == .unexpected ? DifferenceLabel.unexpected : .expected
+            counts.differences.add(label.rawValue)
+        }
+    }
+
+    /// The number of queued comparisons.
+    package var waiting: Int { queue.count }
+
+    /// Asks one source for its response to the same request, at background priority. Such requests are not counted as a
+    /// client's.
+    private func fetch(_ job: ShadowJob, _ source: AnswerSource, isFresh: Bool) async -> VerifyReceiptResult {
+        await configured.withLock { $0.pipeline }.answer(
+            body: job.body.reveal(), route: job.route,
+            requestOptions: .init(sources: [source], priority: .background, isFresh: isFresh))
+    }
+
+    /// Compares a response with the second source. The response of Apple's verifyReceipt is always the left side,
+    /// whichever of the two the client got.
+    private func outcome(
+        of job: ShadowJob, against first: VerifyReceiptResult, at time: Timestamp, isFresh: Bool = false
+    ) async throws(ShadowFailure) -> ShadowOutcome {
+        let second = await fetch(job, job.shadow, isFresh: isFresh)
+        // A receipt without any transaction id is answered from itself, by every source.
+        guard second.source == job.shadow || second.source == .receipt, second.answer.status.canBeCompared else {
+            throw ShadowFailure("shadow.\(second.answer.status.rawValue)")
+        }
+        let request = try? configured.withLock { $0.pipeline }.read(job.body.reveal())
+        let digest = request.map(Self.digest) ?? ""
+        var context = ComparisonContext(receipt: digest)
+        context.now = time
+        context.timeDifference = now().milliseconds - time.milliseconds
+        context.isAuthentic = true
+        context.excludesOldTransactions = request?.excludesOldTransactions ?? false
+        context.overrides = app(job.app)?.comparisonRules ?? [:]
+        context.consumables = (job.shadow == .apple ? first : second).consumables
+        do throws(ComparisonError) {
+            let left = try ComparedAnswer(verifyReceipt: (job.shadow == .apple ? second : first).answer.body)
+            let right = try ComparedAnswer(
+                verifyReceipt: (job.shadow == .apple ? first : second).answer.body, at: "serverAPI")
+            let comparison = Comparison(verifyReceipt: left, serverAPI: right, context: context)
+            return ShadowOutcome(
+                receipt: digest, customer: ComparedCustomer.digest(left, right, receipt: digest),
+                differences: comparison.differences, verifyReceipt: left, serverAPI: right)
+        } catch {
+            throw ShadowFailure("\(error.place.prefix { $0 != "." }).\(error.code.rawValue)")
+        }
+    }
+
+    /// The SHA-256 digest of the receipt's bytes, in hexadecimal.
+    private static func digest(of request: VerifyReceiptRequest) -> String {
+        let text = request.receiptText.reveal()
+        let bytes = Data(base64Encoded: Data(text), options: .ignoreUnknownCharacters).map { [UInt8]($0) }
+        return SHA.hex(bytes ?? text, with: .sha256)
+    }
+
+    // MARK: - Writing
+
+    /// Writes the results to the store once a second.
+    private func writePeriodically() async {
+        while (try? await Task.sleep(for: .seconds(1))) != nil { await flush() }
+    }
+
+    /// Writes the results to the store. If that fails they stay in memory, where the report still finds them.
+    private func flush() async {
+        let (results, time) = (
+            findings.withLock { findings in
+                defer { findings = ShadowFindings() }
+                return findings
+            }, now()
+        )
+        guard !results.tally.isEmpty else { return }
+        guard let store else { return unstored.withLock { $0.merge(results.tally) } }
+        let rows = results.rows(on: time.day)
+        do throws(StorageError) {
+            try await store.add(
+                comparisons: rows.comparisons, differences: rows.differences, customers: rows.customers,
+                limit: CustomerSet.maximum)
+        } catch {
+            logger.error(
+                "cannot write comparison results to the store; keeping them in memory", metadata: ["reason": "\(error)"]
+            )
+            unstored.withLock { $0.merge(results.tally) }
+        }
+    }
+
+    // MARK: - Reading
+
+    /// Returns a report of the differences found in the last days.
+    package func report(days: Int64 = Shadow.days) async throws(StorageError) -> ComparisonReport {
+        await flush()
+        let time = now()
+        var comparisons: [ComparisonCount] = []
+        var differences: [DifferenceCount] = []
+        let unstored = unstored.withLock { $0 }
+        let unstoredRows = ShadowFindings(unstored).rows(on: time.day)
+        var customers = unstored.customerCounts
+        if let store {
+            (comparisons, differences) = try await store.comparisons(since: time.day - days + 1)
+            for row in try await store.comparedCustomers(since: time.day - days + 1) {
+                let scope = ComparisonReport.Scope(bundleId: row.bundleId, environment: row.environment)
+                // The stored and the unstored customers may be the same ones, so they are not added up.
+                customers[scope] = max(customers[scope] ?? 0, row.count)
+            }
+        }
+        var report = ComparisonReport(
+            comparisons: comparisons + unstoredRows.comparisons, differences: differences + unstoredRows.differences,
+            customers: customers, title: "the last \(days) days", madeAt: time)
+        report.pairs = samples.withLock { $0.pairs }
+        return report
+    }
+}
+
+/// Two responses that were compared, and their differences.
+struct ShadowOutcome: Sendable {
+    let receipt: String
+    /// The customer's digest, see ``ComparedCustomer``.
+    let customer: Int64
+    let differences: [Difference]
+    let verifyReceipt: ComparedAnswer
+    let serverAPI: ComparedAnswer
+}
+
+/// The reason why two responses could not be compared, as a short code for the statistics.
+struct ShadowFailure: Error {
+    let code: String
+
+    init(_ code: String) { self.code = code }
+}
+
+extension Timestamp {
+    /// The number of days since 1970-01-01, UTC.
+    fileprivate var day: Int64 { seconds / 86_400 }
+}

@@ -1,0 +1,122 @@
+import Comparison
+import Foundation
+import Storage
+import AppStoreTypes
+
+/// The results of the comparisons since the last write to the store.
+struct ShadowFindings: Sendable {
+    /// The outcomes that the store counts in addition to the codes of failures.
+    static let equal = "equal"
+    static let different = "different"
+
+    private(set) var tally: ComparisonSummary
+
+    init(_ tally: ComparisonSummary = ComparisonSummary()) {
+        self.tally = tally
+    }
+
+    mutating func add(
+        _ differences: [Difference], of scope: ComparisonReport.Scope, customer: Int64, at time: Timestamp
+    ) {
+        tally.add(differences, of: scope, customer: customer, at: time)
+    }
+
+    mutating func addFailure(_ code: String, of scope: ComparisonReport.Scope) { tally.addFailure(code, of: scope) }
+
+    /// Converts the results to rows of the store, all of them for one day.
+    func rows(on day: Int64) -> ShadowRows {
+        var comparisons: [ComparisonCount] = []
+        for (scope, app) in tally.apps {
+            var counts = app.failures
+            counts[Self.equal] = app.equal
+            counts[Self.different] = app.compared - app.equal
+            for (outcome, count) in counts where count > 0 {
+                comparisons.append(
+                    ComparisonCount(
+                        day: day, bundleId: scope.bundleId, environment: scope.environment, outcome: outcome,
+                        count: count))
+            }
+        }
+        let encoder = JSONEncoder()
+        let differences = tally.entries.values.map { entry in
+            DifferenceCount(
+                day: day, bundleId: entry.scope.bundleId, environment: entry.scope.environment,
+                verdict: entry.verdict.rawValue, rule: entry.rule, path: entry.path, count: entry.count,
+                first: entry.firstSeen?.milliseconds ?? 0, last: entry.lastSeen?.milliseconds ?? 0,
+                examples: entry.examples.compactMap { (try? encoder.encode($0)).map { [UInt8]($0) } })
+        }
+        let customers = tally.apps.keys.map { scope in
+            ComparedCustomers(
+                day: day, bundleId: scope.bundleId, environment: scope.environment,
+                digests: tally.customers(of: scope).sorted)
+        }
+        return ShadowRows(comparisons: comparisons, differences: differences, customers: customers)
+    }
+}
+
+/// The rows that one write adds to the store.
+struct ShadowRows: Sendable {
+    let comparisons: [ComparisonCount]
+    let differences: [DifferenceCount]
+    let customers: [ComparedCustomers]
+}
+
+extension ComparisonReport {
+    /// Creates the report of stored rows, and of results that are not stored yet.
+    init(
+        comparisons: [ComparisonCount], differences: [DifferenceCount], customers: [Scope: Int64], title: String,
+        madeAt: Timestamp
+    ) {
+        self.init(kind: .shadow, title: title, madeAt: madeAt)
+        var apps: [Scope: App] = [:]
+        for row in comparisons {
+            let scope = Scope(bundleId: row.bundleId, environment: row.environment)
+            var app = apps[scope] ?? App(scope: scope)
+            switch row.outcome {
+            case ShadowFindings.equal:
+                app.compared += row.count
+                app.equal += row.count
+            case ShadowFindings.different: app.compared += row.count
+            default: app.failures[row.outcome, default: 0] += row.count
+            }
+            apps[scope] = app
+        }
+        for (scope, count) in customers { apps[scope]?.customers = count }
+        self.apps = apps.values.sorted { $0.scope < $1.scope }
+        // Our responses are rendered from version 2 of Get Transaction History.
+        let compared = self.apps.reduce(0) { $0 + $1.compared }
+        if compared > 0 { historyVersions[2] = compared }
+        entries = Self.entries(differences)
+    }
+
+    /// Adds up the differences of all days.
+    private static func entries(_ differences: [DifferenceCount]) -> [Entry] {
+        struct Key: Hashable {
+            let scope: Scope
+            let verdict: String
+            let rule: String
+            let path: String
+        }
+        let decoder = JSONDecoder()
+        var entries: [Key: Entry] = [:]
+        for row in differences {
+            let scope = Scope(bundleId: row.bundleId, environment: row.environment)
+            let key = Key(scope: scope, verdict: row.verdict, rule: row.rule, path: row.path)
+            var entry =
+                entries[key]
+                ?? Entry(
+                    scope: scope, verdict: ComparisonRule.Class(rawValue: row.verdict) ?? .unexpected, rule: row.rule,
+                    path: row.path, count: 0, firstSeen: Timestamp(milliseconds: row.first))
+            entry.count += row.count
+            entry.firstSeen = min(
+                entry.firstSeen ?? Timestamp(milliseconds: row.first), Timestamp(milliseconds: row.first))
+            entry.lastSeen = max(entry.lastSeen ?? Timestamp(milliseconds: row.last), Timestamp(milliseconds: row.last))
+            let room = ComparisonSummary.maximumExamples - entry.examples.count
+            entry.examples += row.examples.prefix(max(room, 0)).compactMap {
+                try? decoder.decode(Difference.self, from: Data($0))
+            }
+            entries[key] = entry
+        }
+        return entries.values.sorted(by: Entry.precedes)
+    }
+}

@@ -1,0 +1,76 @@
+import Comparison
+import VerifyReceipt
+import Responses
+import AppStoreTypes
+import Synchronization
+
+/// A queue of comparisons, bounded in number and bytes, so that a slow second source can only cost that much memory.
+final class ShadowQueue: Sendable {
+    /// The maximum number of queued comparisons.
+    static let capacity = 512
+    /// The maximum size of queued requests and responses, in bytes.
+    static let byteCapacity = 32 << 20
+
+    private struct State {
+        var bytes = 0
+        var count = 0
+    }
+
+    private let state = Mutex(State())
+    private let continuation: AsyncStream<ShadowJob>.Continuation
+    let jobs: AsyncStream<ShadowJob>
+
+    init() {
+        (jobs, continuation) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
+    }
+
+    /// The number of jobs in the queue.
+    var count: Int { state.withLock { $0.count } }
+
+    /// Adds a job; returns false if the queue is full.
+    func add(_ job: ShadowJob) -> Bool {
+        let hasRoom = state.withLock { state in
+            guard state.count < Self.capacity, state.bytes + job.size <= Self.byteCapacity else {
+                return false
+            }
+            state.count += 1
+            state.bytes += job.size
+            return true
+        }
+        if hasRoom { continuation.yield(job) }
+        return hasRoom
+    }
+
+    /// Records that a job left the queue, to be compared or to be dropped.
+    func removed(_ job: ShadowJob) {
+        state.withLock { state in
+            state.count -= 1
+            state.bytes -= job.size
+        }
+    }
+
+    /// Ends the queue: no more jobs are accepted.
+    func finish() { continuation.finish() }
+}
+
+/// A request that was answered, queued for a comparison with the second source.
+struct ShadowJob: Sendable {
+    let body: Redacted<[UInt8]>
+    let route: UpstreamRouter.Route
+    let reply: VerifyReceiptResult
+    let app: BundleIdentifier
+    /// The second source.
+    let shadow: AnswerSource
+    /// When the response was sent.
+    let time: Timestamp
+
+    /// The memory that the job takes, in bytes.
+    var size: Int { body.reveal().count + reply.answer.body.count }
+}
+
+extension ShadowJob {
+    /// The app and the environment of the response.
+    var scope: ComparisonReport.Scope {
+        ComparisonReport.Scope(bundleId: app.rawValue, environment: reply.environment.rawValue)
+    }
+}

@@ -1,0 +1,101 @@
+package import AppStoreTypes
+
+/// A forwarding target: the URL that receives an app's notifications in one form.
+package struct ForwardingTargetKey: Sendable, Hashable {
+    package let bundleId: BundleIdentifier
+    /// Name of the form. For example, `v1`: see `ForwardTarget.Form`.
+    package let form: String
+    package let url: String
+
+    package init(bundleId: BundleIdentifier, form: String, url: String) {
+        self.bundleId = bundleId
+        self.form = form
+        self.url = url
+    }
+}
+
+/// State of a delivery. The raw values are stored in the database.
+package enum DeliveryState: Int64, Sendable, Hashable, CaseIterable {
+    case waiting = 0
+    case delivered = 1
+    /// Given up after the last retry. Only a replay (`forwarding replay`) queues it again.
+    case abandoned = 2
+    /// The target's form cannot express the notification, so there was nothing to send.
+    case skipped = 3
+
+    /// The name that commands print.
+    package var name: String {
+        switch self {
+        case .waiting: "waiting"
+        case .delivered: "delivered"
+        case .abandoned: "dead"
+        case .skipped: "nothing"
+        }
+    }
+}
+
+/// A delivery that is due.
+package struct PendingDelivery: Sendable, Hashable {
+    package let id: Int64
+    /// The subscription or purchase that the notification is about. Of deliveries with the same subject only one at a
+    /// time is in flight, so that they are not reordered without need.
+    package let subject: String?
+
+    package init(id: Int64, subject: String?) {
+        self.id = id
+        self.subject = subject
+    }
+}
+
+/// A due delivery with its notification and the progress so far.
+package struct StoredDelivery: Sendable {
+    package let id: Int64
+    package let scope: AppScope
+    /// Row id of the notification. Ascends in the order of arrival.
+    package let notification: Int64
+    package let uuid: String
+    /// The compact JWS; `nil` if the stored text is damaged.
+    package let text: String?
+    /// The received body, if it is not `{"signedPayload":"<text>"}`.
+    package let rawBody: [UInt8]?
+    /// Number of failed attempts since it was last queued.
+    package let attempts: Int
+    /// Number of bodies of this notification that the target has already accepted.
+    package let bodiesSent: Int
+    /// When it was last queued.
+    package let queuedAt: Timestamp
+}
+
+/// Outcome of a delivery attempt.
+package enum DeliveryOutcome: Sendable, Hashable {
+    case delivered(bodies: Int)
+    case skipped
+    /// To be retried at `next`.
+    case failed(code: String, bodiesSent: Int, next: Timestamp)
+    case abandoned(code: String, bodiesSent: Int)
+}
+
+/// A delivery for display: the notification, the target and the state.
+package struct DeliverySummary: Sendable, Hashable {
+    package let id: Int64
+    package let uuid: String
+    package let type: String?
+    package let subtype: String?
+    package let environment: String
+    package let targetKey: ForwardingTargetKey
+    package let state: DeliveryState
+    package let attempts: Int
+    package let lastFailure: String?
+    package let createdAt: Timestamp
+    /// `nil` unless the delivery is waiting.
+    package let nextAttempt: Timestamp?
+}
+
+/// Numbers of an app's deliveries that are not completed.
+package struct DeliveryBacklog: Sendable, Hashable {
+    package let bundleId: BundleIdentifier
+    /// Waiting for the first attempt or for a retry.
+    package let waiting: Int64
+    /// Given up after the last retry.
+    package let abandoned: Int64
+}

@@ -1,0 +1,133 @@
+package import AppStoreTypes
+
+/// One app in one environment of the App Store. Transaction ids and other identifiers are unique only within a scope.
+package struct AppScope: Sendable, Hashable {
+    /// The app's bundle id.
+    package let bundleId: BundleIdentifier
+    /// Sandbox or production. The same id can exist in both.
+    package let environment: AppStoreEnvironment
+
+    package init(bundleId: BundleIdentifier, environment: AppStoreEnvironment) {
+        self.bundleId = bundleId
+        self.environment = environment
+    }
+}
+
+/// A notification as stored. The only later change is that retention reduces version 1 bodies of older versions.
+package struct NotificationRow: Sendable, Hashable {
+    /// Apple's `notificationUUID`, the same for every retry. Version 1: a digest of the body.
+    package let uuid: String
+    /// Version of App Store Server Notifications, 1 or 2.
+    package let version: Int
+    /// Apple's `notificationType`, for example `DID_RENEW`.
+    package let type: String?
+    /// Apple's `subtype`, for example `AUTO_RENEW_DISABLED`.
+    package let subtype: String?
+    /// When the App Store signed it; `nil` for version 1, and if the notification has no date.
+    package let signedDate: Timestamp?
+    /// By this machine's clock.
+    package let receivedAt: Timestamp
+    /// Version 2: the compact JWS. Version 1: transaction ids, separated by spaces.
+    package let text: String
+    /// Version 2, if it is to be forwarded: the received body, if it is not `{"signedPayload":"<text>"}`.
+    package let rawBody: [UInt8]?
+
+    package init(
+        uuid: String, version: Int, type: String?, subtype: String?, signedDate: Timestamp?, receivedAt: Timestamp,
+        text: String, rawBody: [UInt8]? = nil
+    ) {
+        self.uuid = uuid
+        self.version = version
+        self.type = type
+        self.subtype = subtype
+        self.signedDate = signedDate
+        self.receivedAt = receivedAt
+        self.text = text
+        self.rawBody = rawBody
+    }
+}
+
+/// A signed transaction and the columns to find it by.
+package struct TransactionRow: Sendable, Hashable {
+    package let transactionId: String
+    package let originalTransactionId: String
+    /// The `appTransactionId` of the customer's download of the app; `nil` in payloads from before 2025.
+    package let appTransactionId: String?
+    /// `true` for auto-renewable subscriptions, the only purchases with a status.
+    package let isSubscription: Bool
+    /// When the record was signed. The version with the latest date is stored.
+    package let signedDate: Timestamp
+    /// The revocation; `nil` if the purchase is not revoked, and for consumables.
+    package let revocation: RevocationRow?
+    /// The compact JWS.
+    package let text: String
+
+    package init(
+        transactionId: String, originalTransactionId: String, appTransactionId: String?, isSubscription: Bool,
+        signedDate: Timestamp, revocation: RevocationRow?, text: String
+    ) {
+        self.transactionId = transactionId
+        self.originalTransactionId = originalTransactionId
+        self.appTransactionId = appTransactionId
+        self.isSubscription = isSubscription
+        self.signedDate = signedDate
+        self.revocation = revocation
+        self.text = text
+    }
+}
+
+/// A revoked purchase, for example a refunded one.
+package struct RevocationRow: Sendable, Hashable {
+    package let transactionId: String
+    package let webOrderLineItemId: String?
+    /// Date of the revocation.
+    package let date: Timestamp
+    /// Apple's `revocationReason`: 0 other, 1 an issue in the app.
+    package let reason: Int64?
+    /// When the record with the revocation was signed; `nil` if verifyReceipt reported it.
+    package let signedDate: Timestamp?
+
+    package init(
+        transactionId: String, webOrderLineItemId: String?, date: Timestamp, reason: Int64?,
+        signedDate: Timestamp? = nil
+    ) {
+        self.transactionId = transactionId
+        self.webOrderLineItemId = webOrderLineItemId
+        self.date = date
+        self.reason = reason
+        self.signedDate = signedDate
+    }
+}
+
+/// The signed renewal info of a subscription.
+package struct RenewalRow: Sendable, Hashable {
+    package let originalTransactionId: String
+    /// When the record was signed. The version with the latest date is stored.
+    package let signedDate: Timestamp
+    /// The compact JWS.
+    package let text: String
+
+    package init(originalTransactionId: String, signedDate: Timestamp, text: String) {
+        self.originalTransactionId = originalTransactionId
+        self.signedDate = signedDate
+        self.text = text
+    }
+}
+
+/// The status of a subscription.
+package struct StatusRow: Sendable, Hashable {
+    package let originalTransactionId: String
+    /// 1 active, 2 expired, 3 in billing retry, 4 in grace period, 5 revoked.
+    package let status: Int
+    /// `nil` if it was not reported. Then the stored value stays.
+    package let subscriptionGroupIdentifier: String?
+    /// The time at which the status was valid. The latest status is stored.
+    package let clock: Timestamp
+
+    package init(originalTransactionId: String, status: Int, subscriptionGroupIdentifier: String?, clock: Timestamp) {
+        self.originalTransactionId = originalTransactionId
+        self.status = status
+        self.subscriptionGroupIdentifier = subscriptionGroupIdentifier
+        self.clock = clock
+    }
+}

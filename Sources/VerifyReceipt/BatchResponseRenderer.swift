@@ -1,0 +1,44 @@
+package import AppStorePayloads
+package import Cryptography
+import Foundation
+import Responses
+import ReceiptDecoding
+package import AppStoreTypes
+
+/// Renders the response of the source `api` to a stored receipt, from records that were looked up before.
+package struct BatchResponseRenderer: Sendable {
+    private let decoder: ReceiptDecoder
+    private let renderer: VerifyReceiptRenderer
+    private let apps: AppRegistry
+
+    /// Creates a renderer for the apps and field tables of the settings.
+    package init(settings: ProxyConfiguration, trust: TrustStore) {
+        decoder = ReceiptDecoder(trust: trust, profile: .tolerant)
+        renderer = VerifyReceiptRenderer(tables: settings.tables)
+        apps = AppRegistry(settings: settings)
+    }
+
+    /// Returns the body of the response. `nil` if the source has none: for a receipt that is not authentic, for a
+    /// customer unknown to the App Store Server API, and for an iOS 6 receipt of a subscription without a status.
+    ///
+    /// - Parameters:
+    ///   - records: `nil` if the Server API was not called, or does not know the customer.
+    ///   - time: the `request_date` of the response.
+    ///   - excludesOldTransactions: the request's `exclude-old-transactions`.
+    package func answer(
+        to stored: DecodedReceipt, records: CustomerRecords?, at time: Timestamp, excludesOldTransactions: Bool = false
+    ) -> [UInt8]? {
+        guard records != nil || stored.lookupKeys.isEmpty, let bytes = stored.bytes?.reveal(),
+            let receipt = try? decoder.decode([UInt8](Data(bytes).base64EncodedData()).span)
+        else { return nil }
+        if let records, case .transaction(let contents) = receipt.contents, contents.lacksStatus(in: records) {
+            return nil
+        }
+        let app = apps.configured(receipt.bundleId)
+        let history = PurchaseHistory(receipt: receipt, records: records, configuredAppAppleId: app?.appAppleId)
+        let options = AnswerOptions(
+            excludesOldTransactions: excludesOldTransactions,
+            latestReceiptInfoOrder: app?.latestReceiptInfoOrder ?? .ascending)
+        return renderer.answer(history: history, requestDate: time, options: options).body
+    }
+}

@@ -1,0 +1,103 @@
+package import AppStorePayloads
+package import AppStoreClients
+package import Cryptography
+package import AppStoreTypes
+package import Transport
+
+/// The App Store Server API for batch work: migrations and comparisons. Uses a share of the hourly rate limits, waits
+/// when the share is used up, and retries failures with longer pauses than a server does.
+package struct BatchServerAPIClient: Sendable {
+    private let source: ServerAPISource
+    private let share: Double
+    /// The factor for the share. Apple's hour does not begin when ours does, so using slightly less avoids a call that
+    /// comes a moment too early.
+    private static let safetyFactor = 0.998
+    /// The bounds of one lookup: 4 hours, because it may wait for the hourly limits several times, and 600 calls,
+    /// retries included.
+    private static let options = CallOptions(priority: .batch, timeLimit: .seconds(4 * 3_600), maximumCalls: 600)
+
+    /// Creates a client.
+    ///
+    /// - Parameters:
+    ///   - trust: the trusted certificates.
+    ///   - share: the part of Apple's hourly limits to use, above 0 and at most 1. A server of the same app uses the
+    ///     same limits, and does not know about this process.
+    /// - Throws: ``ConfigurationError`` if the settings name something unusable, for example a file that is no private
+    ///   key.
+    package init(
+        settings: ProxyConfiguration, transport: any HTTPTransport, trust: TrustStore, share: Double,
+        now: @escaping @Sendable () -> Timestamp = { .now }
+    ) throws {
+        try settings.checkKeys()
+        source = try ServerAPISource(
+            settings: settings, transport: transport, verifier: SignedPayloadVerifier(trust: trust), now: now,
+            share: share * Self.safetyFactor, reserve: 0,
+            retry: RetryPolicy(maximumAttempts: 6, baseDelay: .milliseconds(500), maximumDelay: .seconds(20)))
+        self.share = share
+    }
+
+    /// Returns whether the app has a key.
+    package func handles(_ bundleId: BundleIdentifier) -> Bool { source.handles(bundleId) }
+
+    /// Whether any app has a key.
+    package var isConfigured: Bool { !source.budgets.isEmpty }
+
+    /// Returns all records of the customer with these identifiers: from the environment of the receipt, or from the
+    /// other one if the customer is unknown there.
+    ///
+    /// - Parameter known: the signed transactions of an earlier lookup in that environment, and its revision. Only
+    ///   later changes are fetched then.
+    package func records(
+        for keys: CustomerIdentifiers, bundleId: BundleIdentifier, environment: AppStoreEnvironment?,
+        since previous: (signedTransactions: [String], revision: String)? = nil
+    ) async throws(ServerAPIError) -> CustomerRecords {
+        guard let client = source.client(for: bundleId) else {
+            throw ServerAPIError(.noEndpoint, at: "configuration", "the app has no App Store Server API key")
+        }
+        let first = environment == .xcode ? nil : environment
+        var history: EarlierHistory?
+        if let previous, let first {
+            history = client.earlierHistory(
+                signedTransactions: previous.signedTransactions, revision: previous.revision, in: first)
+        }
+        do throws(ServerAPIError) {
+            return try await client.records(
+                for: keys, bundleId: bundleId.rawValue, environment: first, since: history, Self.options)
+        } catch {
+            guard error.isUnknownTransaction, let first else { throw error }
+            return try await client.records(
+                for: keys, bundleId: bundleId.rawValue, environment: first == .production ? .sandbox : .production,
+                Self.options)
+        }
+    }
+
+    /// Sets the `appAccountToken` of a purchase.
+    package func setAppAccountToken(
+        _ token: String, of identifier: TransactionIdentifier, bundleId: BundleIdentifier,
+        environment: AppStoreEnvironment
+    ) async throws(ServerAPIError) {
+        guard let client = source.client(for: bundleId) else {
+            throw ServerAPIError(.noEndpoint, at: "configuration", "the app has no App Store Server API key")
+        }
+        try await client.setAppAccountToken(identifier, token, in: environment, Self.options)
+    }
+
+    /// The number of calls made so far.
+    package var calls: Int64 { source.budgets.reduce(0) { $0 + $1.calls } }
+
+    /// The time until the first call that waits for a rate limit resumes; `nil` if none waits.
+    package var rateLimitWait: Duration? {
+        let uptime = AppStoreClock.system.uptime()
+        return source.budgets.compactMap { $0.wait(at: uptime) }.min()
+    }
+
+    /// The remaining history calls of this hour, for the app and environment with the fewest; `nil` before the first
+    /// call.
+    package var callsLeft: Int64? {
+        let uptime = AppStoreClock.system.uptime()
+        return source.budgets.compactMap { $0.left(.history, .batch, at: uptime) }.min()
+    }
+
+    /// The number of history calls per hour in production, for one app.
+    package var callsPerHour: Double { Double(ServerAPIEndpoint.history.requestsPerSecond) * 3_600 * share }
+}

@@ -1,0 +1,123 @@
+import AppStorePayloads
+import ConcurrencySupport
+import Storage
+import AppStoreTypes
+
+/// A cache of the Server API's most recent records. For example, an app that posts its receipt three times at launch
+/// costs one lookup.
+///
+/// Only complete records are cached, never failures. They expire after the app's `cacheSeconds`, and at the latest when
+/// a subscription ends or renews. From two minutes before that instant to two minutes after it they expire after five
+/// seconds.
+///
+/// A sandbox subscription renews every few minutes and costs nothing. Without these five seconds, one of them could use
+/// up the hourly rate limit.
+///
+/// The key holds all identifiers of the receipt, so a receipt with a newer purchase has another key. An entry takes
+/// about 6 KB per transaction, most of it the JWS.
+final class CustomerRecordsCache: Sendable {
+    struct Key: Hashable, Sendable {
+        let bundleId: BundleIdentifier
+        /// `nil` if the environment was not known before the lookup.
+        let environment: AppStoreEnvironment?
+        let identifiers: CustomerIdentifiers
+    }
+
+    /// The records of one customer, and the state they were fetched in.
+    private struct Entry: Sendable {
+        let records: CustomerRecords
+        let storedAt: Timestamp
+        let staleAt: Timestamp
+        /// The identifiers under which changes of this customer are logged, and the position in that log when the
+        /// lookup began.
+        let changeKeys: [String]
+        let mark: UInt64
+        /// Whether this is the second lookup, made because the first result seemed out of date.
+        let isConfirmed: Bool
+    }
+
+    /// The limit for all records together, in bytes.
+    static let capacity = 48 << 20
+    /// The time before and after the end of a period in which records expire early, in milliseconds.
+    private static let margin: Int64 = 120_000
+    /// The lifetime of records within the margin, in milliseconds.
+    private static let shortLifetime: Int64 = 5_000
+
+    private let entries = GenerationalCache<Key, Entry>(limit: capacity)
+    private let changes = CacheInvalidationLog()
+
+    /// The current position in the log of changes. Read it before a lookup begins, and pass it to
+    /// ``insert(_:for:at:lifetime:askedAt:isConfirmed:)``.
+    var mark: UInt64 { changes.mark }
+
+    /// Invalidates the records of the customers with these identifiers.
+    func invalidate(_ identifiers: [String], in scope: AppScope) { changes.markChanged(identifiers, in: scope) }
+
+    /// Removes everything. The results of lookups in flight are not cached either.
+    func removeAll() {
+        changes.markAllChanged()
+        entries.removeAll()
+    }
+
+    /// Returns the cached records; `nil` if there are none or they have expired.
+    ///
+    /// - Parameters:
+    ///   - lifetime: the current lifetime, in milliseconds. It may be shorter than when the records were cached,
+    ///     because of a reload.
+    ///   - confirmed: returns only the records of a second lookup, no older than five seconds.
+    func records(for key: Key, at now: Timestamp, lifetime: Int64, confirmed: Bool = false) -> CustomerRecords? {
+        guard let entry = entries[key] else { return nil }
+        // A clock that was set back must not extend the lifetime.
+        let scope = AppScope(bundleId: key.bundleId, environment: entry.records.environment)
+        guard entry.storedAt <= now, now < entry.staleAt, now < entry.storedAt.advanced(byMilliseconds: lifetime),
+            changes.isUnchanged(entry.changeKeys, in: scope, since: entry.mark)
+        else {
+            entries.remove(key)
+            return nil
+        }
+        let isRecent = now < entry.storedAt.advanced(byMilliseconds: Self.shortLifetime)
+        return !confirmed || (entry.isConfirmed && isRecent) ? entry.records : nil
+    }
+
+    /// Caches records, unless they are incomplete.
+    ///
+    /// - Parameters:
+    ///   - lifetime: in milliseconds; 0 caches nothing.
+    ///   - mark: the ``mark`` from before the lookup.
+    ///   - isConfirmed: whether this was the second lookup.
+    func insert(
+        _ records: CustomerRecords, for key: Key, at now: Timestamp, lifetime: Int64, askedAt mark: UInt64,
+        isConfirmed: Bool = false
+    ) {
+        guard let staleAt = Self.staleAt(records, cachedAt: now, lifetime: lifetime) else { return entries.remove(key) }
+        let size = records.transactions.reduce(1_024) { $0 + 1_024 + $1.text.utf8.count + $1.payload.claims.count }
+        let entry = Entry(
+            records: records, storedAt: now, staleAt: staleAt, changeKeys: records.watchedIdentifiers, mark: mark,
+            isConfirmed: isConfirmed)
+        entries.insert(entry, for: key, cost: size)
+    }
+
+    /// Returns when the records expire; `nil` if they must not be cached at all.
+    static func staleAt(_ records: CustomerRecords, cachedAt now: Timestamp, lifetime: Int64) -> Timestamp? {
+        guard lifetime > 0, records.anomalies.isEmpty else { return nil }
+        var staleAt = now.milliseconds + lifetime
+        for periodEnd in records.periodEnds.map(\.milliseconds) where periodEnd > now.milliseconds - margin {
+            let end = max(periodEnd - margin, now.milliseconds + shortLifetime)
+            staleAt = min(staleAt, periodEnd > now.milliseconds ? min(periodEnd, end) : end)
+        }
+        return Timestamp(milliseconds: staleAt)
+    }
+}
+
+extension CustomerRecords {
+    /// The times at which a subscription of the customer ends or renews.
+    fileprivate var periodEnds: [Timestamp] {
+        transactions.compactMap(\.payload.expiresDate)
+            + subscriptions.flatMap { subscription in
+                [
+                    subscription.transaction?.payload.expiresDate, subscription.renewal?.payload.renewalDate,
+                    subscription.renewal?.payload.gracePeriodExpiresDate,
+                ].compactMap { $0 }
+            }
+    }
+}

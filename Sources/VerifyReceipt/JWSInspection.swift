@@ -1,0 +1,99 @@
+package import AppStorePayloads
+import JSON
+package import ReceiptDecoding
+package import AppStoreTypes
+
+/// The content of a JWS of the App Store, and whether it is authentic. The JWS may be a transaction, a
+/// renewal, an app transaction, or a notification with the JWS inside it.
+///
+/// The claims tell which one it is: a notification has `notificationType`, an app transaction `receiptType`, a renewal
+/// `autoRenewProductId` or `autoRenewStatus`. Any other JWS is checked as a transaction.
+package struct JWSInspection: Sendable {
+    /// The signed payload, as JSON. Also set if the signature is not valid, as far as the payload can be read.
+    package let claims: [UInt8]?
+    /// The payloads of the JWS inside a notification, by claim name, for example `signedTransactionInfo`.
+    package let nested: [(name: String, claims: [UInt8])]
+    /// `nil` exactly if the JWS, and every JWS inside it, is authentic.
+    package let failure: ReceiptDecodingError?
+    /// The environment that the payload names.
+    package let environment: String?
+    /// The bundle id that the payload names.
+    package let bundleId: String?
+    /// The identifiers of a transaction or a renewal; for a notification, those of the JWS inside it.
+    package let lookupKeys: CustomerIdentifiers
+    /// The signing date that the payload names.
+    package let signedDate: Timestamp?
+
+    /// Reads as much as possible, even if the JWS is not authentic.
+    package init(_ text: String, verifier: SignedPayloadVerifier, now: Timestamp) {
+        let claims = Self.unverifiedClaims(of: text)
+        let object = claims.flatMap { try? JSONObject($0) }
+        var nested: [(name: String, claims: [UInt8])] = []
+        var failure: ReceiptDecodingError?
+        do throws(SignedPayloadError) {
+            if object?.has("notificationType") == true {
+                let verified = try verifier.verifyNotification(text, now: now)
+                nested = [
+                    ("signedTransactionInfo", verified.transaction?.payload.claims),
+                    ("signedRenewalInfo", verified.renewal?.payload.claims),
+                    ("signedAppTransactionInfo", verified.appTransaction?.payload.claims),
+                ].compactMap { name, claims in claims.map { (name, Self.onOneLine($0)) } }
+            } else if object?.has("receiptType") == true {
+                _ = try verifier.verify(text, as: AppTransactionPayload.self, now: now)
+            } else if object?.has("autoRenewProductId") == true || object?.has("autoRenewStatus") == true {
+                _ = try verifier.verify(text, as: RenewalPayload.self, now: now)
+            } else {
+                _ = try verifier.verify(text, as: TransactionPayload.self, now: now)
+            }
+        } catch {
+            failure = ReceiptDecodingError(error)
+        }
+        let sources = [object] + nested.map { try? JSONObject($0.claims) }
+        lookupKeys = CustomerIdentifiers(
+            originalTransactionIds: sources.map { Self.text("originalTransactionId", $0) },
+            transactionIds: sources.map { Self.text("transactionId", $0) })
+        signedDate = (try? object?.date("signedDate")) ?? nil
+        self.claims = object == nil ? nil : claims.map(Self.onOneLine)
+        self.nested = nested
+        self.failure = failure
+        let data = (try? object?.object("data")) ?? nil
+        environment =
+            Self.text("environment", object) ?? Self.text("receiptType", object) ?? Self.text("environment", data)
+        bundleId = Self.text("bundleId", object) ?? Self.text("bundleId", data)
+    }
+
+    /// Replaces line breaks, which JSON allows only between tokens.
+    private static func onOneLine(_ json: [UInt8]) -> [UInt8] {
+        json.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }
+    }
+
+    private static func text(_ name: StaticString, _ object: JSONObject?) -> String? {
+        (try? object?.text(name)) ?? nil
+    }
+
+    private static func unverifiedClaims(of text: String) -> [UInt8]? {
+        let segments = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard segments.count == 3 else { return nil }
+        return Base64Text.decode(Array(segments[1].utf8).span, .urlSafe)
+    }
+}
+
+extension ReceiptDecodingError {
+    /// Maps the failure of a JWS to the code that a receipt has for it.
+    init(_ error: SignedPayloadError) {
+        let code: Code =
+            switch error.code {
+            case .malformed: .malformed
+            case .unsupportedAlgorithm: .unsupportedAlgorithm
+            case .x5c: .malformedCertificate
+            case .notAReceiptSigner: .notAReceiptSigner
+            case .untrustedChain: .untrustedChain
+            case .outsideValidity: .outsideValidity
+            case .badSignature: .badSignature
+            case .xcode: .xcodeReceipt
+            case .unavailable: .unavailable
+            default: .malformed
+            }
+        self.init(code, at: error.place, error.reason)
+    }
+}

@@ -1,0 +1,93 @@
+package import AppStoreTypes
+import Telemetry
+
+/// The label `status`. Each status from 0 and 21000 to 21010 has its own value; 21100 to 21199 share `211xx`, and all
+/// others share `other`.
+package struct StatusLabel: MetricLabel {
+    private static let names =
+        ["0"] + (21_000...21_010).map { String($0) } + ["211xx", "other"]
+
+    package let rawValue: Int
+
+    package init(rawValue: Int) { self.rawValue = rawValue }
+
+    package init(_ status: VerifyReceiptStatus) {
+        switch status.rawValue {
+        case 0: rawValue = 0
+        case 21_000...21_010: rawValue = status.rawValue - 21_000 + 1
+        case 21_100...21_199: rawValue = Self.names.count - 2
+        default: rawValue = Self.names.count - 1
+        }
+    }
+
+    package static var allCases: [Self] { names.indices.map { Self(rawValue: $0) } }
+
+    package var text: String { Self.names[rawValue] }
+}
+
+/// The label for an ``AnswerSource``.
+package enum SourceLabel: Int, MetricLabel {
+    case apple, api, stored, receipt
+
+    package init(_ source: AnswerSource) {
+        switch source {
+        case .apple: self = .apple
+        case .api: self = .api
+        case .stored: self = .stored
+        case .receipt: self = .receipt
+        }
+    }
+}
+
+/// The label for an environment, in Apple's spelling, for example `Production`.
+package enum EnvironmentLabel: Int, MetricLabel {
+    case production, sandbox, xcode
+
+    package init(_ environment: AppStoreEnvironment) {
+        switch environment {
+        case .production: self = .production
+        case .sandbox: self = .sandbox
+        case .xcode: self = .xcode
+        }
+    }
+
+    package var text: String {
+        switch self {
+        case .production: AppStoreEnvironment.production.rawValue
+        case .sandbox: AppStoreEnvironment.sandbox.rawValue
+        case .xcode: AppStoreEnvironment.xcode.rawValue
+        }
+    }
+}
+
+/// The label for the result of a cache lookup.
+package enum HitLabel: Int, MetricLabel {
+    case hit, miss
+}
+
+/// The label for the outcome of one attempt to forward a notification.
+package enum DeliveryLabel: Int, MetricLabel {
+    case delivered
+    /// The target's form has no body for this notification, so nothing was sent.
+    case nothing
+    /// The attempt failed and will be retried.
+    case failed
+    /// The delivery was given up after its last attempt.
+    case dead
+}
+
+/// The label for the outcome of a shadow comparison.
+package enum ComparisonLabel: Int, MetricLabel {
+    case equal
+    /// The comparison found at least one difference.
+    case different
+    /// The second source had no response to compare with.
+    case failed
+    /// The comparison was skipped because too many were waiting.
+    case dropped
+}
+
+/// The label for the class of a difference.
+package enum DifferenceLabel: Int, MetricLabel {
+    case expected, unexpected
+}

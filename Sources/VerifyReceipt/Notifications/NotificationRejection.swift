@@ -1,0 +1,92 @@
+import AppStorePayloads
+import Storage
+
+/// The reason that a notification was rejected: a stable code, an HTTP status, and a message that contains nothing of
+/// the notification.
+///
+/// The App Store retries after a 40x or 50x response, but since 2026 it has been observed to stop after 400. So
+/// errors on this side, and errors that may not occur again an hour later, are always 503.
+///
+/// -
+/// https://developer.apple.com/documentation/appstoreservernotifications/responding-to-app-store-server-notifications
+package struct NotificationRejection: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The codes, as senders see them.
+    package enum Code: String, Sendable, Hashable, CaseIterable {
+        /// The body is neither a version 2 nor a version 1 notification.
+        case malformedNotification
+        /// A signature is missing or invalid, or one of the nested parts is not authentic.
+        case notAuthentic
+        /// Authentic, but of an app that is not configured, or with another `appAppleId`.
+        case unknownApp
+        /// The environment is neither production nor sandbox.
+        case wrongEnvironment
+        /// Version 1, for an app without a shared secret to check the password against.
+        case noSharedSecret
+        /// Version 1, and the password is not one of the app's shared secrets.
+        case wrongPassword
+        /// Version 1, without a transaction id and without a receipt that has one.
+        case noTransactionId
+        /// Version 1, and the sender exceeded the rate limit.
+        case tooManyRequests
+        /// The signing date is in the future: this machine's clock is wrong, because the App Store's is not.
+        case signedInFuture
+        /// This system cannot verify signatures.
+        case notVerifiable
+        /// No store is configured.
+        case noStore
+        /// The store could not save the notification.
+        case storeUnavailable
+
+        /// The status of the HTTP response.
+        package var httpStatus: Int {
+            switch self {
+            case .malformedNotification, .notAuthentic, .noTransactionId: 400
+            case .unknownApp, .wrongEnvironment, .noSharedSecret, .wrongPassword: 403
+            case .tooManyRequests: 429
+            case .signedInFuture, .notVerifiable, .noStore, .storeUnavailable: 503
+            }
+        }
+    }
+
+    /// The kind of rejection.
+    package let code: Code
+    /// A message for operators and senders.
+    package let reason: String
+    /// The value of the `Retry-After` header; `nil` if the time of a retry is not known.
+    package let retryAfter: String?
+
+    /// Creates a rejection with the given code.
+    package init(_ code: Code, _ reason: String) {
+        self.code = code
+        self.reason = reason
+        retryAfter = nil
+    }
+
+    /// Creates a rejection because a client exceeded the rate limit for version 1 notifications.
+    init(tooManyUntil retryAfter: String) {
+        code = .tooManyRequests
+        reason = "rate limit for version 1 notifications of one client exceeded; retry after the time in Retry-After"
+        self.retryAfter = retryAfter
+    }
+
+    /// Code and reason, for example `notAuthentic: signature: …`.
+    package var description: String { "\(code.rawValue): \(reason)" }
+}
+
+extension NotificationRejection {
+    init(_ error: SignedPayloadError) {
+        let reason = "\(error.code.rawValue): \(error.place)"
+        switch error.code {
+        case .malformed: self.init(.malformedNotification, reason)
+        case .xcode: self.init(.wrongEnvironment, reason)
+        case .unavailable: self.init(.notVerifiable, reason)
+        // Includes parts that belong to another app or environment, because then the parts of the notification do not
+        // match each other.
+        default: self.init(.notAuthentic, reason)
+        }
+    }
+
+    init(_ error: StorageError) {
+        self.init(.storeUnavailable, "the notification could not be stored: \(error.code.rawValue)")
+    }
+}

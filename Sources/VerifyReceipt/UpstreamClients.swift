@@ -1,0 +1,42 @@
+import AppStorePayloads
+package import AppStoreClients
+package import Cryptography
+package import AppStoreTypes
+package import Transport
+
+/// The Server API clients of the commands that an operator runs: one for each app that has a key.
+package struct UpstreamClients: Sendable {
+    private let source: ServerAPISource
+
+    /// Creates the clients.
+    ///
+    /// - Parameters:
+    ///   - trust: the trusted certificates.
+    ///   - share: the part of Apple's hourly limits to use, above 0 and at most 1. A server of the same app uses the
+    ///     same limits, and does not know about this process.
+    /// - Throws: ``ConfigurationError`` if the settings name something unusable.
+    package init(
+        settings: ProxyConfiguration, transport: any HTTPTransport, trust: TrustStore, share: Double = 1,
+        now: @escaping @Sendable () -> Timestamp = { .now }
+    ) throws {
+        source = try ServerAPISource(
+            settings: settings, transport: transport, verifier: SignedPayloadVerifier(trust: trust), now: now,
+            share: share, reserve: 0,
+            retry: RetryPolicy(maximumAttempts: 6, baseDelay: .milliseconds(500), maximumDelay: .seconds(20)))
+    }
+
+    /// The client of an app; `nil` if it has no key.
+    package func client(for bundleId: BundleIdentifier) -> ServerAPIClient? { source.client(for: bundleId) }
+
+    /// Whether any app has a key.
+    package var isConfigured: Bool { !source.budgets.isEmpty }
+
+    /// The number of calls made so far.
+    package var calls: Int64 { source.budgets.reduce(0) { $0 + $1.calls } }
+
+    /// The time until the first call that waits for a rate limit resumes; `nil` if none waits.
+    package var rateLimitWait: Duration? {
+        let uptime = AppStoreClock.system.uptime()
+        return source.budgets.compactMap { $0.wait(at: uptime) }.min()
+    }
+}

@@ -1,0 +1,102 @@
+import AppStorePayloads
+import AppStoreClients
+import Cryptography
+import Foundation
+import Administration
+import Simulator
+import AppStoreTypes
+import Testing
+import Transport
+
+@Suite("Reading the notification history")
+struct NotificationCatchUpTests {
+    private static let day: Int64 = 86_400_000
+    private static let start = Timestamp(seconds: 1_795_219_200)
+
+    /// An App Store with one notification per hour in random order, three per page, whose pagination tokens expire
+    /// after a few pages.
+    private final class AppStore: HTTPTransport {
+        private let life: Int
+
+        init(life: Int) { self.life = life }
+
+        func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+            guard let body = try? JSONValue(reading: request.body), let from = body["startDate"]?.integer,
+                let until = body["endDate"]?.integer
+            else { return HTTPResponse(status: 400) }
+            let first = NotificationCatchUpTests.start.milliseconds
+            let span = from..<until
+            var hours = Array(Int64(0)..<48).filter { span.contains(first + $0 * 3_600_000) }
+            hours.sort { ($0 * 31) % 48 < ($1 * 31) % 48 }
+            let token = request.url.text.split(separator: "=").dropFirst().last.flatMap { Int($0) } ?? 0
+            if token / 3 >= life {
+                return answer(400, .object(["errorCode": .number(4_000_017), "errorMessage": .string("expired")]))
+            }
+            let page = hours.dropFirst(token).prefix(3)
+            let hasMore = page.endIndex < hours.count
+            let records = page.map { hour -> JSONValue in
+                .object(["signedPayload": .string("hour.\(hour).x"), "sendAttempts": .array([])])
+            }
+            return answer(
+                200,
+                .object([
+                    "notificationHistory": .array(records), "hasMore": .bool(hasMore),
+                    "paginationToken": hasMore ? .string("\(page.endIndex)") : nil,
+                ]))
+        }
+
+        func shutDown(grace: Duration) async {}
+
+        private func answer(_ status: Int, _ value: JSONValue) -> HTTPResponse {
+            HTTPResponse(status: status, body: value.bytes)
+        }
+    }
+
+    private func client(_ transport: any HTTPTransport) throws -> ServerAPIClient {
+        let key = try SigningKey.p256()
+        return ServerAPIClient(
+            account: ServerAPIAccount(
+                issuerId: "i", keyId: "k", bundleId: "com.example.app",
+                privateKey: .text(Redacted(key.privateKeyPEM))),
+            parts: .init(
+                transport: transport,
+                hosts: try ServerAPIHosts(production: "http://127.0.0.1:1", sandbox: "http://127.0.0.1:1"),
+                verifier: SignedPayloadVerifier(trust: try TrustStore(anchors: .apple()))),
+            budget: ServerAPIBudget())
+    }
+
+    @Test(
+        "Each record is written once, whatever the order and however often a token expires", arguments: [2, 3, 5, 100])
+    func expired(life: Int) async throws {
+        var lines = 0
+        var checkpoints: [Timestamp] = []
+        var output = LineOutput { _ in lines += 1 }
+        var counts = NotificationCatchUp.Counts()
+        let catchUp = NotificationCatchUp(
+            client: try client(AppStore(life: life)), environment: .production, filter: try HistoryFilter(),
+            receiver: nil
+        )
+        let end = Self.start.advanced(byMilliseconds: 2 * Self.day)
+        let isDone = try await catchUp.run(
+            over: HistoryWindows(from: Self.start, to: end, length: Self.day), to: &output, counts: { counts = $0 }
+        ) { instant, _ in
+            checkpoints.append(instant)
+            return true
+        }
+        #expect(isDone && lines == 48 && counts.records == 48 && counts.notVerified == 48)
+        #expect(checkpoints == [Self.start.advanced(byMilliseconds: Self.day), end])
+    }
+
+    @Test("A checkpoint can stop the run")
+    func stopped() async throws {
+        var output = LineOutput { _ in }
+        let catchUp = NotificationCatchUp(
+            client: try client(AppStore(life: 100)), environment: .production, filter: try HistoryFilter(),
+            receiver: nil)
+        let end = Self.start.advanced(byMilliseconds: 2 * Self.day)
+        let isDone = try await catchUp.run(
+            over: HistoryWindows(from: Self.start, to: end, length: Self.day), to: &output, counts: { _ in }
+        ) { _, _ in false }
+        #expect(!isDone)
+    }
+}

@@ -1,0 +1,345 @@
+import AppStorePayloads
+import Cryptography
+import Simulator
+import AppStoreTypes
+import Testing
+
+@Suite("Signed payload verification")
+struct SignedPayloadTests {
+    /// Signs a text with any header, claims and key.
+    private func sign(
+        _ claims: JSONValue = transaction("1"), alg: String? = "ES256", x5c: [JSONValue]? = nil, key: SigningKey? = nil,
+        extra: [JSONValue.Member] = [], signature: [UInt8]? = nil
+    ) throws -> String {
+        let pki = try Shared.pki
+        var header = extra
+        if let alg { header.append(.init("alg", .string(alg))) }
+        header.append(.init("x5c", .array(try x5c ?? chain())))
+        let signed =
+            Base64.encodeURLSafe(JSONValue.object(header).bytes) + "." + Base64.encodeURLSafe(claims.bytes)
+        let raw = try signature ?? (key ?? pki.jwsLeaf.key).rawES256Signature(over: Array(signed.utf8))
+        return signed + "." + Base64.encodeURLSafe(raw)
+    }
+
+    private func chain(_ signer: ReceiptSigner? = nil) throws -> [JSONValue] {
+        try (signer ?? Shared.pki.jwsSigner).certificates.map { .string(Base64.encode($0)) }
+    }
+
+    private func code(
+        _ text: String, expecting: PayloadRequirements = .any, now: Timestamp = Shared.noon
+    ) throws -> SignedPayloadError.Code? {
+        let verifier = try Shared.verifier()
+        do {
+            _ = try verifier.verify(text, as: TransactionPayload.self, expecting: expecting, now: now)
+            return nil
+        } catch {
+            return error.code
+        }
+    }
+
+    // Covers threat T17 (docs/threat-model.md).
+    @Test("A valid JWS is accepted, and accepted again from the header cache")
+    func good() throws {
+        let verifier = try Shared.verifier()
+        let text = try sign(extra: [.init("kid", .string("x")), .init("jku", .string("https://example.com/keys"))])
+        for _ in 0..<3 {
+            let signed: Signed<TransactionPayload> = try verifier.verify(text, now: Shared.noon)
+            #expect(signed.payload.transactionId == "1")
+            #expect(signed.payload.claims == transaction("1").bytes)
+        }
+    }
+
+    // Covers threat T13 (docs/threat-model.md).
+    @Test("A genuine chain with bad signatures is verified once, not with every JWS")
+    func falseSignatures() throws {
+        let root = try Certificate(der: Shared.pki.jwsRoot.certificate.span)
+        let trust = try TrustStore(anchors: TrustAnchors(roots: [root], intermediates: []))
+        let verifier = SignedPayloadVerifier(trust: trust)
+        func code(_ text: String) -> SignedPayloadError.Code? {
+            do throws(SignedPayloadError) {
+                _ = try verifier.verify(text, as: TransactionPayload.self, now: Shared.noon)
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        let stranger = try SigningKey.p256()
+        for number in 0..<20 {
+            // Each text has a different header, so the header cache cannot help.
+            let text = try sign(key: stranger, extra: [.init("kid", .string("\(number)"))])
+            #expect(code(text) == .badSignature)
+        }
+        #expect(trust.chainVerifications == 1 && trust.cachedChains == 1)
+        #expect(try code(sign()) == nil)
+        #expect(trust.chainVerifications == 1)
+        // A chain that fails verification is verified again each time and not cached.
+        let foreign = try TestPKI.foreign()
+        let chain = try chain()
+        let mixed = try self.chain(foreign.jwsSigner).prefix(2) + chain.suffix(1)
+        for _ in 0..<2 {
+            #expect(try code(sign(x5c: Array(mixed), key: foreign.jwsLeaf.key)) == .untrustedChain)
+        }
+        #expect(trust.cachedChains == 1)
+        // A cached leaf does not make another intermediate or root valid.
+        let leaf = try self.chain()[0]
+        #expect(try code(sign(x5c: [leaf, mixed[1], chain[2]])) == .untrustedChain)
+        #expect(try code(sign(x5c: [leaf, chain[1], mixed[0]])) == .untrustedChain)
+        #expect(trust.cachedChains == 1)
+    }
+
+    // Covers threat T13 (docs/threat-model.md).
+    @Test("The cache of verified chains is bounded")
+    func rememberedChains() throws {
+        let pki = try Shared.pki
+        let root = try Certificate(der: pki.jwsRoot.certificate.span)
+        let trust = try TrustStore(anchors: TrustAnchors(roots: [root], intermediates: []), cacheCapacity: 3)
+        let verifier = SignedPayloadVerifier(trust: trust)
+        for number in 0..<6 {
+            let leaf = try pki.jwsAuthority.issue(pki.jwsLeaf.template, key: pki.jwsLeaf.key)
+            let signer = ReceiptSigner(leaf: leaf, issuers: [pki.jwsAuthority, pki.jwsRoot])
+            _ = try verifier.verify(
+                sign(x5c: chain(signer)), as: TransactionPayload.self, now: Shared.noon)
+            #expect(trust.cachedChains == min(number + 1, 3))
+        }
+        trust.removeCachedSigners()
+        #expect(trust.cachedChains == 0)
+    }
+
+    // Covers threat T17 (docs/threat-model.md).
+    @Test("An algorithm other than ES256 is rejected", arguments: [nil, "none", "HS256", "ES384", "RS256", "es256"])
+    func algorithms(alg: String?) throws {
+        #expect(try code(try sign(alg: alg)) == .unsupportedAlgorithm)
+    }
+
+    // Covers threat T17 (docs/threat-model.md).
+    @Test("A number of certificates other than three is rejected")
+    func counts() throws {
+        let chain = try chain()
+        for wrong in [[], [chain[0]], [chain[0], chain[1]], chain + [chain[2]]] {
+            #expect(try code(try sign(x5c: wrong)) == .x5c)
+        }
+        #expect(try code(try sign(x5c: [chain[0], chain[1], .number(3)])) == .malformed)
+        #expect(try code(try sign(x5c: [chain[0], chain[1], .string("-_-_")])) == .x5c)
+        #expect(try code(try sign(x5c: [chain[2]])) == .xcode)
+    }
+
+    // Covers threat T17 (docs/threat-model.md).
+    @Test("Certificates that are not the App Store's are rejected")
+    func chains() throws {
+        let pki = try Shared.pki
+        let chain = try chain()
+        let foreign = try TestPKI.foreign()
+        #expect(try code(try sign(x5c: [chain[1], chain[0], chain[2]])) == .notAReceiptSigner)
+        #expect(try code(try sign(x5c: [chain[0], chain[2], chain[1]])) == .untrustedChain)
+        #expect(try code(try sign(x5c: [chain[0], chain[1], .string("AAAA")])) == .untrustedChain)
+        #expect(try code(try sign(x5c: [chain[0], .string("AAAA"), chain[2]])) == .x5c)
+        #expect(try code(try sign(x5c: try self.chain(foreign.jwsSigner), key: foreign.jwsLeaf.key)) == .untrustedChain)
+        // Genuine certificates with a foreign root, and foreign certificates with the genuine root.
+        let own = JSONValue.string(Base64.encode(foreign.jwsRoot.certificate))
+        #expect(try code(try sign(x5c: [chain[0], chain[1], own])) == .untrustedChain)
+        let ownChain = try self.chain(foreign.jwsSigner)
+        #expect(
+            try code(try sign(x5c: [ownChain[0], ownChain[1], chain[2]], key: foreign.jwsLeaf.key)) == .untrustedChain)
+        // A developer's certificate, issued by the right intermediate but without the App Store's marker.
+        var template = pki.jwsLeaf.template
+        template.markers = ["1.2.840.113635.100.6.1.2"]
+        let developer = try pki.jwsAuthority.issue(template, key: try .p256())
+        let signer = ReceiptSigner(leaf: developer, issuers: [pki.jwsAuthority, pki.jwsRoot])
+        #expect(try code(try sign(x5c: try self.chain(signer), key: developer.key)) == .notAReceiptSigner)
+        // The right markers and root, but a key that is not P-256.
+        let other = try pki.jwsAuthority.issue(pki.jwsLeaf.template, key: try .p384())
+        let otherSigner = ReceiptSigner(leaf: other, issuers: [pki.jwsAuthority, pki.jwsRoot])
+        #expect(try code(try sign(x5c: try self.chain(otherSigner))) == .unsupportedAlgorithm)
+    }
+
+    @Test("Certificates are checked for the time of signing, or for now if there is none")
+    func times() throws {
+        let pki = try Shared.pki
+        var template = pki.jwsLeaf.template
+        template.validity = .past
+        let leaf = try pki.jwsAuthority.issue(template, key: pki.jwsLeaf.key)
+        let x5c = try chain(ReceiptSigner(leaf: leaf, issuers: [pki.jwsAuthority, pki.jwsRoot]))
+        func claims(_ date: JSONValue?) -> JSONValue { .object(["transactionId": .string("1"), "signedDate": date]) }
+        let inside = Timestamp(seconds: 1_300_000_000)
+        #expect(try code(try sign(claims(.number(inside.milliseconds)), x5c: x5c)) == nil)
+        #expect(
+            try code(try sign(claims(.number(Shared.noon.milliseconds)), x5c: x5c), now: inside) == .outsideValidity)
+        #expect(try code(try sign(claims(nil), x5c: x5c), now: inside) == nil)
+        #expect(try code(try sign(claims(nil), x5c: x5c)) == .outsideValidity)
+    }
+
+    @Test("A JWS with exchanged or extra segments is rejected")
+    func tampering() throws {
+        let text = try sign(transaction("1"))
+        let other = try sign(transaction("2"))
+        let parts = text.split(separator: ".").map(String.init)
+        let others = other.split(separator: ".").map(String.init)
+        #expect(try code("\(parts[0]).\(others[1]).\(parts[2])") == .badSignature)
+        #expect(try code("\(parts[0]).\(parts[1]).\(others[2])") == .badSignature)
+        for wrong in [
+            "", ".", "..", "a.b", "\(text).", "\(text).x", ".\(parts[1]).\(parts[2])", "\(parts[0])..\(parts[2])",
+            "\(parts[0]).\(parts[1]).", " \(text)", "\(text)\n", "\(parts[0]).\(parts[1]).\(parts[2])=",
+            "e30.\(parts[1]).\(parts[2])A", String(repeating: "A", count: (1 << 20) + 1),
+        ] {
+            let code = try code(wrong)
+            #expect(
+                code == .malformed || code == .unsupportedAlgorithm, "\(wrong.prefix(20)): \(String(describing: code))")
+        }
+    }
+
+    @Test("A truncated JWS, or one with a changed byte, is rejected and does not trap")
+    func mutations() throws {
+        let verifier = try Shared.verifier()
+        let text = Array(try sign().utf8)
+        func holds(_ bytes: [UInt8]) -> Bool {
+            let text = String(decoding: bytes, as: UTF8.self)
+            return (try? verifier.verify(text, as: TransactionPayload.self, now: Shared.noon)) != nil
+        }
+        #expect(holds(text))
+        for end in stride(from: 0, to: text.count, by: 7) { #expect(!holds(Array(text[..<end]))) }
+        for place in stride(from: 0, to: text.count, by: 11) {
+            var changed = text
+            changed[place] ^= 0x01
+            #expect(!holds(changed), "byte \(place)")
+        }
+    }
+
+    @Test("A signature outside the valid range is rejected")
+    func signatures() throws {
+        let order: [UInt8] = [
+            0xFF, 0xFF, 0xFF, 0xFF, 0x00, 0x00, 0x00, 0x00, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+            0xBC, 0xE6, 0xFA, 0xAD, 0xA7, 0x17, 0x9E, 0x84, 0xF3, 0xB9, 0xCA, 0xC2, 0xFC, 0x63, 0x25, 0x51,
+        ]
+        let one = [UInt8](repeating: 0, count: 31) + [1], zero = [UInt8](repeating: 0, count: 32)
+        let all = [UInt8](repeating: 0xFF, count: 32)
+        for raw in [
+            zero + zero, zero + one, one + zero, order + one, one + order, all + all, one + one,
+            Array((one + one).dropLast()), one + one + [0], [0],
+        ] {
+            #expect(try code(try sign(signature: raw)) == .badSignature)
+        }
+        let der = try Shared.pki.jwsLeaf.key.signature(over: [1], digest: .sha256)
+        #expect(try code(try sign(signature: der)) == .badSignature)
+    }
+
+    // Covers threat T17 (docs/threat-model.md).
+    @Test("A payload of another app or environment has its own error code")
+    func expectations() throws {
+        let text = try sign(transaction("1"))
+        let bare = try sign(.object(["transactionId": .string("1")]))
+        func expect(_ bundleId: String? = nil, _ environment: AppStoreEnvironment? = nil, must: Bool = false)
+            -> PayloadRequirements
+        { PayloadRequirements(bundleId: bundleId, environment: environment, requiresClaims: must) }
+        #expect(try code(text, expecting: expect("com.example.app", .production, must: true)) == nil)
+        #expect(try code(text, expecting: expect("com.example.other")) == .wrongBundleId)
+        let download = try sign(
+            .object([
+                "bundleId": .string("com.example.app"), "appAppleId": .number(5), "receiptType": .string("Production"),
+            ]))
+        for (number, code) in [(5, nil), (6, .wrongAppAppleId)] as [(Int64, SignedPayloadError.Code?)] {
+            let requirements = PayloadRequirements(bundleId: "com.example.app", appAppleId: number)
+            let error: SignedPayloadError?
+            do {
+                _ = try Shared.verifier().verify(
+                    download, as: AppTransactionPayload.self, expecting: requirements, now: Shared.noon)
+                error = nil
+            } catch let failure {
+                error = failure as? SignedPayloadError
+            }
+            #expect(error?.code == code)
+        }
+        #expect(try code(text, expecting: expect(nil, .sandbox)) == .wrongEnvironment)
+        #expect(try code(bare, expecting: expect("com.example.app", .sandbox)) == nil)
+        #expect(try code(bare, expecting: expect("com.example.app", must: true)) == .wrongBundleId)
+        #expect(try code(bare, expecting: expect(nil, .production, must: true)) == .wrongEnvironment)
+        for environment in ["Xcode", "LocalTesting"] {
+            #expect(try code(try sign(transaction("1", environment: environment))) == .xcode)
+        }
+    }
+
+    @Test("Unknown claims and large numbers are preserved exactly")
+    func claims() throws {
+        let claims = Array(
+            """
+            {"price":9223372036854775807,"signedDate":1795262400000.9,"purchaseDate":-62135769600000,"quantity":1e0,
+            "isUpgraded":true,"productId":"caf\\u00e9 \\ud83d\\ude00 \\/","new":{"a":[1,{"b":null}]},"type":null,
+            "transactionId":"1","transactionId":"2"}
+            """.utf8)
+        let header = JSONValue.object(["alg": .string("ES256"), "x5c": .array(try chain())])
+        let signed = Base64.encodeURLSafe(header.bytes) + "." + Base64.encodeURLSafe(claims)
+        let raw = try Shared.pki.jwsLeaf.key.rawES256Signature(over: Array(signed.utf8))
+        let payload = try Shared.verifier().verify(
+            signed + "." + Base64.encodeURLSafe(raw), as: TransactionPayload.self, now: Shared.noon
+        ).payload
+        #expect(payload.price == .max)
+        #expect(payload.signedDate == Shared.noon)
+        #expect(payload.purchaseDate == Timestamp(milliseconds: -62_135_769_600_000))
+        #expect(payload.quantity == 1)
+        #expect(payload.isUpgraded == true)
+        #expect(payload.productId == "café 😀 /")
+        #expect(payload.type == nil)
+        #expect(payload.transactionId == "2")
+        #expect(payload.claims == claims)
+    }
+
+    @Test(
+        "A claim of the wrong type is rejected, not treated as absent",
+        arguments: [
+            "{\"revocationDate\":\"1\"}", "{\"transactionId\":1}", "{\"isUpgraded\":1}", "{\"price\":1.5}",
+            "{\"price\":9223372036854775808}", "{\"signedDate\":1e300}", "{\"productId\":\"\\ud800\"}", "[]", "{", "",
+            "{} {}", "{\"a\":01}",
+        ])
+    func types(text: String) throws {
+        let header = JSONValue.object(["alg": .string("ES256"), "x5c": .array(try chain())])
+        let signed = Base64.encodeURLSafe(header.bytes) + "." + Base64.encodeURLSafe(Array(text.utf8))
+        let raw = try Shared.pki.jwsLeaf.key.rawES256Signature(over: Array(signed.utf8))
+        #expect(try code(signed + "." + Base64.encodeURLSafe(raw)) == .malformed)
+    }
+}
+
+@Suite("Notification verification")
+struct NotificationTests {
+    private func notification(
+        _ inner: JSONValue, bundleId: String = "com.example.app", date: Int64? = Shared.noon.milliseconds,
+        innerText: String? = nil
+    ) throws -> String {
+        let signer = try Shared.pki.jwsSigner
+        return try signer.jws(
+            payload: .object([
+                "notificationType": .string("REFUND"), "subtype": .string(""), "notificationUUID": .string("u"),
+                "signedDate": date.map { .number($0) },
+                "data": .object([
+                    "bundleId": .string(bundleId), "environment": .string("Production"),
+                    "signedTransactionInfo": .string(try innerText ?? signer.jws(payload: inner)),
+                ]),
+            ]))
+    }
+
+    @Test("A valid notification is returned with its transaction")
+    func good() throws {
+        let verified = try Shared.verifier().verifyNotification(
+            try notification(transaction("7")),
+            expecting: PayloadRequirements(bundleId: "com.example.app", requiresClaims: true),
+            now: Shared.noon)
+        #expect(verified.transaction?.payload.transactionId == "7")
+        #expect(verified.notification.payload.subtype == nil)
+        #expect(verified.renewal == nil)
+    }
+
+    @Test("A notification with an invalid or foreign transaction is rejected")
+    func bad() throws {
+        let foreign = try TestPKI.foreign().jwsSigner.jws(payload: transaction("7"))
+        for (text, code) in [
+            (try notification(transaction("7"), innerText: foreign), SignedPayloadError.Code.untrustedChain),
+            (try notification(transaction("7", bundleId: "com.example.other")), .wrongBundleId),
+            (try notification(transaction("7", environment: "Sandbox")), .wrongEnvironment),
+            (try notification(transaction("7"), innerText: "x"), .malformed),
+        ] {
+            let error = #expect(throws: SignedPayloadError.self) {
+                try Shared.verifier().verifyNotification(text, now: Shared.noon)
+            }
+            #expect(error?.code == code)
+            #expect(error?.place.hasPrefix("data.signedTransactionInfo › ") == true)
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import AppStoreTypes
+import Testing
+
+@Suite("Base64")
+struct Base64TextTests {
+    private func decode(_ text: String, _ form: Base64Text.Form) -> [UInt8]? {
+        let characters = Array(text.utf8)
+        return Base64Text.decode(characters.span, form)
+    }
+
+    @Test(
+        "The standard form is decoded with its padding",
+        arguments: [
+            ("QQ==", [0x41]), ("QUI=", [0x41, 0x42]), ("QUJD", [0x41, 0x42, 0x43]), ("+/+/", [0xFB, 0xFF, 0xBF]),
+        ] as [(String, [UInt8])])
+    func standard(text: String, bytes: [UInt8]) {
+        let decoded = decode(text, .standard)
+        #expect(decoded == bytes)
+    }
+
+    @Test(
+        "The URL-safe form is decoded without padding",
+        arguments: [
+            ("QQ", [0x41]), ("QUI", [0x41, 0x42]), ("QUJD", [0x41, 0x42, 0x43]), ("-_-_", [0xFB, 0xFF, 0xBF]),
+        ] as [(String, [UInt8])])
+    func urlSafe(text: String, bytes: [UInt8]) {
+        let decoded = decode(text, .urlSafe)
+        #expect(decoded == bytes)
+    }
+
+    @Test(
+        "Wrong padding, other characters and unused bits that are set are rejected",
+        arguments: [
+            ("QQ", .standard), ("QQ=", .standard), ("Q===", .standard), ("QR==", .standard), ("QUJ=", .standard),
+            ("QQ==\n", .standard), ("-_-_", .standard), ("Q Q=", .standard),
+            ("QQ==", .urlSafe), ("Q", .urlSafe), ("QR", .urlSafe), ("+/+/", .urlSafe),
+        ] as [(String, Base64Text.Form)])
+    func rejected(text: String, form: Base64Text.Form) {
+        let decoded = decode(text, form)
+        #expect(decoded == nil)
+    }
+
+    @Test("Encoded bytes are decoded to the same bytes", arguments: 1...40)
+    func roundTrip(count: Int) {
+        let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 37) }
+        let text = Base64Text.encodeURLSafe(bytes)
+        let decoded = Base64Text.decode(text.span, .urlSafe)
+        #expect(text.count == Base64Text.urlSafeCount(of: count))
+        #expect(decoded == bytes)
+    }
+}

@@ -1,0 +1,156 @@
+import Batch
+import BatchInput
+import TestSupport
+import Testing
+
+@Suite("JSON Lines source")
+struct JSONLinesSourceTests {
+    static let lines: [(line: String, row: SourceRow?)] = [
+        (#"{"id":"a","receipt":"MIIT"}"#, .text(1, "a", "MIIT")),
+        (#"{"receipt-data":"MIIT","id":"a"}"#, .text(1, "a", "MIIT")),
+        (#" { "id" : 17 , "receipt" : "MIIT" } "#, .text(1, "17", "MIIT")),
+        (#"{"id":-1.50e3,"receipt":"MIIT"}"#, .text(1, "-1.50e3", "MIIT")),
+        (#"{"receipt":"MIIT"}"#, .text(1, nil, "MIIT")),
+        (#"{"id":null,"receipt":"MIIT"}"#, .text(1, nil, "MIIT")),
+        (#"{"id":"","receipt":"MIIT"}"#, .text(1, nil, "MIIT")),
+        (#"{"id":true,"receipt":"MIIT"}"#, .text(1, nil, "MIIT")),
+        (#"{"id":{"a":1},"receipt":"MIIT"}"#, .text(1, nil, "MIIT")),
+        // Escapes, also in keys.
+        (#"{"\u0069d":"\u00e4\ud83d\ude00","receipt":"a\/b\\c\nd\u0000e"}"#, .text(1, "ä😀", "a/b\\c\nd\0e")),
+        // The last value of a repeated key is used.
+        (#"{"id":"a","receipt":"one","id":"b","receipt":"two"}"#, .text(1, "b", "two")),
+        // `receipt` has precedence; if it has no value, the other key is used.
+        (#"{"receipt-data":"two","receipt":"one"}"#, .text(1, nil, "one")),
+        (#"{"receipt":null,"receipt-data":"two"}"#, .text(1, nil, "two")),
+        // A whole verifyReceipt response is passed on unchanged.
+        (#"{"id":"a","receipt":{"status":0, "x":["\u0041"]}}"#, .text(1, "a", #"{"status":0, "x":["\u0041"]}"#)),
+        (#"{"id":"a"}"#, SourceRow(number: 1, id: "a", value: .missing)),
+        (#"{"id":"a","receipt":null}"#, SourceRow(number: 1, id: "a", value: .missing)),
+        (#"{"id":"a","receipt":""}"#, SourceRow(number: 1, id: "a", value: .missing)),
+        ("{}", SourceRow(number: 1, id: nil, value: .missing)),
+        ("", nil), (" \t\r", nil),
+    ]
+
+    @Test("A line is parsed", arguments: lines)
+    func line(line: String, row: SourceRow?) throws {
+        for ending in ["\n", "\r\n"] {
+            #expect(try rows(of: line + ending, as: "a.jsonl") == (row.map { [$0] } ?? []))
+        }
+    }
+
+    @Test(
+        "A malformed line is an unreadable row, and reading continues",
+        arguments: Named.list([
+            ("MIIT", "notJSON"), (#""MIIT""#, "notJSON"), ("[1]", "notJSON"), (#"{"id":1"#, "notJSON"),
+            (#"{"id":1} {"id":2}"#, "notJSON"), ("{\"receipt\":\"a\0b\"}", "notJSON"), ("\0", "notJSON"),
+            (#"{"receipt":17}"#, "notText"), (#"{"receipt":true}"#, "notText"), (#"{"receipt":["MIIT"]}"#, "notText"),
+            (String(repeating: "[", count: 1_000), "notJSON"),
+        ]) { $0.0 })
+    func brokenLines(row: Named<(String, String)>) throws {
+        let (line, code) = row.value
+        let rows = try rows(of: "\(line)\n{\"id\":\"b\",\"receipt\":\"MIIT\"}\n", as: "a.jsonl")
+        #expect(rows.first?.value.code == code)
+        #expect(rows.dropFirst() == [.text(2, "b", "MIIT")])
+    }
+
+    @Test("An id or account token that is not UTF-8 makes the row unreadable")
+    func malformedTexts() throws {
+        let options = SourceOptions(accountTokenColumn: "user")
+        let texts: [(bytes: [UInt8], text: String?)] = [
+            ([0xE9], nil), (Array(#"\ud83d"#.utf8), nil), (Array(#"é\u00e9"#.utf8), "éé"),
+        ]
+        for (bytes, text) in texts {
+            var file: [UInt8] = []
+            for key in ["id", "user"] {
+                file += Array(#"{"receipt":"MIIT","\#(key)":""#.utf8)
+                file += bytes
+                file += Array("\"}\n".utf8)
+            }
+            let rows = try rows(of: file, as: "a.jsonl", options: options)
+            let codes: [String?] = text == nil ? ["malformedId", "malformedAccountToken"] : [nil, nil]
+            #expect(rows.map(\.value.code) == codes)
+            #expect(rows.map(\.id) == [text, nil])
+            #expect(rows.map(\.accountToken) == [nil, text])
+        }
+    }
+
+    @Test("The reason contains no text of the line")
+    func silence() throws {
+        let rows = try rows(of: "{\"receipt\":\"SECRET\",x}\n", as: "a.jsonl")
+        #expect(rows.first.map { !"\($0.value)".contains("SECRET") } == true)
+    }
+
+    @Test("Rows are numbered, not lines; a byte order mark is not a row")
+    func numbers() throws {
+        let text = "\u{FEFF}{\"receipt\":\"a\"}\n\n\r\n{\"receipt\":\"b\"}\n   \nx\n{\"receipt\":\"c\"}\n"
+        let rows = try rows(of: text, as: "a.jsonl")
+        #expect(rows.map(\.number) == [1, 2, 3, 4])
+        #expect(rows.map(\.value.code) == [nil, nil, "notJSON", nil])
+    }
+
+    @Test("Only the selected keys are used")
+    func names() throws {
+        let options = SourceOptions(receiptColumn: "data", idColumn: "user", accountTokenColumn: "token")
+        let text = #"{"id":"a","receipt":"no","data":"yes","user":7,"token":"8a6f"}"# + "\n"
+        #expect(try rows(of: text, as: "a.jsonl", options: options) == [.text(1, "7", "yes", token: "8a6f")])
+    }
+
+    @Test("A line that is too long is one row, for any chunk size", arguments: [64, 1_000, 1 << 18])
+    func longLines(chunk: Int) throws {
+        var limits = SourceLimits()
+        (limits.chunk, limits.row) = (chunk, 500)
+        func line(_ length: Int) -> String { #"{"receipt":"\#(String(repeating: "A", count: length - 14))"}"# }
+        let lines = [line(20), line(500), line(501), line(50_000), line(20)]
+        for ending in ["\n", ""] {
+            let rows = try rows(of: lines.joined(separator: "\n") + ending, as: "a.jsonl", limits: limits)
+            #expect(rows.map(\.value.code) == [nil, nil, "tooLarge", "tooLarge", nil])
+        }
+        let rows = try rows(of: lines[3], as: "a.jsonl", limits: limits)
+        #expect(rows.map(\.value.code) == ["tooLarge"])
+    }
+
+    @Test("A last line without a line break is a separate batch, and is read again after the file has grown")
+    func unfinishedTail() throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write("a.jsonl", "{\"receipt\":\"a\"}\n{\"receipt\":\"b\"}\n{\"rec")
+        var source = try Sources.open(path)
+        let first = try #require(try source.next(maximumRows: 10, maximumBytes: 1_000))
+        #expect(first.rows == [.text(1, nil, "a"), .text(2, nil, "b")])
+        #expect(!first.isUnfinishedTail)
+        let tail = try #require(try source.next(maximumRows: 10, maximumBytes: 1_000))
+        #expect(tail.rows.map(\.value.code) == ["notJSON"])
+        #expect(tail.isUnfinishedTail)
+        #expect(tail.end == first.end)
+        #expect(try source.next(maximumRows: 10, maximumBytes: 1_000) == nil)
+
+        try folder.append("a.jsonl", "eipt\":\"c\"}\n{\"receipt\":\"d\"}\n".utf8)
+        var grown = try Sources.open(path, at: tail.end)
+        #expect(try grown.comparison(with: source.identity) == .grown)
+        #expect(try grown.rest() == [.text(3, nil, "c"), .text(4, nil, "d")])
+    }
+
+    @Test("A batch ends after the given number of rows or bytes, but has at least one row")
+    func batches() throws {
+        let folder = try TemporaryFolder()
+        let line = #"{"receipt":"\#(String(repeating: "A", count: 100))"}"# + "\n"
+        let path = try folder.write("a.jsonl", String(repeating: line, count: 10))
+        var source = try Sources.open(path)
+        #expect(try source.next(maximumRows: 3, maximumBytes: 10_000)?.rows.count == 3)
+        #expect(try source.next(maximumRows: 9, maximumBytes: 150)?.rows.count == 2)
+        #expect(try source.next(maximumRows: 0, maximumBytes: 0)?.rows.count == 1)
+        #expect(try source.next(maximumRows: 99, maximumBytes: 10_000)?.rows.count == 4)
+        #expect(try source.next(maximumRows: 9, maximumBytes: 10_000) == nil)
+    }
+
+    @Test("A position that is not the start of a line is rejected")
+    func strangePosition() throws {
+        let folder = try TemporaryFolder()
+        var source = try Sources.open(try folder.write("a.jsonl", "{\"receipt\":\"a\"}\n{\"receipt\":\"b\"}\n"))
+        let position = try #require(try source.next(maximumRows: 1, maximumBytes: 1)).end
+        for other in ["{\"receipt\":\"aa\"}\n{\"receipt\":\"b\"}\n", "{}"] {
+            let path = try folder.write("b.jsonl", other)
+            #expect(throws: SourceError.self) { _ = try Sources.open(path, at: position) }
+            #expect(try Sources.open(path).comparison(with: source.identity) != .same)
+        }
+    }
+}

@@ -1,0 +1,303 @@
+import Foundation
+import Storage
+import Batch
+import Simulator
+import AppStoreTypes
+import BatchInput
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Migration with lookups in the Server API")
+struct MigrationCustomerTests {
+    /// A lookup service whose customers are identified by the ids in their histories.
+    final class LookupServiceStub: CustomerLookupService {
+        private struct State {
+            var requested: [[String]] = []
+            var responded: [[String]] = []
+            /// Number of lookups that still get a response; `nil` for no limit.
+            var remainingResponses: Int?
+            var failing: Set<String> = []
+            var rejectsKey = false
+            var tokens: [String] = []
+            var revisions: [String] = []
+        }
+
+        private let histories: [[String]]
+        private let state = Mutex(State())
+
+        /// - Parameter histories: All ids of each customer. Other customers are unknown.
+        init(_ histories: [[String]]) { self.histories = histories }
+
+        var requested: [[String]] { state.withLock { $0.requested } }
+        var responded: [[String]] { state.withLock { $0.responded } }
+        var revisions: [String] { state.withLock { $0.revisions } }
+        var tokens: [String] { state.withLock { $0.tokens } }
+        func fail(_ ids: Set<String>) { state.withLock { $0.failing = ids } }
+        func rejectKey(_ rejectsKey: Bool) { state.withLock { $0.rejectsKey = rejectsKey } }
+        func rejectKey(after answers: Int?) { state.withLock { $0.remainingResponses = answers } }
+
+        func handles(_ bundleId: String) -> Bool { bundleId == SimulatedApp.first.bundleId }
+
+        func lookUp(_ customer: MigrationCustomer) async -> CustomerAnswer {
+            let (fails, rejectsKey) = state.withLock { state in
+                state.requested.append(customer.identifiers)
+                if let known = customer.previousLookup { state.revisions.append(known.revision) }
+                let rejectsKey = state.rejectsKey || state.remainingResponses == 0
+                state.remainingResponses = state.remainingResponses.map { max($0 - 1, 0) }
+                if !rejectsKey { state.responded.append(customer.identifiers) }
+                return (!state.failing.isDisjoint(with: customer.identifiers), rejectsKey)
+            }
+            if rejectsKey { return .giveUp(reason: "no key") }
+            if fails { return .found(.failed(reason: "deadline")) }
+            let history = histories.first { !Set($0).isDisjoint(with: customer.identifiers) }
+            guard let history else { return .found(.notFound(reason: "4040010")) }
+            let text = Array("[\(history.map { "\"\($0)\"" }.joined(separator: ","))]".utf8)
+            return .found(
+                .known(
+                    CustomerColumns(
+                        environment: customer.environment, appAppleId: 1, transactions: text,
+                        subscriptions: Array("[]".utf8), signedTransactions: text, revision: "r1",
+                        identifiers: history)))
+        }
+
+        func setAccountToken(_ token: String, of identifier: String, customer: MigrationCustomer) async -> String? {
+            state.withLock { state in
+                if state.failing.contains(identifier) { return "4000187" }
+                state.tokens.append("\(identifier) \(token)")
+                return nil
+            }
+        }
+
+        var usage: (calls: Int64, left: Int64?) { (Int64(requested.count), 100) }
+        var callsPerHour: Double { 100 }
+    }
+
+    private func api(_ options: inout MigrationOptions) { options.persisted.withAPI = true }
+
+    /// The ids of all customers of the simulated store.
+    private func histories() throws -> [[String]] {
+        try SharedSimulator.world.world.customers.map { $0.transactions.map(\.originalTransactionId) }.filter {
+            !$0.isEmpty
+        }
+    }
+
+    @Test("Each customer is looked up once for any number of receipts, and the data is written to all rows")
+    func once() async throws {
+        let world = try MigrationWorld()
+        // An unsigned line states another environment, so such a customer is looked up in both.
+        let rows = world.rows.filter { !$0.id.contains("environmentLine") }
+        try world.write(rows)
+        let lookups = LookupServiceStub(try histories())
+        let ending = try await world.run(lookups: lookups, api)
+        #expect(ending.stop == nil && ending.customers?.known == ending.customers?.all)
+        let customers = Set(lookups.requested.flatMap { $0 })
+        #expect(lookups.requested.flatMap { $0 }.count == customers.count, "a customer was looked up twice")
+        let results = try world.results()
+        #expect(results.map { $0["id"]?.text } == rows.map(\.id))
+        for (row, result) in zip(rows, results) {
+            #expect(result["outcome"]?.text == (row.expected == "decoded" ? "migrated" : row.expected), "\(row.id)")
+            let told = result["transactions"]?.elements?.compactMap(\.text) ?? []
+            let ids = result["originalTransactionIds"]?.elements?.compactMap(\.text) ?? []
+            #expect(row.expected != "decoded" || Set(ids).isSubset(of: told))
+            #expect(result["revision"] == (row.expected == "decoded" ? .string("r1") : .null))
+        }
+        let requested = lookups.requested.count
+        let again = try await world.run(lookups: lookups, api)
+        #expect(again.wasFinished && lookups.requested.count == requested)
+    }
+
+    @Test("Only customers with a temporary failure are retried; their rows are in the result meanwhile")
+    func failures() async throws {
+        let world = try MigrationWorld()
+        let receipt = try SharedSimulator.receipt(.activeSubscription)
+        let lookups = LookupServiceStub(try histories())
+        lookups.fail(Set(receipt.originalTransactionIds))
+        let first = try await world.run(lookups: lookups, api)
+        #expect(first.stop == nil && first.counts.hasFailures && first.customers?.failed == 1)
+        func row() throws -> JSONValue? { try world.results().first { $0["id"]?.text == receipt.id } }
+        #expect(try row()?["outcome"]?.text == "failed")
+        #expect(try row()?["reason"]?.text == "deadline")
+        lookups.fail([])
+        let requested = lookups.requested.count
+        let second = try await world.run(lookups: lookups, api)
+        #expect(second.stop == nil && second.customers?.failed == 0)
+        #expect(lookups.requested.count == requested + 1)
+        #expect(try row()?["outcome"]?.text == "migrated")
+        #expect(try world.results().count == world.rows.count)
+    }
+
+    @Test("A refresh looks up known customers with the stored revision")
+    func refresh() async throws {
+        let world = try MigrationWorld()
+        let lookups = LookupServiceStub(try histories())
+        _ = try await world.run(lookups: lookups, api)
+        let (requested, result) = (lookups.requested.count, try world.result)
+        #expect(lookups.revisions.isEmpty)
+        let ending = try await world.run(lookups: lookups) {
+            api(&$0)
+            $0.isRefresh = true
+        }
+        #expect(ending.stop == nil && !ending.wasFinished)
+        #expect(lookups.revisions.count == lookups.requested.count - requested && Set(lookups.revisions) == ["r1"])
+        #expect(try world.result == result)
+        #expect(try await world.run(lookups: lookups, api).wasFinished)
+    }
+
+    @Test("Unknown customers have the outcome notFound")
+    func notFound() async throws {
+        let world = try MigrationWorld()
+        let ending = try await world.run(lookups: LookupServiceStub([]), api)
+        #expect(ending.counts.count(of: .migrated) == 0 && ending.counts.count(of: .notFound) > 0)
+        #expect(try world.results().allSatisfy { $0["outcome"]?.text != "notFound" || $0["reason"]?.text == "4040010" })
+        #expect(try await world.run(lookups: LookupServiceStub([]), api).wasFinished)
+    }
+
+    @Test("A rejected key stops the run with every row in the result, and the run resumes when it is accepted")
+    func refusedKey() async throws {
+        let world = try MigrationWorld()
+        let lookups = LookupServiceStub(try histories())
+        lookups.rejectKey(true)
+        let ending = try await world.run(lookups: lookups, api)
+        #expect(ending.stop == .refusedByAppStore)
+        #expect(try world.results().count == world.rows.count)
+        #expect(try world.results().contains { $0["reason"]?.text == "notAskedYet" })
+        lookups.rejectKey(false)
+        let second = try await world.run(lookups: lookups, api)
+        #expect(second.stop == nil && second.counts.count(of: .failed) == 0)
+    }
+
+    @Test("A plan makes no lookups and writes no result, and the next run resumes from it")
+    func plan() async throws {
+        let world = try MigrationWorld()
+        let lookups = LookupServiceStub(try histories())
+        let plan = try await world.run(lookups: lookups) {
+            api(&$0)
+            $0.isPlan = true
+        }
+        #expect(plan.stop == .planned && lookups.requested.isEmpty)
+        #expect(!FileManager.default.fileExists(atPath: world.destination.path))
+        let ending = try await world.run(lookups: lookups, api)
+        #expect(ending.stop == nil && Int64(lookups.requested.count) <= plan.customers?.waiting ?? 0)
+    }
+
+    @Test("A receipt that is not authentic is looked up only with --allow-unverified, and is marked")
+    func unverified() async throws {
+        let tampered = try #require(SharedSimulator.hostile.first { $0.mangling == "tamperedByte" })
+        let receipt = try SharedSimulator.receipt(.activeSubscription)
+        let row = MigrationWorld.Row(id: "t", receipt: tampered.text, expected: "refused")
+        let strict = try MigrationWorld()
+        try strict.write([row])
+        let lookups = LookupServiceStub([receipt.originalTransactionIds + tampered.originalTransactionIds])
+        _ = try await strict.run(lookups: lookups, api)
+        #expect(lookups.requested.isEmpty)
+        #expect(try strict.results().first?["outcome"]?.text == "refused")
+        let lenient = try MigrationWorld()
+        try lenient.write([row])
+        _ = try await lenient.run(lookups: lookups) {
+            api(&$0)
+            $0.persisted.allowUnverified = true
+        }
+        let result = try #require(try lenient.results().first)
+        #expect(result["outcome"]?.text == "migrated" && result["verified"] == .bool(false))
+        #expect(lookups.requested.count == 1)
+    }
+
+    @Test(
+        "A forged row that claims ids of others changes neither the data nor the account tokens of authentic rows")
+    func forged() async throws {
+        let tampered = try #require(SharedSimulator.hostile.first { $0.mangling == "tamperedByte" })
+        let first = try SharedSimulator.receipt(.activeSubscription, tampered.environment)
+        let second = try SharedSimulator.receipt(.nonConsumable, tampered.environment)
+        let claims = first.originalTransactionIds + second.originalTransactionIds
+        let lines = claims.map { "{\"original_transaction_id\":\"\($0)\"}" }.joined(separator: ",")
+        let answer = "{\"status\":0,\"latest_receipt\":\"\(tampered.text)\",\"latest_receipt_info\":[\(lines)]}"
+        let genuine = [("a", first.base64, "user-a"), ("b", second.base64, "user-b")]
+        let forged = ("f", answer, "user-f")
+        func outcome(_ rows: [(String, String, String)]) async throws -> (results: [JSONValue], tokens: [String]) {
+            let world = try MigrationWorld()
+            var bytes: [UInt8] = []
+            for (id, receipt, user) in rows {
+                let row: KeyValuePairs<String, JSONValue?> = [
+                    "id": .string(id), "receipt": .string(receipt), "user": .string(user),
+                ]
+                bytes += JSONValue.object(row).bytes + [0x0A]
+            }
+            try Data(bytes).write(to: world.source)
+            let lookups = LookupServiceStub([first.originalTransactionIds, second.originalTransactionIds])
+            _ = try await world.run(lookups: lookups) {
+                api(&$0)
+                $0.persisted.allowUnverified = true
+                $0.persisted.source.accountTokenColumn = "user"
+                $0.accountTokens = .set
+            }
+            return (try world.results(), lookups.tokens.sorted())
+        }
+        let undisturbed = try await outcome(genuine)
+        #expect(undisturbed.results.allSatisfy { $0["outcome"]?.text == "migrated" })
+        for rows in [[forged] + genuine, genuine + [forged]] {
+            let (results, tokens) = try await outcome(rows)
+            #expect(results.filter { $0["id"]?.text != "f" } == undisturbed.results)
+            #expect(tokens == undisturbed.tokens)
+            let marked = try #require(results.first { $0["id"]?.text == "f" })
+            #expect(marked["outcome"]?.text == "migrated" && marked["verified"] == .bool(false))
+        }
+    }
+
+    @Test("A run stops at its row limit, and the next run resumes after it")
+    func limit() async throws {
+        let world = try MigrationWorld()
+        let lookups = LookupServiceStub(try histories())
+        var runs = 0
+        while try await world.run(
+            lookups: lookups,
+            {
+                api(&$0); $0.rowLimit = 20
+            }
+        ).stop != nil { runs += 1 }
+        #expect(runs >= world.rows.count / 20)
+        #expect(try world.results().map { $0["id"]?.text } == world.rows.map(\.id))
+    }
+
+    @Test("Account tokens are set only with --set-account-tokens; without it the run reports what it would set")
+    func accountTokens() async throws {
+        let world = try MigrationWorld()
+        let first = try SharedSimulator.receipt(.activeSubscription)
+        let second = try SharedSimulator.receipt(.nonConsumable)
+        let token = "11111111-2222-4333-8444-555555555555"
+        var bytes: [UInt8] = []
+        for (receipt, user) in [(first, token), (first, token.uppercased()), (second, "a"), (second, "b")] {
+            let row: KeyValuePairs<String, JSONValue?> = [
+                "id": .string("\(bytes.count)"), "receipt": .string(receipt.base64), "user": .string(user),
+            ]
+            bytes += JSONValue.object(row).bytes + [0x0A]
+        }
+        try Data(bytes).write(to: world.source)
+        let lookups = LookupServiceStub(try histories())
+        @discardableResult
+        func run(_ tokens: MigrationOptions.AccountTokens) async throws -> Migration.RunResult {
+            try await world.run(lookups: lookups) {
+                api(&$0)
+                $0.persisted.source.accountTokenColumn = "user"
+                $0.accountTokens = tokens
+            }
+        }
+        #expect(try await run(.dryRun).customersWithoutToken == 0)
+        #expect(lookups.tokens.isEmpty)
+        let count = Set(first.originalTransactionIds).count
+        #expect(
+            world.messages.contains { $0.contains("\(count) purchases of 1 customers would be set") },
+            "\(world.messages)")
+        #expect(world.messages.contains { $0.contains("1 customers have rows with different account tokens") })
+        lookups.fail(Set(first.originalTransactionIds))
+        #expect(try await run(.set).customersWithoutToken == 2)
+        #expect(lookups.tokens.isEmpty)
+        #expect(
+            world.messages.contains(
+                "account tokens: not set for 1 customers: not an original transaction id (4000187)"),
+            "\(world.messages)")
+        lookups.fail([])
+        for _ in 0..<2 { #expect(try await run(.set).customersWithoutToken == 1) }
+        #expect(lookups.tokens.sorted() == Set(first.originalTransactionIds).map { "\($0) \(token)" }.sorted())
+    }
+}

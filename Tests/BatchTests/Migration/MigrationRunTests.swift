@@ -1,0 +1,253 @@
+import Cryptography
+import Foundation
+import Storage
+import Batch
+import VerifyReceipt
+import Simulator
+import AppStoreTypes
+import BatchInput
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Migration runs")
+struct MigrationRunTests {
+    @Test("Each row of the source has exactly one row in the result and is counted by outcome")
+    func everyRow() async throws {
+        let world = try MigrationWorld()
+        let ending = try await world.run()
+        #expect(ending.stop == nil && ending.counts.hasFailures)
+        let results = try world.results()
+        #expect(results.map { $0["id"]?.text } == world.rows.map(\.id))
+        for (row, result) in zip(world.rows, results) {
+            #expect(result["outcome"]?.text == row.expected, "\(row.id)")
+            #expect((result["reason"] == .null) == (row.expected != "refused"), "\(row.id)")
+        }
+        let counted = Dictionary(grouping: world.rows, by: \.expected).mapValues { Int64($0.count) }
+        #expect(ending.counts.outcomes == counted && ending.counts.rows == Int64(world.rows.count))
+    }
+
+    @Test("A finished migration does nothing when it is run again, and ends with the same exit code")
+    func again() async throws {
+        let world = try MigrationWorld()
+        let first = try await world.run()
+        let bytes = try world.result
+        let second = try await world.run()
+        #expect(second.wasFinished && second.counts == first.counts && second.stop == nil)
+        #expect(try world.result == bytes)
+    }
+
+    @Test(
+        "A finished migration rejects a result that was truncated since, and does not change it",
+        arguments: ["jsonl", "csv", "sqlite"])
+    func cutResult(ending: String) async throws {
+        let world = try MigrationWorld()
+        let path = world.folder.appending(path: "cut.\(ending)").path
+        _ = try await world.run { $0.destination = path }
+        #expect(try await world.run { $0.destination = path }.wasFinished)
+        if ending == "sqlite" {
+            try makeDatabase(path, "DELETE FROM results WHERE rowid > 3")
+        } else {
+            try Data(Array("mine".utf8)).write(to: URL(filePath: path))
+        }
+        let bytes = try Data(contentsOf: URL(filePath: path))
+        let failure = await world.failure { $0.destination = path }
+        #expect(failure?.description.contains("were written") == true, "\(failure?.description ?? "none")")
+        #expect(try Data(contentsOf: URL(filePath: path)) == bytes)
+        try FileManager.default.removeItem(atPath: path)
+        #expect(
+            await world.failure { $0.destination = path }?.description.contains("the file no longer exists") == true)
+        #expect(!FileManager.default.fileExists(atPath: path))
+        _ = try await world.run {
+            ($0.destination, $0.isFresh) = (path, true)
+        }
+        #expect(FileManager.default.fileExists(atPath: path))
+    }
+
+    @Test(
+        "A stopped migration resumes, and has the same result as one that was not stopped", arguments: [1, 7, 50])
+    func steps(limit: Int64) async throws {
+        let whole = try MigrationWorld()
+        _ = try await whole.run()
+        let world = try MigrationWorld()
+        var runs = 0
+        while true {
+            let ending = try await world.run { $0.rowLimit = limit }
+            runs += 1
+            #expect(try world.results().count <= runs * Int(limit))
+            if ending.stop == nil { break }
+            #expect(ending.stop == .rowLimit)
+        }
+        #expect(runs >= world.rows.count / Int(limit))
+        #expect(try world.result == whole.result)
+    }
+
+    @Test("A different source and different options are rejected")
+    func changes() async throws {
+        let world = try MigrationWorld()
+        _ = try await world.run { $0.rowLimit = 5 }
+        let otherColumn = await world.failure { $0.persisted.source.receiptColumn = "receipt-data" }
+        #expect(otherColumn?.description.contains("--receipt-column was the default and is now receipt-data") == true)
+        try world.write(Array(world.rows.reversed()))
+        let otherSource = await world.failure()
+        #expect(otherSource?.description.contains("is not the source that this run started with") == true)
+        let ending = try await world.run { $0.isFresh = true }
+        #expect(ending.counts.rows == Int64(world.rows.count))
+    }
+
+    @Test("A migration resumes with rows that were added, even after an incomplete last line")
+    func growth() async throws {
+        for cut in [0, 1, 40] {
+            let world = try MigrationWorld()
+            let whole = try world.sourceBytes
+            let middle = try #require(whole.indices.filter { whole[$0] == 0x0A }.dropFirst(9).first)
+            try Data(whole[...(middle + cut)]).write(to: world.source)
+            let first = try await world.run()
+            #expect(first.stop == nil)
+            #expect(first.counts.rows == (cut == 0 ? 10 : 11))
+            try Data(whole).write(to: world.source)
+            let second = try await world.run()
+            #expect(second.counts.rows == Int64(world.rows.count))
+            #expect(try world.results().map { $0["id"]?.text } == world.rows.map(\.id), "\(cut)")
+            #expect(world.messages.contains { $0.contains("has grown") })
+        }
+    }
+
+    @Test("Missing and repeated ids are made unique, with a single message")
+    func ids() async throws {
+        let world = try MigrationWorld()
+        let receipt = world.rows[0].receipt
+        try world.write(["a", "a", "", "a#2", "a"].map { .init(id: $0, receipt: receipt, expected: "decoded") })
+        let ending = try await world.run()
+        #expect(try world.results().map { $0["id"]?.text } == ["a", "a#2", "#3", "a#2#4", "a#5"])
+        #expect(ending.counts.renamedIds == 4)
+        #expect(world.messages.count == 1)
+    }
+
+    @Test("Files that a crashed run left in the source directory are not read as rows")
+    func drafts() async throws {
+        let world = try MigrationWorld()
+        let folder = try TemporaryFolder()
+        try folder.write("a", world.rows[0].receipt)
+        for name in ["out.draft.jsonl", "out.draft.jsonl-journal", "report.draft.html"] { try folder.write(name, "{}") }
+        let ending = try await world.run {
+            $0.source = folder.url.path
+            $0.destination = folder.path("out.jsonl")
+            $0.reports = [folder.path("report.html")]
+        }
+        #expect(ending.counts.rows == 1)
+    }
+
+    @Test("A destination that belongs to something else or is in use by another process is rejected")
+    func destinations() async throws {
+        let world = try MigrationWorld()
+        try Data("mine".utf8).write(to: world.destination)
+        #expect(await world.failure()?.description.contains("does not belong to this migration") == true)
+        #expect(try world.result == Array("mine".utf8))
+        try FileManager.default.removeItem(at: world.destination)
+        let other = try MigrationStore(path: world.destination.path + ".progress")
+        let locked = await world.failure()
+        #expect(
+            locked?.description.contains("another process is using this destination") == true,
+            "\(String(describing: locked))")
+        withExtendedLifetime(other) {}
+    }
+
+    @Test("A destination that belongs to something else is rejected even with the progress file of a failed start")
+    func failedStart() async throws {
+        let world = try MigrationWorld()
+        let failed = await world.failure { $0.source += ".nowhere" }
+        #expect(failed != nil)
+        #expect(!FileManager.default.fileExists(atPath: world.destination.path + ".progress"))
+        // A process that was killed while starting may leave an empty progress file.
+        _ = try MigrationStore(path: world.destination.path + ".progress")
+        try Data("mine".utf8).write(to: world.destination)
+        for isFresh in [false, true] {
+            let refusal = await world.failure { $0.isFresh = isFresh }
+            #expect(refusal?.description.contains("does not belong to this migration") == true)
+        }
+        #expect(try world.result == Array("mine".utf8))
+        try FileManager.default.removeItem(at: world.destination)
+        let ending = try await world.run()
+        #expect(ending.counts.rows == Int64(world.rows.count))
+    }
+}
+
+/// A directory with a source that contains every kind of receipt, genuine and hostile.
+final class MigrationWorld: Sendable {
+    struct Row: Sendable {
+        let id: String
+        let receipt: String
+        let expected: String
+    }
+
+    let folder: URL
+    let rows: [Row]
+    private let sentences = Mutex<[String]>([])
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "migration-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let genuine = try SharedSimulator.world.receipts.map { receipt in
+            Row(
+                id: receipt.id, receipt: receipt.base64,
+                expected: receipt.originalTransactionIds.isEmpty ? "noTransactions" : "decoded")
+        }
+        rows =
+            try genuine
+            + SharedSimulator.hostile.map { Row(id: $0.id, receipt: $0.text, expected: $0.expected.rawValue) }
+        try write(rows)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    var source: URL { folder.appending(path: "in.jsonl") }
+    var destination: URL { folder.appending(path: "out.jsonl") }
+    var messages: [String] { sentences.withLock { $0 } }
+    var sourceBytes: [UInt8] { get throws { [UInt8](try Data(contentsOf: source)) } }
+    var result: [UInt8] { get throws { [UInt8](try Data(contentsOf: destination)) } }
+
+    func results() throws -> [JSONValue] {
+        try result.split(separator: 0x0A).map { try JSONValue(reading: Array($0)) }
+    }
+
+    func write(_ rows: [Row]) throws {
+        var bytes: [UInt8] = []
+        for row in rows {
+            bytes += JSONValue.object(["id": .string(row.id), "receipt": .string(row.receipt)]).bytes + [0x0A]
+        }
+        try Data(bytes).write(to: source)
+    }
+
+    func run(
+        lookups: (any CustomerLookupService)? = nil, _ change: (inout MigrationOptions) -> Void = { _ in }
+    ) async throws(RunError) -> Migration.RunResult {
+        var options = MigrationOptions(source: source.path, destination: destination.path, workers: 2)
+        change(&options)
+        let migration = try Migration(
+            options, reader: Self.reader(), lookups: lookups, monitor: MigrationMonitor(),
+            notify: { sentence in self.sentences.withLock { $0.append(sentence) } })
+        return try await migration.run()
+    }
+
+    func failure(_ change: (inout MigrationOptions) -> Void = { _ in }) async -> RunError? {
+        do throws(RunError) {
+            _ = try await run(change)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private static func reader() throws(RunError) -> ReceiptReader {
+        do {
+            let pki = try SharedSimulator.pki
+            var settings = ProxyConfiguration()
+            settings.trustedRoots = pki.roots.map(\.certificate)
+            settings.intermediates = pki.intermediates.map(\.certificate)
+            return ReceiptReader(trust: try TrustStore(settings: settings), now: { SharedSimulator.noon })
+        } catch {
+            throw .notPossible("\(error)")
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import Storage
+import Batch
+import Reports
+import Testing
+
+@Suite("Progress line of a migration")
+struct ProgressTextTests {
+    private func reading() throws -> MigrationMonitor.Snapshot {
+        var snapshot = MigrationMonitor().snapshot
+        snapshot.fraction = 0.63
+        let counts = """
+            {"rows": 120000, "outcomes": {"decoded": 118000, "refused": 2000}, "kinds": {}, "environments": {}, "years": {},
+            "repairs": {}, "reasons": {}, "refusals": {}, "authentic": 118000, "renamedIds": 0}
+            """
+        snapshot.counts = try JSONDecoder().decode(MigrationCounts.self, from: Data(counts.utf8))
+        return snapshot
+    }
+
+    private func asking() -> MigrationMonitor.Snapshot {
+        var snapshot = MigrationMonitor().snapshot
+        snapshot.phase = .asking
+        (snapshot.customers.waiting, snapshot.customers.known) = (58_766, 1_234)
+        (snapshot.calls, snapshot.budgetLeft) = (2_468, 120)
+        return snapshot
+    }
+
+    @Test("The least important parts are omitted on a narrow terminal while rows are read")
+    func readingRows() throws {
+        let progress = try reading().progress(rate: 41_200, elapsed: 200, wait: nil)
+        #expect(
+            progress.text
+                == "reading 120,000 rows, 41,200/s, 63 %, 1 min left: decoded 118,000, refused 2,000")
+        #expect(
+            progress.text(columns: 79) == "reading 120,000 rows, 41,200/s, 63 %, 1 min left: refused 2,000")
+        #expect(progress.text(columns: 39) == "reading 120,000 rows, 63 %, 1 min left")
+        #expect(progress.text(columns: 12) == "120,000 rows")
+        #expect(progress.text(columns: 8) == "120,000…")
+        #expect(progress.text(columns: 1) == "…")
+        #expect(progress.text(columns: 0).isEmpty)
+    }
+
+    @Test("The wait for a rate limit has precedence over all other parts")
+    func waiting() {
+        let wait = Duration.milliseconds(41_200)
+        let progress = asking().progress(rate: 0, elapsed: 200, wait: wait)
+        #expect(
+            progress.text == "looking up customers: 1,234 of 60,000, 2,468 calls, 120 left of this hour, "
+                + "waiting 42 s: App Store Server API rate limit")
+        #expect(
+            progress.text(columns: 79)
+                == "customers 1,234 of 60,000, waiting 42 s: App Store Server API rate limit")
+        #expect(progress.text(columns: 39) == "waiting 42 s: rate limit")
+        #expect(
+            asking().progress(rate: 0, elapsed: 200, wait: .milliseconds(900)).text
+                == "looking up customers: 1,234 of 60,000, 2,468 calls, 120 left of this hour")
+    }
+
+    @Test("Customers are counted while account tokens are set")
+    func accounts() {
+        var snapshot = MigrationMonitor().snapshot
+        snapshot.phase = .linking
+        (snapshot.accounts.all, snapshot.accounts.done, snapshot.accounts.failed) = (4_000, 120, 3)
+        snapshot.calls = 130
+        let progress = snapshot.progress(rate: 0, elapsed: 9, wait: nil)
+        #expect(progress.text == "setting account tokens: 120 of 4,000 customers, 130 calls, 3 failed")
+        #expect(progress.text(columns: 39) == "tokens 120 of 4,000, 3 failed")
+    }
+
+    @Test("The line is never wider than the terminal", arguments: 0...120)
+    func widths(columns: Int) throws {
+        for progress in [
+            try reading().progress(rate: 1, elapsed: 1, wait: nil),
+            asking().progress(rate: 1, elapsed: 1, wait: .seconds(3_600)),
+        ] { #expect(progress.text(columns: columns).count <= columns) }
+    }
+}

@@ -1,0 +1,404 @@
+import Foundation
+import Storage
+import Batch
+import Simulator
+import AppStoreTypes
+import BatchInput
+import TestSupport
+import Testing
+
+@Suite("Migration report")
+struct ReportTests {
+    @Test("The page is well-formed, loads nothing and has no script")
+    func page() throws {
+        let world = try ReportWorld()
+        let html = try world.page(world.report(ReportWorld.counts))
+        let page = try Page(html)
+        #expect(page.language == "en" && page.title == "Migration of in.jsonl to out.sqlite")
+        #expect(
+            page.policy == "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'")
+        #expect(!html.contains("http://") && !html.contains("https://") && !html.contains("<script"))
+        #expect(!html.contains("src=") && !html.contains("@import") && !html.contains("url(//"))
+        #expect(page.captions == page.tables.count && page.scopes)
+        #expect(page.pictures.count == 6 && page.pictures.allSatisfy { !$0.isEmpty })
+        #expect(page.anchors.isSubset(of: page.ids) && !page.anchors.isEmpty)
+        #expect(page.text.contains("6 of 9 rows are authentic receipts"))
+        #expect(!html.contains(world.folder.path))
+    }
+
+    @Test("The tables become cards or lists on a narrow screen")
+    func narrow() throws {
+        let world = try ReportWorld()
+        try world.ledger.add([Refusal(row: 1, id: "a", code: "notBase64", place: "text", reason: "reason")])
+        let styles = try Page(try world.page(world.report(ReportWorld.counts))).styles
+        #expect(styles == ["tally", "tally narrow", "cards rows", "facts"])
+    }
+
+    @Test(
+        "A sample page is written for tests in a browser",
+        .enabled(if: ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"] != nil))
+    func sample() throws {
+        let folder = try #require(ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"])
+        let world = try ReportWorld()
+        try world.ledger.add([
+            Refusal(row: 7, id: "u-7", code: "notBase64", place: "text", reason: "“%” at 12 is no base64"),
+            Refusal(
+                row: 1_234_567, id: String(repeating: "0123456789abcdef", count: 4), code: "truncatedDescription",
+                place: "container.content", reason: "the printed form of data in place of the data"),
+        ])
+        var ending = Migration.RunResult(counts: ReportWorld.counts)
+        var customers = CustomerTally()
+        (customers.known, customers.notFound, customers.failed, customers.waiting) = (1_200_000, 34, 5, 6)
+        ending.customers = customers
+        try MigrationReport(options: world.options, ending: ending)
+            .write(to: "\(folder)/migration.html", refusals: world.ledger)
+    }
+
+    @Test("The tables show the given numbers")
+    func numbers() throws {
+        let world = try ReportWorld()
+        let page = try Page(try world.page(world.report(ReportWorld.counts)))
+        let outcomes = page.tables["Rows by outcome"]
+        #expect(outcomes?["decoded"]?.dropFirst() == ["4", "44.44 %"])
+        #expect(outcomes?["noTransactions"]?.dropFirst() == ["2", "22.22 %"])
+        #expect(outcomes?["refused"]?.dropFirst() == ["3", "33.33 %"])
+        #expect(outcomes?["migrated"]?.dropFirst() == ["0", "0 %"])
+        let reasons = page.tables["Why rows were refused, and the share of all refusals"]
+        #expect(reasons?["badSignature"] == ["changed after it was signed", "2", "66.67 %"])
+        #expect(reasons?["notBase64"]?.suffix(2) == ["1", "33.33 %"])
+        let years = page.tables["When the receipts were made, by the year (UTC)"]
+        #expect(years == ["2019": ["4", "44.44 %"], "2020": ["0", "0 %"], "2021": ["2", "22.22 %"]])
+        let environments = page.tables["Environments that the receipts state"]
+        #expect(
+            environments?.mapValues { $0.dropFirst().first } == ["Production": "4", "Sandbox": "2", "unknown": "3"])
+        let repairs = page.tables["Repairs that were needed to read the receipts"]
+        #expect(repairs?.mapValues { $0.dropFirst().first } == ["whitespace": "4", "hexadecimal": "2"])
+        #expect(page.text.contains("3 rows have no date that could be read."))
+    }
+
+    // T27
+    @Test(
+        "Texts of rows and names are escaped",
+        arguments: [
+            (#"<img src="x" onerror="alert(1)">"#, #"<img src="x" onerror="alert(1)">"#),
+            ("]]>&amp;<!--'\"", "]]>&amp;<!--'\""),
+            ("a\u{202E}b\u{2066}", "aU+202EbU+2066"),
+            ("\0\u{1B}[31m\u{7F}\u{85}\u{FEFF}\u{FFFE}", "U+0000U+001B[31mU+007FU+0085U+FEFFU+FFFE"),
+            ("a\nb\tc\u{A0}\u{2028}\u{E0041}", "aU+000AbU+0009cU+00A0U+2028U+E0041"),
+            ("ünïcödé 漢字 🧾 שלום", "ünïcödé 漢字 🧾 שלום"),
+        ])
+    func hostile(id: String, shown: String) throws {
+        let world = try ReportWorld()
+        try world.ledger.add([
+            Refusal(row: 1, id: id, code: "notBase64", place: id, reason: id),
+            Refusal(row: 2, id: "plain", code: "notBase64", place: "text", reason: "reason"),
+        ])
+        var options = world.options
+        options.source = "/somewhere/\(id.replacing("/", with: "").replacing("\0", with: "")).jsonl"
+        options.persisted.source.receiptColumn = id
+        let html = try world.page(MigrationReport(options: options, ending: .init(counts: ReportWorld.counts)))
+        let page = try Page(html)
+        let rows = try #require(page.tables["Refused rows in the order of the source"])
+        #expect(rows == [shown: ["1", "notBase64", shown, shown], "plain": ["2", "notBase64", "text", "reason"]])
+        #expect(!html.contains("<img") && !html.contains("onerror=\"") && !html.contains("somewhere"))
+        let unseen = html.unicodeScalars.filter {
+            $0 != "\n" && ($0.properties.generalCategory == .control || $0.properties.generalCategory == .format)
+        }
+        #expect(unseen.isEmpty)
+        let json = try world.json(MigrationReport(options: options, ending: .init(counts: ReportWorld.counts)))
+        #expect(json["refusals"]?.elements?.first?["id"] == .string(id))
+    }
+
+    @Test("The page truncates a very long id and says so; the JSON file contains all of it")
+    func longId() throws {
+        let world = try ReportWorld()
+        let id = String(repeating: "x", count: 3_000_000)
+        try world.ledger.add([Refusal(row: 1, id: id, code: "empty", place: "row", reason: "nothing")])
+        let html = try world.page(world.report(ReportWorld.counts))
+        #expect(html.utf8.count < 100_000 && html.contains("… and 2,999,880 more characters"))
+        #expect(try world.json(world.report(ReportWorld.counts))["refusals"]?.elements?.first?["id"] == .string(id))
+    }
+
+    @Test("The JSON file has every number and every refused row")
+    func json() throws {
+        let world = try ReportWorld()
+        let refusals = (1...1_500).map {
+            Refusal(row: Int64($0 * 2), id: "r\($0)", code: "malformed", place: "container", reason: "it ends early")
+        }
+        try world.ledger.add(refusals)
+        var counts = ReportWorld.counts
+        for _ in 3..<1_500 {
+            counts.add(ResultRow(id: "a", outcome: .refused, kind: "unknown", verified: false), year: nil)
+        }
+        var ending = Migration.RunResult(counts: counts, stop: .rowLimit)
+        ending.rowsRead = 50
+        ending.duration = .milliseconds(2_500)
+        let json = try world.json(MigrationReport(options: world.options, ending: ending))
+        #expect(json["report"] == .string("receipt-bridge migrate") && json["version"] == .number(1))
+        #expect(json["source"] == .string("in.jsonl") && json["destination"] == .string("out.sqlite"))
+        #expect(json["finished"] == .bool(false) && json["stop"] == .string("rowLimit"))
+        #expect(json["run"]?["rows"] == .number(50) && json["run"]?["milliseconds"] == .number(2_500))
+        #expect(json["run"]?["rowsPerSecond"] == .number(20))
+        #expect(json["rows"] == .number(1_506) && json["authentic"] == .number(6))
+        #expect(json["outcomes"]?["refused"] == .number(1_500) && json["outcomes"]?["migrated"] == .number(0))
+        #expect(json["years"] == .object(["2019": .number(4), "2021": .number(2)]))
+        #expect(json["refusalReasons"] == .object(["badSignature": .number(2), "notBase64": .number(1)]))
+        #expect(json["customers"] == .null && json["calls"] == .null)
+        #expect(
+            json["refusals"]?.elements
+                == refusals.map {
+                    .object([
+                        "row": .number($0.row), "id": .string($0.id), "code": .string($0.code),
+                        "place": .string($0.place), "reason": .string($0.reason),
+                    ])
+                })
+        let html = try world.page(MigrationReport(options: world.options, ending: ending))
+        let page = try Page(html)
+        #expect(page.tables["Refused rows in the order of the source"]?.count == 1_000)
+        #expect(page.text.contains("These are the first 1,000 of 1,500; 500 more are not shown here."))
+        #expect(page.text.contains("--report FILE.json"))
+        #expect(page.text.contains("Stopped early: --limit is reached. Run the same command again to resume."))
+    }
+
+    @Test("The report has customers and calls if the Server API was used")
+    func customers() throws {
+        let world = try ReportWorld()
+        var options = world.options
+        options.persisted.withAPI = true
+        var tally = CustomerTally()
+        (tally.known, tally.notFound, tally.failed) = (1_200, 30, 4)
+        var ending = Migration.RunResult(counts: ReportWorld.counts)
+        ending.customers = tally
+        ending.history.calls = 2_468
+        let report = MigrationReport(options: options, ending: ending)
+        let page = try Page(try world.page(report))
+        let customers = page.tables["Customers by the result of their lookup"]
+        #expect(
+            customers?.mapValues { $0.dropFirst().first }
+                == ["known": "1,200", "notFound": "30", "failed": "4", "waiting": "0"])
+        #expect(page.text.contains("2,468 in all runs"))
+        let json = try world.json(report)
+        #expect(json["customers"]?["all"] == .number(1_234) && json["calls"] == .number(2_468))
+    }
+
+    @Test("The summary states the result in a sentence")
+    func sentences() throws {
+        func sentence(
+            _ outcomes: [(Outcome, Int)], withAPI: Bool = false, isLenient: Bool = false, stop: Migration.Stop? = nil
+        ) -> String {
+            var options = MigrationOptions(source: "a", destination: "b", workers: 1)
+            options.persisted.withAPI = withAPI
+            options.persisted.allowUnverified = isLenient
+            var counts = MigrationCounts()
+            for (outcome, count) in outcomes {
+                for number in 0..<count {
+                    let isAuthentic = outcome != .refused && !(isLenient && number == 0)
+                    counts.add(
+                        ResultRow(id: "", outcome: outcome, kind: "appReceipt", verified: isAuthentic), year: nil)
+                }
+            }
+            return MigrationReport(options: options, ending: .init(counts: counts, stop: stop)).summary
+        }
+        #expect(sentence([]) == "There were no rows.")
+        #expect(
+            sentence([(.decoded, 1)]) == "The only row is an authentic receipt; nothing was refused; nothing failed.")
+        #expect(
+            sentence([(.decoded, 1_200), (.noTransactions, 2), (.refused, 34)])
+                == "1,202 of 1,236 rows are authentic receipts; 34 were refused; nothing failed.")
+        #expect(
+            sentence([(.refused, 2)]) == "None of 2 rows is an authentic receipt; 2 were refused; nothing failed.")
+        #expect(
+            sentence([(.migrated, 5), (.refused, 1), (.notFound, 2), (.failed, 3)], withAPI: true)
+                == "10 of 11 rows are authentic receipts; 5 got the App Store's records; 1 was refused; 2 were not "
+                + "found; 3 failed for now.")
+        #expect(
+            sentence([(.decoded, 3)], isLenient: true)
+                == "2 of 3 rows are authentic receipts; 1 was accepted although it is not, because of --allow-unverified; "
+                + "nothing was refused; nothing failed.")
+        #expect(
+            sentence([(.decoded, 3)], withAPI: true, stop: .planned)
+                == "All 3 rows are authentic receipts; nothing was refused; nothing failed.")
+    }
+
+    @Test("Reports of no rows and of a single outcome are valid pages", arguments: Outcome.allCases + [nil])
+    func sparse(outcome: Outcome?) throws {
+        let world = try ReportWorld()
+        var counts = MigrationCounts()
+        if let outcome {
+            let reason = [.decoded, .migrated, .noTransactions].contains(outcome) ? nil : "code"
+            counts.add(
+                ResultRow(id: "a", outcome: outcome, reason: reason, kind: "appReceipt", verified: outcome != .refused),
+                year: nil)
+        }
+        let page = try Page(try world.page(world.report(counts)))
+        #expect(page.tables["Rows by outcome"]?[outcome?.rawValue ?? ""]?.last == outcome.map { _ in "100 %" })
+        #expect(page.anchors.isSubset(of: page.ids))
+        #expect(try world.json(world.report(counts))["refusals"] == .array([]))
+    }
+
+    @Test("The plot of years is bounded for many and for impossible years")
+    func years() throws {
+        let world = try ReportWorld()
+        var counts = MigrationCounts()
+        for year in [0, 9_999] + Array(1_970...2_069) {
+            counts.add(ResultRow(id: "a", outcome: .decoded, kind: "appReceipt", verified: true), year: year)
+        }
+        let page = try Page(try world.page(world.report(counts)))
+        let years = try #require(page.tables["When the receipts were made, by the year (UTC)"])
+        #expect(years.count == 20 && years["until 2051"]?.first == "83" && years["9999"]?.first == "1")
+    }
+
+    @Test("A report is readable only by its owner, replaces an older one, and leaves no other file")
+    func files() throws {
+        let world = try ReportWorld()
+        for name in ["report.html", "report.json"] {
+            let file = world.folder.appending(path: name)
+            try Data("an older one".utf8).write(to: file)
+            try world.report(ReportWorld.counts).write(to: file.path, refusals: world.ledger)
+            let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
+            #expect(attributes[.posixPermissions] as? Int == 0o600)
+            #expect(try Data(contentsOf: file).count > 500)
+        }
+        let names = try FileManager.default.contentsOfDirectory(atPath: world.folder.path).sorted()
+        #expect(names.filter { !$0.hasPrefix("progress") } == ["report.html", "report.json"])
+    }
+
+    @Test("The JSON file has hundreds of thousands of refused rows, which are not held in memory")
+    func many() throws {
+        let world = try ReportWorld()
+        let count = 200_000
+        for start in stride(from: 0, to: count, by: 10_000) {
+            try world.ledger.add(
+                (1...10_000).map {
+                    Refusal(
+                        row: Int64(start + $0), id: "row-\(start + $0)", code: "badSignature", place: "signature",
+                        reason: "the signature does not hold")
+                })
+        }
+        try world.ledger.commit()
+        let file = world.folder.appending(path: "many.json")
+        Memory.resetPeak()
+        let before = Memory.peak
+        let duration = try ContinuousClock().measure {
+            try world.report(ReportWorld.counts).write(to: file.path, refusals: world.ledger)
+        }
+        #expect(Memory.peak - before < 32 << 20 || Memory.isSanitized)
+        #expect(duration < .seconds(60))
+        let bytes = try Data(contentsOf: file)
+        #expect(bytes.count { $0 == 0x0A } == count + 2)
+        #expect(bytes.suffix(3) == Data("]}\n".utf8))
+        let json = try JSONSerialization.jsonObject(with: bytes) as? [String: Any]
+        #expect((json?["refusals"] as? [Any])?.count == count)
+        #expect(try world.page(world.report(ReportWorld.counts)).utf8.count < 1_000_000)
+    }
+}
+
+@Suite("Reports of migration runs")
+struct ReportedMigrationTests {
+    @Test("A run writes its reports with every refused row of the source")
+    func run() async throws {
+        let world = try MigrationWorld()
+        let (html, json) = (world.folder.appending(path: "r.html"), world.folder.appending(path: "r.json"))
+        let ending = try await world.run { $0.reports = [html.path, json.path] }
+        let report = try JSONValue(reading: [UInt8](try Data(contentsOf: json)))
+        let refused = world.rows.filter { $0.expected == "refused" }.map(\.id)
+        #expect(report["refusals"]?.elements?.map { $0["id"]?.text } == refused)
+        #expect(report["rows"] == .number(ending.counts.rows) && report["run"]?["rows"] == report["rows"])
+        #expect(report["runs"] == .number(1) && report["finished"] == .bool(true))
+        let text = try String(contentsOf: html, encoding: .utf8)
+        let page = try Page(text)
+        #expect(page.tables["Refused rows in the order of the source"]?.count == refused.count)
+        for row in world.rows where row.receipt.count > 40 {
+            #expect(!text.contains(row.receipt.prefix(40)), "\(row.id)")
+        }
+    }
+
+    @Test("A finished migration writes the same report when it is run again")
+    func again() async throws {
+        let world = try MigrationWorld()
+        let file = world.folder.appending(path: "r.json")
+        _ = try await world.run()
+        #expect(!FileManager.default.fileExists(atPath: file.path))
+        let ending = try await world.run { $0.reports = [file.path] }
+        #expect(ending.wasFinished)
+        let report = try JSONValue(reading: [UInt8](try Data(contentsOf: file)))
+        #expect(report["rows"] == .number(Int64(world.rows.count)) && report["run"]?["rows"] == .number(0))
+        #expect(report["runs"] == .number(1) && report["ended"]?.text != nil && report["finished"] == .bool(true))
+        #expect(report["run"]?["rowsPerSecond"] == .null)
+    }
+
+    @Test("The report of a stopped migration says so and counts the runs")
+    func stopped() async throws {
+        let world = try MigrationWorld()
+        let file = world.folder.appending(path: "r.json")
+        _ = try await world.run { $0.rowLimit = 3 }
+        _ = try await world.run { ($0.rowLimit, $0.reports) = (4, [file.path]) }
+        let report = try JSONValue(reading: [UInt8](try Data(contentsOf: file)))
+        #expect(report["rows"] == .number(7) && report["run"]?["rows"] == .number(4) && report["runs"] == .number(2))
+        #expect(report["stop"]?.text == "rowLimit")
+    }
+
+    @Test(
+        "A run with a report that cannot be written is rejected before it starts",
+        arguments: ["no/such/r.html", "r.txt", "f.json"])
+    func impossible(name: String) async throws {
+        let world = try MigrationWorld()
+        try FileManager.default.createDirectory(
+            at: world.folder.appending(path: "f.json"), withIntermediateDirectories: false)
+        let failure = await world.failure { $0.reports = [world.folder.appending(path: name).path] }
+        guard case .notPossible(let reason) = failure else {
+            Issue.record("\(String(describing: failure))")
+            return
+        }
+        #expect(reason.contains("report"))
+        #expect(!FileManager.default.fileExists(atPath: world.destination.path))
+    }
+}
+
+/// A directory with a progress file, and counts of nine rows.
+private final class ReportWorld {
+    let folder: URL
+    let ledger: MigrationStore
+    let options = MigrationOptions(source: "/home/somebody/in.jsonl", destination: "/var/data/out.sqlite", workers: 2)
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "report-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        ledger = try MigrationStore(path: folder.appending(path: "progress").path)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    static let counts: MigrationCounts = {
+        var counts = MigrationCounts()
+        func add(_ count: Int, _ row: ResultRow, year: Int?) {
+            for _ in 0..<count { counts.add(row, year: year) }
+        }
+        var row = ResultRow(id: "a", outcome: .decoded, kind: "appReceipt", verified: true)
+        (row.environment, row.repairs) = ("Production", ["whitespace"])
+        add(4, row, year: 2_019)
+        (row.outcome, row.environment, row.repairs) = (.noTransactions, "Sandbox", ["hexadecimal"])
+        add(2, row, year: 2_021)
+        row = ResultRow(id: "a", outcome: .refused, reason: "badSignature", kind: "unknown", verified: false)
+        add(2, row, year: nil)
+        row.reason = "notBase64"
+        add(1, row, year: nil)
+        return counts
+    }()
+
+    func report(_ counts: MigrationCounts) -> MigrationReport {
+        MigrationReport(options: options, ending: .init(counts: counts))
+    }
+
+    func page(_ report: MigrationReport) throws -> String {
+        let file = folder.appending(path: "page.html")
+        try report.write(to: file.path, refusals: ledger)
+        return try String(contentsOf: file, encoding: .utf8)
+    }
+
+    func json(_ report: MigrationReport) throws -> JSONValue {
+        let file = folder.appending(path: "page.json")
+        try report.write(to: file.path, refusals: ledger)
+        return try JSONValue(reading: [UInt8](try Data(contentsOf: file)))
+    }
+}

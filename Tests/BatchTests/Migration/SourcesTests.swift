@@ -1,0 +1,60 @@
+import Foundation
+import Batch
+import BatchInput
+import TestSupport
+import Testing
+
+@Suite("Source paths")
+struct SourcesTests {
+    @Test("The file name extension selects the kind of source, ignoring case")
+    func kinds() throws {
+        let folder = try TemporaryFolder()
+        try makeDatabase(folder.path("a.db"), "CREATE TABLE t (receipt)")
+        let kinds: [(String, SourceIdentity.Kind)] = [
+            (try folder.write("a.jsonl", ""), .jsonLines), (try folder.write("A.JSONL", ""), .jsonLines),
+            (try folder.write("a.b.csv", "receipt\n"), .csv), (folder.path("a.db"), .table),
+            (folder.path(""), .directory), ("-", .standardInput),
+        ]
+        for (path, kind) in kinds { #expect(try Sources.open(path).identity.kind == kind, "\(path)") }
+    }
+
+    @Test("An unknown extension and a missing file are rejected")
+    func nothing() throws {
+        let folder = try TemporaryFolder()
+        for name in ["a", "a.txt", "a.json", "a.gz", "a.sqlite.gz", "jsonl"] {
+            let path = try folder.write(name, "receipt\n")
+            #expect(#expect(throws: SourceError.self) { _ = try Sources.open(path) }?.code == .unknownKind, "\(name)")
+        }
+        #expect(
+            throws: SourceError(.notFound, at: folder.path("b.csv"), "there is no such file")
+        ) { _ = try Sources.open(folder.path("b.csv")) }
+    }
+
+    @Test("A device and a file without read permission are rejected")
+    func forbidden() throws {
+        let folder = try TemporaryFolder()
+        #expect(mkfifo(folder.path("a.jsonl"), 0o600) == 0)
+        let error = #expect(throws: SourceError.self) { _ = try Sources.open(folder.path("a.jsonl")) }
+        #expect(error?.code == .notReadable)
+    }
+
+    @Test("A file with a different beginning or a smaller size is a different source")
+    func comparison() throws {
+        let folder = try TemporaryFolder()
+        let text = String(repeating: "{\"receipt\":\"a\"}\n", count: 10_000)
+        let path = try folder.write("a.jsonl", text)
+        let identity = try Sources.open(path).identity
+        #expect(try Sources.open(path).comparison(with: identity) == .same)
+        try folder.append("a.jsonl", "{}\n".utf8)
+        #expect(try Sources.open(path).comparison(with: identity) == .grown)
+        try folder.write("a.jsonl", String(text.dropLast(16)))
+        #expect(
+            try Sources.open(path).comparison(with: identity)
+                == .changed("it ends at byte 159984, previously at 160000")
+        )
+        try folder.write("a.jsonl", "{}" + text)
+        #expect(try Sources.open(path).comparison(with: identity) == .changed("its beginning has changed"))
+        let other = try Sources.open(try folder.write("a.csv", "receipt\n"))
+        #expect(try other.comparison(with: identity) == .changed("it was a different kind, jsonLines"))
+    }
+}

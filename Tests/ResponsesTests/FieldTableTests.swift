@@ -1,0 +1,145 @@
+import Foundation
+import Responses
+import ReceiptDecoding
+import AppStoreTypes
+import Testing
+
+@Suite("Field tables")
+struct FieldTableTests {
+    private static let mappings = URL(filePath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().appending(path: "Mappings")
+
+    @Test("A valid table keeps the order of its rows")
+    func right() throws {
+        let table = try FieldTable<AnswerField>(json: Array(ValidTable.json().utf8), file: "answer.json")
+        #expect(
+            table.rows.map(\.wire) == ["status", "environment", "receipt", "latest_receipt_info", "latest_receipt"])
+        #expect(
+            table.omitted.map(\.field) == [
+                .latestExpiredReceiptInfo, .pendingRenewalInfo, .autoRenewProductId, .autoRenewStatus,
+                .expirationIntent,
+                .isInBillingRetryPeriod, .isRetryable, .exception,
+            ])
+    }
+
+    @Test("An invalid table is rejected with code, file, row and reason", arguments: Fault.all)
+    func fault(_ fault: Fault) {
+        let error = #expect(throws: FieldTableError.self) {
+            try FieldTable<AnswerField>(json: Array(fault.json.utf8), file: "answer.json")
+        }
+        #expect(error?.code == fault.code)
+        #expect(error?.description == "answer.json, " + fault.reason)
+    }
+
+    @Test("All three keys of a date count as keys of the response")
+    func datesHaveThreeKeys() throws {
+        let file = "in-app.json"
+        var json = try String(contentsOf: Self.mappings.appending(path: file), encoding: .utf8)
+        json.replace(#""wire": "quantity""#, with: #""wire": "purchase_date_ms""#)
+        let error = #expect(throws: FieldTableError.self) {
+            try FieldTable<InAppField>(json: Array(json.utf8), file: file)
+        }
+        #expect(
+            error?.description
+                == #"in-app.json, rows[5] "purchase_date": the response already has the key purchase_date_ms"#)
+    }
+
+    @Test("A property list key can be mapped only once")
+    func propertyListKeys() throws {
+        let file = "transaction-receipt.json"
+        var json = try String(contentsOf: Self.mappings.appending(path: file), encoding: .utf8)
+        json.replace(#""plist": "bvrs""#, with: #""plist": "bid""#)
+        let error = #expect(throws: FieldTableError.self) {
+            try FieldTable<PurchaseInfoField>(json: Array(json.utf8), file: file)
+        }
+        #expect(error?.code == .duplicatePropertyListKey)
+    }
+
+    @Test("The bundled tables are valid and equal those in Mappings, which contains nothing else except a README")
+    func bundled() throws {
+        let folder = try FieldTables(directory: Self.mappings)
+        #expect(folder.appReceipt.rows.map(\.wire) == FieldTables.bundled.appReceipt.rows.map(\.wire))
+        #expect(folder.inApp.rows.map(\.wire) == FieldTables.bundled.inApp.rows.map(\.wire))
+        let names = try FileManager.default.contentsOfDirectory(atPath: Self.mappings.path)
+        #expect(Set(names) == Set(FieldTables.fileNames + ["README.md"]))
+    }
+
+    @Test("A directory without one of the tables is rejected with the name of the table")
+    func missingFile() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        for name in FieldTables.fileNames where name != "in-app.json" {
+            try FileManager.default.copyItem(at: Self.mappings.appending(path: name), to: folder.appending(path: name))
+        }
+        let error = #expect(throws: FieldTableError.self) { try FieldTables(directory: folder) }
+        #expect(error?.code == .unreadable)
+        #expect(error?.file == "in-app.json")
+    }
+
+    @Test("Keys of purchase-info only change their hyphens")
+    func hyphens() {
+        for row in FieldTables.bundled.transactionReceipt.rows {
+            #expect(row.wire == row.propertyListKey?.replacing("-", with: "_"))
+        }
+    }
+
+    @Test("A row for a property that the bundled tables omit is written")
+    func addedRows() throws {
+        let rows = [
+            "transaction.json": #"{"wire": "price", "model": "price", "as": "numberAsText"}, "#
+                + #"{"wire": "shop", "model": "storefront", "as": "text"},"#,
+            "renewal.json": #"{"wire": "renewal_price", "model": "renewalPrice", "as": "numberAsText"},"#,
+        ]
+        let tables = try FieldTables { name throws(FieldTableError) in
+            let url = Self.mappings.appending(path: name)
+            let text = (try? String(contentsOf: url, encoding: .utf8)) ?? ""
+            guard let more = rows[name] else { return Array(text.utf8) }
+            let lines = text.split(separator: "\n").filter { line in
+                !["price", "storefront", "renewalPrice"].contains { line.contains("\"\($0)\", \"because\"") }
+            }
+            return Array(lines.joined(separator: "\n").replacing(#""rows": ["#, with: #""rows": ["# + more).utf8)
+        }
+        let document = """
+            {"latestTransactions":[{"price":4990,"storefront":"DEU","offerType":4}],\
+            "renewals":[{"renewalPrice":990,"autoRenewStatus":1}]}
+            """
+        #expect(
+            String(
+                decoding: try DocumentConverter(tables: tables).snakeCase(Array(document.utf8)), as: UTF8.self)
+                    == """
+                    {"status":0,"latest_receipt_info":[{"price":"4990","shop":"DEU","is_trial_period":"false"}],\
+                    "pending_renewal_info":[{"renewal_price":"990","auto_renew_status":"1"}]}
+                    """)
+    }
+
+    @Test("A property without a value does not fit any conversion")
+    func everyProperty() {
+        for conversion in Conversion.allCases {
+            #expect(!conversion.fits(TransactionField.claims.kind))
+            #expect(!conversion.fits(RenewalField.claims.kind))
+            #expect(!conversion.fits(RenewalField.eligibleWinBackOfferIds.kind))
+        }
+    }
+
+    @Test("The table determines the order and the keys of a response")
+    func overridden() throws {
+        var tables: [String: [UInt8]] = [:]
+        for name in FieldTables.fileNames {
+            tables[name] = [UInt8](try Data(contentsOf: Self.mappings.appending(path: name)))
+        }
+        let rows = """
+            {"wire": "place", "model": "environment", "as": "text"},
+            {"wire": "status", "model": "status", "as": "number"}
+            """
+        let omitted = AnswerField.allCases.filter { $0 != .environment && $0 != .status }.map(\.rawValue)
+            .map { #"{"model": "\#($0)", "because": "of the test"}"# }.joined(separator: ",")
+        tables["answer.json"] = Array(ValidTable.json(rows: rows, omitted: omitted).utf8)
+        let overriding = VerifyReceiptRenderer(
+            tables: try FieldTables { name throws(FieldTableError) in tables[name] ?? [] })
+        let history = PurchaseHistory(
+            receipt: .app(appReceipt(purchases: [month("9")])), environment: .sandbox, submittedText: Redacted([0x78]))
+        let body = overriding.receiptAnswer(history: history, requestDate: summer).body
+        #expect(text(body) == #"{"place":"Sandbox","status":0}"#)
+    }
+}

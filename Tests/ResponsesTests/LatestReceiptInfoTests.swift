@@ -1,0 +1,59 @@
+import ReceiptDecoding
+import Responses
+import Testing
+
+@Suite("latest_receipt_info, from the receipt alone")
+struct LatestReceiptInfoTests {
+    private func latest(_ purchases: [InAppPurchase], _ options: AnswerOptions = AnswerOptions()) throws -> [String] {
+        let json = answer(.app(appReceipt(purchases: purchases)), options: options)
+        return try values(of: "transaction_id", in: "latest_receipt_info", of: json)
+    }
+
+    @Test("All rows are in ascending order of purchase date, then of the id as a number")
+    func order() throws {
+        let purchases = [
+            month("1000", day: 2), lifetime("20", day: 1), month("999", day: 2), month("5", day: 3),
+            month("100000000000000000000", day: 2), month("18446744073709551615", day: 2),
+        ]
+        let ascending = ["20", "999", "1000", "18446744073709551615", "100000000000000000000", "5"]
+        #expect(try latest(purchases) == ascending)
+        #expect(try latest(purchases, AnswerOptions(latestReceiptInfoOrder: .descending)) == ascending.reversed())
+    }
+
+    @Test("The newest 100 rows are kept, in either order")
+    func cap() throws {
+        let days = (1...187).map { $0 * 67 % 187 }
+        let purchases = days.map { month("id\($0)", day: Int64($0)) }
+        let expected = (87..<187).map { "id\($0)" }
+        #expect(try latest(purchases) == expected)
+        #expect(try latest(purchases, AnswerOptions(latestReceiptInfoOrder: .descending)) == expected.reversed())
+        let json = answer(.app(appReceipt(purchases: purchases)))
+        #expect(try values(of: "transaction_id", in: "in_app", of: json).count == 187)
+    }
+
+    @Test("exclude-old-transactions keeps the newest row of each auto-renewable subscription, and no other rows")
+    func thinned() throws {
+        let purchases = [
+            lifetime("7", day: 90), month("3", of: "1", day: 60), month("1", of: "1", day: 0),
+            month("2", of: "1", day: 30), month("50", of: "50", day: 10), month("51", of: "50", day: 10),
+        ]
+        let json = answer(
+            .app(appReceipt(purchases: purchases)), options: AnswerOptions(excludesOldTransactions: true))
+        #expect(try values(of: "transaction_id", in: "latest_receipt_info", of: json) == ["51", "3"])
+        #expect(try values(of: "transaction_id", in: "in_app", of: json).count == 6)
+    }
+
+    @Test("Rows are excluded before the limit of 100 applies, so an old row of a second subscription remains")
+    func thinnedBeforeCap() throws {
+        let newer = (2...150).map { month("\($0)", of: "2", day: Int64($0)) }
+        let purchases = [month("1", of: "1", day: -1)] + newer
+        #expect(try latest(purchases, AnswerOptions(excludesOldTransactions: true)) == ["1", "150"])
+    }
+
+    @Test("Without an auto-renewable subscription there are no latest keys, whatever the request contains")
+    func withoutAutoRenewable() {
+        let receipt = appReceipt(purchases: [lifetime(), lifetime("2", type: .consumable)])
+        let json = answer(.app(receipt), options: AnswerOptions(excludesOldTransactions: true))
+        #expect(!json.contains("latest_receipt"))
+    }
+}

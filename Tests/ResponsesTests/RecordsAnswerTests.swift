@@ -1,0 +1,372 @@
+import AppStorePayloads
+import Foundation
+import Responses
+import ReceiptDecoding
+import AppStoreTypes
+import Testing
+
+/// A row of a history.
+private func transaction(
+    _ id: String, of original: String = "500000000000002", type: String = "Auto-Renewable Subscription", day: Int64 = 0,
+    _ change: (inout TransactionPayload) -> Void = { _ in }
+) -> TransactionPayload {
+    var payload = TransactionPayload()
+    payload.transactionId = id
+    payload.originalTransactionId = original
+    payload.productId = type == "Auto-Renewable Subscription" ? "com.example.reader.month" : "com.example.reader.thing"
+    payload.type = type
+    payload.purchaseDate = Timestamp(seconds: 1_673_000_000 + day * 86_400)
+    payload.originalPurchaseDate = Timestamp(seconds: 1_673_000_000)
+    payload.quantity = 1
+    payload.inAppOwnershipType = "PURCHASED"
+    if type == "Auto-Renewable Subscription" {
+        payload.expiresDate = Timestamp(seconds: 1_673_000_000 + (day + 30) * 86_400)
+        payload.webOrderLineItemId = "9\(id)"
+        payload.subscriptionGroupIdentifier = "20500001"
+    }
+    change(&payload)
+    return payload
+}
+
+private func renewal(_ change: (inout RenewalPayload) -> Void = { _ in }) -> RenewalPayload {
+    var payload = RenewalPayload()
+    payload.originalTransactionId = "500000000000002"
+    payload.productId = "com.example.reader.month"
+    payload.autoRenewProductId = "com.example.reader.month"
+    payload.autoRenewStatus = 1
+    change(&payload)
+    return payload
+}
+
+private func records(
+    _ transactions: [TransactionPayload], status: Int = 1, renewal: RenewalPayload? = renewal(),
+    appAppleId: Int64? = 1_500_000_001
+) -> CustomerRecords {
+    let hasSubscription = transactions.contains { $0.type == "Auto-Renewable Subscription" }
+    return CustomerRecords(
+        environment: .production, bundleId: "com.example.reader", appAppleId: appAppleId,
+        transactions: transactions.map { Signed(payload: $0, text: "") },
+        subscriptions: hasSubscription
+            ? [
+                SubscriptionRecord(
+                    subscriptionGroupIdentifier: "20500001", originalTransactionId: "500000000000002", status: status,
+                    transaction: nil, renewal: renewal.map { Signed(payload: $0, text: "") })
+            ] : [],
+        revision: nil)
+}
+
+private func answer(
+    _ receipt: ReceiptContents, _ records: CustomerRecords, options: AnswerOptions = AnswerOptions()
+) throws -> [String: Any] {
+    let history = PurchaseHistory(
+        receipt: receipt, environment: .production, submittedText: Redacted(Array("MIIsubmitted==".utf8)),
+        records: records)
+    let body = renderer.answer(history: history, requestDate: summer, options: options).body
+    return try #require(try JSONSerialization.jsonObject(with: Data(body)) as? [String: Any])
+}
+
+/// Returns the rows under a key of the response.
+private func rows(_ answer: [String: Any], _ key: String = "latest_receipt_info") -> [[String: String]] {
+    let holder = key == "in_app" ? answer["receipt"] as? [String: Any] : answer
+    return holder?[key] as? [[String: String]] ?? []
+}
+
+@Suite("Response to an App Receipt, from the Server API")
+struct RecordsAnswerTests {
+    @Test("A row of latest_receipt_info has every value as text, in Apple's order")
+    func row() throws {
+        let history = PurchaseHistory(
+            receipt: .app(appReceipt(purchases: [month("500000000000002")])), environment: .production,
+            submittedText: Redacted(Array("MIIsubmitted==".utf8)),
+            records: records([
+                transaction("500000000000003", day: 30) {
+                    $0.offerType = 2
+                    $0.offerIdentifier = "summer"
+                    $0.offerDiscountType = "PAY_UP_FRONT"
+                    $0.isUpgraded = true
+                    $0.appAccountToken = "11111111-2222-4333-8444-555555555555"
+                }
+            ]))
+        let body = text(renderer.answer(history: history, requestDate: summer).body)
+        let start = try #require(body.range(of: "\"latest_receipt_info\":"))
+        #expect(
+            body[start.lowerBound...] == """
+                "latest_receipt_info":[{"quantity":"1","product_id":"com.example.reader.month",\
+                "transaction_id":"500000000000003","original_transaction_id":"500000000000002",\
+                "purchase_date":"2023-02-05 10:13:20 Etc/GMT","purchase_date_ms":"1675592000000",\
+                "purchase_date_pst":"2023-02-05 02:13:20 America/Los_Angeles",\
+                "original_purchase_date":"2023-01-06 10:13:20 Etc/GMT","original_purchase_date_ms":"1673000000000",\
+                "original_purchase_date_pst":"2023-01-06 02:13:20 America/Los_Angeles",\
+                "expires_date":"2023-03-07 10:13:20 Etc/GMT","expires_date_ms":"1678184000000",\
+                "expires_date_pst":"2023-03-07 02:13:20 America/Los_Angeles",\
+                "web_order_line_item_id":"9500000000000003","is_trial_period":"false",\
+                "is_in_intro_offer_period":"false","promotional_offer_id":"summer",\
+                "in_app_ownership_type":"PURCHASED","subscription_group_identifier":"20500001",\
+                "is_upgraded":"true","app_account_token":"11111111-2222-4333-8444-555555555555"}],\
+                "latest_receipt":"MIIsubmitted==",\
+                "pending_renewal_info":[{"auto_renew_product_id":"com.example.reader.month",\
+                "product_id":"com.example.reader.month","original_transaction_id":"500000000000002",\
+                "auto_renew_status":"1"}]}
+                """)
+    }
+
+    /// offerType, offerDiscountType, price → is_trial_period, is_in_intro_offer_period, promotional, code
+    static let offers: [(Int64?, String?, Int64?, String, String, String?, String?)] = [
+        (nil, nil, nil, "false", "false", nil, nil),
+        (1, "FREE_TRIAL", 0, "true", "false", nil, nil),
+        (1, "PAY_AS_YOU_GO", 990, "false", "true", nil, nil),
+        (1, "PAY_UP_FRONT", 990, "false", "true", nil, nil),
+        (1, nil, 0, "true", "false", nil, nil),
+        (1, nil, 990, "false", "true", nil, nil),
+        (1, nil, nil, "false", "true", nil, nil),
+        (2, "FREE_TRIAL", 0, "true", "false", "id", nil),
+        (2, "PAY_AS_YOU_GO", 1, "false", "false", "id", nil),
+        (3, "FREE_TRIAL", 0, "true", "false", nil, "id"),
+        (3, "PAY_UP_FRONT", 1, "false", "false", nil, "id"),
+        (4, "FREE_TRIAL", 0, "true", "false", nil, nil),
+        (4, "PAY_AS_YOU_GO", 1, "false", "false", nil, nil),
+    ]
+
+    @Test("An offer is expressed by four keys", arguments: offers)
+    func offer(
+        type: Int64?, discount: String?, price: Int64?, trial: String, intro: String, promotional: String?,
+        code: String?
+    ) throws {
+        let row = try #require(
+            rows(
+                answer(
+                    .app(appReceipt()),
+                    records([
+                        transaction("500000000000002") {
+                            $0.offerType = type
+                            $0.offerDiscountType = discount
+                            $0.price = price
+                            $0.offerIdentifier = type == 1 ? nil : "id"
+                        }
+                    ]))
+            ).first)
+        #expect(row["is_trial_period"] == trial)
+        #expect(row["is_in_intro_offer_period"] == intro)
+        #expect(row["promotional_offer_id"] == promotional)
+        #expect(row["offer_code_ref_name"] == code)
+    }
+
+    @Test("A purchase that does not renew has only the keys of such a purchase")
+    func oneTime() throws {
+        let all = try answer(
+            .app(appReceipt()),
+            records([
+                transaction("500000000000002"),
+                transaction("500000000000009", of: "500000000000009", type: "Non-Consumable", day: 1) {
+                    $0.revocationDate = Timestamp(milliseconds: 1_673_500_000_586)
+                    $0.revocationReason = 1
+                },
+            ]))
+        let row = try #require(rows(all).last)
+        #expect(
+            Set(row.keys) == [
+                "quantity", "product_id", "transaction_id", "original_transaction_id", "purchase_date",
+                "purchase_date_ms", "purchase_date_pst", "original_purchase_date", "original_purchase_date_ms",
+                "original_purchase_date_pst", "is_trial_period", "in_app_ownership_type", "cancellation_date",
+                "cancellation_date_ms", "cancellation_date_pst", "cancellation_reason",
+            ])
+        #expect(row["cancellation_date_ms"] == "1673500000586")
+        #expect(row["cancellation_reason"] == "1")
+    }
+
+    @Test("A consumable is included only as long as the receipt lists it, and its refund never is")
+    func consumables() throws {
+        var listed = lifetime("500000000000020", type: .consumable)
+        listed.cancellationDate = nil
+        let all = try answer(
+            .app(appReceipt(purchases: [listed])),
+            records([
+                transaction("500000000000002"),
+                transaction("500000000000020", of: "500000000000020", type: "Consumable", day: 1) {
+                    $0.revocationDate = Timestamp(seconds: 1_673_500_000)
+                    $0.revocationReason = 0
+                },
+                transaction("500000000000021", of: "500000000000021", type: "Consumable", day: 2),
+            ]))
+        #expect(rows(all).map { $0["transaction_id"] } == ["500000000000002", "500000000000020"])
+        #expect(rows(all).allSatisfy { $0["cancellation_date"] == nil && $0["cancellation_reason"] == nil })
+        #expect(rows(all, "in_app").allSatisfy { $0["cancellation_date"] == nil })
+    }
+
+    @Test("A refund is added to the row of in_app by transaction id, otherwise by web order line item id")
+    func refundInReceipt() throws {
+        var renamed = month("500000000000099")
+        renamed.webOrderLineItemId = 777
+        let all = try answer(
+            .app(appReceipt(purchases: [month("500000000000002"), renamed, lifetime("500000000000005")])),
+            records([
+                transaction("500000000000002") { $0.revocationDate = Timestamp(seconds: 1_673_100_000) },
+                transaction("500000000000044") {
+                    $0.webOrderLineItemId = "777"
+                    $0.revocationDate = Timestamp(seconds: 1_673_200_000)
+                    $0.revocationReason = 1
+                },
+                transaction("500000000000005", of: "500000000000005", type: "Non-Consumable"),
+            ]))
+        let inApp = rows(all, "in_app")
+        #expect(inApp.map { $0["cancellation_date_ms"] } == ["1673100000000", "1673200000000", nil])
+        #expect(inApp.map { $0["cancellation_reason"] } == [nil, "1", nil])
+    }
+
+    @Test("Without an auto-renewable subscription there are no latest_* keys and no pending_renewal_info")
+    func nothingRenews() throws {
+        let all = try answer(
+            .app(appReceipt(purchases: [month("1")])),
+            records([transaction("500000000000009", of: "500000000000009", type: "Non-Consumable")]))
+        #expect(Set(all.keys) == ["status", "environment", "receipt"])
+    }
+
+    @Test("The newest 100 rows are kept, in either order, and on request one for each subscription")
+    func order() throws {
+        let periods = (0..<130).map { transaction("\(500_000_000_000_100 + $0)", day: Int64($0)) }
+        let other = transaction("500000000000900", of: "500000000000900", day: 3)
+        let thing = transaction("500000000000901", of: "500000000000901", type: "Non-Consumable", day: 200)
+        let known = records((periods + [other, thing]).shuffled())
+        let ids = rows(try answer(.app(appReceipt()), known)).compactMap { $0["transaction_id"] }
+        #expect(ids.count == 100)
+        #expect(ids.first == "500000000000131")
+        #expect(ids.last == "500000000000901")
+        let descending = try answer(.app(appReceipt()), known, options: .init(latestReceiptInfoOrder: .descending))
+        #expect(rows(descending).compactMap { $0["transaction_id"] } == ids.reversed())
+        let thinned = try answer(.app(appReceipt()), known, options: .init(excludesOldTransactions: true))
+        #expect(rows(thinned).map { $0["transaction_id"] } == ["500000000000900", "500000000000229"])
+    }
+
+    @Test("pending_renewal_info of a failed payment has both keys of the price consent")
+    func pending() throws {
+        let all = try answer(
+            .app(appReceipt()),
+            records(
+                [transaction("500000000000002")], status: 4,
+                renewal: renewal {
+                    $0.expirationIntent = 2
+                    $0.isInBillingRetryPeriod = true
+                    $0.gracePeriodExpiresDate = Timestamp(seconds: 1_673_003_600)
+                    $0.priceIncreaseStatus = 0
+                }))
+        #expect(
+            rows(all, "pending_renewal_info") == [
+                [
+                    "expiration_intent": "2", "auto_renew_product_id": "com.example.reader.month",
+                    "is_in_billing_retry_period": "1", "product_id": "com.example.reader.month",
+                    "original_transaction_id": "500000000000002", "auto_renew_status": "1",
+                    "grace_period_expires_date": "2023-01-06 11:13:20 Etc/GMT",
+                    "grace_period_expires_date_ms": "1673003600000",
+                    "grace_period_expires_date_pst": "2023-01-06 03:13:20 America/Los_Angeles",
+                    "price_increase_status": "0", "price_consent_status": "0",
+                ]
+            ])
+    }
+
+    @Test(
+        "The billing retry is 0 only if the subscription has ended",
+        arguments: [(nil, nil), (Int64(1), "0")] as [(Int64?, String?)])
+    func retry(intent: Int64?, shown: String?) throws {
+        let all = try answer(
+            .app(appReceipt()),
+            records(
+                [transaction("500000000000002")],
+                renewal: renewal {
+                    $0.isInBillingRetryPeriod = false
+                    $0.expirationIntent = intent
+                }))
+        #expect(rows(all, "pending_renewal_info").first?["is_in_billing_retry_period"] == shown)
+    }
+}
+
+@Suite("Response to an iOS 6 receipt, from the Server API")
+struct FlatRecordsAnswerTests {
+    private static let submitted = purchaseInfo([
+        "bid": "com.example.reader", "bvrs": "42", "item-id": "1600000012", "app-item-id": "9",
+        "version-external-identifier": "860000001", "unique-identifier": "00008999-0", "quantity": "1",
+        "unique-vendor-identifier": "A1B2", "product-id": "com.example.reader.month",
+        "transaction-id": "500000000000002", "original-transaction-id": "500000000000002",
+        "web-order-line-item-id": "9500000000000002", "expires-date": "1675592000000",
+        "purchase-date-ms": "1673000000000",
+    ])
+
+    @Test("An active subscription and one in its grace period have status 0 and the newest row", arguments: [1, 4])
+    func active(status: Int) throws {
+        let all = try answer(
+            .transaction(Self.submitted),
+            records(
+                [
+                    transaction("500000000000002"),
+                    transaction("500000000000003", day: 30) {
+                        $0.offerType = 2
+                        $0.offerIdentifier = "summer"
+                        $0.isUpgraded = true
+                        $0.appAccountToken = "token"
+                    },
+                ], status: status))
+        #expect(
+            Set(all.keys) == [
+                "status", "receipt", "latest_receipt_info", "latest_receipt", "auto_renew_status",
+                "auto_renew_product_id",
+            ])
+        #expect(all["status"] as? Int == 0)
+        #expect(all["auto_renew_status"] as? Int == 1)
+        #expect(
+            all["latest_receipt_info"] as? [String: String] == [
+                "original_purchase_date": "2023-01-06 10:13:20 Etc/GMT", "original_purchase_date_ms": "1673000000000",
+                "original_purchase_date_pst": "2023-01-06 02:13:20 America/Los_Angeles",
+                "purchase_date": "2023-02-05 10:13:20 Etc/GMT", "purchase_date_ms": "1675592000000",
+                "purchase_date_pst": "2023-02-05 02:13:20 America/Los_Angeles", "unique_identifier": "00008999-0",
+                "unique_vendor_identifier": "A1B2", "original_transaction_id": "500000000000002",
+                "transaction_id": "500000000000003", "expires_date": "1678184000000",
+                "expires_date_formatted": "2023-03-07 10:13:20 Etc/GMT",
+                "expires_date_formatted_pst": "2023-03-07 02:13:20 America/Los_Angeles", "quantity": "1",
+                "product_id": "com.example.reader.month", "item_id": "1600000012", "app_item_id": "1500000001",
+                "bid": "com.example.reader", "bvrs": "42", "web_order_line_item_id": "9500000000000003",
+                "subscription_group_identifier": "20500001", "is_trial_period": "false",
+                "is_in_intro_offer_period": "false", "in_app_ownership_type": "PURCHASED",
+            ])
+    }
+
+    @Test("A subscription in any other state has status 21006 and the reasons", arguments: [2, 3, 5])
+    func expired(status: Int) throws {
+        let all = try answer(
+            .transaction(Self.submitted),
+            records(
+                [transaction("500000000000002") { $0.productId = "com.example.reader.year" }], status: status,
+                renewal: renewal {
+                    $0.autoRenewStatus = 0
+                    $0.expirationIntent = 1
+                    $0.isInBillingRetryPeriod = false
+                }, appAppleId: nil))
+        #expect(
+            Set(all.keys) == [
+                "status", "receipt", "latest_expired_receipt_info", "auto_renew_status", "auto_renew_product_id",
+                "expiration_intent", "is_in_billing_retry_period",
+            ])
+        #expect(all["status"] as? Int == 21006)
+        #expect(all["auto_renew_status"] as? Int == 0)
+        #expect(all["expiration_intent"] as? String == "1")
+        #expect(all["is_in_billing_retry_period"] as? String == "0")
+        let latest = all["latest_expired_receipt_info"] as? [String: String]
+        #expect(latest?["item_id"] == nil, "another product's id is not the one in the receipt")
+        #expect(latest?["app_item_id"] == "9")
+    }
+
+    @Test("The refund of its own transaction is shown without a reason, and the refund of a consumable is not")
+    func refund() throws {
+        let revoke: (inout TransactionPayload) -> Void = {
+            $0.revocationDate = Timestamp(seconds: 1_673_100_000)
+            $0.revocationReason = 1
+        }
+        for (type, shown) in [("Non-Consumable", "1673100000000"), ("Consumable", nil)] {
+            let all = try answer(
+                .transaction(Self.submitted),
+                records([transaction("500000000000002", type: type, revoke)], renewal: nil))
+            let receipt = all["receipt"] as? [String: String]
+            #expect(Set(all.keys) == ["status", "receipt"])
+            #expect(receipt?["cancellation_date_ms"] == shown)
+            #expect(receipt?["cancellation_reason"] == nil)
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import Responses
+import AppStoreTypes
+import Testing
+
+@Suite("Error responses")
+struct VerifyReceiptAnswerTests {
+    @Test(
+        "Most error responses contain only the status",
+        arguments: [
+            (VerifyReceiptStatus.notPost, #"{"status":21000}"#), (.malformedReceipt, #"{"status":21002}"#),
+            (.notAuthentic, #"{"status":21003}"#), (.sandboxReceipt, #"{"status":21007}"#),
+            (.productionReceipt, #"{"status":21008}"#), (.internalDataAccess, #"{"status":21009}"#),
+        ])
+    func bare(status: VerifyReceiptStatus, body: String) {
+        let answer = VerifyReceiptAnswer.failure(status)
+        #expect(answer.status == status)
+        #expect(text(answer.body) == body)
+    }
+
+    @Test("The response to a wrong shared secret has the environment first, as in Apple's body")
+    func wrongSharedSecret() {
+        #expect(
+            text(VerifyReceiptAnswer.wrongSharedSecret(environment: .production).body)
+                == #"{"environment":"Production","status":21004}"#)
+        #expect(
+            text(VerifyReceiptAnswer.wrongSharedSecret(environment: .sandbox).body)
+                == #"{"environment":"Sandbox","status":21004}"#)
+    }
+
+    @Test("A retryable error contains is_retryable only on request")
+    func temporarilyUnavailable() {
+        #expect(text(VerifyReceiptAnswer.temporarilyUnavailable().body) == #"{"status":21005}"#)
+        #expect(
+            text(VerifyReceiptAnswer.temporarilyUnavailable(isRetryable: true).body)
+                == #"{"status":21005,"is_retryable":true}"#)
+    }
+
+    @Test("The response for a deleted account is not retryable")
+    func accountNotFound() {
+        #expect(
+            text(VerifyReceiptAnswer.accountNotFound(environment: .production).body)
+                == #"{"environment":"Production","status":21010,"is_retryable":false}"#)
+    }
+
+    @Test("The statuses 21009 and 21100 to 21199 are internal errors of the App Store")
+    func internalDataAccess() {
+        let numbers = [0, 21008, 21009, 21010, 21099, 21100, 21199, 21200]
+        #expect(
+            numbers.filter { VerifyReceiptStatus(rawValue: $0).isInternalDataAccess } == [21009, 21100, 21199])
+    }
+}

@@ -1,0 +1,159 @@
+import VerifyReceipt
+import Simulator
+import AppStoreTypes
+import TestSupport
+import Testing
+
+@Suite("Errors of the customer view")
+struct CustomerViewErrorTests {
+    /// Among them a full-width digit, 21 digits, and an id that is still percent-encoded.
+    static let malformedIds = [
+        "", "0", "000", "../", "..", "1/../2", "1a", " 1", "1\n", "-1", "１", "123456789012345678901", "%30",
+    ]
+
+    @Test("A malformed transaction id is rejected without a call to the App Store", arguments: malformedIds)
+    func malformedId(id: String) async throws {
+        try await CustomerViews.serving(customers: 1) { views in
+            #expect(await views.failure { try await $0.ask(id: id) } == "400 malformedTransactionId")
+            #expect(views.store.requests.total == 0)
+        }
+    }
+
+    static let malformedBodies = [
+        "", "[]", "{}", "x", #"{"receiptData":5}"#, #"{"receiptData":""}"#, #"{"receiptData":null}"#,
+        #"{"signedTransaction":["a"]}"#, #"{"receiptData":"AAAA","signedTransaction":"a.b.c"}"#,
+        #"{"receipt-data":"AAAA"}"#, #"{"receiptData":"AAAA"} x"#,
+    ]
+
+    @Test("A body without exactly one of the two keys is a malformed request", arguments: malformedBodies)
+    func malformedBody(body: String) async throws {
+        try await CustomerViews.serving(customers: 1) { views in
+            #expect(
+                await views.failure { try await $0.pipeline.view(body: Array(body.utf8)) } == "400 malformedRequest")
+        }
+    }
+
+    @Test("An unknown bundle id is rejected, and so is a missing one if several apps are configured")
+    func apps() async throws {
+        let second = AppConfiguration(bundleId: BundleIdentifier(rawValue: "com.example.second"))
+        try await CustomerViews.serving(customers: 1, { settings, _ in settings.apps.append(second) }) { views in
+            #expect(await views.failure { try await $0.ask(id: "1") } == "400 bundleIdRequired")
+            #expect(await views.failure { try await $0.ask(id: "1", bundleId: "com.example.x") } == "404 unknownApp")
+            #expect(await views.failure { try await $0.ask(id: "1", bundleId: "") } == "404 unknownApp")
+            #expect(
+                await views.failure { try await $0.ask(id: "1", bundleId: "com.example.second") }
+                    == "404 serverAPINotConfigured")
+            #expect(
+                await views.failure { try await $0.ask(id: "1", bundleId: SimulatedApp.first.bundleId) }
+                    == "404 transactionNotFound")
+        }
+    }
+
+    @Test("A signed transaction is rejected if it is of another app, tampered with, foreign or malformed")
+    func signedTransactions() async throws {
+        try await CustomerViews.serving(customers: 1) { views in
+            let transaction = try #require(try views.customer(.activeSubscription).transactions.first)
+            let good = try views.signed(transaction)
+            let other = try views.signed(transaction, bundleId: "com.example.other")
+            let parts = good.split(separator: ".").map(String.init)
+            let payload = other.split(separator: ".")[1]
+            let foreign = try SharedSimulator.foreign.jwsSigner.jws(
+                payload: transaction.row(.production, signedDate: SharedSimulator.noon))
+            let renewal = try views.store.pki.jwsSigner.jws(
+                payload: .object(["originalTransactionId": .string("1"), "environment": .string("Production")]))
+            for (text, expected) in [
+                (other, "404 unknownApp"), ("\(parts[0]).\(payload).\(parts[2])", "422 notAuthentic"),
+                (foreign, "422 notAuthentic"), (renewal, "400 notASignedTransaction"),
+                ("\(parts[0]).\(parts[1])", "400 notASignedTransaction"), ("x", "400 notASignedTransaction"),
+            ] {
+                #expect(await views.failure { try await $0.ask(signedTransaction: text) } == expected)
+            }
+            #expect(views.store.requests.total == 0)
+        }
+    }
+
+    @Test("Every mangled or forged receipt that the proxy refuses is rejected")
+    func hostileReceipts() async throws {
+        try await CustomerViews.serving(customers: 1) { views in
+            for hostile in try SharedSimulator.hostile {
+                guard hostile.status != 0 else { continue }
+                let failure = await views.failure { try await $0.ask(receipt: hostile.text) }
+                #expect(["400 notAReceipt", "422 notAuthentic"].contains(failure), "\(hostile.mangling)")
+            }
+            #expect(await views.failure { try await $0.ask(receipt: "AAAA") } == "400 notAReceipt")
+        }
+    }
+
+    @Test("A receipt of an unknown app is rejected with unknownApps: refuse, and answers for itself with pass")
+    func unknownApps() async throws {
+        for choice in ProxyConfiguration.UnknownApps.allCases {
+            try await CustomerViews.serving(
+                customers: 1,
+                { settings, app in
+                    settings.unknownApps = choice
+                    app.bundleId = BundleIdentifier(rawValue: "com.example.second")
+                }
+            ) { views in
+                let receipt = try #require(views.store.receipts.first)
+                switch choice {
+                case .refuse:
+                    #expect(await views.failure { try await $0.ask(receipt: receipt.base64) } == "404 unknownApp")
+                case .pass:
+                    let view = try await views.ask(receipt: receipt.base64)
+                    #expect(view["source"]?.text == "receipt")
+                    #expect(view["bundleId"]?.text == SimulatedApp.first.bundleId)
+                }
+                #expect(views.store.requests.total == 0)
+            }
+        }
+    }
+
+    @Test("Sandbox purchases are rejected if the app denies the sandbox")
+    func sandboxDenied() async throws {
+        try await CustomerViews.serving(customers: 4, { _, app in app.sandbox = .deny }) { views in
+            let customer = try views.customer(.activeSubscription, .sandbox)
+            let receipt = try #require(views.store.receipts(of: customer).first)
+            let id = try #require(customer.transactions.first?.transactionId)
+            #expect(await views.failure { try await $0.ask(receipt: receipt.base64) } == "422 sandboxDenied")
+            #expect(await views.failure { try await $0.ask(id: id) } == "404 transactionNotFound")
+        }
+    }
+
+    @Test("A fault of the App Store is a 502 if a retry will not help, and a 503 if it may")
+    func upstream() async throws {
+        let faults: [(SimulatedFault.Kind, String)] = [
+            (.serverAPI(.badSignature), "502 upstreamFailed"), (.serverAPI(.emptyHistory), "502 upstreamFailed"),
+            (.serverAPI(.wrongBundle), "502 upstreamFailed"), (.status(401), "502 upstreamFailed"),
+            (.status(503), "503 upstreamUnavailable"), (.html, "503 upstreamUnavailable"),
+            (.serverAPI(.failure(code: 5_000_001, retryAfter: nil)), "503 upstreamUnavailable"),
+            (.serverAPI(.failure(code: 4_040_001, retryAfter: nil)), "404 accountNotFound"),
+            (.serverAPI(.failure(code: 4_000_006, retryAfter: nil)), "404 transactionNotFound"),
+        ]
+        try await CustomerViews.serving(customers: 1) { views in
+            let id = try #require(try views.customer(.activeSubscription).transactions.first?.transactionId)
+            for (kind, expected) in faults {
+                views.store.faults.removeAll()
+                views.store.faults.add(SimulatedFault(kind, endpoint: "serverAPI"))
+                let failure = await views.failure { try await $0.ask(id: id) }
+                #expect(failure == expected, "\(kind)")
+            }
+        }
+    }
+
+    @Test("The error repeats the App Store's Retry-After")
+    func retryAfter() async throws {
+        try await CustomerViews.serving(customers: 1) { views in
+            let id = try #require(try views.customer(.activeSubscription).transactions.first?.transactionId)
+            let instant = SharedSimulator.noon.advanced(byMilliseconds: 90_500).milliseconds
+            views.store.faults.add(
+                SimulatedFault(
+                    .serverAPI(.failure(code: 4_290_000, retryAfter: "\(instant)")), endpoint: "serverAPI"))
+            do throws(CustomerViewError) {
+                _ = try await views.pipeline.view(transactionId: id, bundleId: nil)
+                Issue.record("got a view despite the fault")
+            } catch {
+                #expect(error.code.httpStatus == 503 && error.retryAfter == 91)
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import InMemoryLogging
+import Logging
+import VerifyReceipt
+import Simulator
+import AppStoreTypes
+import TestSupport
+import Testing
+
+@Suite("Rate limit of the request log")
+struct RequestLogTests {
+    /// A receipt that claims to be of an app, but is signed by a foreign authority.
+    private func claim(_ bundleId: String) throws -> String {
+        Base64.encode(
+            try AppReceiptEncoder(signer: SharedSimulator.foreign.receiptSigner).encode(
+                payload: DEREncoder.set(
+                    [
+                        Simulator.ReceiptAttribute.text(0, "Production"), .text(2, bundleId),
+                        .date(12, MintedReceipts.creation),
+                    ].map(\.der), sorted: false)))
+    }
+
+    // T33
+    @Test("Apps that are not configured share one line a minute, and each configured app has its own")
+    func rateLimit() async throws {
+        let handler = InMemoryLogHandler()
+        let proxy = try TestProxy(
+            FakeApple { _, _ in .status(21003) }, logger: Logger(label: "test") { _ in handler })
+        func lines() -> [String] {
+            handler.entries.filter { $0.level >= .notice }.map { entry in
+                let shown = ["bundleId", "status", "suppressed"].map { entry.metadata[$0].map { "\($0)" } ?? "-" }
+                return "\(entry.level) \(entry.message): \(shown.joined(separator: " "))"
+            }
+        }
+        for index in 0..<50 { _ = await proxy.ask(try claim("com.example.\(index)")) }
+        for _ in 0..<3 { _ = await proxy.ask(try claim("com.example.app")) }
+        #expect(
+            lines() == [
+                "notice forwarding Apple's response: com.example.0 21003 -",
+                "notice forwarding Apple's response: com.example.app 21003 -",
+            ])
+        proxy.clock.now = proxy.clock.now.advanced(byMilliseconds: 60_000)
+        for index in 50..<52 { _ = await proxy.ask(try claim("com.example.\(index)")) }
+        #expect(lines().dropFirst(2) == ["notice forwarding Apple's response: com.example.50 21003 49"])
+    }
+
+    // T33
+    @Test("Requests with made-up bundle ids do not suppress the warnings of configured apps")
+    func configuredApps() async throws {
+        let handler = InMemoryLogHandler()
+        let proxy = try TestProxy(
+            FakeApple { _, index in index < 20 ? .http(503) : .status(21004) },
+            logger: Logger(label: "test") { _ in handler })
+        for index in 0..<20 { _ = await proxy.ask(try claim("com.example.\(index)")) }
+        #expect(
+            handler.entries.filter {
+                $0.message.description.hasPrefix("Apple's verifyReceipt is unavailable") && $0.level == .warning
+            }.count == 1)
+        _ = await proxy.ask(try SharedSimulator.receipt(.activeSubscription).base64)
+        #expect(
+            handler.entries.filter { $0.level == .error }.map { "\($0.message)" } == [
+                "Apple rejected the configured sharedSecret (21004); requests without a password will fail"
+            ])
+    }
+}

@@ -1,0 +1,319 @@
+import Storage
+import VerifyReceipt
+import Responses
+import Simulator
+import AppStoreTypes
+import TestSupport
+import Testing
+
+@Suite("Stored responses")
+struct StoredAnswerTests {
+    typealias Twist = ScriptedAppStore.Twist
+
+    /// A change of the customer's history, and the notification about it.
+    struct Event: Sendable, CustomTestStringConvertible {
+        let name: String
+        let type: String
+        var subtype: String?
+        var id = "700000000000101"
+        /// Whether the payload does not contain the whole change, so that the next request does a lookup.
+        var needsLookup = false
+        let happen: @Sendable (inout ScriptedAppStore.World) -> Void
+
+        var testDescription: String { name }
+    }
+
+    private static let end = SharedSimulator.noon.advanced(byMilliseconds: ScriptedAppStore.month / 2)
+
+    static let events: [Event] = [
+        Event(name: "renewal that begins in the future", type: "DID_RENEW", id: "700000000000102") { world in
+            world.purchases.append(
+                .init(
+                    id: "700000000000102", purchased: end,
+                    expires: end.advanced(byMilliseconds: ScriptedAppStore.month)))
+        },
+        Event(name: "refund of the period", type: "REFUND") { world in
+            world.change("700000000000101") { $0.revoked = SharedSimulator.noon }
+            world.change { ($0.status, $0.renews) = (5, 0) }
+        },
+        Event(name: "refund of an old period", type: "REFUND", id: "700000000000100") { world in
+            world.change("700000000000100") { $0.revoked = SharedSimulator.noon }
+        },
+        Event(name: "refund of a feature", type: "REFUND", id: "700000000000500") { world in
+            world.change("700000000000500") { $0.revoked = SharedSimulator.noon }
+        },
+        Event(name: "family access lost", type: "REVOKE") { world in
+            world.change("700000000000101") { $0.revoked = SharedSimulator.noon }
+            world.change { $0.status = 5 }
+        },
+        Event(name: "renewal switched off", type: "DID_CHANGE_RENEWAL_STATUS", subtype: "AUTO_RENEW_DISABLED") {
+            $0.change { $0.renews = 0 }
+        },
+        Event(name: "grace period", type: "DID_FAIL_TO_RENEW", subtype: "GRACE_PERIOD") { world in
+            world.change("700000000000101") { $0.expires = SharedSimulator.noon.advanced(byMilliseconds: -60_000) }
+            world.change {
+                ($0.status, $0.retries) = (4, true)
+                $0.grace = SharedSimulator.noon.advanced(byMilliseconds: 6 * 86_400_000)
+            }
+        },
+        Event(name: "billing retry", type: "DID_FAIL_TO_RENEW") { world in
+            world.change("700000000000101") { $0.expires = SharedSimulator.noon.advanced(byMilliseconds: -60_000) }
+            world.change { ($0.status, $0.retries, $0.intent) = (3, true, 2) }
+        },
+        Event(name: "end", type: "EXPIRED", subtype: "VOLUNTARY") { world in
+            world.change("700000000000101") { $0.expires = SharedSimulator.noon.advanced(byMilliseconds: -60_000) }
+            world.change { ($0.status, $0.renews, $0.intent) = (2, 0, 1) }
+        },
+        Event(name: "extension", type: "RENEWAL_EXTENDED") { world in
+            world.change("700000000000101") { $0.expires = end.advanced(byMilliseconds: 5 * 86_400_000) }
+        },
+        Event(name: "downgrade at the next renewal", type: "DID_CHANGE_RENEWAL_PREF", subtype: "DOWNGRADE") {
+            $0.change { $0.nextProduct = "com.example.app.small" }
+        },
+        Event(name: "purchase of a feature", type: "ONE_TIME_CHARGE", id: "700000000000600") { world in
+            world.purchases.append(
+                .init(
+                    id: "700000000000600", original: "700000000000600", product: "com.example.app.more",
+                    type: "Non-Consumable", purchased: SharedSimulator.noon, group: nil))
+        },
+        Event(
+            name: "upgrade", type: "DID_CHANGE_RENEWAL_PREF", subtype: "UPGRADE", id: "700000000000103",
+            needsLookup: true
+        ) { world in
+            world.change("700000000000101") { $0.isUpgraded = true }
+            world.purchases.append(
+                .init(
+                    id: "700000000000103", product: "com.example.app.yearly", purchased: SharedSimulator.noon,
+                    expires: end.advanced(byMilliseconds: ScriptedAppStore.month)))
+            world.change { ($0.product, $0.nextProduct) = ("com.example.app.yearly", "com.example.app.yearly") }
+        },
+        Event(name: "another subscription", type: "SUBSCRIBED", id: "700000000000700", needsLookup: true) { world in
+            world.purchases.append(
+                .init(
+                    id: "700000000000700", original: "700000000000700", product: "com.example.app.other",
+                    purchased: SharedSimulator.noon, expires: end, group: "21000002"))
+            world.subscriptions.insert(
+                .init(original: "700000000000700", product: "com.example.app.other", group: "21000002"), at: 0)
+        },
+    ]
+
+    // T29
+    @Test("After each event, the stored response equals that of the Server API", arguments: events)
+    func afterEach(event: Event) async throws {
+        let bridge = try StoringTestProxy()
+        let receipt = try bridge.appStore.receipt()
+        #expect(await bridge.ask(receipt).source == .api)
+        #expect(await bridge.waitUntilStored(receipt))
+        let before = await bridge.ask(receipt).body
+        #expect(await bridge.askAPI(receipt).body == before)
+        let requestCount = bridge.appStore.questions.count
+        bridge.appStore.update { event.happen(&$0) }
+        let body = try bridge.appStore.notification(event.type, event.subtype, of: event.id)
+        #expect(try await bridge.receive(body) == .stored(isNew: true))
+        #expect(bridge.appStore.questions.count == requestCount)
+        let after = await bridge.ask(receipt)
+        #expect(after.source == (event.needsLookup ? .api : .stored))
+        let fresh = await bridge.askAPI(receipt)
+        #expect(after.body == fresh.body && fresh.status == 0)
+        #expect(after.body != before)
+        if event.needsLookup { #expect(await bridge.waitUntilStored(receipt)) }
+        #expect(await bridge.ask(receipt).body == fresh.body)
+    }
+
+    @Test("A notification invalidates cached records of the Server API")
+    func recordCache() async throws {
+        let bridge = try StoringTestProxy([.api])
+        let receipt = try bridge.appStore.receipt()
+        let before = await bridge.ask(receipt).body
+        bridge.appStore.update { world in
+            world.change("700000000000500") { $0.revoked = SharedSimulator.noon }
+        }
+        #expect(await bridge.ask(receipt).body == before)
+        try await bridge.receive(try bridge.appStore.notification("REFUND", of: "700000000000500"))
+        let after = await bridge.ask(receipt)
+        #expect(after.body != before && after.body.contains("cancellation_date"))
+    }
+
+    @Test("A lookup that is in flight during a refund is not cached")
+    func inFlight() async throws {
+        let bridge = try StoringTestProxy([.api])
+        let receipt = try bridge.appStore.receipt()
+        bridge.appStore.update { world in
+            world.meanwhile = {
+                bridge.appStore.update { world in
+                    world.change("700000000000500") { $0.revoked = SharedSimulator.noon }
+                }
+                let refund = try? bridge.appStore.notification("REFUND", of: "700000000000500")
+                #expect(await bridge.refusal(refund ?? []) == nil)
+            }
+        }
+        // The lookup was sent before the refund.
+        #expect(await bridge.ask(receipt).body.contains("cancellation_date") == false)
+        let bare = Question.body(receipt)
+        let alone = await bridge.pipelines.verifyReceipt.answer(body: bare, route: .auto, sources: [.receipt])
+        #expect(String(decoding: alone.answer.body, as: UTF8.self).contains("cancellation_date"))
+        let next = await bridge.ask(receipt)
+        #expect(next.source == .api && next.body.contains("cancellation_date"))
+        let isStored = await eventually {
+            let stored = await bridge.pipelines.verifyReceipt.answer(body: bare, route: .auto, sources: [.stored])
+            return stored.answer.body == Array(next.body.utf8)
+        }
+        #expect(isStored)
+    }
+
+    @Test("A receipt with a purchase that is not stored is left to the next source")
+    func unknown() async throws {
+        let bridge = try StoringTestProxy([.stored])
+        let receipt = try bridge.appStore.receipt()
+        #expect(await bridge.ask(receipt).status == 21005)
+        let learner = try StoringTestProxy(appStore: bridge.appStore)
+        #expect(await learner.waitUntilStored(receipt))
+        bridge.appStore.update { world in
+            world.purchases.append(
+                .init(id: "700000000000102", purchased: Self.end, expires: Self.end.advanced(byMilliseconds: 1_000)))
+        }
+        #expect(await learner.ask(try bridge.appStore.receipt(of: 4)).source == .api)
+    }
+
+    @Test("A repeated request gives the same response, with the new request date")
+    func again() async throws {
+        let bridge = try StoringTestProxy([.stored, .api])
+        let receipt = try bridge.appStore.receipt()
+        #expect(await bridge.waitUntilStored(receipt))
+        for milliseconds in [0, 1, 1_001, 59_000, 61_000, 3_600_000] as [Int64] {
+            bridge.now = SharedSimulator.noon.advanced(byMilliseconds: milliseconds)
+            for _ in 0..<2 {
+                let reply = await bridge.ask(receipt)
+                #expect(reply.source == .stored)
+                #expect(reply.body == (await bridge.askAPI(receipt)).body, "\(milliseconds)")
+            }
+        }
+        #expect(await bridge.ask(receipt, password: "another").status == 21004)
+    }
+
+    @Test("Stored responses do not report an expiry only because time has passed")
+    func endWithoutWord() async throws {
+        let bridge = try StoringTestProxy([.stored], changing: { $0.storedMaxAge = 30 * 86_400 })
+        let learner = try StoringTestProxy(appStore: bridge.appStore, folder: bridge.folder)
+        let receipt = try bridge.appStore.receipt()
+        #expect(await learner.waitUntilStored(receipt))
+        for (seconds, status) in [(-121, 0), (-119, 21005), (1, 21005), (86_400, 21005)] as [(Int64, Int)] {
+            bridge.now = Self.end.advanced(byMilliseconds: seconds * 1_000)
+            #expect(await bridge.ask(receipt).status == status, "\(seconds)")
+        }
+    }
+
+    @Test("Stored records older than storedMaxAge are used only as a fallback, and only if they cannot be stale")
+    func age() async throws {
+        let appStore = ScriptedAppStore()
+        let bridge = try StoringTestProxy([.stored, .api], appStore: appStore) { $0.storedMaxAge = 3_600 }
+        let receipt = try appStore.receipt()
+        #expect(await bridge.waitUntilStored(receipt))
+        bridge.now = SharedSimulator.noon.advanced(byMilliseconds: 3_600_000)
+        #expect(await bridge.ask(receipt).source == .stored)
+        bridge.now = SharedSimulator.noon.advanced(byMilliseconds: 3_601_000)
+        appStore.update { $0.isDown = true }
+        #expect(await bridge.ask(receipt).status == 21005)
+        let fallback = try StoringTestProxy([.api, .stored], appStore: appStore, folder: bridge.folder)
+        fallback.now = bridge.now
+        let last = await fallback.ask(receipt)
+        #expect(last.source == .stored && last.status == 0)
+        fallback.now = Self.end.advanced(byMilliseconds: 1_000)
+        #expect(await fallback.ask(receipt).status == 21005)
+        let lenient = try StoringTestProxy([.api, .stored], appStore: appStore, folder: bridge.folder) {
+            $0.staleSubscription = .answer
+        }
+        lenient.now = fallback.now
+        #expect(await lenient.ask(receipt).source == .stored)
+    }
+
+    @Test("A reversed refund that verifyReceipt reported stays reversed, also after a restart")
+    func reversal() async throws {
+        let appStore = ScriptedAppStore()
+        let receipt = try appStore.receipt()
+        let id = "700000000000500"
+        appStore.update { world in world.change(id) { $0.revoked = SharedSimulator.noon } }
+        let first = try StoringTestProxy(appStore: appStore)
+        #expect(await first.waitUntilStored(receipt))
+        #expect(await first.ask(receipt).body.contains("cancellation_date"))
+        let bridge = try StoringTestProxy([.apple, .stored, .receipt], appStore: appStore, folder: first.folder)
+        #expect(await bridge.ask(receipt).source == .stored)
+        let row = #"{"transaction_id":"\#(id)","original_transaction_id":"\#(id)"}"#
+        appStore.update { $0.verifyReceipt = #"{"status":0,"latest_receipt_info":[\#(row)]}"# }
+        #expect(await bridge.ask(receipt).source == .apple)
+        appStore.update { $0.verifyReceipt = nil }
+        let reply = await bridge.ask(receipt)
+        #expect(reply.status == 0 && !reply.body.contains("cancellation_date"), "\(reply.source)")
+        appStore.update { world in
+            world.clock = SharedSimulator.noon.advanced(byMilliseconds: 5_000)
+            world.change(id) { $0.revoked = nil }
+        }
+        await bridge.pipelines.finishWriting()
+        appStore.update { $0.isDown = true }
+        let outage = try StoringTestProxy([.api, .stored, .receipt], appStore: appStore, folder: first.folder)
+        for _ in 0..<2 {
+            let last = await outage.ask(receipt)
+            #expect(last.status == 0 && !last.body.contains("cancellation_date"), "\(last.source)")
+        }
+        appStore.update { $0.isDown = false }
+        let next = try StoringTestProxy(appStore: appStore, folder: first.folder)
+        #expect(await next.ask(receipt).source == .api)
+        #expect(await next.waitUntilStored(receipt))
+        #expect(await !next.ask(receipt).body.contains("cancellation_date"))
+    }
+
+    @Test("Stored responses need the right password and an authentic receipt")
+    func rules() async throws {
+        let bridge = try StoringTestProxy()
+        let receipt = try bridge.appStore.receipt()
+        #expect(await bridge.waitUntilStored(receipt))
+        let wrong = await bridge.ask(receipt, password: "wrong")
+        #expect(wrong.status == 21004 && wrong.source == .receipt)
+        #expect(await bridge.ask(String(receipt.dropLast(400)) + receipt.suffix(400).reversed()).status != 0)
+    }
+
+    @Test("Stored records survive a restart, and refunds apply to the receipt source too")
+    func restart() async throws {
+        let appStore = ScriptedAppStore()
+        let receipt = try appStore.receipt()
+        let folder: TemporaryFolder
+        do {
+            let bridge = try StoringTestProxy(appStore: appStore)
+            folder = bridge.folder
+            #expect(await bridge.waitUntilStored(receipt))
+            appStore.update { world in
+                world.change("700000000000101") { $0.revoked = SharedSimulator.noon }
+                world.change { $0.status = 5 }
+            }
+            try await bridge.receive(try appStore.notification("REFUND", of: "700000000000101"))
+            await bridge.store.close()
+        }
+        appStore.update { $0.isDown = true }
+        let later = try StoringTestProxy(appStore: appStore, folder: folder)
+        #expect(await later.ask(receipt).source == .stored)
+        let bare = try StoringTestProxy([.receipt], appStore: appStore, folder: folder)
+        let reply = await bare.ask(receipt)
+        #expect(reply.source == .receipt && reply.body.contains("cancellation_date"))
+    }
+
+    @Test("Data from the last request is in the store when that is closed")
+    func lastAnswer() async throws {
+        let appStore = ScriptedAppStore()
+        let receipt = try appStore.receipt()
+        let bridge = try StoringTestProxy([.api], appStore: appStore)
+        #expect(await bridge.ask(receipt).source == .api)
+        await bridge.pipelines.finishWriting()
+        await bridge.store.close()
+        appStore.update { $0.isDown = true }
+        let later = try StoringTestProxy(appStore: appStore, folder: bridge.folder)
+        #expect(await later.ask(receipt).source == .stored)
+    }
+
+    @Test("If the store cannot be read, the next source is used")
+    func unreadable() async throws {
+        let bridge = try StoringTestProxy()
+        let receipt = try bridge.appStore.receipt()
+        await bridge.store.close()
+        #expect(await bridge.ask(receipt).source == .api)
+    }
+}

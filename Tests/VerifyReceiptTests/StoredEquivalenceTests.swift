@@ -1,0 +1,46 @@
+import AppStorePayloads
+import AppStoreClients
+import Storage
+import Logging
+import VerifyReceipt
+import Responses
+import Simulator
+import AppStoreTypes
+import TestSupport
+import Testing
+import Transport
+
+@Suite("Stored responses for every kind of customer")
+struct StoredEquivalenceTests {
+    @Test("Stored responses equal those of the Server API while they are current")
+    func everybody() async throws {
+        try await ServerAPIWorld.asking(customers: 84) { appStore, port, transport in
+            let folder = try TemporaryFolder()
+            let store = try Store(path: folder.path("bridge.sqlite"))
+            let pipeline = try ServerAPIWorld.pipeline(
+                appStore, port: port, transport: transport, store: store, answer: [.stored, .api])
+            let api = try ServerAPIWorld.pipeline(appStore, port: port, transport: transport, answer: [.api])
+            var passed: Set<CustomerKind> = []
+            var stored: Set<CustomerKind> = []
+            for receipt in appStore.receipts where receipt.customer.kind != .noPurchases {
+                let body = Question.body(receipt.base64, password: SimulatedApp.first.sharedSecret)
+                let expected = await api.answer(body: body, route: .auto)
+                _ = await pipeline.answer(body: body, route: .auto)
+                _ = await eventually {
+                    await pipeline.answer(body: body, route: .auto).source == .stored
+                }
+                let reply = await pipeline.answer(body: body, route: .auto)
+                #expect(reply.answer.body == expected.answer.body, "\(receipt.id) \(receipt.customer.kind)")
+                #expect(reply.answer.status == expected.answer.status && reply.environment == expected.environment)
+                if reply.source == .stored {
+                    stored.insert(receipt.customer.kind)
+                } else {
+                    passed.insert(receipt.customer.kind)
+                }
+            }
+            #expect(passed.isEmpty, "\(passed)")
+            #expect(stored.count > 40)
+            await store.close()
+        }
+    }
+}
