@@ -3,7 +3,7 @@
 # make test-build, make test-run  the two parts of it
 # make test-root  the tests that only root can run: they mount a file system
 # make test-bare  demo and tests on a bare Debian, as an ordinary user with sudo (needs root, debootstrap and Swift)
-# make check     format, imports between targets, then make test
+# make check     format, imports between targets, links of the documents, then make test
 # make bench     the measurements of this machine, with the cost of shadowing (needs Python and wrk)
 # make bench-http  the routes compared with a bare route, and forwarding compared with nginx (needs Python, wrk, h2load
 #                and nginx)
@@ -127,6 +127,8 @@ fuzz: set-up
 
 check: set-up
 	$(SWIFT) format lint --strict --recursive Sources Tests Package.swift
+	python3 Tests/imports.py
+	python3 Tests/links.py
 	$(SWIFT) build --explicit-target-dependency-import-check error
 	$(MAKE) test
 

@@ -1,6 +1,6 @@
+import JSON
 import AppStorePayloads
 package import AppStoreClients
-import Responses
 package import AppStoreTypes
 import Transport
 
@@ -41,14 +41,8 @@ package enum OrderAnswer {
         JSONWriter.object { writer in
             writer.member("orderId", orderId)
             writer.member("status", order.status)
-            writer.key("transactions")
-            writer.beginArray()
-            for transaction in order.transactions { writer.values(json: transaction.payload.claims) }
-            writer.endArray()
-            writer.key("signedTransactions")
-            writer.beginArray()
-            for transaction in order.transactions { writer.value(transaction.text) }
-            writer.endArray()
+            writer.array("transactions", order.transactions) { $0.values(json: $1.payload.claims) }
+            writer.array("signedTransactions", order.transactions) { $0.value($1.text) }
         }
     }
 }

@@ -14,9 +14,4 @@ extension Timestamp {
         guard let date = formats.lazy.compactMap({ try? $0.parse(text) }).first else { return nil }
         self.init(milliseconds: Int64((date.timeIntervalSince1970 * 1_000).rounded()))
     }
-
-    /// The instant in ISO 8601, for example `2026-11-21T12:00:00Z`.
-    package var instantText: String {
-        Date(timeIntervalSince1970: Double(seconds)).formatted(Date.ISO8601FormatStyle())
-    }
 }

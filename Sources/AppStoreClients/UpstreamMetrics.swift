@@ -68,12 +68,10 @@ package final class UpstreamMetrics: Sendable {
     /// Writes all rows as metric families.
     package func write(into text: inout MetricsText) {
         let rows = rows
-        let exchanges = "receipt_bridge_upstream_requests_total"
-        text.family(exchanges, .counter, "Exchanges with Apple by endpoint, environment and outcome.")
-        for row in rows { text.samples(exchanges, row.labels, of: row.outcomes) }
-        let duration = "receipt_bridge_upstream_request_duration_seconds"
-        text.family(duration, .histogram, "Duration of exchanges with Apple in seconds.")
-        for row in rows { text.samples(duration, row.labels, of: row.duration) }
+        text.family(.upstreamRequests)
+        for row in rows { text.samples(.upstreamRequests, row.labels, of: row.outcomes) }
+        text.family(.upstreamDurations)
+        for row in rows { text.samples(.upstreamDurations, row.labels, of: row.duration) }
     }
 }
 

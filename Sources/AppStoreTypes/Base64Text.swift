@@ -1,13 +1,17 @@
-/// Decodes and encodes base64 in the two forms used in a JWS (RFC 4648).
+/// Decodes and encodes base64 (RFC 4648) in the forms used in receipts and in a JWS.
 ///
-/// Decoding is strict: exactly one text is accepted for each value. For example, `QQ==` is accepted for the byte
-/// 0x41, but `QR==` is not, because its unused bits are set.
+/// Decoding accepts no other character than those of the form, so line breaks and blanks are rejected.
 package enum Base64Text {
     /// The alphabet and the padding rule.
     package enum Form: Sendable {
-        /// Characters 62 and 63 are `+` and `/`, with padding: certificates in `x5c` (RFC 7515, 4.1.6).
+        /// Characters 62 and 63 are `+` and `/`, with padding: certificates in `x5c` (RFC 7515, 4.1.6). Exactly one
+        /// text is accepted for each value. For example, `QQ==` is accepted for the byte 0x41, but `QR==` is not,
+        /// because its unused bits are set.
         case standard
-        /// Characters 62 and 63 are `-` and `_`, without padding: the three segments of a JWS (RFC 7515, 2).
+        /// The standard form, but unused bits may be set: exactly what Apple's endpoint accepts as a receipt.
+        case receipt
+        /// Characters 62 and 63 are `-` and `_`, without padding: the three segments of a JWS (RFC 7515, 2). Exactly
+        /// one text is accepted for each value.
         case urlSafe
     }
 
@@ -16,11 +20,14 @@ package enum Base64Text {
     private static let invalid: UInt32 = 0x8000_0000
     private static let standardValues = values(of: alphanumerics + "+/")
     private static let urlSafeValues = values(of: alphanumerics + "-_")
-    /// The two characters for each 12-bit value, indexed by that value.
-    private static let urlSafePairs: [(UInt8, UInt8)] = {
-        let characters = Array((alphanumerics + "-_").utf8)
+    private static let standardPairs = pairs(of: alphanumerics + "+/")
+    private static let urlSafePairs = pairs(of: alphanumerics + "-_")
+
+    /// Builds the two characters for each 12-bit value, indexed by that value.
+    private static func pairs(of characters: String) -> [(UInt8, UInt8)] {
+        let characters = Array(characters.utf8)
         return characters.flatMap { first in characters.map { (first, $0) } }
-    }()
+    }
 
     /// Builds the lookup table: for each of the four positions in a group, the bits of each of the 256 byte values.
     private static func values(of characters: String) -> [UInt32] {
@@ -32,10 +39,10 @@ package enum Base64Text {
     }
 
     /// Returns the decoded bytes, or `nil` if the text has another character, wrong padding, an impossible length, or
-    /// unused bits that are set.
+    /// unused bits that are set and not allowed in the form. Empty text gives no bytes.
     package static func decode(_ text: borrowing Span<UInt8>, _ form: Form) -> [UInt8]? {
         var count = text.count
-        if form == .standard {
+        if form != .urlSafe {
             guard count % 4 == 0 else { return nil }
             for _ in 0..<2 where count > 0 && text[count - 1] == UInt8(ascii: "=") { count -= 1 }
         }
@@ -44,9 +51,10 @@ package enum Base64Text {
         let size = count / 4 * 3 + (tail == 0 ? 0 : tail - 1)
         var accumulated: UInt32 = 0
         let bytes = text.withUnsafeBufferPointer { text in
-            (form == .standard ? standardValues : urlSafeValues).withUnsafeBufferPointer { values in
+            (form == .urlSafe ? urlSafeValues : standardValues).withUnsafeBufferPointer { values in
                 [UInt8](unsafeUninitializedCapacity: size) { output, written in
-                    accumulated = decode(UnsafeBufferPointer(rebasing: text[..<count]), values, to: output)
+                    let text = UnsafeBufferPointer(rebasing: text[..<count])
+                    accumulated = decode(text, values, to: output, ignoringUnusedBits: form == .receipt)
                     written = size
                 }
             }
@@ -56,10 +64,10 @@ package enum Base64Text {
     }
 
     /// Writes the decoded bytes and returns the union of all table values. ``invalid`` is set in the result if a
-    /// character is outside the alphabet or an unused bit is set.
+    /// character is outside the alphabet, or an unused bit is set and not ignored.
     private static func decode(
         _ text: UnsafeBufferPointer<UInt8>, _ values: UnsafeBufferPointer<UInt32>,
-        to output: UnsafeMutableBufferPointer<UInt8>
+        to output: UnsafeMutableBufferPointer<UInt8>, ignoringUnusedBits: Bool
     ) -> UInt32 {
         var (accumulated, position, written): (UInt32, Int, Int) = (0, 0, 0)
         while position + 4 <= text.count {
@@ -79,7 +87,7 @@ package enum Base64Text {
         if tail == 3 { bits |= values[512 + Int(text[position + 2])] }
         output[written] = UInt8(truncatingIfNeeded: bits >> 16)
         if tail == 3 { output[written + 1] = UInt8(truncatingIfNeeded: bits >> 8) }
-        let unused: UInt32 = tail == 3 ? 0xFF : 0xFFFF
+        let unused: UInt32 = ignoringUnusedBits ? 0 : tail == 3 ? 0xFF : 0xFFFF
         return accumulated | bits | (bits & unused == 0 ? 0 : invalid)
     }
 
@@ -99,7 +107,33 @@ package enum Base64Text {
     package static func encodeURLSafe(_ bytes: UnsafeBufferPointer<UInt8>, to output: UnsafeMutableBufferPointer<UInt8>)
     {
         precondition(output.count >= urlSafeCount(of: bytes.count))
-        urlSafePairs.withUnsafeBufferPointer { pairs in
+        encode(bytes, urlSafePairs, to: output)
+    }
+
+    /// Returns the standard form, with padding and without line breaks.
+    package static func encode(_ bytes: [UInt8]) -> [UInt8] {
+        let count = (bytes.count + 2) / 3 * 4
+        return [UInt8](unsafeUninitializedCapacity: count) { output, written in
+            bytes.withUnsafeBufferPointer { encode($0, standardPairs, to: output) }
+            for position in urlSafeCount(of: bytes.count)..<count { output[position] = UInt8(ascii: "=") }
+            written = count
+        }
+    }
+
+    /// Returns whether ``encode(_:)`` would give the same text for the decoded bytes, which means that the unused bits
+    /// are zero. The text must be valid in the form ``Form/receipt``.
+    package static func isCanonical(_ text: borrowing Span<UInt8>) -> Bool {
+        guard text.count >= 4, text[text.count - 1] == UInt8(ascii: "=") else { return true }
+        let two = text[text.count - 2] == UInt8(ascii: "=")
+        let last = text[text.count - (two ? 3 : 2)]
+        return two ? "AQgw".utf8.contains(last) : "AEIMQUYcgkosw048".utf8.contains(last)
+    }
+
+    /// Writes all characters but the padding.
+    private static func encode(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ pairs: [(UInt8, UInt8)], to output: UnsafeMutableBufferPointer<UInt8>
+    ) {
+        pairs.withUnsafeBufferPointer { pairs in
             var (position, written) = (0, 0)
             while position < bytes.count {
                 let remaining = bytes.count - position

@@ -1,3 +1,5 @@
+import Foundation
+
 /// An instant, in milliseconds since 1970-01-01T00:00:00Z.
 package struct Timestamp: Sendable, Hashable, Comparable, Codable {
     package let milliseconds: Int64
@@ -24,5 +26,12 @@ package struct Timestamp: Sendable, Hashable, Comparable, Codable {
     /// Returns the instant this many milliseconds later, or earlier if the amount is negative.
     package func advanced(byMilliseconds amount: Int64) -> Timestamp {
         Timestamp(milliseconds: milliseconds + amount)
+    }
+}
+
+extension Timestamp {
+    /// The time of this machine's clock, in whole milliseconds.
+    package static var now: Timestamp {
+        Timestamp(milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)))
     }
 }

@@ -1,63 +1,63 @@
-import JSON
 import Responses
 package import AppStoreTypes
 
 extension ComparedAnswer {
+    /// The top-level values of a response.
+    private typealias Parts = [AnswerField: VerifyReceiptResponse.Value]
+
     /// Parses a verifyReceipt response: to an App Receipt, to an iOS 6 receipt, or one with only a status.
     ///
     /// https://developer.apple.com/documentation/appstorereceipts/responsebody
     package init(verifyReceipt bytes: [UInt8]?, at path: String = "verifyReceipt") throws(ComparisonError) {
         guard let bytes else { throw ComparisonError(code: .missing, place: path, reason: "the response is missing") }
-        let outline = try Self.outline(of: bytes, at: path)
-        let reader = ResponseReader(outline: outline)
-        var parts: [AnswerField: Int] = [:]
+        let response = VerifyReceiptResponse(try Self.outline(of: bytes, at: path))
+        var parts: Parts = [:]
         var unknown: [ComparedRow.Extra] = []
-        for child in outline.children(of: 0) where !outline.isNull(child) {
-            guard let name = outline.name(child) else { continue }
+        for (name, value) in response.root.members {
             // These two keys are compared as raw values, like keys that are in no table.
             if let field = ResponseKeys.answer[name], field != .isRetryable, field != .exception {
-                parts[field] = child
+                parts[field] = value
             } else {
-                unknown.append(.init(name: name, value: .text(reader.text(child) ?? "…")))
+                unknown.append(.init(name: name, value: .text(value.text ?? "…")))
             }
         }
         guard parts[.status] != nil || parts[.receipt] != nil else {
             throw ComparisonError(code: .notAnAnswer, place: path, reason: "neither status nor receipt found")
         }
-        if let receipt = parts[.receipt], !outline.isObject(receipt) {
+        if let receipt = parts[.receipt], receipt.object == nil {
             throw ComparisonError(code: .badValue, place: "\(path).receipt", reason: "expected an object")
         }
-        let isFlat = parts[.receipt].map { reader.isFlat($0) } ?? (parts[.latestExpiredReceiptInfo] != nil)
+        let isFlat = parts[.receipt]?.object?.isFlatReceipt ?? (parts[.latestExpiredReceiptInfo] != nil)
         self.init(form: isFlat ? .flatAnswer : .answer)
         properties = unknown
-        status = parts[.status].flatMap(reader.integer)
-        environment = parts[.environment].flatMap(reader.text)
-        if let text = parts[.latestReceipt].flatMap(reader.text) {
+        status = parts[.status]?.integer
+        environment = parts[.environment]?.text
+        if let text = parts[.latestReceipt]?.text {
             properties.append(.init(name: AnswerField.latestReceipt.rawValue, value: .text(text)))
         }
-        if isFlat { try readFlat(parts, reader, path) } else { try read(parts, reader, path) }
+        if isFlat { try readFlat(parts, response.root, path) } else { try read(parts, path) }
         properties.sort { $0.name < $1.name }
     }
 
     /// Reads the response to an App Receipt.
     private mutating func read(
-        _ parts: [AnswerField: Int], _ reader: ResponseReader, _ path: String
+        _ parts: Parts, _ path: String
     ) throws(ComparisonError) {
-        if let receipt = parts[.receipt] { try read(receipt: receipt, reader, path) }
+        if let receipt = parts[.receipt]?.object { try read(receipt: receipt, path) }
         if let list = parts[.latestReceiptInfo] {
-            latest = try reader.rows(list, ResponseKeys.transaction, at: "\(path).latestReceiptInfo")
+            latest = try ResponseReader.rows(list, ResponseKeys.transaction, at: "\(path).latestReceiptInfo")
         }
         if let list = parts[.pendingRenewalInfo] {
-            renewals = try reader.rows(list, ResponseKeys.renewal, at: "\(path).pendingRenewalInfo")
+            renewals = try ResponseReader.rows(list, ResponseKeys.renewal, at: "\(path).pendingRenewalInfo")
         }
     }
 
     /// Reads `receipt`: its app, its own properties, and the rows of `in_app`.
     private mutating func read(
-        receipt: Int, _ reader: ResponseReader, _ path: String
+        receipt: VerifyReceiptResponse.Object, _ path: String
     ) throws(ComparisonError) {
         let purchases = FieldTables.bundled.appReceipt.rows.first { $0.field == .purchases }?.wire
-        let row = reader.row(receipt, ResponseKeys.receipt)
+        let row = ResponseReader.row(receipt, ResponseKeys.receipt)
         for extra in row.extras {
             switch AppReceiptField(rawValue: extra.name) {
             case .bundleId?: bundleId = extra.value.text
@@ -71,9 +71,8 @@ extension ComparedAnswer {
         if let date = row[.originalPurchaseDate] {
             property("receipt.\(RowField.originalPurchaseDate.name)", date)
         }
-        for child in reader.outline.children(of: receipt) where reader.outline.name(child) == purchases {
-            guard !reader.outline.isNull(child) else { continue }
-            snapshot = try reader.rows(child, ResponseKeys.transaction, at: "\(path).receipt.purchases")
+        if let list = purchases.flatMap({ receipt[$0] }) {
+            snapshot = try ResponseReader.rows(list, ResponseKeys.transaction, at: "\(path).receipt.purchases")
         }
     }
 
@@ -85,10 +84,10 @@ extension ComparedAnswer {
     /// Reads the response to an iOS 6 receipt, in which each list is a single object and renewal keys are at the top
     /// level.
     private mutating func readFlat(
-        _ parts: [AnswerField: Int], _ reader: ResponseReader, _ path: String
+        _ parts: Parts, _ root: VerifyReceiptResponse.Object, _ path: String
     ) throws(ComparisonError) {
-        if let receipt = parts[.receipt] {
-            let row = reader.row(receipt, ResponseKeys.transaction)
+        if let receipt = parts[.receipt]?.object {
+            let row = ResponseReader.row(receipt, ResponseKeys.transaction)
             for extra in row.extras {
                 switch FlatTransactionField(rawValue: extra.name) {
                 case .bundleId?: bundleId = extra.value.text
@@ -98,14 +97,14 @@ extension ComparedAnswer {
             }
             snapshot = [row]
         }
-        if let object = parts[.latestReceiptInfo] ?? parts[.latestExpiredReceiptInfo] {
-            guard reader.outline.isObject(object) else {
+        if let value = parts[.latestReceiptInfo] ?? parts[.latestExpiredReceiptInfo] {
+            guard let object = value.object else {
                 throw ComparisonError(
                     code: .badValue, place: "\(path).latestReceiptInfo", reason: "expected an object")
             }
-            latest = [reader.row(object, ResponseKeys.transaction)]
+            latest = [ResponseReader.row(object, ResponseKeys.transaction)]
         }
-        var renewal = reader.row(0, ResponseKeys.renewal)
+        var renewal = ResponseReader.row(root, ResponseKeys.renewal)
         renewal.extras = []
         guard renewal != ComparedRow(), let row = latest?.first ?? snapshot.first else { return }
         renewal[.originalTransactionId] = row[.originalTransactionId]
@@ -115,35 +114,20 @@ extension ComparedAnswer {
 }
 
 extension ResponseReader {
-    /// Returns whether the receipt is an iOS 6 receipt, which is one transaction.
-    fileprivate func isFlat(_ receipt: Int) -> Bool {
-        let purchases = FieldTables.bundled.appReceipt.rows.first { $0.field == .purchases }?.wire
-        var namesOneTransaction = false
-        for child in outline.children(of: receipt) {
-            guard let name = outline.name(child) else { continue }
-            if name == purchases { return false }
-            switch ResponseKeys.flatReceipt[name] {
-            case .transactionId?, .productId?, .bundleId?: namesOneTransaction = true
-            default: continue
-            }
-        }
-        return namesOneTransaction
-    }
-
     /// Reads an array of objects, or throws if any element is not an object.
-    fileprivate func rows(
-        _ list: Int, _ keys: [String: ResponseKeys.Meaning], at path: String
+    fileprivate static func rows(
+        _ list: VerifyReceiptResponse.Value, _ keys: [String: ResponseKeys.Meaning], at path: String
     ) throws(ComparisonError) -> [ComparedRow] {
-        guard outline.isArray(list) else {
+        guard let elements = list.elements else {
             throw ComparisonError(code: .badValue, place: path, reason: "expected an array of objects")
         }
         var rows: [ComparedRow] = []
-        for child in outline.children(of: list) {
-            guard outline.isObject(child) else {
+        for element in elements {
+            guard let object = element?.object else {
                 throw ComparisonError(code: .badValue, place: path, reason: "expected an array of objects")
             }
             try ComparedAnswer.check(rows: rows.count + 1, at: path)
-            rows.append(row(child, keys))
+            rows.append(row(object, keys))
         }
         return rows
     }

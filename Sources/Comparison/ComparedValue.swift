@@ -1,3 +1,4 @@
+import JSON
 import Responses
 package import AppStoreTypes
 

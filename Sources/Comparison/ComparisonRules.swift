@@ -18,7 +18,7 @@ package enum ComparisonRules {
     }
 
     /// The first rule with each name. Rules with the same name have the same meaning in different sections.
-    static let named = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    package static let named = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
 
     /// The two sections that contain transactions.
     private static let rows: [Finding.Part] = [.snapshot, .latest]

@@ -1,4 +1,4 @@
-package import Responses
+package import JSON
 
 /// One difference between two sides, with the rule that names it.
 package struct Difference: Sendable, Hashable, Codable {
@@ -30,14 +30,10 @@ package struct Difference: Sendable, Hashable, Codable {
     /// Writes `{"receipt", "path", "class", "rule", "verifyReceipt", "serverAPI"}`.
     package func write(into writer: inout JSONWriter) {
         writer.beginObject()
-        writer.key("receipt")
-        writer.value(receipt)
-        writer.key("path")
-        writer.value(fullPath)
-        writer.key("class")
-        writer.value(verdict.rawValue)
-        writer.key("rule")
-        writer.value(rule)
+        writer.member("receipt", receipt)
+        writer.member("path", fullPath)
+        writer.member("class", verdict.rawValue)
+        writer.member("rule", rule)
         writer.key("verifyReceipt")
         writer.value(verifyReceipt)
         writer.key("serverAPI")

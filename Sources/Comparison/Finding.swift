@@ -1,9 +1,9 @@
 import AppStoreTypes
 
 /// A difference before a rule names it.
-struct Finding {
+package struct Finding {
     /// Section of the document.
-    enum Part: String, CaseIterable {
+    package enum Part: String, CaseIterable {
         /// The top level of the response.
         case answer
         /// The app and its receipt.

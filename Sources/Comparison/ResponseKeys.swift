@@ -67,10 +67,6 @@ enum ResponseKeys {
     /// Keys of the top level.
     static let answer = Dictionary(uniqueKeysWithValues: FieldTables.bundled.answer.rows.map { ($0.wire, $0.field) })
 
-    /// Fields of an iOS 6 receipt by key.
-    static let flatReceipt = Dictionary(
-        FieldTables.bundled.flatTransaction.rows.map { ($0.wire, $0.field) }, uniquingKeysWith: { first, _ in first })
-
     /// Builds a table of keys. For a date, the keys of all of its spellings are added: `X`, `X_ms`, `X_formatted`,
     /// `X_pst` and `X_formatted_pst`.
     private static func table(_ rows: ((String, String?, String, ValueKind) -> Void) -> Void) -> [String: Meaning] {

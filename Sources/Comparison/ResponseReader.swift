@@ -1,27 +1,23 @@
-import JSON
 import Responses
 import AppStoreTypes
 
 /// Reads the objects of a verifyReceipt response leniently: numbers may be texts, and texts may be numbers. A value
 /// that cannot be converted to its type stays a text, so it differs from every valid value.
-struct ResponseReader {
-    let outline: JSONOutline
-
+enum ResponseReader {
     /// Reads one object. Keys that are not in `keys` become extras under their own names.
-    func row(_ index: Int, _ keys: [String: ResponseKeys.Meaning]) -> ComparedRow {
+    static func row(_ object: VerifyReceiptResponse.Object, _ keys: [String: ResponseKeys.Meaning]) -> ComparedRow {
         var row = ComparedRow()
         var properties: [String: ComparedValue] = [:]
         var dates: [String] = []
-        for child in outline.children(of: index) {
-            guard !outline.isNull(child), let name = outline.name(child) else { continue }
+        for (name, value) in object.members {
             guard let meaning = keys[name] ?? keys[name.replacing("-", with: "_")] else {
-                properties[name] = raw(child)
+                properties[name] = raw(value)
                 continue
             }
             switch meaning.target {
-            case .field(let field): read(child, meaning.part, into: &row[field])
+            case .field(let field): read(value, meaning.part, into: &row[field])
             case .property(let name):
-                read(child, meaning.part, into: &properties[name])
+                read(value, meaning.part, into: &properties[name])
                 if case .text? = properties[name], meaning.isDate { dates.append(name) }
             }
         }
@@ -36,34 +32,23 @@ struct ResponseReader {
     }
 
     /// Reads a key into a value. Milliseconds have precedence over all texts of the same date, in any key order.
-    private func read(_ index: Int, _ part: ResponseKeys.Part, into value: inout ComparedValue?) {
+    private static func read(
+        _ source: VerifyReceiptResponse.Value, _ part: ResponseKeys.Part, into value: inout ComparedValue?
+    ) {
         switch part {
-        case .milliseconds: value = milliseconds(index) ?? nonEmptyRaw(index) ?? value
+        case .milliseconds: value = milliseconds(source) ?? nonEmptyRaw(source) ?? value
         case .value(let kind) where kind == .instant || kind == .cancellation:
-            if value?.instant == nil, let exact = milliseconds(index) { value = exact }
-            if value == nil { value = nonEmptyRaw(index) }
-        case .value(let kind): value = scalar(index, kind)
-        case .formatted: if value == nil { value = nonEmptyRaw(index) }
+            if value?.instant == nil, let exact = milliseconds(source) { value = exact }
+            if value == nil { value = nonEmptyRaw(source) }
+        case .value(let kind): value = scalar(source, kind)
+        case .formatted: if value == nil { value = nonEmptyRaw(source) }
         case .repetition: break
         }
     }
 
-    /// Returns a number, or a text of digits as a number.
-    func integer(_ index: Int) -> Int64? { text(index).flatMap { Int64($0) } }
-
-    /// Returns a text, or the characters of a number; `nil` for containers.
-    func text(_ index: Int) -> String? {
-        let span = outline.bytes.span
-        switch outline.nodes[index].value {
-        case .string(let string): return string.text(in: span)
-        case .scalar(let range): return JSONString(range: range).text(in: span)
-        case .container: return nil
-        }
-    }
-
     /// Reads a date in milliseconds; `nil` if it is not a number or beyond ``maximumMilliseconds``.
-    private func milliseconds(_ index: Int) -> ComparedValue? {
-        guard let number = integer(index), (-Self.maximumMilliseconds...Self.maximumMilliseconds).contains(number)
+    private static func milliseconds(_ source: VerifyReceiptResponse.Value) -> ComparedValue? {
+        guard let number = source.integer, (-Self.maximumMilliseconds...Self.maximumMilliseconds).contains(number)
         else { return nil }
         return .instant(Timestamp(milliseconds: number))
     }
@@ -73,14 +58,14 @@ struct ResponseReader {
 
     /// Converts a date that is present only as text. This is done last because most dates also have milliseconds, and
     /// parsing a text takes a thousand times as long.
-    private func normalize(_ value: inout ComparedValue?) {
+    private static func normalize(_ value: inout ComparedValue?) {
         guard let text = value?.text, let instant = DateText.instant(text) else { return }
         value = .instant(instant)
     }
 
     /// Reads a scalar of the given kind. An empty text is no value. A text that is not of this kind stays a text.
-    private func scalar(_ index: Int, _ kind: ValueKind) -> ComparedValue? {
-        guard let text = text(index) else { return raw(index) }
+    private static func scalar(_ source: VerifyReceiptResponse.Value, _ kind: ValueKind) -> ComparedValue? {
+        guard let text = source.text else { return raw(source) }
         guard !text.isEmpty else { return nil }
         switch kind {
         case .number, .numberText: return Int64(text).map(ComparedValue.number) ?? .text(text)
@@ -95,13 +80,14 @@ struct ResponseReader {
     }
 
     /// Returns the raw value; `nil` for an empty text.
-    private func nonEmptyRaw(_ index: Int) -> ComparedValue? { text(index) == "" ? nil : raw(index) }
+    private static func nonEmptyRaw(_ source: VerifyReceiptResponse.Value) -> ComparedValue? {
+        source.text == "" ? nil : raw(source)
+    }
 
     /// Returns the raw value: the characters of a scalar, or the JSON of a container.
-    private func raw(_ index: Int) -> ComparedValue? {
-        if let text = text(index) { return .text(text) }
-        let range = outline.nodes[index].value.whole
+    private static func raw(_ source: VerifyReceiptResponse.Value) -> ComparedValue? {
+        if let text = source.text { return .text(text) }
         // 1,024 bytes are enough to see a difference and few enough to store.
-        return .text(String(decoding: outline.bytes[range].prefix(1_024), as: UTF8.self))
+        return .text(String(decoding: source.json.prefix(1_024), as: UTF8.self))
     }
 }

@@ -1,3 +1,4 @@
+import AppStoreTypes
 import COpenSSL
 
 /// A message digest used by App Store signatures.
@@ -67,15 +68,7 @@ package enum SHA {
 
     /// Returns the digest as lower-case hexadecimal digits.
     package static func hex(_ bytes: [UInt8], with algorithm: DigestAlgorithm) -> String {
-        func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
-        let bytes = digest(bytes, with: algorithm)
-        return String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
-            for (index, byte) in bytes.enumerated() {
-                text[2 * index] = digit(byte >> 4)
-                text[2 * index + 1] = digit(byte & 15)
-            }
-            return 2 * bytes.count
-        }
+        Hexadecimal.text(of: digest(bytes, with: algorithm))
     }
 }
 

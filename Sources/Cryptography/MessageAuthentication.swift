@@ -1,3 +1,4 @@
+import AppStoreTypes
 import COpenSSL
 
 /// Message authentication codes (HMAC, RFC 2104): only holders of the key can compute or check one.
@@ -15,10 +16,7 @@ package enum HMAC {
             COpenSSL.HMAC(
                 EVP_sha256(), padded, Int32(key.count), bytes, bytes.count, &result, &length) != nil
         else { return "" }
-        let digits = Array("0123456789abcdef".utf8)
-        return String(
-            decoding: result.prefix(Int(length)).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
-            as: UTF8.self)
+        return Hexadecimal.text(of: result.prefix(Int(length)))
     }
 }
 

@@ -36,15 +36,3 @@ extension Span<UInt8> {
         return true
     }
 }
-
-extension UInt8 {
-    /// The value of a hexadecimal digit, upper or lower case; `nil` if the byte is not a digit.
-    var hexDigit: UInt16? {
-        switch self {
-        case 0x30...0x39: UInt16(self - 0x30)
-        case 0x41...0x46: UInt16(self - 0x41 + 10)
-        case 0x61...0x66: UInt16(self - 0x61 + 10)
-        default: nil
-        }
-    }
-}

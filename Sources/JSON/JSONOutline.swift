@@ -98,6 +98,16 @@ extension JSONOutline {
     /// Returns whether the value is `null`.
     package func isNull(_ index: Int) -> Bool { bytes[nodes[index].value.whole.lowerBound] == UInt8(ascii: "n") }
 
+    /// Whether all names and strings are valid UTF-8 and contain no unpaired surrogate.
+    package var isUnicode: Bool {
+        let bytes = bytes.span
+        return nodes.allSatisfy { node in
+            if let name = node.name, name.text(in: bytes) == nil { return false }
+            guard case .string(let string) = node.value else { return true }
+            return string.text(in: bytes) != nil
+        }
+    }
+
     /// Returns the indices of the direct members or elements of a container, in document order.
     package func children(of index: Int) -> Children { Children(outline: self, index: index) }
 

@@ -1,3 +1,5 @@
+import AppStoreTypes
+
 /// Scans strings, numbers and the literals `true`, `false` and `null`.
 extension JSONScanner {
     /// Scans `"name" :` and the whitespace around it.
@@ -38,7 +40,7 @@ extension JSONScanner {
         case UInt8(ascii: "u"):
             position += 1
             for _ in 0..<4 {
-                guard peek(bytes)?.hexDigit != nil else { throw error(expecting: "a hex digit") }
+                guard peek(bytes).flatMap(Hexadecimal.value) != nil else { throw error(expecting: "a hex digit") }
                 position += 1
             }
         default: throw error(expecting: "an escape")

@@ -1,3 +1,5 @@
+import AppStoreTypes
+
 /// The position of a string in a JSON document that the scanner has already validated.
 package struct JSONString: Sendable, Hashable {
     /// The byte range between the quotes.
@@ -96,8 +98,8 @@ extension Span<UInt8> {
         guard start + 4 <= count else { return nil }
         var unit: UInt16 = 0
         for position in start..<start + 4 {
-            guard let digit = self[position].hexDigit else { return nil }
-            unit = unit << 4 | digit
+            guard let digit = Hexadecimal.value(of: self[position]) else { return nil }
+            unit = unit << 4 | UInt16(digit)
         }
         return unit
     }

@@ -15,13 +15,15 @@ enum DateText {
             let hour = number(start + 11, 2, in: bytes), bytes[start + 13] == UInt8(ascii: ":"),
             let minute = number(start + 14, 2, in: bytes), bytes[start + 16] == UInt8(ascii: ":"),
             let second = number(start + 17, 2, in: bytes),
-            (1...12).contains(month), day >= 1, day <= days(of: month, year), hour < 24, minute < 60, second < 61
+            (1...12).contains(month), day >= 1, day <= CivilTime.days(inMonth: month, ofYear: year), hour < 24,
+            minute < 60, second < 61
         else { return nil }
         var position = start + 19
         guard let fraction = milliseconds(&position, end: range.upperBound, in: bytes),
             let offset = offsetSeconds(position, end: range.upperBound, in: bytes)
         else { return nil }
-        let seconds = daysSinceEpoch(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset
+        let seconds =
+            CivilTime.days(year: year, month: month, day: day) * 86_400 + hour * 3600 + minute * 60 + second - offset
         return Timestamp(milliseconds: seconds * 1000 + fraction)
     }
 
@@ -66,24 +68,5 @@ enum DateText {
         if rest == 5, bytes[position + 3] != UInt8(ascii: ":") { return nil }
         guard let minutes = number(end - 2, 2, in: bytes), minutes < 60 else { return nil }
         return (sign == UInt8(ascii: "-") ? -1 : 1) * (hours * 3600 + minutes * 60)
-    }
-
-    /// Returns the number of days in a month of the Gregorian calendar.
-    private static func days(of month: Int64, _ year: Int64) -> Int64 {
-        switch month {
-        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
-        case 4, 6, 9, 11: 30
-        default: 31
-        }
-    }
-
-    /// Returns the number of days since 1970-01-01. Years are counted from March, so that a leap day is the last day
-    /// of its year.
-    private static func daysSinceEpoch(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
-        let shifted = month > 2 ? year : year - 1
-        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
-        let yearOfEra = shifted - era * 400
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 }

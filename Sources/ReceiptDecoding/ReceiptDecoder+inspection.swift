@@ -79,7 +79,7 @@ extension ReceiptDecoder {
     package static func repaired(_ text: borrowing Span<UInt8>) -> [UInt8]? {
         guard let input = try? ReceiptInput(text, profile: .tolerant) else { return nil }
         switch input.kind {
-        case .appReceipt, .transactionReceipt: return Base64.encode(input.bytes)
+        case .appReceipt, .transactionReceipt: return Base64Text.encode(input.bytes)
         case .jws, .unknown: return nil
         }
     }

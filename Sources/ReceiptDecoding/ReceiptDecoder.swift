@@ -30,7 +30,7 @@ package struct ReceiptDecoder: Sendable {
         }
         return Receipt(
             contents: contents,
-            canonicalText: Redacted(input.isCanonicalText ? text.copy(0..<text.count) : Base64.encode(input.bytes)),
+            canonicalText: Redacted(input.isCanonicalText ? text.copy(0..<text.count) : Base64Text.encode(input.bytes)),
             signedBytes: Redacted(signedBytes), environment: environment, bundleId: bundleId)
     }
 

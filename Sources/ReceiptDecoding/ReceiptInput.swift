@@ -9,7 +9,7 @@ struct ReceiptInput: Sendable {
     var bytes: [UInt8]
     /// The repairs in the order in which they were applied; always empty for a canonical text.
     var repairs: [ReceiptRepair]
-    /// Whether the submitted text equals ``Base64/encode(_:)`` of the bytes.
+    /// Whether the submitted text equals ``Base64Text/encode(_:)`` of the bytes.
     var isCanonicalText: Bool
 
     /// Maximum size of the text in bytes. It is above Apple's limit of 3,145,728, so that larger receipts can still
@@ -23,10 +23,10 @@ struct ReceiptInput: Sendable {
         guard text.count <= Self.maximumTextSize else {
             throw ReceiptDecodingError(.tooLarge, at: "text", "more than \(Self.maximumTextSize) bytes")
         }
-        if !text.isEmpty, let bytes = Base64.decode(text), !bytes.isEmpty {
+        if !text.isEmpty, let bytes = Base64Text.decode(text, .receipt), !bytes.isEmpty {
             let kind = Self.kind(of: bytes)
             if kind != .unknown || profile == .apple {
-                self.init(kind: kind, bytes: bytes, repairs: [], isCanonicalText: Base64.isCanonical(text))
+                self.init(kind: kind, bytes: bytes, repairs: [], isCanonicalText: Base64Text.isCanonical(text))
                 return
             }
         }
@@ -47,7 +47,7 @@ struct ReceiptInput: Sendable {
     private static func appleLenience(_ text: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> ReceiptInput {
         guard !text.isEmpty else { throw ReceiptDecodingError(.empty, at: "text", "the text is empty") }
         let stripped = text.copy(0..<text.count).filter { !ReceiptRepairer.isWhiteSpace($0) }
-        if let bytes = Base64.decode(stripped.span), kind(of: bytes) == .transactionReceipt {
+        if let bytes = Base64Text.decode(stripped.span, .receipt), kind(of: bytes) == .transactionReceipt {
             return ReceiptInput(
                 kind: .transactionReceipt, bytes: bytes, repairs: [.whitespace], isCanonicalText: false)
         }

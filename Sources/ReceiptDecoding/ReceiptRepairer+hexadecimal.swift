@@ -1,3 +1,5 @@
+import AppStoreTypes
+
 /// Decodes hexadecimal digits, and the descriptions of data that Apple's frameworks print.
 extension ReceiptRepairer {
     /// Decodes digits after `0x` or after PostgreSQL's `\x`, whose backslash may be escaped.
@@ -30,7 +32,7 @@ extension ReceiptRepairer {
         bytes.reserveCapacity(digits.count / 2)
         var high: UInt8?
         for byte in digits where !Self.isWhiteSpace(byte) {
-            guard let digit = Self.hexDigit(byte) else { return nil }
+            guard let digit = Hexadecimal.value(of: byte) else { return nil }
             if let first = high {
                 bytes.append(first << 4 | digit)
                 high = nil
@@ -41,16 +43,6 @@ extension ReceiptRepairer {
         guard !bytes.isEmpty else { return nil }
         endsWithinByte = high != nil
         return bytes
-    }
-
-    /// The value of a hexadecimal digit, upper or lower case.
-    static func hexDigit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 
     /// Decodes `{length = 5432, bytes = 0x30821534 … 6f70}`, which NSData prints since iOS 13, if it contains all
@@ -74,7 +66,7 @@ extension ReceiptRepairer {
             repairs.append(.dataDescription)
             return bytes
         }
-        throw Self.incomplete(length, shown: body.count { Self.hexDigit($0) != nil } / 2)
+        throw Self.incomplete(length, shown: body.count { Hexadecimal.value(of: $0) != nil } / 2)
     }
 
     /// Returns the count in a text such as `5432 bytes`; `nil` for any other text.

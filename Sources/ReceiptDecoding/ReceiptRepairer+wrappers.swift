@@ -1,3 +1,4 @@
+import AppStoreTypes
 import JSON
 
 /// Removes wrappers around a receipt and decodes other spellings of its characters, before base64 is decoded.
@@ -110,8 +111,8 @@ extension ReceiptRepairer {
     /// for `+`. Gson escapes `+` and `=` in this way.
     private func asciiEscape(after position: Int) -> UInt8? {
         guard position + 4 < text.count, text[position + 1] == UInt8(ascii: "0"),
-            text[position + 2] == UInt8(ascii: "0"), let high = Self.hexDigit(text[position + 3]), high < 8,
-            let low = Self.hexDigit(text[position + 4])
+            text[position + 2] == UInt8(ascii: "0"), let high = Hexadecimal.value(of: text[position + 3]), high < 8,
+            let low = Hexadecimal.value(of: text[position + 4])
         else { return nil }
         return high << 4 | low
     }
@@ -159,7 +160,8 @@ extension ReceiptRepairer {
         var position = 0
         while position < text.count {
             if text[position] == UInt8(ascii: "%"), position + 2 < text.count,
-                let high = Self.hexDigit(text[position + 1]), let low = Self.hexDigit(text[position + 2])
+                let high = Hexadecimal.value(of: text[position + 1]),
+                let low = Hexadecimal.value(of: text[position + 2])
             {
                 plain.append(high << 4 | low)
                 position += 3

@@ -1,3 +1,4 @@
+import AppStoreTypes
 import Cryptography
 
 /// Reverses what clients, databases and exports do to receipts, one repair after the other, until the result is bytes
@@ -60,7 +61,7 @@ struct ReceiptRepairer {
         unfold()
         translateAlphabet()
         pad()
-        guard let bytes = Base64.decode(text.span) ?? decodeTruncatedBase64(), !bytes.isEmpty else {
+        guard let bytes = Base64Text.decode(text.span, .receipt) ?? decodeTruncatedBase64(), !bytes.isEmpty else {
             throw unreadable()
         }
         return unwrapOnce(bytes)
@@ -127,7 +128,9 @@ struct ReceiptRepairer {
         inner.unfold()
         inner.translateAlphabet()
         inner.pad()
-        guard let innerBytes = Base64.decode(inner.text.span), ReceiptInput.kind(of: innerBytes) != .unknown else {
+        guard let innerBytes = Base64Text.decode(inner.text.span, .receipt),
+            ReceiptInput.kind(of: innerBytes) != .unknown
+        else {
             return outer
         }
         repairs.append(.doubleBase64)
@@ -172,7 +175,9 @@ struct ReceiptRepairer {
     /// contains a `+` only for the characters `>` and `~`, so spaces in it were not `+`.
     private func encodesText() -> Bool {
         let head = Array(text.lazy.filter { !Self.isWhiteSpace($0) }.prefix(1_024))
-        guard let bytes = Base64.decode(Array(head.prefix(head.count & ~3)).span), !bytes.isEmpty else { return false }
+        guard let bytes = Base64Text.decode(Array(head.prefix(head.count & ~3)).span, .receipt), !bytes.isEmpty else {
+            return false
+        }
         return ReceiptInput.kind(of: bytes) == .transactionReceipt || bytes.allSatisfy { $0 < 0x80 }
     }
 
@@ -200,7 +205,7 @@ struct ReceiptRepairer {
 
     /// Decodes base64 that was cut off. Its last character alone does not make a byte and is dropped.
     private mutating func decodeTruncatedBase64() -> [UInt8]? {
-        guard text.count % 4 == 1, let bytes = Base64.decode(Array(text.dropLast()).span),
+        guard text.count % 4 == 1, let bytes = Base64Text.decode(Array(text.dropLast()).span, .receipt),
             ReceiptInput.kind(of: bytes) != .unknown
         else { return nil }
         endsWithinByte = true

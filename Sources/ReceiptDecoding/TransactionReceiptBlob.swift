@@ -41,7 +41,7 @@ struct TransactionReceiptBlob: Sendable {
             }
             throw ReceiptDecodingError(.missingAttribute, at: "transactionReceipt", "no purchase-info")
         }
-        guard let info = Base64.decode(encodedInfo.span) else {
+        guard let info = Base64Text.decode(encodedInfo.span, .receipt) else {
             throw ReceiptDecodingError(.notBase64, at: "purchase-info", "not base64")
         }
         let list = try PropertyListText(info.span, at: "purchase-info")
@@ -68,7 +68,7 @@ struct TransactionReceiptBlob: Sendable {
             guard let encoded, !encoded.isEmpty else {
                 throw ReceiptDecodingError(.unsigned, at: "transactionReceipt", "no signature")
             }
-            guard let blob = Base64.decode(encoded.span) else {
+            guard let blob = Base64Text.decode(encoded.span, .receipt) else {
                 throw ReceiptDecodingError(.badSignature, at: "signature", "not base64")
             }
             return .success(try Signature(blob, over: info))

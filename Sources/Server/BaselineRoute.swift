@@ -1,4 +1,4 @@
-package import Hummingbird
+import Hummingbird
 
 /// A server with one minimal route: it reads a JSON body with one string in it and responds with a small object. Its
 /// cost is the baseline for benchmarks of the proxy, because no route of this framework can be cheaper.
@@ -26,10 +26,10 @@ package enum BaselineRoute {
         let length: Int
     }
 
-    /// Returns the application that serves `POST /bare` on loopback.
+    /// Serves `POST /bare` on loopback until the process is asked to end.
     ///
     /// - Parameter port: 0 lets the system choose one.
-    package static func application(port: Int) -> some ApplicationProtocol {
+    package static func run(port: Int) async throws {
         let router = Router()
         router.post("/bare") { request, context in
             var request = request
@@ -37,7 +37,8 @@ package enum BaselineRoute {
             let question = try await request.decode(as: Question.self, context: context)
             return Answer(status: 0, length: question.text.utf8.count)
         }
-        return Application(
-            router: router, configuration: .init(address: .hostname("127.0.0.1", port: port), backlog: 1024))
+        try await Application(
+            router: router, configuration: .init(address: .hostname("127.0.0.1", port: port), backlog: 1024)
+        ).runService()
     }
 }

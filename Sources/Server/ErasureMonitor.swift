@@ -8,7 +8,7 @@ import ServiceLifecycle
 /// The store does not record which customer was erased, so the caches of all customers are cleared. They are filled
 /// from the store again when the data is needed.
 struct ErasureMonitor: Service {
-    let store: Store
+    let store: any Store
     let live: ReloadableState
     let shadow: Shadow?
     let logger: Logger
@@ -19,14 +19,14 @@ struct ErasureMonitor: Service {
     /// Polls the store until shutdown.
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            var last = try? await store.lastErasure()
+            var last = try? await store.personalData.lastErasure()
             var isLogged = false
             while (try? await Task.sleep(for: Self.pause)) != nil {
                 do throws(StorageError) {
-                    let now = try await store.lastErasure()
+                    let now = try await store.personalData.lastErasure()
                     isLogged = false
                     guard now != last else { continue }
-                    try live.now.pipelines.invalidateErasedCustomers(in: store)
+                    try await live.now.pipelines.invalidateErasedCustomers(in: store)
                     shadow?.removePairs()
                     last = now
                     logger.notice("customer data was erased from the store; in-memory caches cleared")

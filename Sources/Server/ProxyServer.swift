@@ -1,13 +1,13 @@
+package import BridgeConfiguration
 import ConcurrencySupport
 package import Notifications
 import Foundation
 import Hummingbird
 import HummingbirdCore
 package import Storage
-import ListenerTLS
 package import Logging
 import NIOCore
-package import VerifyReceipt
+import VerifyReceipt
 import ServiceLifecycle
 import AppStoreTypes
 import Telemetry
@@ -25,7 +25,7 @@ package struct ListeningPorts: Sendable, Hashable {
 package struct ProxyServer: Service {
     /// The current configuration and services.
     package let live: ReloadableState
-    let store: Store?
+    let store: (any Store)?
     let shadow: Shadow?
     private let forwarder: Forwarder?
     let upstream: CircuitBreakingTransport?
@@ -55,16 +55,17 @@ package struct ProxyServer: Service {
     ///   - descriptors: File descriptor budget of this process; `nil` if descriptors are not limited.
     ///   - timeouts: Timeouts of connections that make no progress.
     ///   - onListening: Called once, when all listeners accept connections.
+    /// - Throws: `ConfigurationError` if the certificate of `tls` cannot be used.
     package init(
-        settings: ProxyConfiguration, pipelines: ServiceGraph, store: Store? = nil, shadow: Shadow? = nil,
+        settings: ProxyConfiguration, pipelines: ServiceGraph, store: (any Store)? = nil, shadow: Shadow? = nil,
         forwarder: Forwarder? = nil, upstream: CircuitBreakingTransport? = nil, version: String,
         requests: HTTPMetrics = HTTPMetrics(),
         state: LifecycleState = LifecycleState(), bodies: RequestBodyBudget? = nil,
         descriptors: FileDescriptorBudget? = nil,
         timeouts: ConnectionTimeouts = ConnectionTimeouts(), logger: Logger,
         onListening: @escaping @Sendable (ListeningPorts) async -> Void
-    ) {
-        live = ReloadableState(settings: settings, pipelines: pipelines)
+    ) throws(ConfigurationError) {
+        live = try ReloadableState(settings: settings, pipelines: pipelines)
         self.store = store
         self.shadow = shadow
         self.forwarder = forwarder
@@ -82,12 +83,14 @@ package struct ProxyServer: Service {
 
     /// Applies a new configuration. It takes effect with the next request, for responses as well as for background
     /// work.
-    package func apply(_ settings: ProxyConfiguration, _ pipelines: ServiceGraph) {
-        live.exchange(settings: settings, pipelines: pipelines)
+    ///
+    /// - Throws: `ConfigurationError` if the certificate of `tls` cannot be used. Then nothing is applied.
+    package func apply(_ settings: ProxyConfiguration, _ pipelines: ServiceGraph) throws(ConfigurationError) {
+        try live.exchange(settings: settings, pipelines: pipelines)
         checkCertificate()
         checkKeys()
         shadow?.apply(settings, pipeline: pipelines.verifyReceipt)
-        forwarder?.apply(settings, pipelines)
+        if let forwarding = pipelines.forwarding { forwarder?.apply(settings, forwarding) }
     }
 
     /// Runs both listeners and the background services until shutdown.
@@ -126,7 +129,8 @@ package struct ProxyServer: Service {
         if let store {
             services.append(ErasureMonitor(store: store, live: live, shadow: shadow, logger: logger))
             services.append(
-                RetentionService(store: store, retention: { [live] in live.now.settings.retention }, logger: logger))
+                RetentionService(
+                    store: store.personalData, retention: { [live] in live.now.settings.retention }, logger: logger))
         }
         let (drained, drainedContinuation) = AsyncStream.makeStream(of: Never.self)
         // The last service is stopped first.
@@ -153,12 +157,12 @@ package struct ProxyServer: Service {
     /// Warns if the listener's certificate has expired or is not yet valid. It is used all the same, because some
     /// clients do not check.
     private func checkCertificate() {
-        guard let validity = live.now.settings.tls?.validity, !validity.contains(Timestamp.now.seconds) else { return }
+        guard let validity = live.now.certificate?.validity, !validity.contains(Timestamp.now.seconds) else { return }
         logger.warning(
             "TLS certificate of the listener has expired or is not yet valid; clients will reject it",
             metadata: [
-                "from": "\(Date(timeIntervalSince1970: Double(validity.lowerBound)).ISO8601Format())",
-                "to": "\(Date(timeIntervalSince1970: Double(validity.upperBound)).ISO8601Format())",
+                "from": "\(Timestamp(seconds: validity.lowerBound).iso8601)",
+                "to": "\(Timestamp(seconds: validity.upperBound).iso8601)",
             ])
     }
 
@@ -186,10 +190,10 @@ package struct ProxyServer: Service {
 
     /// Returns the public listener. It reports that the server listens once the operations listener is ready, too.
     private func publicListener(after operations: AsyncStream<Int>) -> some Service {
-        let settings = live.now.settings
+        let (settings, certificate) = (live.now.settings, live.now.certificate)
         return Application(
             router: publicRouter(),
-            server: server(disconnectMonitor.public, clients, settings.tls),
+            server: server(disconnectMonitor.public, clients, certificate),
             configuration: configuration(
                 settings.listen, atMost: descriptors?.connections ?? Int(settings.limits.connections)),
             onServerRunning: { channel in
@@ -238,7 +242,7 @@ package struct ProxyServer: Service {
                 timeouts: timeouts)
             guard let certificate else { return channel }
             return ProxyTLSChannel(
-                base: channel, certificate: { live.now.settings.tls ?? certificate }, handshakes: handshakes)
+                base: channel, certificate: { live.now.certificate ?? certificate }, handshakes: handshakes)
         }
     }
 

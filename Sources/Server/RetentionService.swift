@@ -6,7 +6,7 @@ package import AppStoreTypes
 
 /// Deletes rows from the store whose retention time has passed: first a minute after the start, then every hour.
 package struct RetentionService: Service {
-    private let store: Store
+    private let store: any PersonalDataStore
     private let retention: @Sendable () -> Retention
     private let logger: Logger
     private let now: @Sendable () -> Timestamp
@@ -28,7 +28,7 @@ package struct RetentionService: Service {
     ///   - now: The clock.
     ///   - sleep: Sleeps; throws when the process is asked to stop.
     package init(
-        store: Store, retention: @escaping @Sendable () -> Retention, logger: Logger,
+        store: any PersonalDataStore, retention: @escaping @Sendable () -> Retention, logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now },
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {

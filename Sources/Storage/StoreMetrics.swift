@@ -11,24 +11,30 @@ package final class StoreMetrics: Sendable {
     private let lastWriteFailed = Atomic<Bool>(false)
     private let lastReadFailed = Atomic<Bool>(false)
 
+    package init() {}
+
     /// `true` if the last write or the last read failed.
     package var isFailing: Bool {
         lastWriteFailed.load(ordering: .relaxed) || lastReadFailed.load(ordering: .relaxed)
     }
 
-    func writeSucceeded() {
+    /// Counts a committed write.
+    package func writeSucceeded() {
         writes.add()
         lastWriteFailed.store(false, ordering: .relaxed)
     }
 
-    func readSucceeded() { lastReadFailed.store(false, ordering: .relaxed) }
+    /// Notes that a read succeeded.
+    package func readSucceeded() { lastReadFailed.store(false, ordering: .relaxed) }
 
-    func writeFailed(_ error: StorageError) {
+    /// Counts a failed write.
+    package func writeFailed(_ error: StorageError) {
         lastWriteFailed.store(true, ordering: .relaxed)
         count(error)
     }
 
-    func readFailed(_ error: StorageError) {
+    /// Counts a failed read.
+    package func readFailed(_ error: StorageError) {
         lastReadFailed.store(true, ordering: .relaxed)
         count(error)
     }

@@ -17,29 +17,27 @@ package struct MetricsText {
     package init() { bytes.reserveCapacity(32_768) }
 
     /// Begins a metric family; its samples follow.
-    ///
-    /// - Parameters:
-    ///   - name: The name including the unit. The name of a counter ends in `_total`.
-    ///   - help: One sentence.
-    package mutating func family(_ name: String, _ kind: Kind, _ help: String) {
-        write("# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n")
+    package mutating func family(_ family: MetricFamily) {
+        write("# HELP \(family.name) \(family.help)\n# TYPE \(family.name) \(family.kind.rawValue)\n")
     }
 
     /// Writes one sample of the family that was begun last.
-    package mutating func sample(_ name: String, _ labels: Labels, _ value: Int64) {
-        sample(name, labels, text: String(value))
+    package mutating func sample(_ family: MetricFamily, _ labels: Labels, _ value: Int64) {
+        sample(family.name, labels, text: String(value))
     }
 
     /// Writes one sample without labels.
-    package mutating func sample(_ name: String, _ value: Int64) { sample(name, [], value) }
+    package mutating func sample(_ family: MetricFamily, _ value: Int64) { sample(family, [], value) }
 
     /// Writes one sample without labels.
-    package mutating func sample(_ name: String, _ value: Double) { sample(name, [], text: Self.text(value)) }
+    package mutating func sample(_ family: MetricFamily, _ value: Double) {
+        sample(family.name, [], text: Self.text(value))
+    }
 
     /// Writes a family that has a single sample without labels.
-    package mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: Int64) {
-        family(name, kind, help)
-        sample(name, value)
+    package mutating func single(_ family: MetricFamily, _ value: Int64) {
+        self.family(family)
+        sample(family, value)
     }
 
     /// Writes a sample for each counter of a table that is not 0. Zeros are omitted because most combinations never
@@ -48,25 +46,27 @@ package struct MetricsText {
     /// - Parameters:
     ///   - labels: Labels to write before those of the table.
     ///   - zeros: Pass `true` to write the counters that are 0 too.
-    package mutating func samples(_ name: String, _ labels: Labels = [], of table: CounterTable, zeros: Bool = false) {
+    package mutating func samples(
+        _ family: MetricFamily, _ labels: Labels = [], of table: CounterTable, zeros: Bool = false
+    ) {
         table.forEach { values, count in
             guard count > 0 || zeros else { return }
-            sample(name, labels + zip(table.labels.map(\.name), values), count)
+            sample(family, labels + zip(table.labels.map(\.name), values), count)
         }
     }
 
     /// Writes the buckets, the sum and the count of a histogram. Writes nothing if the histogram is empty and has
     /// labels, because most label values never occur.
-    package mutating func samples(_ name: String, _ labels: Labels = [], of histogram: Histogram) {
+    package mutating func samples(_ family: MetricFamily, _ labels: Labels = [], of histogram: Histogram) {
         let seconds = histogram.seconds
         let buckets = histogram.cumulative
         let count = buckets.last?.count ?? 0
         guard count > 0 || labels.isEmpty else { return }
         for (bound, count) in buckets {
-            sample("\(name)_bucket", labels + [("le", Self.text(bound))], count)
+            sample("\(family.name)_bucket", labels + [("le", Self.text(bound))], text: String(count))
         }
-        sample("\(name)_sum", labels, text: Self.text(seconds))
-        sample("\(name)_count", labels, count)
+        sample("\(family.name)_sum", labels, text: Self.text(seconds))
+        sample("\(family.name)_count", labels, text: String(count))
     }
 
     private mutating func sample(_ name: String, _ labels: Labels, text: String) {

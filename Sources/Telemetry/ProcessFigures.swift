@@ -45,19 +45,16 @@ package struct ProcessFigures: Sendable {
 
     /// Writes all figures as metric families.
     package func write(into text: inout MetricsText) {
-        func seconds(_ name: String, _ kind: MetricsText.Kind, _ help: String, _ value: Double) {
-            text.family(name, kind, help)
-            text.sample(name, value)
+        for (family, value) in [(MetricFamily.processCPU, cpuSeconds), (.processStart, startTime)] {
+            text.family(family)
+            text.sample(family, value)
         }
-        seconds("process_cpu_seconds_total", .counter, "Total user and system CPU time spent in seconds.", cpuSeconds)
-        seconds(
-            "process_start_time_seconds", .gauge, "Start time of the process since unix epoch in seconds.", startTime)
-        text.single("process_resident_memory_bytes", .gauge, "Resident memory size in bytes.", residentBytes)
-        text.single("process_virtual_memory_bytes", .gauge, "Virtual memory size in bytes.", virtualBytes)
-        text.single("process_threads", .gauge, "Threads.", threads)
-        text.single("process_open_fds", .gauge, "Number of open file descriptors.", openFiles)
+        text.single(.processResident, residentBytes)
+        text.single(.processVirtual, virtualBytes)
+        text.single(.processThreads, threads)
+        text.single(.processOpenFiles, openFiles)
         if let maximumFiles {
-            text.single("process_max_fds", .gauge, "Maximum number of open file descriptors.", maximumFiles)
+            text.single(.processMaximumFiles, maximumFiles)
         }
     }
 }

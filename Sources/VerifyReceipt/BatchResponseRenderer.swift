@@ -1,4 +1,5 @@
 package import AppStorePayloads
+package import BridgeConfiguration
 package import Cryptography
 import Foundation
 import Responses
@@ -29,7 +30,7 @@ package struct BatchResponseRenderer: Sendable {
         to stored: DecodedReceipt, records: CustomerRecords?, at time: Timestamp, excludesOldTransactions: Bool = false
     ) -> [UInt8]? {
         guard records != nil || stored.lookupKeys.isEmpty, let bytes = stored.bytes?.reveal(),
-            let receipt = try? decoder.decode([UInt8](Data(bytes).base64EncodedData()).span)
+            let receipt = try? decoder.decode(Base64Text.encode(bytes).span)
         else { return nil }
         if let records, case .transaction(let contents) = receipt.contents, contents.lacksStatus(in: records) {
             return nil

@@ -1,5 +1,6 @@
 package import AppStorePayloads
 package import AppStoreClients
+package import BridgeConfiguration
 package import Cryptography
 package import AppStoreTypes
 package import Transport

@@ -1,6 +1,7 @@
+import JSON
 package import AppStoreClients
+package import BridgeConfiguration
 import Foundation
-import Responses
 import AppStoreTypes
 package import Transport
 
@@ -37,7 +38,7 @@ package struct BatchVerifyReceiptClient: Sendable {
         var writer = JSONWriter(reserving: bytes.count * 4 / 3 + 256)
         writer.beginObject()
         writer.key("receipt-data")
-        writer.value(Data(bytes).base64EncodedString())
+        writer.value(utf8: Base64Text.encode(bytes))
         let app = receipt.bundleId.flatMap(BundleIdentifier.init(rawValue:)).flatMap(apps.configured)
         if let secret = app?.sharedSecret {
             writer.key("password")
@@ -46,7 +47,7 @@ package struct BatchVerifyReceiptClient: Sendable {
         writer.endObject()
         let outcome = await source.answer(
             body: writer.finish(), route: .auto, isVerifiedHere: receipt.isVerified,
-            within: RequestDeadline.defaultLimit)
+            within: ProxyConfiguration.defaultDeadline)
         switch outcome {
         case .pass(let answer, _): return answer
         case .unavailable(_, _, let reason, _, let isUnreachable):

@@ -1,5 +1,6 @@
 import AppStoreClients
 package import AppStoreTypes
+package import BridgeConfiguration
 
 /// An app whose private key cannot sign, so that the App Store Server API is not called for it.
 package struct InvalidPrivateKey: Sendable {

@@ -1,5 +1,6 @@
 import AppStorePayloads
 package import AppStoreClients
+package import BridgeConfiguration
 package import Cryptography
 package import AppStoreTypes
 package import Transport

@@ -1,8 +1,8 @@
 package import AppStoreClients
-import ConcurrencySupport
+package import BridgeConfiguration
 import Storage
 import Logging
-import Responses
+package import Responses
 import ReceiptDecoding
 package import AppStoreTypes
 import Telemetry
@@ -17,65 +17,42 @@ import Telemetry
 /// 4. Replay detection, if the caller names its user.
 /// 5. The app's sources, in ``RequestEvaluation``.
 package struct VerifyReceiptService: Sendable {
-    let decoder: ReceiptDecoder
-    let apps: AppRegistry
-    let apple: VerifyReceiptSource?
-    let serverAPI: ServerAPISource?
-    let stored: StoreSource?
-    /// The archive of Apple's last good responses; `nil` if they are not archived.
-    let lastGood: ResponseArchive?
+    private let decoder: ReceiptDecoder
+    private let apps: AppRegistry
     let observations: UpstreamObservations
-    let replays: ReplayDetector
-    /// The cache of rendered responses; `nil` if no app names `stored` first.
-    let responseCache: ResponseCache?
+    /// The caches that are cleared after an erasure.
+    let customerCaches: CustomerCaches
     package let counts: ProxyMetrics
     private let countedApps: AppMetricsRegistry
     /// Counts refused receipts that the tolerant profile would have accepted; `nil` if that profile is in use.
     private let repairSampler: RepairSampler?
-    let renderer: VerifyReceiptRenderer
-    /// Limits log lines about conditions that recur with every request, because the log is no faster than the disk that
-    /// stores it.
-    let logThrottle: LogThrottle<[String]>
+    /// The cached responses; `nil` if no app names `stored` first.
+    private let cachedResponses: CachedResponses?
+    private let rules: AppRules
+    private let evaluation: RequestEvaluation
     /// The time from a request to its response.
-    let deadline: Duration
-    let now: @Sendable () -> Timestamp
-    let sleep: @Sendable (Duration) async -> Void
-    let logger: Logger
+    private let deadline: Duration
+    private let now: @Sendable () -> Timestamp
+    private let logger: Logger
 
-    /// Creates the service.
+    /// Creates the service of a configuration.
     ///
-    /// - Parameters:
-    ///   - apple: `nil` if there are no network connections; then the source `apple` is unavailable.
-    ///   - serverAPI: `nil` if there are no network connections; then the source `api` is unavailable.
-    ///   - stored: `nil` if there is no store; then the source `stored` is skipped.
-    ///   - lastGood: `nil` if Apple's responses are not archived.
-    ///   - observations: its revocations are shared with the other services.
-    ///   - deadline: the time from a request to its response.
-    ///   - sleep: waits before the Server API is called again for a renewal that is due.
-    init(
-        decoder: ReceiptDecoder, apps: AppRegistry, apple: VerifyReceiptSource?, serverAPI: ServerAPISource?,
-        stored: StoreSource?, lastGood: ResponseArchive?, observations: UpstreamObservations, replays: ReplayDetector,
-        renderer: VerifyReceiptRenderer, counts: ProxyMetrics, countedApps: AppMetricsRegistry, deadline: Duration,
-        now: @escaping @Sendable () -> Timestamp, sleep: @escaping @Sendable (Duration) async -> Void, logger: Logger
-    ) {
-        self.decoder = decoder
-        self.apps = apps
-        self.apple = apple
-        self.serverAPI = serverAPI
-        self.stored = stored
-        self.lastGood = lastGood
-        responseCache = stored != nil && apps.contains(where: { $0.answer.first == .stored }) ? ResponseCache() : nil
-        self.counts = counts
-        self.countedApps = countedApps
-        logThrottle = LogThrottle()
-        repairSampler = RepairSampler(decoder: decoder, counts: counts)
-        self.observations = observations
-        self.replays = replays
-        self.renderer = renderer
-        self.deadline = deadline
-        self.now = now
-        self.sleep = sleep
-        self.logger = logger
+    /// - Parameter tables: the fields of a rendered response.
+    package init(_ components: ServiceComponents, tables: FieldTables) {
+        decoder = components.decoder
+        apps = components.apps
+        observations = components.observations
+        counts = components.counts
+        countedApps = components.countedApps
+        repairSampler = RepairSampler(decoder: components.decoder, counts: components.counts)
+        deadline = components.deadline
+        now = components.now
+        logger = components.logger
+        cachedResponses = CachedResponses(components)
+        customerCaches = CustomerCaches(components, responses: cachedResponses?.cache)
+        rules = AppRules(components)
+        evaluation = RequestEvaluation(
+            components, rules: rules, renderer: VerifyReceiptRenderer(tables: tables), cachedResponses: cachedResponses)
     }
 
     /// The options of a request. The defaults are those of a client's request.
@@ -135,10 +112,11 @@ package struct VerifyReceiptService: Sendable {
         -> VerifyReceiptResult
     {
         let cacheKey =
-            requestOptions.sources == nil && requestOptions.user == nil && responseCache != nil
+            requestOptions.sources == nil && requestOptions.user == nil && cachedResponses != nil
             ? ResponseCache.key(body, route) : nil
         if let cacheKey {
-            let reply = await cachedResponse(cacheKey)
+            let reply = await cachedResponses?.response(
+                for: cacheKey, at: now(), within: RequestDeadline(deadline).reading(before: 1))
             counts.responseCache.add((reply == nil ? HitLabel.miss : .hit).rawValue)
             if let reply { return reply }
         }
@@ -159,9 +137,9 @@ package struct VerifyReceiptService: Sendable {
             return VerifyReceiptResult(
                 .failure(status), source: .receipt, environment: verification.environment(on: route))
         case .app(let app):
-            let ruleReceipt = receiptForRules(of: app, verification, in: request, requestOptions)
+            let ruleReceipt = rules.receipt(for: app, verification, in: request, requestOptions)
             let isReplay = ruleReceipt.map {
-                self.isReplay($0.contents.lookupKeys, in: AppScope(of: $0), of: app, requestOptions)
+                rules.isReplay($0.contents.lookupKeys, in: AppScope(of: $0), of: app, requestOptions)
             }
             if isReplay == true, app.replay == .refuse {
                 return VerifyReceiptResult(
@@ -169,11 +147,11 @@ package struct VerifyReceiptService: Sendable {
             }
             // The body is in memory only once while Apple is called.
             request.dropText()
-            var reply = await RequestEvaluation(
-                request: request, route: route, verification: verification, receiptForRules: ruleReceipt,
-                isReplay: isReplay ?? false, app: app, requestOptions: requestOptions,
-                cacheKey: cacheKey, now: now(), deadline: RequestDeadline(deadline), service: self
-            ).answer()
+            var reply = await evaluation.answer(
+                ResolvedRequest(
+                    request, on: route, verification, receiptForRules: ruleReceipt, isReplay: isReplay ?? false,
+                    app: app, options: requestOptions, cacheKey: cacheKey, now: now(),
+                    deadline: RequestDeadline(deadline)))
             if case .authentic(let receipt) = verification { reply.authenticApp = receipt.bundleId }
             reply.claimedApp = app.bundleId
             return reply
@@ -189,105 +167,6 @@ package struct VerifyReceiptService: Sendable {
             repairSampler?.sample(at: text, refusedFor: error, at: now())
         }
         return verification
-    }
-
-    /// The receipt that an app's rules are checked against before any source is tried: also a receipt with trailing
-    /// bytes, which the `apple` profile refuses. `nil` if nothing in the request is authentic.
-    private func receiptForRules(
-        of app: AppConfiguration, _ verification: ReceiptVerification, in request: VerifyReceiptRequest,
-        _ requestOptions: RequestOptions
-    ) -> Receipt? {
-        switch verification {
-        case .authentic(let receipt): return receipt
-        case .rejected(let error, _):
-            guard app.sandbox == .deny || app.testers != nil || (requestOptions.user != nil && app.replay != .off)
-            else {
-                return nil
-            }
-            let text = request.receiptText.reveal()
-            return decoder.receiptBeforeTrailingBytes(of: text.span, refusedFor: error)
-        }
-    }
-
-    /// Returns whether the caller's user presents a purchase that another user presented before.
-    func isReplay(
-        _ keys: @autoclosure () -> CustomerIdentifiers, in scope: AppScope, of app: AppConfiguration,
-        _ requestOptions: RequestOptions
-    )
-        -> Bool
-    {
-        guard let user = requestOptions.user, app.replay != .off else { return false }
-        return replays.detectReplay(
-            keys(), in: scope, of: user, at: now(), logName: apps.logName(of: scope.bundleId), logger: logger)
-    }
-
-    /// Returns the cached response to the same request; `nil` if there is none, or if the store's records of the
-    /// customer have changed or expired since.
-    private func cachedResponse(_ key: [UInt8]) async -> VerifyReceiptResult? {
-        guard let entry = responseCache?[key] else { return nil }
-        let now = now()
-        guard
-            let snapshot = await stored?.snapshot(
-                of: entry.keys, in: entry.scope, at: now, within: RequestDeadline(deadline).reading(before: 1)),
-            snapshot.serial == entry.serial,
-            snapshot.isCurrent(at: now, maximumAge: entry.app.storedMaxAge * 1_000),
-            let answer = entry.answer.answer(requestDate: now)
-        else { return nil }
-        var reply = VerifyReceiptResult(answer, source: .stored, environment: entry.scope.environment)
-        (reply.authenticApp, reply.claimedApp) = (entry.scope.bundleId, entry.scope.bundleId)
-        reply.consumables = entry.consumables
-        return reply
-    }
-
-    /// The outcome of decoding and verifying the text of a request.
-    enum ReceiptVerification: Sendable {
-        case authentic(Receipt)
-        case rejected(ReceiptDecodingError, UnverifiedReceiptFields)
-
-        init(of text: borrowing Span<UInt8>, by decoder: ReceiptDecoder) {
-            do throws(ReceiptDecodingError) {
-                self = .authentic(try decoder.decode(text))
-            } catch {
-                self = .rejected(error, decoder.claims(of: text))
-            }
-        }
-
-        /// The environment to report: the receipt's if it is authentic, otherwise the endpoint's.
-        func environment(on route: UpstreamRouter.Route) -> AppStoreEnvironment {
-            switch self {
-            case .authentic(let receipt): receipt.environment
-            case .rejected: route.environment
-            }
-        }
-    }
-}
-
-extension AppScope {
-    fileprivate init(of receipt: Receipt) {
-        self.init(bundleId: receipt.bundleId, environment: receipt.environment)
-    }
-}
-
-extension AppRegistry {
-    /// The app whose configuration applies, or the status of the refusal.
-    fileprivate enum Decision {
-        case app(AppConfiguration)
-        case refused(VerifyReceiptStatus)
-    }
-
-    /// Chooses the app whose configuration applies to a receipt. The bundle id of a receipt that is not authentic is
-    /// used for this and for nothing else. A text that names no app is treated as a receipt of an unknown app.
-    fileprivate func resolution(of verification: VerifyReceiptService.ReceiptVerification) -> Decision {
-        let bundleId: BundleIdentifier?
-        let status: VerifyReceiptStatus?
-        switch verification {
-        case .authentic(let receipt): (bundleId, status) = (receipt.bundleId, nil)
-        case .rejected(let error, let claims): (bundleId, status) = (claims.bundleId, error.status)
-        }
-        switch resolution(of: bundleId) {
-        case .app(let app): return .app(app)
-        case .refused: return .refused(status ?? .notAuthentic)
-        }
     }
 }
 

@@ -1,4 +1,5 @@
 import AppStoreTypes
+import Foundation
 import Testing
 
 @Suite("Base64")
@@ -47,5 +48,31 @@ struct Base64TextTests {
         let decoded = Base64Text.decode(text.span, .urlSafe)
         #expect(text.count == Base64Text.urlSafeCount(of: count))
         #expect(decoded == bytes)
+    }
+
+    @Test(
+        "The receipt form accepts unused bits that are set, and nothing else that the standard form rejects",
+        arguments: [
+            ("", []), ("QQ==", [0x41]), ("QR==", [0x41]), ("QUJ=", [0x41, 0x42]), ("QUJD", [0x41, 0x42, 0x43]),
+            ("QQ", nil), ("AA=A", nil), ("====", nil), ("A===", nil), ("QQ==\n", nil), ("-_-_", nil), ("Q Q=", nil),
+        ] as [(String, [UInt8]?)])
+    func receipt(text: String, bytes: [UInt8]?) {
+        #expect(decode(text, .receipt) == bytes)
+    }
+
+    @Test("The standard encoding has padding, and only it is canonical", arguments: 1...40)
+    func standardRoundTrip(count: Int) {
+        let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 37) }
+        let text = Base64Text.encode(bytes)
+        #expect(Data(bytes).base64EncodedData() == Data(text))
+        let decoded = Base64Text.decode(text.span, .receipt)
+        let isCanonical = Base64Text.isCanonical(text.span)
+        #expect(decoded == bytes && isCanonical)
+        guard let last = text.lastIndex(where: { $0 != UInt8(ascii: "=") }), last + 1 < text.count else { return }
+        var other = text
+        other[last] += 1
+        let otherBytes = Base64Text.decode(other.span, .receipt)
+        let otherIsCanonical = Base64Text.isCanonical(other.span)
+        #expect(otherBytes == bytes && !otherIsCanonical)
     }
 }

@@ -1,3 +1,4 @@
+import Reports
 import Comparison
 import Cryptography
 import Foundation

@@ -1,7 +1,8 @@
 @testable import AppStoreClients
 import Comparison
 import JSON
-@testable import VerifyReceipt
+@testable import Notifications
+import VerifyReceipt
 import Responses
 import AppStoreTypes
 
@@ -17,6 +18,11 @@ enum AnswerTarget {
             _ = try? ExtensionResult(object)
             _ = try? MassExtensionStatus(object)
             _ = try? NotificationPage(object)
+        }
+        if let response = try? VerifyReceiptResponse(bytes) {
+            require(
+                response.revocationStates.count <= response.purchases.count, "each purchase has at most one state")
+            _ = (response.renewals, response.lookupKeys, response.bundleId, response.environment)
         }
         _ = try? ComparedAnswer(verifyReceipt: bytes)
         _ = try? ComparedAnswer(RecordedRecords(history: [bytes], statuses: bytes))

@@ -16,12 +16,12 @@ enum ReceiptTargets {
     /// The signed contents of the seeds. Nothing else can be authentic, because the keys no longer exist.
     private static let signed = Set(
         FuzzTrust.contents(of: "receipt").map { bytes in
-            FuzzTrust.made { Statement(try decoder.decode(Base64.encode(bytes).span).contents) }
+            FuzzTrust.made { Statement(try decoder.decode(Base64Text.encode(bytes).span).contents) }
         })
 
     /// Fuzzes the bytes of a receipt, DER or property list.
     static func receipt(_ bytes: [UInt8]) {
-        let text = Base64.encode(bytes)
+        let text = Base64Text.encode(bytes)
         let strict = try? decoder.decode(text.span)
         let inspection = lenient.inspect(text.span)
         if let contents = inspection.contents { Rendered.check(contents) }
@@ -48,9 +48,9 @@ enum ReceiptTargets {
 
     /// Fuzzes the signed list of a transactionReceipt.
     static func purchaseInfo(_ bytes: [UInt8]) {
-        let info = String(decoding: Base64.encode(bytes), as: UTF8.self)
+        let info = String(decoding: Base64Text.encode(bytes), as: UTF8.self)
         let list = Array("{\"signature\" = \"AA==\"; \"purchase-info\" = \"\(info)\"; environment = Sandbox;}".utf8)
-        let inspection = decoder.inspect(Base64.encode(list).span)
+        let inspection = decoder.inspect(Base64Text.encode(list).span)
         require(!inspection.isVerified, "a receipt without a signature is not authentic")
         if let contents = inspection.contents { Rendered.check(contents) }
     }

@@ -1,4 +1,4 @@
-import VerifyReceipt
+import BridgeConfiguration
 import Simulator
 import AppStoreTypes
 import TestSupport

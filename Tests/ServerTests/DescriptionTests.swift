@@ -1,5 +1,7 @@
+import BridgeConfiguration
 import Foundation
 import Logging
+import Notifications
 import VerifyReceipt
 import Responses
 import Server
@@ -33,7 +35,7 @@ struct DescriptionTests {
         var settings = ProxyConfiguration()
         settings.tokens = [Redacted("Zm9ydHktdHdv")]
         let logger = Logger.silent
-        let server = ProxyServer(
+        let server = try ProxyServer(
             settings: settings,
             pipelines: try ServiceGraph(settings: settings, transport: nil, tables: .bundled, logger: logger),
             version: "1.2.3", logger: logger

@@ -1,7 +1,10 @@
+import BridgeConfiguration
 import HTTPTestServer
+import SQLiteStorage
 import Storage
 import VerifyReceipt
 import Responses
+import Server
 import Simulator
 import AppStoreTypes
 import Synchronization
@@ -142,7 +145,7 @@ struct FaultMatrixTests {
     /// A proxy with one order of sources, and its store.
     struct TestProxy: Sendable {
         let order: [AnswerSource]
-        let store: Store
+        let store: SQLiteStore
         let stage: Stage
         let curl: CurlTransport
 
@@ -227,7 +230,7 @@ struct FaultMatrixTests {
             let bodies = try bodies(stage)
             var bridges: [TestProxy] = []
             for (index, order) in Self.orders.enumerated() {
-                let store = try Store(path: folder.path("\(index).sqlite"))
+                let store = try SQLiteStore(path: folder.path("\(index).sqlite"))
                 let bridge = TestProxy(order: order, store: store, stage: stage, curl: curl)
                 try await bridge.learn(bodies)
                 bridges.append(bridge)
@@ -297,7 +300,7 @@ struct FaultMatrixTests {
     func outage() async throws {
         try await staged { stage, curl, folder in
             let bodies = try bodies(stage)
-            let store = try Store(path: folder.path("bridge.sqlite"))
+            let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
             let bridge = TestProxy(order: [.apple, .receipt], store: store, stage: stage, curl: curl)
             try await bridge.learn(bodies)
             let counting = Counting(curl)

@@ -1,8 +1,9 @@
+import BridgeConfiguration
 import Notifications
 import Foundation
 import HTTPTestServer
+import SQLiteStorage
 import Storage
-import VerifyReceipt
 import Simulator
 import AppStoreTypes
 import Synchronization
@@ -81,14 +82,14 @@ struct ForwardingTests {
             #expect(await eventually { consumer.requests.count == 1 })
             return body
         }
-        let store = try Store(path: path)
+        let store = try SQLiteStore(path: path)
         #expect(try await store.deliveries().map(\.state) == [.waiting])
         // Queued at once, whatever state the delivery was in.
         _ = try await store.replay(.notification(uuid: "one"), at: SharedSimulator.noon)
         await store.close()
         isRepaired.withLock { $0 = true }
         try await serving(path, [target]) { _ in
-            let store = try Store(path: path)
+            let store = try SQLiteStore(path: path)
             // The target has received it before the server records the response.
             #expect(
                 await eventually(within: .seconds(30)) {
@@ -97,7 +98,7 @@ struct ForwardingTests {
             await store.close()
         }
         #expect(consumer.requests.map(\.body) == [body, body])
-        let later = try Store(path: path)
+        let later = try SQLiteStore(path: path)
         #expect(try await later.deliveries().map(\.state) == [.delivered])
         await later.close()
     }
@@ -119,7 +120,7 @@ struct ForwardingTests {
         try await serving(path, targets) { proxy in
             for number in 0..<5 { #expect(try await post(notification(proxy, "n\(number)"), to: proxy) == 200) }
             #expect(await eventually { good.requests.count == 5 })
-            let store = try Store(path: path)
+            let store = try SQLiteStore(path: path)
             #expect(
                 await eventually(within: .seconds(30)) {
                     ((try? await store.deliveries()) ?? []).allSatisfy { $0.state == .delivered || $0.attempts == 1 }

@@ -1,5 +1,5 @@
+import BridgeConfiguration
 import Foundation
-import VerifyReceipt
 import Simulator
 import AppStoreTypes
 import TestSupport

@@ -1,7 +1,7 @@
 import AppStorePayloads
+import BridgeConfiguration
 import Cryptography
 import HTTPTestServer
-import VerifyReceipt
 import Simulator
 import AppStoreTypes
 import TestSupport

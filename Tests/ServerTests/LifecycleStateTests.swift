@@ -1,6 +1,6 @@
+import BridgeConfiguration
 import Foundation
 import AppStoreClients
-import VerifyReceipt
 import Simulator
 import AppStoreTypes
 import TestSupport

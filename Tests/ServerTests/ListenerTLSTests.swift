@@ -1,8 +1,7 @@
+import BridgeConfiguration
 import Cryptography
 import Administration
 import Foundation
-import ListenerTLS
-import VerifyReceipt
 import Simulator
 import AppStoreTypes
 import TestSupport
@@ -19,7 +18,7 @@ struct ListenerTLSTests {
         _ work: (Proxy, SecureClient) async throws -> Void
     ) async throws {
         let pair = try pair ?? Self.sharedPair.get()
-        let certificate = try ListenerCertificate(certificates: pair.chainPEM, privateKey: pair.keyPEM)
+        let certificate = TLSFiles(certificates: pair.chainPEM, privateKey: pair.keyPEM)
         try await Proxy.serving { settings, _ in
             settings.tls = certificate
             change(&settings)
@@ -327,7 +326,7 @@ struct ListenerTLSTests {
                 from: Timestamp(seconds: noon + sample.days.lowerBound * 86_400),
                 to: Timestamp(seconds: noon + sample.days.upperBound * 86_400)))
         var settings = ProxyConfiguration()
-        settings.tls = try ListenerCertificate(
+        settings.tls = TLSFiles(
             certificates: sample.isWhole ? pair.chainPEM : pair.certificatePEM, privateKey: pair.keyPEM)
         let doctor = Doctor(settings: settings, transport: nil, environment: [:], now: { SharedSimulator.noon })
         let row = try #require(await doctor.checks().first { $0.check == "tls.certificate" })

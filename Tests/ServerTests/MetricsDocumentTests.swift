@@ -1,5 +1,7 @@
+import BridgeConfiguration
 import Foundation
 import VerifyReceipt
+import Telemetry
 import TestSupport
 import Testing
 
@@ -35,6 +37,43 @@ struct MetricsDocumentTests {
         #expect(families.subtracting(dashboard).sorted() == [])
         #expect(names(try text("prometheus-alerts.yml")).subtracting(families).sorted() == [])
         _ = try JSONSerialization.jsonObject(with: Data(try text("grafana-dashboard.json").utf8))
+    }
+
+    @Test("Every declared metric family is exported, with the declared labels, and nothing else is")
+    func declared() async throws {
+        let folder = try TemporaryFolder()
+        try await Proxy.serving({ settings, _ in settings.storePath = folder.path("bridge.sqlite") }) { proxy in
+            let metrics = try await proxy.metrics()
+            let declared = Dictionary(uniqueKeysWithValues: MetricFamily.all.map { ($0.name, $0.kind.rawValue) })
+            #expect(metrics.families == declared)
+            for key in metrics.samples.keys {
+                let labels = key.matches(of: /([a-z_]+)="/).map { String($0.output.1) }.filter { $0 != "le" }
+                let name = try #require(names(key).first)
+                #expect(MetricFamily.all.first { $0.name == name }?.labels == labels, "\(key)")
+            }
+        }
+    }
+
+    @Test("docs/OPERATIONS.md lists every metric family; RECORD_GOLDENS=1 writes the list there and fails once")
+    func listed() throws {
+        let file = Repository.folder.appending(path: "docs/OPERATIONS.md")
+        let text = try text("OPERATIONS.md")
+        let begin = try #require(text.range(of: "<!-- metrics: begin -->\n"))
+        let end = try #require(text.range(of: "<!-- metrics: end -->"))
+        let rows = MetricFamily.all.map { family in
+            let labels = family.labels.map { "`\($0)`" }.joined(separator: ", ")
+            return "| `\(family.name)` | \(family.kind.rawValue) | \(labels) | \(family.help) |\n"
+        }
+        let section = "\n| Metric | Type | Labels | |\n|---|---|---|---|\n" + rows.joined() + "\n"
+        if ProcessInfo.processInfo.environment["RECORD_GOLDENS"] == "1" {
+            let recorded = text[..<begin.upperBound] + section + text[end.lowerBound...]
+            try Data(recorded.utf8).write(to: file)
+            Issue.record("recorded: run the tests again without RECORD_GOLDENS")
+        } else {
+            #expect(
+                text[begin.upperBound..<end.lowerBound] == section,
+                "stale: run `RECORD_GOLDENS=1 swift test --filter MetricsDocumentTests`")
+        }
     }
 
     @Test("Each alert has a runbook paragraph, and each paragraph an alert")

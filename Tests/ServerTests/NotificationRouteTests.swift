@@ -1,5 +1,6 @@
+import SQLiteStorage
+import BridgeConfiguration
 import Storage
-import VerifyReceipt
 import Simulator
 import AppStoreTypes
 import TestSupport
@@ -52,7 +53,7 @@ struct NotificationRouteTests {
                 let answer = try await send(body, to: proxy)
                 #expect(answer.status == 200 && answer.body.isEmpty)
             }
-            let store = try Store(path: path)
+            let store = try SQLiteStore(path: path)
             #expect(try await store.notificationCount() == 1)
             await store.close()
             let hint = JSONValue.object([

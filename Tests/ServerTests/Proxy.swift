@@ -1,5 +1,7 @@
+import BridgeConfiguration
 import Notifications
 import Foundation
+import SQLiteStorage
 import Storage
 import Logging
 import VerifyReceipt
@@ -90,10 +92,11 @@ final class Proxy: Sendable {
         let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
         let guarded = isGuarded ? CircuitBreakingTransport(transport) : nil
         // As in the program, requests are served even if the store is unavailable.
-        let bridgeStore = settings.storePath.flatMap { try? Store(path: $0) }
+        let bridgeStore = settings.storePath.flatMap { try? SQLiteStore(path: $0) }
         let pipelines = try ServiceGraph(
             settings: settings, transport: guarded ?? transport, store: bridgeStore, tables: .bundled, logger: logger,
             now: { SharedSimulator.noon })
+        await pipelines.whenLoaded()
         let shadow = Shadow(
             settings: settings, pipeline: pipelines.verifyReceipt, store: bridgeStore,
             logger: logger, now: { SharedSimulator.noon })
@@ -103,10 +106,10 @@ final class Proxy: Sendable {
         options.grace = .milliseconds(100)
         options.schedule = schedule
         let forwarder = Forwarder(
-            settings: settings, pipelines: pipelines, transport: transport, tables: .bundled, logger: logger,
+            settings: settings, context: pipelines.forwarding, transport: transport, tables: .bundled, logger: logger,
             options: options, now: { SharedSimulator.noon })
         let (ports, bound) = AsyncStream.makeStream(of: ListeningPorts.self)
-        let server = ProxyServer(
+        let server = try ProxyServer(
             settings: settings, pipelines: pipelines, store: bridgeStore, shadow: shadow, forwarder: forwarder,
             upstream: guarded, version: "1.2.3", bodies: bodies, timeouts: timeouts, logger: logger
         ) {

@@ -1,9 +1,10 @@
+import BridgeConfiguration
 import Foundation
 import Logging
-import VerifyReceipt
 import Server
 import Simulator
 import AppStoreTypes
+import Telemetry
 import TestSupport
 import Testing
 
@@ -75,7 +76,7 @@ struct RequestIdentifierTests {
 
     @Test("JSON log lines contain the request id")
     func provider() {
-        let handler = JSONLogHandler()
+        let handler = JSONLogHandler(metadataProvider: .request)
         #expect(handler.metadataProvider?.get() == [:])
     }
 }

@@ -1,3 +1,4 @@
+import SQLiteStorage
 import Storage
 import Server
 import AppStoreTypes
@@ -12,7 +13,7 @@ struct RetentionServiceTests {
     @Test("Expired rows are deleted a minute after the start and then every hour")
     func hours() async throws {
         let folder = try TemporaryFolder()
-        let store = try Store(path: folder.path("bridge.sqlite"))
+        let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
         let scope = AppScope(
             bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
         let begin = Timestamp(milliseconds: 20_000 * Self.day)

@@ -1,6 +1,6 @@
 import AppStoreClients
+import BridgeConfiguration
 import Foundation
-import VerifyReceipt
 import Simulator
 import AppStoreTypes
 import TestSupport

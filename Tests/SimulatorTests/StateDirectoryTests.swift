@@ -24,7 +24,7 @@ struct StateDirectoryTests {
         #expect(
             names == [
                 "SubscriptionKey_SIMKEY0001.p8", "hostile.jsonl", "intermediates", "keys", "receipt-bridge.yaml",
-                "receipts", "receipts.jsonl", "roots", "shared-secret.txt", "world.json",
+                "receipts", "receipts.jsonl", "roots", "shared-secret.txt", "signed.jsonl", "world.json",
             ])
         let receipts = try lines("\(scratch.path)/receipts.jsonl")
         #expect(receipts.count >= 20)
@@ -38,6 +38,17 @@ struct StateDirectoryTests {
         #expect(receipts[0]["style"]?.text == "appReceipt")
         for key in ["environment", "style"] {
             #expect(Set(receipts.prefix(20).compactMap { $0[key]?.text }).count == 2)
+        }
+        let signed = try lines("\(scratch.path)/signed.jsonl")
+        let customers = store.world.customers.filter { !$0.transactions.isEmpty }
+        #expect(signed.compactMap { $0["id"]?.text } == customers.map(\.id))
+        for (line, customer) in zip(signed, customers) {
+            #expect(keys(line) == ["id", "environment", "signedTransaction", "originalTransactionId"])
+            #expect(line["environment"]?.text == customer.environment.rawValue)
+            let row = try ServerAPICaller.payload(try #require(line["signedTransaction"]))
+            #expect(row["originalTransactionId"] == line["originalTransactionId"])
+            let newest = customer.transactions.last(where: \.isAutoRenewable) ?? customer.transactions.last
+            #expect(row["transactionId"]?.text == newest?.transactionId)
         }
         let hostile = try lines("\(scratch.path)/hostile.jsonl")
         #expect(keys(hostile[0]).suffix(3) == ["mangling", "expected", "status"])
@@ -62,6 +73,26 @@ struct StateDirectoryTests {
         }
         let yaml = try String(contentsOfFile: "\(scratch.path)/receipt-bridge.yaml", encoding: .utf8)
         #expect(yaml.contains("production: http://[::1]:1/production/verifyReceipt"))
+    }
+
+    @Test("A restarted simulator has the same additional customers, and directories without newer options stay valid")
+    func options() throws {
+        let scratch = try Scratch()
+        let options = WorldOptions(newestFields: true, sandboxClock: .apple)
+        let first = try StateDirectory(scratch.path).open(
+            seed: 5, customers: 4, clock: .fixed(Shared.noon), newKeys: Shared.pki, options: options)
+        try StateDirectory(scratch.path).write(first)
+        let second = try StateDirectory(scratch.path).open(
+            seed: 5, customers: 4, clock: .fixed(Shared.noon), options: options)
+        #expect(second.world.customers == first.world.customers)
+        #expect(second.world.customers.count == 4 + 2 * CustomerKind.newestKinds.count)
+        #expect(second.receipts.map(\.bytes) == first.receipts.map(\.bytes))
+        let plain = try Scratch()
+        let directory = try StateDirectory(plain.path)
+        try directory.write(
+            try directory.open(seed: 5, customers: 1, clock: .fixed(Shared.noon), newKeys: Shared.pki))
+        let world = try #require(FileManager.default.contents(atPath: "\(plain.path)/keys/world.json"))
+        #expect(keys(try JSONValue(reading: [UInt8](world))["options"]) == ["preOrders", "upgradesAreCancelled"])
     }
 
     @Test("Keys and secrets can be read by their owner only")

@@ -1,16 +1,10 @@
-import Foundation
 import Storage
-import TestSupport
 import Testing
 
 @Suite("Compared customers in the store")
 struct ComparedCustomerTests {
-    private let folder: TemporaryFolder
-
-    init() throws { folder = try TemporaryFolder() }
-
-    private func add(_ digests: [Int64], on day: Int64, limit: Int = 10_000, to store: Store) async throws {
-        try await store.add(
+    private func add(_ digests: [Int64], on day: Int64, limit: Int = 10_000, to store: any Store) async throws {
+        try await store.comparisons.add(
             comparisons: [], differences: [],
             customers: [
                 ComparedCustomers(
@@ -18,18 +12,19 @@ struct ComparedCustomerTests {
             ], limit: limit)
     }
 
-    private func count(since day: Int64, in store: Store) async throws -> [Int64] {
-        try await store.comparedCustomers(since: day).map(\.count)
+    private func count(since day: Int64, in store: any Store) async throws -> [Int64] {
+        try await store.comparisons.comparedCustomers(since: day).map(\.count)
     }
 
-    @Test("A customer is counted once across days and restarts, on the last day of a comparison")
-    func once() async throws {
-        let path = folder.path("bridge.sqlite")
-        let first = try Store(path: path)
+    @Test(
+        "A customer is counted once across days and restarts, on the last day of a comparison",
+        arguments: StoreTestEngine.available)
+    func once(on engine: StoreTestEngine) async throws {
+        let stage = try StoreStage(engine)
+        let first = stage.store
         try await add([1, 2, 2], on: 10, to: first)
         try await add([1], on: 12, to: first)
-        await first.close()
-        let second = try Store(path: path)
+        let second = try await stage.reopened()
         try await add([1, 3], on: 11, to: second)
         #expect(try await count(since: 1, in: second) == [3])
         #expect(try await count(since: 11, in: second) == [2])
@@ -37,9 +32,11 @@ struct ComparedCustomerTests {
         #expect(try await count(since: 13, in: second) == [])
     }
 
-    @Test("Customers are stored up to the limit, and stored ones are still updated")
-    func bounded() async throws {
-        let store = try Store(path: folder.path("bridge.sqlite"))
+    @Test(
+        "Customers are stored up to the limit, and stored ones are still updated", arguments: StoreTestEngine.available)
+    func bounded(on engine: StoreTestEngine) async throws {
+        let stage = try StoreStage(engine)
+        let store = stage.store
         try await add(Array(1...9), on: 10, limit: 5, to: store)
         try await add(Array(1...9), on: 11, limit: 5, to: store)
         #expect(try await count(since: 1, in: store) == [5])

@@ -5,17 +5,6 @@ import Testing
 
 @Suite("Customers in the store")
 struct CustomerStoreTests {
-    private let folder: TemporaryFolder
-    private let store: Store
-    private let scope: AppScope
-
-    init() throws {
-        folder = try TemporaryFolder()
-        store = try Store(path: folder.path("bridge.sqlite"))
-        let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
-        scope = AppScope(bundleId: bundleId, environment: .production)
-    }
-
     private func transaction(
         _ id: String, _ original: String, at date: Int64 = 1_000, download: String? = nil, text: String? = nil,
         revoked: Bool = false
@@ -51,64 +40,69 @@ struct CustomerStoreTests {
             receivedAt: Timestamp(milliseconds: date), text: uuid)
     }
 
-    private func find(_ originals: [String], _ others: [String] = []) async throws -> StoredCustomer? {
-        try await store.customer(
-            of: CustomerIdentifiers(originalTransactionIds: originals, transactionIds: others), in: scope)
-    }
-
     @Test(
-        "At most the newest eight receipts without a purchase are stored of one customer, without affecting other customers"
-    )
-    func learntIdentifiers() async throws {
+        "At most the newest eight receipts without a purchase are stored of one customer, without affecting other customers",
+        arguments: StoreTestEngine.available)
+    func learntIdentifiers(on engine: StoreTestEngine) async throws {
+        let stage = try StoreStage(engine)
         func saveReceipt(_ id: String, _ receipt: UInt8, at date: Int64) async throws {
-            try await store.saveIdentifiers(
+            try await stage.store.revocations.saveIdentifiers(
                 CustomerIdentifiers(originalTransactionIds: [id], transactionIds: []), of: [receipt],
                 at: Timestamp(milliseconds: date))
         }
         try await saveReceipt("10", 200, at: 1)
         for index in 0..<30 as Range<UInt8> { try await saveReceipt("20", index, at: 100 - Int64(index)) }
         #expect(
-            try store.customerIdentifiersByReceipt(limit: 100).map {
+            try await stage.store.revocations.customerIdentifiersByReceipt(limit: 100).map {
                 "\($0.keys.originalTransactionIds[0]) \($0.receipt[0])"
             } == [
                 "10 200", "20 29", "20 6", "20 5", "20 4", "20 3", "20 2", "20 1", "20 0",
             ])
     }
 
-    @Test("A customer is found by any id of the history, but only after a lookup of the complete history")
-    func whole() async throws {
-        let outcome = try await store.save(
-            notification("1", at: 500), NotificationUpdate(transaction: transaction("11", "10", at: 500)), of: scope)
+    @Test(
+        "A customer is found by any id of the history, but only after a lookup of the complete history",
+        arguments: StoreTestEngine.available)
+    func whole(on engine: StoreTestEngine) async throws {
+        let stage = try StoreStage(engine)
+        let outcome = try await stage.store.notifications.save(
+            notification("1", at: 500), NotificationUpdate(transaction: transaction("11", "10", at: 500)),
+            of: stage.scope)
         #expect(outcome == .stored(isNew: true))
-        #expect(try await find(["10"]) == nil)
-        try await store.save(
-            customer([transaction("10", "10"), transaction("11", "10")], aliases: ["99"]), of: scope)
+        #expect(try await stage.find(["10"]) == nil)
+        try await stage.store.customers.save(
+            customer([transaction("10", "10"), transaction("11", "10")], aliases: ["99"]), of: stage.scope)
         for keys in [(["10"], []), ([], ["11"]), (["10"], ["10", "11"]), (["10"], ["99"])] as [([String], [String])] {
-            #expect(try await find(keys.0, keys.1)?.transactions == ["10@1000", "11@1000"])
+            #expect(try await stage.find(keys.0, keys.1)?.transactions == ["10@1000", "11@1000"])
         }
-        #expect(try await find([], ["99"]) == nil)
-        #expect(try await find(["10"], ["98"]) == nil)
-        let sandbox = AppScope(bundleId: scope.bundleId, environment: .sandbox)
+        #expect(try await stage.find([], ["99"]) == nil)
+        #expect(try await stage.find(["10"], ["98"]) == nil)
+        let sandbox = AppScope(bundleId: stage.scope.bundleId, environment: .sandbox)
         #expect(
-            try await store.customer(
+            try await stage.store.customers.customer(
                 of: CustomerIdentifiers(originalTransactionIds: ["10"], transactionIds: []), in: sandbox) == nil)
     }
 
-    @Test("A receipt with the ids of two customers finds neither")
-    func two() async throws {
-        try await store.save(customer([transaction("10", "10")]), of: scope)
-        try await store.save(customer([transaction("20", "20")]), of: scope)
-        #expect(try await find(["10", "20"]) == nil)
-        #expect(try await find(["10"])?.transactions == ["10@1000"])
+    @Test("A receipt with the ids of two customers finds neither", arguments: StoreTestEngine.available)
+    func two(on engine: StoreTestEngine) async throws {
+        let stage = try StoreStage(engine)
+        try await stage.store.customers.save(customer([transaction("10", "10")]), of: stage.scope)
+        try await stage.store.customers.save(customer([transaction("20", "20")]), of: stage.scope)
+        #expect(try await stage.find(["10", "20"]) == nil)
+        #expect(try await stage.find(["10"])?.transactions == ["10@1000"])
         // A history with both ids merges them.
-        try await store.save(
-            customer([transaction("10", "10", at: 2_000), transaction("20", "20", at: 2_000)], at: 2_000), of: scope)
-        #expect(try await find(["20"], ["10"])?.transactions == ["10@2000", "20@2000"])
+        try await stage.store.customers.save(
+            customer([transaction("10", "10", at: 2_000), transaction("20", "20", at: 2_000)], at: 2_000),
+            of: stage.scope)
+        #expect(try await stage.find(["20"], ["10"])?.transactions == ["10@2000", "20@2000"])
     }
 
-    @Test("The most recently signed record is stored, whatever its source; a record with the same date changes nothing")
-    func clocks() async throws {
-        try await store.save(customer([transaction("10", "10")]), of: scope)
+    @Test(
+        "The most recently signed record is stored, whatever its source; a record with the same date changes nothing",
+        arguments: StoreTestEngine.available)
+    func clocks(on engine: StoreTestEngine) async throws {
+        let stage = try StoreStage(engine)
+        try await stage.store.customers.save(customer([transaction("10", "10")]), of: stage.scope)
         for (uuid, date, isNew) in [("a", 1_500, true), ("b", 1_200, false), ("c", 1_500, false)]
             as [(String, Int64, Bool)]
         {
@@ -119,86 +113,106 @@ struct CustomerStoreTests {
                 status: StatusRow(
                     originalTransactionId: "10", status: date == 1_500 ? 4 : 2, subscriptionGroupIdentifier: nil,
                     clock: Timestamp(milliseconds: date)))
-            #expect(try await store.save(notification(uuid, at: date), update, of: scope) == .stored(isNew: isNew))
+            #expect(
+                try await stage.store.notifications.save(notification(uuid, at: date), update, of: stage.scope)
+                    == .stored(isNew: isNew))
         }
         // A lookup whose response was signed before the notification.
-        try await store.save(customer([transaction("10", "10", at: 1_400)], at: 1_400), of: scope)
-        let stored = try #require(try await find(["10"]))
+        try await stage.store.customers.save(customer([transaction("10", "10", at: 1_400)], at: 1_400), of: stage.scope)
+        let stored = try #require(try await stage.find(["10"]))
         #expect(stored.transactions == ["a"])
         #expect(stored.subscriptions.map(\.renewal) == ["renewal a"] && stored.subscriptions.map(\.status) == [4])
         #expect(stored.subscriptions.map(\.subscriptionGroupIdentifier) == ["g"] && stored.appAppleId == 7)
-        try await store.save(customer([transaction("10", "10", at: 1_600)], at: 1_600), of: scope)
-        #expect(try await find(["10"])?.transactions == ["10@1600"])
-        #expect(try await find(["10"])?.subscriptions.map(\.status) == [1])
+        try await stage.store.customers.save(customer([transaction("10", "10", at: 1_600)], at: 1_600), of: stage.scope)
+        #expect(try await stage.find(["10"])?.transactions == ["10@1600"])
+        #expect(try await stage.find(["10"])?.subscriptions.map(\.status) == [1])
     }
 
-    @Test("A stale customer stays stale until a lookup that was signed later")
-    func needsLookup() async throws {
-        try await store.save(customer([transaction("10", "10", download: "d")]), of: scope)
-        #expect(try await find(["10"])?.needsLookup == false)
+    @Test("A stale customer stays stale until a lookup that was signed later", arguments: StoreTestEngine.available)
+    func needsLookup(on engine: StoreTestEngine) async throws {
+        let stage = try StoreStage(engine)
+        try await stage.store.customers.save(customer([transaction("10", "10", download: "d")]), of: stage.scope)
+        #expect(try await stage.find(["10"])?.needsLookup == false)
         let update = NotificationUpdate(transaction: transaction("11", "10", at: 1_500), needsLookup: true)
-        _ = try await store.save(notification("a", at: 1_500), update, of: scope)
-        #expect(try await find(["10"])?.needsLookup == true)
-        try await store.save(customer([transaction("10", "10", at: 1_400)], at: 1_400), of: scope)
-        #expect(try await find(["10"])?.needsLookup == true)
-        #expect(try await find(["10"], ["11"])?.transactions.count == 2)
-        try await store.save(customer([transaction("10", "10", at: 1_600, download: "d")], at: 1_600), of: scope)
-        #expect(try await find(["10"])?.needsLookup == false)
+        _ = try await stage.store.notifications.save(notification("a", at: 1_500), update, of: stage.scope)
+        #expect(try await stage.find(["10"])?.needsLookup == true)
+        try await stage.store.customers.save(customer([transaction("10", "10", at: 1_400)], at: 1_400), of: stage.scope)
+        #expect(try await stage.find(["10"])?.needsLookup == true)
+        #expect(try await stage.find(["10"], ["11"])?.transactions.count == 2)
+        try await stage.store.customers.save(
+            customer([transaction("10", "10", at: 1_600, download: "d")], at: 1_600), of: stage.scope)
+        #expect(try await stage.find(["10"])?.needsLookup == false)
         // The history no longer contains it.
-        #expect(try await find(["10"])?.transactions == ["10@1600"])
+        #expect(try await stage.find(["10"])?.transactions == ["10@1600"])
         // It belongs to the customer by its app transaction id, but its position among the subscriptions is unknown.
         let other = NotificationUpdate(transaction: transaction("30", "30", at: 1_700, download: "d"))
-        _ = try await store.save(notification("b", at: 1_700), other, of: scope)
-        #expect(try await find(["30"])?.transactions == ["10@1600", "30@1700"])
-        #expect(try await find(["10"])?.needsLookup == true)
+        _ = try await stage.store.notifications.save(notification("b", at: 1_700), other, of: stage.scope)
+        #expect(try await stage.find(["30"])?.transactions == ["10@1600", "30@1700"])
+        #expect(try await stage.find(["10"])?.needsLookup == true)
     }
 
-    @Test("A reversed revocation marks its customer as stale and deletes nothing")
-    func reversedRevocation() async throws {
-        try await store.save(
-            customer([transaction("10", "10", revoked: true), transaction("20", "20")], aliases: ["99"]), of: scope)
-        try await store.save(revoked: [], valid: ["10"], of: scope)
-        let stored = try #require(try await find(["10", "20"], ["99"]))
+    @Test("A reversed revocation marks its customer as stale and deletes nothing", arguments: StoreTestEngine.available)
+    func reversedRevocation(on engine: StoreTestEngine) async throws {
+        let stage = try StoreStage(engine)
+        try await stage.store.customers.save(
+            customer([transaction("10", "10", revoked: true), transaction("20", "20")], aliases: ["99"]),
+            of: stage.scope)
+        try await stage.store.revocations.save(revoked: [], valid: ["10"], of: stage.scope)
+        let stored = try #require(try await stage.find(["10", "20"], ["99"]))
         #expect(stored.needsLookup && stored.transactions.count == 2)
-        try await store.save(
-            customer([transaction("10", "10", at: 2_000), transaction("20", "20", at: 2_000)], at: 2_000), of: scope)
-        #expect(try await find(["10", "20"], ["99"])?.needsLookup == false)
+        try await stage.store.customers.save(
+            customer([transaction("10", "10", at: 2_000), transaction("20", "20", at: 2_000)], at: 2_000),
+            of: stage.scope)
+        #expect(try await stage.find(["10", "20"], ["99"])?.needsLookup == false)
     }
 
-    @Test("A merged customer is stale if one of the two was, and keeps the aliases of both")
-    func needsOfTwo() async throws {
-        try await store.save(customer([transaction("10", "10")]), of: scope)
-        try await store.save(customer([transaction("20", "20")], aliases: ["99"]), of: scope)
+    @Test(
+        "A merged customer is stale if one of the two was, and keeps the aliases of both",
+        arguments: StoreTestEngine.available)
+    func needsOfTwo(on engine: StoreTestEngine) async throws {
+        let stage = try StoreStage(engine)
+        try await stage.store.customers.save(customer([transaction("10", "10")]), of: stage.scope)
+        try await stage.store.customers.save(customer([transaction("20", "20")], aliases: ["99"]), of: stage.scope)
         let update = NotificationUpdate(transaction: transaction("21", "20", at: 1_500), needsLookup: true)
-        _ = try await store.save(notification("a", at: 1_500), update, of: scope)
+        _ = try await stage.store.notifications.save(notification("a", at: 1_500), update, of: stage.scope)
         // Signed before the notification.
-        try await store.save(
-            customer([transaction("10", "10", at: 1_400), transaction("20", "20", at: 1_400)], at: 1_400), of: scope)
-        let stored = try #require(try await find(["10", "20"], ["99"]))
+        try await stage.store.customers.save(
+            customer([transaction("10", "10", at: 1_400), transaction("20", "20", at: 1_400)], at: 1_400),
+            of: stage.scope)
+        let stored = try #require(try await stage.find(["10", "20"], ["99"]))
         #expect(stored.needsLookup)
-        try await store.save(
-            customer([transaction("10", "10", at: 1_600), transaction("20", "20", at: 1_600)], at: 1_600), of: scope)
-        #expect(try await find(["10", "20"])?.needsLookup == false)
+        try await stage.store.customers.save(
+            customer([transaction("10", "10", at: 1_600), transaction("20", "20", at: 1_600)], at: 1_600),
+            of: stage.scope)
+        #expect(try await stage.find(["10", "20"])?.needsLookup == false)
     }
 
-    @Test("Revocations are kept across a restart, and deleted once reversed")
-    func revocations() async throws {
-        try await store.save(
-            customer([transaction("10", "10", revoked: true), transaction("11", "10", revoked: true)]), of: scope)
-        _ = try await store.save(
-            notification("a", at: 1_500), NotificationUpdate(transaction: transaction("11", "10", at: 1_500)), of: scope
+    @Test("Revocations are kept across a restart, and deleted once reversed", arguments: StoreTestEngine.available)
+    func revocations(on engine: StoreTestEngine) async throws {
+        let stage = try StoreStage(engine)
+        try await stage.store.customers.save(
+            customer([transaction("10", "10", revoked: true), transaction("11", "10", revoked: true)]), of: stage.scope)
+        _ = try await stage.store.notifications.save(
+            notification("a", at: 1_500), NotificationUpdate(transaction: transaction("11", "10", at: 1_500)),
+            of: stage.scope
         )
         // A notification that arrives late does not restore it.
-        _ = try await store.save(
+        _ = try await stage.store.notifications.save(
             notification("b", at: 1_400),
-            NotificationUpdate(transaction: transaction("11", "10", at: 1_400, revoked: true)), of: scope)
+            NotificationUpdate(transaction: transaction("11", "10", at: 1_400, revoked: true)), of: stage.scope)
         let revocation = RevocationRow(
             transactionId: "77", webOrderLineItemId: "78", date: Timestamp(milliseconds: 5), reason: nil)
-        try await store.save(revoked: [revocation], valid: ["76"], of: scope)
-        #expect(try await find(["10"])?.revokedTransactionIds == ["10"])
-        await store.close()
-        let again = try Store(path: store.path)
-        #expect(try again.revocations(limit: 10)[scope]?.map(\.transactionId) == ["10", "77"])
-        #expect(try again.revocations(limit: 1)[scope]?.map(\.transactionId) == ["10"])
+        try await stage.store.revocations.save(revoked: [revocation], valid: ["76"], of: stage.scope)
+        #expect(try await stage.find(["10"])?.revokedTransactionIds == ["10"])
+        let again = try await stage.reopened()
+        #expect(try await again.revocations.revocations(limit: 10)[stage.scope]?.map(\.transactionId) == ["10", "77"])
+        #expect(try await again.revocations.revocations(limit: 1)[stage.scope]?.map(\.transactionId) == ["10"])
+    }
+}
+
+extension StoreStage {
+    fileprivate func find(_ originals: [String], _ others: [String] = []) async throws -> StoredCustomer? {
+        try await store.customers.customer(
+            of: CustomerIdentifiers(originalTransactionIds: originals, transactionIds: others), in: scope)
     }
 }

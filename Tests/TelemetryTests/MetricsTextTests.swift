@@ -26,11 +26,13 @@ struct MetricsTextTests {
         table.add(Fruit.apple.rawValue, Size.large.rawValue, by: 2)
         table.add(Fruit.pear.rawValue, Size.small.rawValue)
         let text = text { text in
-            text.family("fruits_total", .counter, "Fruits sold.")
-            text.samples("fruits_total", [("shop", "north")], of: table)
-            text.single("price_euros", .gauge, "Of one.", 7)
-            text.family("weight_kilograms", .gauge, "Of all.")
-            text.sample("weight_kilograms", 0.25)
+            let fruits = MetricFamily("fruits_total", .counter, "Fruits sold.", labels: ["shop", "fruit", "size"])
+            text.family(fruits)
+            text.samples(fruits, [("shop", "north")], of: table)
+            text.single(MetricFamily("price_euros", .gauge, "Of one."), 7)
+            let weight = MetricFamily("weight_kilograms", .gauge, "Of all.")
+            text.family(weight)
+            text.sample(weight, 0.25)
         }
         #expect(
             text == """
@@ -50,7 +52,7 @@ struct MetricsTextTests {
 
     @Test("Label values are escaped")
     func escaping() {
-        let text = text { $0.sample("a", [("b", "quote \" back \\ line \n é")], 1) }
+        let text = text { $0.sample(MetricFamily("a", .gauge, "Of a test."), [("b", "quote \" back \\ line \n é")], 1) }
         #expect(text == #"a{b="quote \" back \\ line \n é"} 1"# + "\n")
     }
 
@@ -60,7 +62,7 @@ struct MetricsTextTests {
         for duration in [Duration.microseconds(500), .microseconds(501), .milliseconds(30), .seconds(60)] {
             histogram.observe(duration)
         }
-        let text = text { $0.samples("wait_seconds", of: histogram) }
+        let text = text { $0.samples(MetricFamily("wait_seconds", .gauge, "Of a test."), of: histogram) }
         #expect(
             text == """
                 wait_seconds_bucket{le="0.0005"} 1

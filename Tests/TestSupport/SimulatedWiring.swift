@@ -1,7 +1,7 @@
 import AppStoreClients
+package import BridgeConfiguration
 import Cryptography
 package import Logging
-package import VerifyReceipt
 package import Simulator
 import AppStoreTypes
 

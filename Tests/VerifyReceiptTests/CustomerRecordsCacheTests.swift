@@ -1,3 +1,5 @@
+import Server
+import BridgeConfiguration
 import VerifyReceipt
 import Responses
 import Simulator

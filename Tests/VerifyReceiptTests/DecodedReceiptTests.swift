@@ -1,3 +1,4 @@
+import BridgeConfiguration
 import Cryptography
 import VerifyReceipt
 import ReceiptDecoding

@@ -1,5 +1,6 @@
 import AppStorePayloads
 import AppStoreClients
+import BridgeConfiguration
 import Cryptography
 import Foundation
 import Logging

@@ -1,3 +1,5 @@
+import SQLiteStorage
+import BridgeConfiguration
 import Storage
 import VerifyReceipt
 import Responses
@@ -27,7 +29,7 @@ struct EventEquivalenceTests {
             let changed = Dictionary(
                 events.compactMap(\.after).map { ($0.id, $0) }, uniquingKeysWith: { _, last in last })
             let folder = try TemporaryFolder()
-            let store = try Store(path: folder.path("bridge.sqlite"))
+            let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
             let api = try ServerAPIWorld.pipeline(appStore, port: port, transport: transport, answer: [.api])
             let stored = try ServerAPIWorld.pipeline(
                 appStore, port: port, transport: transport, store: store, answer: [.stored, .api])

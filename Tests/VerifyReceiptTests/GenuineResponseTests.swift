@@ -1,3 +1,4 @@
+import BridgeConfiguration
 import Foundation
 import Logging
 import VerifyReceipt

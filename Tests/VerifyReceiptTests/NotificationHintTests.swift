@@ -1,6 +1,9 @@
+import BridgeConfiguration
 import Foundation
 import GRDB
+import SQLiteStorage
 import Storage
+import Notifications
 import VerifyReceipt
 import Simulator
 import AppStoreTypes

@@ -1,9 +1,13 @@
 import AppStorePayloads
 import AppStoreClients
+import BridgeConfiguration
 import Foundation
 import GRDB
+import SQLiteStorage
 import Storage
 import Logging
+import Server
+import Notifications
 import VerifyReceipt
 import Responses
 import Simulator
@@ -296,7 +300,7 @@ struct NotificationReceiverTests {
         for file in Self.genuine {
             let text = try String(contentsOf: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
             let folder = try TemporaryFolder()
-            let store = try Store(path: folder.path("bridge.sqlite"))
+            let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
             var settings = ProxyConfiguration()
             settings.apps = [AppConfiguration(bundleId: BundleIdentifier(rawValue: "com.audaos.audarecorder"))]
             let pipelines = try ServiceGraph(

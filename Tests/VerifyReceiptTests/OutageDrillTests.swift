@@ -1,5 +1,9 @@
+import Notifications
+import BridgeConfiguration
 import GRDB
+import SQLiteStorage
 import Storage
+import Server
 import VerifyReceipt
 import Responses
 import Simulator
@@ -67,12 +71,12 @@ struct OutageDrillTests {
     /// The proxy with one order of sources.
     private final class TestProxy: Sendable {
         let order: [AnswerSource]
-        let store: Store
+        let store: SQLiteStore
         let pipelines: ServiceGraph
 
         init(_ order: [AnswerSource], _ appStore: SimulatedStore, port: Int, curl: CurlTransport, path: String) throws {
             self.order = order
-            store = try Store(path: path)
+            store = try SQLiteStore(path: path)
             var app = AppConfiguration(of: appStore)
             app.appAppleId = SimulatedApp.first.appAppleId
             app.answer = order
@@ -95,7 +99,8 @@ struct OutageDrillTests {
         }
 
         func ask(_ receipt: IssuedReceipt) async -> VerifyReceiptResult {
-            await pipelines.verifyReceipt.answer(
+            await pipelines.whenLoaded()
+            return await pipelines.verifyReceipt.answer(
                 body: Question.body(receipt.base64, password: SimulatedApp.first.sharedSecret), route: .auto)
         }
     }

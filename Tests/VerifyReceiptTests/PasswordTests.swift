@@ -1,8 +1,9 @@
-import VerifyReceipt
+import BridgeConfiguration
 import Simulator
 import AppStoreTypes
 import TestSupport
 import Testing
+import VerifyReceipt
 
 @Suite("Client password")
 struct PasswordTests {

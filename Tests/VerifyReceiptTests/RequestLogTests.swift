@@ -1,6 +1,6 @@
+import BridgeConfiguration
 import InMemoryLogging
 import Logging
-import VerifyReceipt
 import Simulator
 import AppStoreTypes
 import TestSupport

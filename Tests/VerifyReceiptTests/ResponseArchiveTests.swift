@@ -1,14 +1,17 @@
+import Server
 import AppStoreClients
+import BridgeConfiguration
 import Foundation
 import GRDB
+import SQLiteStorage
 import Storage
-import VerifyReceipt
 import Responses
 import Simulator
 import AppStoreTypes
 import Synchronization
 import TestSupport
 import Testing
+import VerifyReceipt
 
 @Suite("Archive of Apple's last good responses")
 struct ResponseArchiveTests {
@@ -17,12 +20,12 @@ struct ResponseArchiveTests {
 
     /// One app with a store, for requests while Apple is available and while it is not.
     private final class Stage: Sendable {
-        let store: Store
+        let store: SQLiteStore
         private let folder: TemporaryFolder
 
         init() throws {
             folder = try TemporaryFolder()
-            store = try Store(path: folder.path("bridge.sqlite"))
+            store = try SQLiteStore(path: folder.path("bridge.sqlite"))
         }
 
         /// The `latestReceipt` of the newest archived response that has one.
@@ -372,7 +375,7 @@ struct ResponseArchiveTests {
     func openedLater() async throws {
         let folder = try TemporaryFolder()
         let openResults = OpenResults()
-        let store = Store(opening: folder.path("missing/bridge.sqlite"), pauses: [.milliseconds(20)]) {
+        let store = SQLiteStore(opening: folder.path("missing/bridge.sqlite"), pauses: [.milliseconds(20)]) {
             openResults.note($0)
         }
         #expect(!store.isOpen && openResults.all == ["notPermitted"])

@@ -1,7 +1,11 @@
 import AppStoreClients
+import BridgeConfiguration
 import Cryptography
+import SQLiteStorage
 import Storage
 import Logging
+import Server
+import Notifications
 import VerifyReceipt
 import Responses
 import Simulator
@@ -261,7 +265,7 @@ final class ScriptedAppStore: HTTPTransport {
 final class StoringTestProxy: Sendable {
     let appStore: ScriptedAppStore
     let folder: TemporaryFolder
-    let store: Store
+    let store: SQLiteStore
     let pipelines: ServiceGraph
     private let fresh: VerifyReceiptService
 
@@ -273,7 +277,7 @@ final class StoringTestProxy: Sendable {
         self.appStore = appStore
         let folder = try folder ?? TemporaryFolder()
         self.folder = folder
-        store = try Store(path: folder.path("bridge.sqlite"), maximumPages: maximumPages)
+        store = try SQLiteStore(path: folder.path("bridge.sqlite"), maximumPages: maximumPages)
         let pki = try MintedReceipts.pki
         var app = AppConfiguration(bundleId: BundleIdentifier(rawValue: ScriptedAppStore.bundleId))
         app.appAppleId = SimulatedApp.first.appAppleId
@@ -318,7 +322,8 @@ final class StoringTestProxy: Sendable {
     }
 
     func ask(_ receipt: String, password: String? = nil) async -> Reply {
-        await ask(receipt, password: password, pipelines.verifyReceipt)
+        await pipelines.whenLoaded()
+        return await ask(receipt, password: password, pipelines.verifyReceipt)
     }
 
     /// The current response of the Server API, by a proxy without cached data.

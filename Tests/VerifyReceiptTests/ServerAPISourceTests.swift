@@ -1,3 +1,4 @@
+import BridgeConfiguration
 import VerifyReceipt
 import Responses
 import Simulator

@@ -1,4 +1,7 @@
+import SQLiteStorage
+import BridgeConfiguration
 import Storage
+import Server
 import VerifyReceipt
 import Responses
 import Simulator
@@ -24,7 +27,7 @@ enum ServerAPIWorld {
 
     /// - Parameter port: the port of the simulated App Store.
     static func pipeline(
-        _ store: SimulatedStore, port: Int, transport: any HTTPTransport, store remembering: Store? = nil,
+        _ store: SimulatedStore, port: Int, transport: any HTTPTransport, store remembering: (any Store)? = nil,
         answer: [AnswerSource],
         now: @escaping @Sendable () -> Timestamp = { SharedSimulator.noon },
         changing change: (inout AppConfiguration) -> Void = { _ in }

@@ -1,3 +1,6 @@
+import Server
+import SQLiteStorage
+import BridgeConfiguration
 import Storage
 import VerifyReceipt
 import Responses

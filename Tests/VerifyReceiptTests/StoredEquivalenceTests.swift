@@ -1,5 +1,7 @@
 import AppStorePayloads
 import AppStoreClients
+import SQLiteStorage
+import BridgeConfiguration
 import Storage
 import Logging
 import VerifyReceipt
@@ -16,7 +18,7 @@ struct StoredEquivalenceTests {
     func everybody() async throws {
         try await ServerAPIWorld.asking(customers: 84) { appStore, port, transport in
             let folder = try TemporaryFolder()
-            let store = try Store(path: folder.path("bridge.sqlite"))
+            let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
             let pipeline = try ServerAPIWorld.pipeline(
                 appStore, port: port, transport: transport, store: store, answer: [.stored, .api])
             let api = try ServerAPIWorld.pipeline(appStore, port: port, transport: transport, answer: [.api])

@@ -1,5 +1,8 @@
+import SQLiteStorage
+import BridgeConfiguration
 import Storage
 import Logging
+import Server
 import VerifyReceipt
 import Responses
 import Simulator
@@ -24,7 +27,7 @@ struct TestProxy {
     ///     be unknown.
     ///   - change: changes the settings and the app. Removing the app's bundle id leaves no app configured.
     init(
-        _ apple: FakeApple = FakeApple(), store: Store? = nil, knowsIntermediates: Bool = true,
+        _ apple: FakeApple = FakeApple(), store: (any Store)? = nil, knowsIntermediates: Bool = true,
         now: Timestamp = SharedSimulator.noon, logger: Logger? = nil,
         _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void = { _, _ in }
     ) throws {
@@ -58,6 +61,7 @@ struct TestProxy {
     func ask(_ body: [UInt8], route: UpstreamRouter.Route = .auto, user: String? = nil) async -> Reply {
         var requestOptions = VerifyReceiptService.RequestOptions()
         requestOptions.user = user.map { Redacted($0) }
+        await pipelines.whenLoaded()
         let reply = await pipeline.answer(body: body, route: route, requestOptions: requestOptions)
         return Reply(
             status: reply.answer.status.rawValue, source: reply.source, environment: reply.environment,

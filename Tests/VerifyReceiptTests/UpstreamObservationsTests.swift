@@ -1,10 +1,12 @@
+import SQLiteStorage
+import BridgeConfiguration
 import Storage
-import VerifyReceipt
 import Responses
 import Simulator
 import AppStoreTypes
 import TestSupport
 import Testing
+import VerifyReceipt
 
 @Suite("Observations from Apple's responses")
 struct UpstreamObservationsTests {
@@ -176,7 +178,7 @@ struct UpstreamObservationsTests {
     @Test("With a store, refunds and a receipt's identifiers survive a restart")
     func restart() async throws {
         let folder = try TemporaryFolder()
-        let store = try Store(path: folder.path("bridge.sqlite"))
+        let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
         let bought = try SharedSimulator.receipt(.nonConsumable)
         let empty = try SharedSimulator.receipt(.noPurchases)
         let id = try #require(bought.transactions.first?.transactionId)
@@ -187,8 +189,8 @@ struct UpstreamObservationsTests {
         let before = try TestProxy(FakeApple { _, number in .body(bodies[min(number, 1)]) }, store: store)
         for receipt in [bought, empty] { #expect(await before.ask(receipt.base64).source == .apple) }
         let isKept = await eventually {
-            let learnt = try? store.customerIdentifiersByReceipt(limit: 10).map(\.keys)
-            let revoked = try? store.revocations(limit: 10).values.flatMap { $0.map(\.transactionId) }
+            let learnt = try? await store.customerIdentifiersByReceipt(limit: 10).map(\.keys)
+            let revoked = try? await store.revocations(limit: 10).values.flatMap { $0.map(\.transactionId) }
             return learnt?.first?.transactionIds.map(\.rawValue) == ["700000000000777"] && revoked == [id]
         }
         #expect(isKept)

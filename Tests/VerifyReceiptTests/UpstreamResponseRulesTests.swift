@@ -1,4 +1,7 @@
+import Server
+import BridgeConfiguration
 import InMemoryLogging
+import SQLiteStorage
 import Storage
 import Logging
 import VerifyReceipt
@@ -229,7 +232,7 @@ struct UpstreamResponseRulesTests {
         let receipt = try SharedSimulator.receipt(.nonConsumable).base64
         let body = Self.body(#""bundle_id":"com.example.app""#, environment: #""environment":"Sandbox","#)
         let folder = try TemporaryFolder()
-        let store = try Store(path: folder.path("bridge.sqlite"))
+        let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
         let denied = try TestProxy(Self.sandbox(body), store: store) { $1.sandbox = .deny }
         #expect(await denied.ask(receipt).text == #"{"status":21003}"#)
         await denied.pipelines.finishWriting()

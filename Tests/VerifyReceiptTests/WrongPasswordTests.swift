@@ -1,3 +1,5 @@
+import SQLiteStorage
+import BridgeConfiguration
 import Storage
 import VerifyReceipt
 import Responses
@@ -20,7 +22,7 @@ struct WrongPasswordTests {
         let appStore: SimulatedStore
         let port: Int
         let transport: CurlTransport
-        let store: Store
+        let store: SQLiteStore
         let receipt: IssuedReceipt
 
         func pipeline(
@@ -41,7 +43,7 @@ struct WrongPasswordTests {
     private func onStage(_ work: (Stage) async throws -> Void) async throws {
         try await ServerAPIWorld.asking { appStore, port, transport in
             let folder = try TemporaryFolder()
-            let store = try Store(path: folder.path("bridge.sqlite"))
+            let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
             let customer = try #require(
                 appStore.world.customers.first { $0.kind == .nonConsumable && $0.environment == .production })
             let receipt = try #require(appStore.receipts(of: customer).first)
@@ -108,7 +110,7 @@ struct WrongPasswordTests {
     func refused() async throws {
         try await ServerAPIWorld.asking { appStore, port, transport in
             let folder = try TemporaryFolder()
-            let store = try Store(path: folder.path("bridge.sqlite"))
+            let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
             for kind in [CustomerKind.activeSubscription, .oldActiveSubscription] {
                 let customer = try #require(
                     appStore.world.customers.first { $0.kind == kind && $0.environment == .production })

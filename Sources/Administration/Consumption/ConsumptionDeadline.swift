@@ -16,11 +16,11 @@ package struct ConsumptionDeadline: Sendable, Hashable {
 
     /// Finds the latest stored CONSUMPTION_REQUEST for the transaction; `nil` if there is none.
     package init?(
-        of id: TransactionIdentifier, in scope: AppScope, store: Store
+        of id: TransactionIdentifier, in scope: AppScope, store: any Store
     ) async throws(StorageError) {
-        let text = try await store.transaction(id, in: scope)
+        let text = try await store.customers.transaction(id, in: scope)
         let first = text.flatMap { Signed<TransactionPayload>(storedText: $0)?.payload.originalTransactionId }
-        let requests = try await store.notifications(
+        let requests = try await store.notifications.notifications(
             "CONSUMPTION_REQUEST", about: first ?? id.rawValue, in: scope)
         for request in requests {
             guard let payload = Signed<NotificationPayload>(storedText: request.text)?.payload,
@@ -38,7 +38,7 @@ package struct ConsumptionDeadline: Sendable, Hashable {
         let end = requestedAt.advanced(byMilliseconds: Self.timeout)
         guard now > end else { return }
         throw InvalidOperation(
-            "Apple asked at \(requestedAt.instantText) and waited until \(end.instantText)",
+            "Apple asked at \(requestedAt.iso8601) and waited until \(end.iso8601)",
             hint: "--late sends it anyway")
     }
 }

@@ -1,4 +1,4 @@
-import Responses
+import JSON
 
 /// The result of one check of the installation.
 package struct CheckResult: Sendable, Hashable {
@@ -43,16 +43,12 @@ extension [CheckResult] {
         var writer = JSONWriter()
         writer.beginArray()
         for result in self {
-            writer.beginObject()
-            writer.key("check")
-            writer.value(result.check)
-            writer.key("ok")
-            writer.value(result.verdict.rawValue)
-            writer.key("detail")
-            writer.value(result.detail)
-            writer.key("advice")
-            if let advice = result.advice { writer.value(advice) } else { writer.null() }
-            writer.endObject()
+            writer.object {
+                $0.member("check", result.check)
+                $0.member("ok", result.verdict.rawValue)
+                $0.member("detail", result.detail)
+                $0.member("advice", result.advice)
+            }
         }
         writer.endArray()
         return writer.finish()

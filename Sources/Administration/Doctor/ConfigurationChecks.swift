@@ -1,5 +1,7 @@
-import Storage
+import SQLiteFiles
 import VerifyReceipt
+import BridgeConfiguration
+import Storage
 import AppStoreTypes
 
 /// Checks which apps and keys the configuration has, and whether other users can read its secret files.

@@ -1,6 +1,8 @@
-package import VerifyReceipt
+package import BridgeConfiguration
 package import AppStoreTypes
+import Server
 package import Transport
+import VerifyReceipt
 
 /// Checks everything that an installation needs. It changes nothing.
 package struct Doctor: Sendable {
@@ -38,7 +40,7 @@ package struct Doctor: Sendable {
         let keys = KeyChecks(settings: settings, now: now())
         all += keys.all
         all.append(StoreCheck(path: settings.storePath).result)
-        if let certificate = settings.tls {
+        if let certificate = settings.tls.flatMap({ try? ListenerCertificate($0) }) {
             all.append(CertificateCheck(certificate: certificate, now: now()).result)
         }
         all += ListenerChecks(settings: settings).all()

@@ -1,6 +1,6 @@
+import BridgeConfiguration
 import ConcurrencySupport
 import Foundation
-import VerifyReceipt
 import AppStoreTypes
 import Transport
 

@@ -1,7 +1,6 @@
+import BridgeConfiguration
 import ConcurrencySupport
 import Foundation
-import ListenerTLS
-import VerifyReceipt
 import Server
 import AppStoreTypes
 
@@ -52,7 +51,7 @@ struct CertificateCheck {
 
     /// Formats seconds since 1970 as a date, for example `2026-11-21`.
     private func day(_ seconds: Int64) -> String {
-        Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601.year().month().day())
+        Timestamp(seconds: seconds).iso8601Date
     }
 
     /// Fails if clients would reject the certificate; warns if it expires within 14 days or lacks the certificate of

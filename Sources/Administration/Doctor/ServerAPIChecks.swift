@@ -1,4 +1,5 @@
 import AppStoreClients
+import BridgeConfiguration
 import Cryptography
 import VerifyReceipt
 import AppStoreTypes

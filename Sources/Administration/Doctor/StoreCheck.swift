@@ -27,11 +27,11 @@ struct StoreCheck {
             )
         }
         do throws(StorageError) {
-            let facts = try Store.inspect(path: path)
+            let facts = try StoreOpening.inspect(path)
             if let problem = Self.problem(facts.integrity, path) { return problem }
-            if let file = StoreFiles.exposed(of: path).first {
+            if let file = StoreOpening.exposedFiles(of: path).first {
                 return CheckResult(
-                    "store", .warn, "\(file.path) can be read or changed by \(file.exposure.description)",
+                    "store", .warn, "\(file.path) can be read or changed by \(file.by)",
                     advice: "chmod 600; serve does that when it starts if its user owns the file")
             }
             let size = ByteCountFormatter.string(fromByteCount: facts.bytes, countStyle: .binary)
@@ -45,7 +45,7 @@ struct StoreCheck {
     }
 
     /// Returns the result for a damaged store, or for one that is too large to check; `nil` if it is intact.
-    private static func problem(_ integrity: Store.Integrity, _ path: String) -> CheckResult? {
+    private static func problem(_ integrity: StoreInspection.Integrity, _ path: String) -> CheckResult? {
         switch integrity {
         case .intact: nil
         case .damaged(let reason):

@@ -1,6 +1,6 @@
+import BridgeConfiguration
 import Cryptography
 import Foundation
-import VerifyReceipt
 import AppStoreTypes
 
 extension Doctor {
@@ -35,8 +35,7 @@ struct TrustChecks {
     /// Returns the result for one root certificate. An expired root is a warning, because it still verifies old
     /// signatures.
     private func root(_ certificate: Certificate, isAdded: Bool) -> CheckResult {
-        let end = Date(timeIntervalSince1970: Double(certificate.validity.upperBound))
-        let day = end.formatted(.iso8601.year().month().day())
+        let day = Timestamp(seconds: certificate.validity.upperBound).iso8601Date
         let text = "\(certificate.commonName ?? "without a name"), until \(day), \(isAdded ? "added" : "built in")"
         if certificate.validity.upperBound < now.seconds {
             return CheckResult(

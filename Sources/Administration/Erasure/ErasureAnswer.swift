@@ -1,5 +1,5 @@
+import JSON
 package import Storage
-import Responses
 import AppStoreTypes
 
 /// The output of `forget`: one JSON object with the data that was erased, the data that was kept and why, and the
@@ -15,33 +15,24 @@ package enum ErasureAnswer {
     package static func line(_ erasure: Erasure, isDryRun: Bool, isRewritten: Bool) -> [UInt8] {
         JSONWriter.object { writer in
             writer.member("dryRun", isDryRun)
-            writer.key("found")
-            writer.beginArray()
-            for scope in erasure.scopes {
-                writer.beginObject()
-                writer.member("bundleId", scope.bundleId.rawValue)
-                writer.member("environment", scope.environment.rawValue)
-                writer.endObject()
+            writer.array("found", erasure.scopes) { writer, scope in
+                writer.object {
+                    $0.member("bundleId", scope.bundleId.rawValue)
+                    $0.member("environment", scope.environment.rawValue)
+                }
             }
-            writer.endArray()
             writer.member("erased", erasure.kinds)
             writer.member("waitingDeliveries", Int64(erasure.waitingDeliveries))
-            writer.key("kept")
-            writer.beginArray()
-            if erasure.keptRevocations > 0 {
-                writer.beginObject()
-                writer.member("kind", "revocations")
-                writer.member("count", Int64(erasure.keptRevocations))
-                writer.member(
-                    "reason", "--keep-revocations: id and date, so that a refunded purchase is not honored again")
-                writer.endObject()
+            writer.array("kept", erasure.keptRevocations > 0 ? [erasure.keptRevocations] : []) { writer, count in
+                writer.object {
+                    $0.member("kind", "revocations")
+                    $0.member("count", Int64(count))
+                    $0.member(
+                        "reason", "--keep-revocations: id and date, so that a refunded purchase is not honored again")
+                }
             }
-            writer.endArray()
             writer.member("rewritten", isRewritten)
-            writer.key("notCovered")
-            writer.beginArray()
-            for location in notCovered { writer.value(location) }
-            writer.endArray()
+            writer.member("notCovered", notCovered)
         }
     }
 
@@ -57,9 +48,8 @@ package enum ErasureAnswer {
 
 extension JSONWriter {
     fileprivate mutating func member(_ name: String, _ kinds: [Erasure.Kind]) {
-        key(name)
-        beginObject()
-        for kind in kinds { member(kind.name, Int64(kind.count)) }
-        endObject()
+        object(name) { writer in
+            for kind in kinds { writer.member(kind.name, Int64(kind.count)) }
+        }
     }
 }

@@ -1,5 +1,5 @@
+import JSON
 package import AppStoreClients
-import Responses
 package import AppStoreTypes
 
 /// The outputs of `renewals extend`, one JSON object per line.
@@ -16,7 +16,7 @@ package enum ExtensionAnswers {
             $0.member("originalTransactionId", result.originalTransactionId ?? id.rawValue)
             $0.member("webOrderLineItemId", result.webOrderLineItemId)
             $0.member("success", result.success)
-            $0.member("effectiveDate", result.effectiveDate)
+            $0.member("effectiveDate", result.effectiveDate?.milliseconds)
             $0.member("requestIdentifier", request.text)
         }
     }
@@ -44,7 +44,7 @@ package enum ExtensionAnswers {
             $0.member("requestIdentifier", status.requestIdentifier ?? request.text)
             $0.member("productId", productId)
             $0.member("complete", status.complete)
-            $0.member("completeDate", status.complete ? status.completeDate : nil)
+            $0.member("completeDate", status.complete ? status.completeDate?.milliseconds : nil)
             $0.member("succeededCount", status.complete ? status.succeededCount : nil)
             $0.member("failedCount", status.complete ? status.failedCount : nil)
         }

@@ -52,6 +52,6 @@ package struct ExtensionQuota: Sendable {
     package func check(at now: Timestamp) throws(InvalidOperation) {
         guard let next = next(at: now) else { return }
         throw InvalidOperation(
-            "this subscription was extended twice in 365 days; the next extension is possible at \(next.instantText)")
+            "this subscription was extended twice in 365 days; the next extension is possible at \(next.iso8601)")
     }
 }

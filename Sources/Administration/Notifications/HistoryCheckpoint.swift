@@ -1,10 +1,11 @@
+import SQLiteFiles
 package import Storage
 package import AppStoreTypes
 
 /// A checkpoint file `FILE.progress` next to the output file. It records how far the history has been written. It is
 /// locked, so only one process can use it at a time.
 package struct HistoryCheckpoint {
-    private let ledger: MigrationStore
+    private let ledger: ProgressFile
     /// Everything before this time is in the file; `nil` if nothing is.
     package private(set) var done: Timestamp?
     /// Length in bytes of the part of the file that is complete; `nil` if the file was not started.
@@ -15,7 +16,7 @@ package struct HistoryCheckpoint {
     /// - Parameter options: The options that select the history.
     /// - Throws: `StorageError`; ``InvalidOperation`` if the file was written with other options.
     package init(nextTo path: String, for options: String) throws {
-        ledger = try MigrationStore(path: path + ".progress")
+        ledger = try ProgressFile(path: path + ".progress")
         if let stored = try text("wish"), stored != options {
             throw InvalidOperation(
                 "\(path) was written with other options", hint: "name another file")

@@ -1,6 +1,7 @@
+import AppStoreTypes
+import JSON
 import AppStorePayloads
 import AppStoreClients
-import Responses
 
 /// A notification of the history, and its line of output:
 ///
@@ -54,7 +55,7 @@ package struct HistoryRecord: Sendable {
             writer.member("notificationUUID", payload?.notificationUUID)
             writer.member("notificationType", payload?.notificationType)
             writer.member("subtype", payload?.subtype)
-            writer.member("signedDate", payload?.signedDate)
+            writer.member("signedDate", payload?.signedDate?.milliseconds)
             writer.member("bundleId", payload?.claimedBundleId)
             writer.member("environment", payload?.claimedEnvironment)
             writer.member("transactionId", transaction?.transactionId)
@@ -64,16 +65,30 @@ package struct HistoryRecord: Sendable {
             writer.member("verified", isVerified)
             writer.key("failure")
             if let failure {
-                writer.beginObject()
-                writer.member("code", failure.code)
-                writer.member("place", failure.place)
-                writer.member("reason", failure.reason)
-                writer.endObject()
+                writer.object {
+                    $0.member("code", failure.code)
+                    $0.member("place", failure.place)
+                    $0.member("reason", failure.reason)
+                }
             } else {
                 writer.null()
             }
             writer.member("stored", stored?.rawValue)
             writer.member("sendAttempts", attempts)
+        }
+    }
+}
+
+extension JSONWriter {
+    /// Writes `[{"attemptDate": 1795262400001, "sendAttemptResult": "SUCCESS"}]`, sorted by date; attempts without a
+    /// date come first.
+    mutating func member(_ name: String, _ attempts: [SendAttempt]) {
+        func date(_ attempt: SendAttempt) -> Int64 { attempt.attemptDate?.milliseconds ?? .min }
+        array(name, attempts.sorted { date($0) < date($1) }) { writer, attempt in
+            writer.object {
+                $0.member("attemptDate", attempt.attemptDate?.milliseconds)
+                $0.member("sendAttemptResult", attempt.sendAttemptResult)
+            }
         }
     }
 }

@@ -1,9 +1,11 @@
 import AppStorePayloads
 package import AppStoreClients
 import Storage
-package import VerifyReceipt
+package import Notifications
+import VerifyReceipt
 package import AppStoreTypes
 import BatchInput
+import FileSupport
 
 /// Reads the notification history of a time interval from the App Store, verifies each notification, and optionally
 /// stores it as if the App Store had just sent it.

@@ -1,7 +1,7 @@
+import JSON
 import AppStorePayloads
 package import AppStoreClients
 package import Storage
-import Responses
 package import AppStoreTypes
 
 /// Requests a test notification from the App Store and waits for its delivery.
@@ -43,10 +43,10 @@ package struct TestNotification: Sendable {
 
     private let client: ServerAPIClient
     private let environment: AppStoreEnvironment
-    private let store: Store?
+    private let store: (any NotificationStore)?
 
     /// - Parameter store: The store that receives the notification; `nil` if it is unknown.
-    package init(client: ServerAPIClient, environment: AppStoreEnvironment, store: Store?) {
+    package init(client: ServerAPIClient, environment: AppStoreEnvironment, store: (any NotificationStore)?) {
         self.client = client
         self.environment = environment
         self.store = store

@@ -1,11 +1,12 @@
+import JSON
 import AppStorePayloads
 import AppStoreClients
 import Foundation
 package import Storage
 package import VerifyReceipt
-import Responses
 package import AppStoreTypes
 import BatchInput
+import FileSupport
 
 /// Looks up the refunds of many customers, stores them, and reports the refunds that were never reported before.
 ///
@@ -52,7 +53,7 @@ package struct RefundSweep: Sendable {
     private static let maximumFailures = 12
 
     private let clients: UpstreamClients
-    private let store: Store
+    private let store: any RefundStore
     private let limits: Limits
     private let monitor: SweepMonitor
     private let since: Timestamp?
@@ -60,7 +61,8 @@ package struct RefundSweep: Sendable {
 
     /// - Parameter since: Refunds before this time are stored but not reported.
     package init(
-        clients: UpstreamClients, store: Store, limits: Limits, monitor: SweepMonitor, since: Timestamp? = nil,
+        clients: UpstreamClients, store: any RefundStore, limits: Limits, monitor: SweepMonitor,
+        since: Timestamp? = nil,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         self.clients = clients

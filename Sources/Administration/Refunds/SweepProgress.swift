@@ -1,4 +1,5 @@
 import Foundation
+import SQLiteFiles
 package import Storage
 package import AppStoreTypes
 import Synchronization
@@ -42,12 +43,12 @@ package final class SweepMonitor: Sendable {
 /// A checkpoint file `STORE.sweep` next to the store. It records the sweeps that have not finished. It is locked, so
 /// only one process can sweep at a time.
 package struct SweepCheckpoint {
-    private let ledger: MigrationStore
+    private let ledger: ProgressFile
 
     /// - Throws: `StorageError` with code `locked` if another process is sweeping.
     package init(nextTo path: String) throws(StorageError) {
         do throws(StorageError) {
-            ledger = try MigrationStore(path: path + ".sweep")
+            ledger = try ProgressFile(path: path + ".sweep")
         } catch {
             guard error.code == .locked else { throw error }
             throw StorageError(.locked, at: path, "another sweep is using this store")

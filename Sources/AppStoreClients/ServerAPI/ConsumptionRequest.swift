@@ -1,3 +1,5 @@
+import JSON
+
 /// Consumption information that helps Apple decide about a refund. Only for customers who consented to sending it.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/consumptionrequest
@@ -52,13 +54,13 @@ package struct ConsumptionRequest: Sendable, Hashable {
 
     /// The JSON body. `customerConsented` is always true.
     var body: [UInt8] {
-        var body = JSONBody()
-        body.add("customerConsented", true)
-        body.add("sampleContentProvided", sampleContentProvided)
-        body.add("deliveryStatus", deliveryStatus.rawValue)
-        body.add("consumptionPercentage", consumptionPercentage)
-        body.add("refundPreference", refundPreference?.rawValue)
-        return body.bytes
+        JSONWriter.object {
+            $0.member("customerConsented", true)
+            $0.member("sampleContentProvided", sampleContentProvided)
+            $0.member("deliveryStatus", deliveryStatus.rawValue)
+            $0.member("consumptionPercentage", ifPresent: consumptionPercentage)
+            $0.member("refundPreference", ifPresent: refundPreference?.rawValue)
+        }
     }
 }
 
@@ -123,13 +125,13 @@ package struct ConsumptionRequestV1: Sendable, Hashable {
     }
 
     var body: [UInt8] {
-        var body = JSONBody()
-        body.add("customerConsented", true)
-        body.add("appAccountToken", appAccountToken)
-        body.add("sampleContentProvided", sampleContentProvided)
-        for field in Field.allCases {
-            body.add(field.rawValue, numbers[field] ?? (field.isRequired ? 0 : nil))
+        JSONWriter.object { writer in
+            writer.member("customerConsented", true)
+            writer.member("appAccountToken", appAccountToken)
+            writer.member("sampleContentProvided", sampleContentProvided)
+            for field in Field.allCases {
+                writer.member(field.rawValue, ifPresent: numbers[field] ?? (field.isRequired ? 0 : nil))
+            }
         }
-        return body.bytes
     }
 }

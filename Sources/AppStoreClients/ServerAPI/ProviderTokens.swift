@@ -1,3 +1,4 @@
+import JSON
 package import Cryptography
 package import AppStoreTypes
 import Synchronization
@@ -46,19 +47,22 @@ package struct ProviderToken: Sendable, Hashable {
     package init(account: ServerAPIAccount, key: SigningKey, now: Timestamp) throws(CryptographyError) {
         issuedAt = now.seconds - Self.backdating
         expiresAt = issuedAt + Self.lifetime
-        var header = JSONBody()
-        header.add("alg", "ES256")
-        header.add("kid", account.keyId)
-        header.add("typ", "JWT")
-        var claims = JSONBody()
-        claims.add("iss", account.issuerId)
-        claims.add("iat", issuedAt)
-        claims.add("exp", expiresAt)
-        claims.add("aud", "appstoreconnect-v1")
-        claims.add("bid", account.bundleId)
-        var token = Base64Text.encodeURLSafe(header.bytes)
+        let header = JSONWriter.object {
+            $0.member("alg", "ES256")
+            $0.member("kid", account.keyId)
+            $0.member("typ", "JWT")
+        }
+        let (begin, end) = (issuedAt, expiresAt)
+        let claims = JSONWriter.object {
+            $0.member("iss", account.issuerId)
+            $0.member("iat", begin)
+            $0.member("exp", end)
+            $0.member("aud", "appstoreconnect-v1")
+            $0.member("bid", account.bundleId)
+        }
+        var token = Base64Text.encodeURLSafe(header)
         token.append(UInt8(ascii: "."))
-        token += Base64Text.encodeURLSafe(claims.bytes)
+        token += Base64Text.encodeURLSafe(claims)
         let signature = try key.rawES256Signature(over: token)
         token.append(UInt8(ascii: "."))
         token += Base64Text.encodeURLSafe(signature)

@@ -1,3 +1,4 @@
+import JSON
 package import AppStoreTypes
 package import Transport
 
@@ -167,11 +168,9 @@ extension ServerAPICall {
     package static func setAppAccountToken(
         _ originalTransactionId: TransactionIdentifier, _ token: String
     ) -> Self {
-        var body = JSONBody()
-        body.add("appAccountToken", token)
-        return Self(
+        Self(
             .appAccountToken, .put, "/inApps/v1/transactions/\(originalTransactionId)/appAccountToken",
-            body: body.bytes, hasResponseBody: false)
+            body: JSONWriter.object { $0.member("appAccountToken", token) }, hasResponseBody: false)
     }
 
     /// https://developer.apple.com/documentation/appstoreserverapi/finish-transaction
@@ -184,22 +183,20 @@ extension ServerAPICall {
 /// `-._~` are escaped, so that no text can change the path. Example: `a/b` becomes `a%2Fb`.
 enum PathSegment {
     static func escape(_ text: String) -> String {
-        var output = ""
+        var output: [UInt8] = []
         output.reserveCapacity(text.utf8.count)
-        let digits = Array("0123456789ABCDEF".unicodeScalars)
         for byte in text.utf8 {
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                 UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
                 UInt8(ascii: "~"):
-                output.unicodeScalars.append(UnicodeScalar(byte))
+                output.append(byte)
             default:
-                output.append("%")
-                output.unicodeScalars.append(digits[Int(byte >> 4)])
-                output.unicodeScalars.append(digits[Int(byte & 15)])
+                output.append(UInt8(ascii: "%"))
+                Hexadecimal.append(byte, to: &output, uppercase: true)
             }
         }
-        return output
+        return String(decoding: output, as: UTF8.self)
     }
 
     /// Returns the encoded path segment. `nil` if the text is empty, longer than 255 bytes, `.` or `..`, because

@@ -1,3 +1,4 @@
+import JSON
 package import AppStoreTypes
 
 /// The reason for a renewal extension.
@@ -33,11 +34,11 @@ package struct ExtensionRequest: Sendable, Hashable {
     }
 
     var body: [UInt8] {
-        var body = JSONBody()
-        body.add("extendByDays", Int64(days))
-        body.add("extendReasonCode", reason.rawValue)
-        body.add("requestIdentifier", requestIdentifier)
-        return body.bytes
+        JSONWriter.object {
+            $0.member("extendByDays", Int64(days))
+            $0.member("extendReasonCode", reason.rawValue)
+            $0.member("requestIdentifier", requestIdentifier)
+        }
     }
 }
 
@@ -70,13 +71,13 @@ package struct MassExtensionRequest: Sendable, Hashable {
     }
 
     var body: [UInt8] {
-        var body = JSONBody()
-        body.add("requestIdentifier", requestIdentifier)
-        body.add("extendByDays", Int64(days))
-        body.add("extendReasonCode", reason.rawValue)
-        body.add("productId", productId)
-        body.add("storefrontCountryCodes", storefrontCountryCodes.isEmpty ? nil : storefrontCountryCodes)
-        return body.bytes
+        JSONWriter.object {
+            $0.member("requestIdentifier", requestIdentifier)
+            $0.member("extendByDays", Int64(days))
+            $0.member("extendReasonCode", reason.rawValue)
+            $0.member("productId", productId)
+            if !storefrontCountryCodes.isEmpty { $0.member("storefrontCountryCodes", storefrontCountryCodes) }
+        }
     }
 }
 
@@ -104,13 +105,13 @@ package struct NotificationQuery: Sendable, Hashable {
     }
 
     var body: [UInt8] {
-        var body = JSONBody()
-        body.add("startDate", startDate.milliseconds)
-        body.add("endDate", endDate.milliseconds)
-        body.add("notificationType", notificationType)
-        body.add("notificationSubtype", notificationSubtype)
-        body.add("transactionId", transactionId?.rawValue)
-        body.add("onlyFailures", onlyFailures)
-        return body.bytes
+        JSONWriter.object {
+            $0.member("startDate", startDate.milliseconds)
+            $0.member("endDate", endDate.milliseconds)
+            $0.member("notificationType", ifPresent: notificationType)
+            $0.member("notificationSubtype", ifPresent: notificationSubtype)
+            $0.member("transactionId", ifPresent: transactionId?.rawValue)
+            $0.member("onlyFailures", ifPresent: onlyFailures)
+        }
     }
 }

@@ -1,4 +1,5 @@
 import Comparison
+import SQLiteFiles
 import Storage
 import BatchInput
 
@@ -56,16 +57,16 @@ struct ComparisonProgress: Sendable, Codable {
     }
 
     /// Returns whether a checkpoint was saved. There is none if the run failed while starting.
-    static func isSaved(in ledger: MigrationStore) throws(StorageError) -> Bool { try ledger.state(key) != nil }
+    static func isSaved(in ledger: ProgressFile) throws(StorageError) -> Bool { try ledger.state(key) != nil }
 
     /// Loads the checkpoint; `nil` if none was saved.
-    init?(in ledger: MigrationStore) throws {
+    init?(in ledger: ProgressFile) throws {
         guard let stored = try ledger.state(Self.key, as: Self.self) else { return nil }
         self = stored
     }
 
     /// Saves the checkpoint durably.
-    func save(in ledger: MigrationStore) throws {
+    func save(in ledger: ProgressFile) throws {
         try ledger.save(encoding: self, as: Self.key)
         try ledger.commit()
     }

@@ -1,6 +1,7 @@
 import Comparison
 import AppStoreTypes
 import BatchInput
+import FileSupport
 
 extension ComparisonRun {
     /// Limit on the size of a batch, in bytes (16 MiB).

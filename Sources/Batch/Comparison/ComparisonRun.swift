@@ -1,9 +1,11 @@
 package import Comparison
+import SQLiteFiles
 import Storage
 import VerifyReceipt
 import Reports
 import AppStoreTypes
 package import BatchInput
+import FileSupport
 
 /// One run of the `compare` command. It resumes from the checkpoint of the previous run, if there is one, and ends at
 /// the end of the source or at a limit.
@@ -54,7 +56,7 @@ package struct ComparisonRun {
     private let write: @Sendable ([UInt8]) -> Void
     private let startTime = ContinuousClock.now
     /// Progress file; `nil` if there is no destination, because then nothing is stored.
-    let ledger: MigrationStore?
+    let ledger: ProgressFile?
     var source: any RowSource
     var progress: ComparisonProgress
     var output: DifferenceOutput
@@ -117,14 +119,14 @@ package struct ComparisonRun {
     }
 
     /// Opens the progress file. Throws if the destination exists but does not belong to this comparison.
-    private static func ledger(_ options: ComparisonRunOptions) throws -> MigrationStore? {
+    private static func ledger(_ options: ComparisonRunOptions) throws -> ProgressFile? {
         guard let destination = options.destination, let path = options.progressPath else { return nil }
         let hasDestination = !Files.isEmptyOrMissing(destination)
         let foreignDestination = RunError.notPossible(
             "\(destination) exists, but does not belong to this comparison: \(path) is missing or empty")
         // If there is no progress file, do not create one for a destination that belongs to something else.
         guard !hasDestination || !Files.isEmptyOrMissing(path) else { throw foreignDestination }
-        let ledger = try MigrationStore(path: path)
+        let ledger = try ProgressFile(path: path)
         // A run that failed while starting leaves a progress file without a checkpoint.
         guard try !hasDestination || ComparisonProgress.isSaved(in: ledger) else { throw foreignDestination }
         if options.isFresh {

@@ -1,3 +1,4 @@
+import FileSupport
 import Foundation
 
 /// A page of the names in a directory: the first names after a given one, in byte order.

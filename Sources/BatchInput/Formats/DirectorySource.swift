@@ -1,4 +1,5 @@
 import Cryptography
+import FileSupport
 import Foundation
 
 /// A source that reads a directory: one row for each file at any depth. The id of a row is the path relative to the
@@ -221,6 +222,13 @@ extension StoredValue {
 }
 
 extension FileDescriptor {
+    /// Opens a file for reading that is not a symbolic link.
+    fileprivate convenience init(reading path: [UInt8]) throws(SystemFailure) {
+        let descriptor = open(path.cPath, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw .last }
+        self.init(descriptor)
+    }
+
     /// Reads a whole file; `nil` if it is larger than the limit.
     fileprivate func readAll(about size: Int, atMost limit: Int) throws(SystemFailure) -> [UInt8]? {
         guard size <= limit else { return nil }

@@ -1,14 +1,16 @@
+import AppStoreTypes
+
 /// Encodes a path of arbitrary bytes as text: bytes other than letters, digits and `/.-_` are percent-encoded. For
 /// example, `a b` becomes `a%20b`.
 enum PathText {
     static func text(of path: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []
         for byte in path {
             if isPlain(byte) {
                 text.append(byte)
             } else {
-                text += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+                text.append(UInt8(ascii: "%"))
+                Hexadecimal.append(byte, to: &text)
             }
         }
         return String(decoding: text, as: UTF8.self)
@@ -23,11 +25,10 @@ enum PathText {
                 path.append(byte)
                 continue
             }
-            guard rest.count >= 2, let code = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else {
-                return nil
-            }
-            path.append(code)
-            rest = rest.dropFirst(2)
+            guard let high = rest.popFirst().flatMap(Hexadecimal.value),
+                let low = rest.popFirst().flatMap(Hexadecimal.value)
+            else { return nil }
+            path.append(high << 4 | low)
         }
         return path.isEmpty ? nil : path
     }

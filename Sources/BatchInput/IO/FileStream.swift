@@ -1,4 +1,5 @@
 import Cryptography
+import FileSupport
 import Foundation
 
 /// A stream of a regular file, which supports seeking.

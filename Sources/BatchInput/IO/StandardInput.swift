@@ -1,3 +1,4 @@
+import FileSupport
 import Cryptography
 
 /// The stream of standard input, which can be read only once.

@@ -1,3 +1,4 @@
+package import FileSupport
 package import Storage
 
 /// Reason why a run over stored rows ended early.
@@ -78,4 +79,24 @@ package func running<Result>(_ body: () throws -> Result) throws(RunError) -> Re
     } catch {
         throw .notPossible("\(error)")
     }
+}
+
+extension SinkError {
+    /// Converts an error of the progress file.
+    package init(_ error: StorageError) {
+        let code: Code =
+            switch error.code {
+            case .notFound, .changed, .notADatabase, .missingTable, .missingColumn, .unusableTable: .changed
+            case .notPermitted: .notWritable
+            case .full: .full
+            case .locked: .locked
+            case .notOpen, .notDurable, .failed: .failed
+            }
+        self.init(code, at: error.place, error.reason)
+    }
+}
+
+/// Calls `body` and converts its error.
+package func asSinkError<Result>(_ body: () throws(StorageError) -> Result) throws(SinkError) -> Result {
+    do throws(StorageError) { return try body() } catch { throw SinkError(error) }
 }

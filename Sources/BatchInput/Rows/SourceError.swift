@@ -1,3 +1,5 @@
+import FileSupport
+
 package import Storage
 
 /// Reason why a source cannot be read, or not any further. Programs match `code`; `place` and `reason` are for

@@ -1,6 +1,6 @@
+import BridgeConfiguration
 import Cryptography
 import Storage
-import VerifyReceipt
 import AppStoreTypes
 import Transport
 

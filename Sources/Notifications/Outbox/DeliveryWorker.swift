@@ -1,8 +1,10 @@
+import BridgeConfiguration
 import ConcurrencySupport
 import Storage
 import Logging
 import VerifyReceipt
 import AppStoreTypes
+import Foundation
 import Synchronization
 import Telemetry
 import Transport
@@ -26,19 +28,33 @@ final class DeliveryWorker: Sendable {
     }
 
     private struct State {
-        /// The id of each claimed delivery, and the purchase that it is about.
-        var inFlight: [Int64: String?] = [:]
-        /// Whether a task found due deliveries but could claim none, because deliveries about the same purchases are
-        /// in flight.
-        var hasBlockedDelivery = false
+        /// Leased deliveries that no task has begun to send, in the order in which they are sent.
+        var claimed: [StoredDelivery] = []
+        /// Whether a task is claiming deliveries. The others wait for it.
+        var isClaiming = false
+        /// Whether a delivery was settled while a task was claiming. Another one about the same purchase may be
+        /// claimed since.
+        var hasSettledDuringClaim = false
     }
 
-    /// Number of due deliveries that are searched for one that may be sent.
-    private static let window = 64
+    /// What a task does next.
+    private enum Step {
+        case deliver(StoredDelivery)
+        case claim
+        case wait
+    }
+
+    /// Maximum number of deliveries that are leased in one transaction. Few, because they wait for a slow target.
+    private static let batch = 8
+    /// Length of a lease in milliseconds: three minutes. A batch takes less, even if every lookup and every post times
+    /// out. After a crash, other workers wait for the end of the lease.
+    private static let leaseLength: Int64 = 180_000
 
     private let target: ForwardTarget
     private let targetKey: ForwardingTargetKey
     private let dependencies: Dependencies
+    /// Identifies this worker among all processes with the same store.
+    private let lessee = "\(DeliveryLease.process)/\(UUID().uuidString)"
     private let state = Mutex(State())
     /// All failures of the target share one limit.
     private let logThrottle = LogThrottle<ForwardingTargetKey>()
@@ -60,7 +76,7 @@ final class DeliveryWorker: Sendable {
             let signals = dependencies.wakeUp.signals
             guard !Task.isCancelled, !isClosing() else { break }
             do throws(StorageError) {
-                if try await !due(limit: 1).isEmpty { workSignal.signal() }
+                if try await outbox.hasDueDelivery(to: targetKey, at: dependencies.now()) { workSignal.signal() }
             } catch {
                 logFailure("cannot read due deliveries from the store; will retry", error.code.rawValue)
             }
@@ -69,59 +85,88 @@ final class DeliveryWorker: Sendable {
         workSignal.signal()
     }
 
-    /// Sends due deliveries one after another. Returns if `isClosing` is true or the task is canceled.
+    /// Sends due deliveries one after another. Returns if `isClosing` is true or the task is canceled; deliveries that
+    /// were not sent are released.
     func work(until isClosing: @Sendable () -> Bool) async {
+        var hasSettled = false
         while true {
             let signals = workSignal.signals
-            guard !Task.isCancelled, !isClosing() else { return }
+            guard !Task.isCancelled, !isClosing() else { return await releaseClaimed() }
             do throws(StorageError) {
-                if let due = try await claim() {
-                    defer { release(due) }
-                    // Another task may have tried it since the list was read.
-                    let delivery = try await dependencies.source.store.dueDelivery(due.id, at: dependencies.now())
-                    if let delivery { await deliver(delivery) }
+                if let delivery = try await next(hasSettled: hasSettled) {
+                    await deliver(delivery)
+                    hasSettled = true
                     continue
                 }
             } catch {
                 logFailure("cannot read due deliveries from the store; will retry", error.code.rawValue)
             }
+            hasSettled = false
             await workSignal.wait(after: signals, atMost: Self.maximumWait)
         }
     }
 
+    private var outbox: any DeliveryOutbox { dependencies.source.store.outbox }
+
     // MARK: - Claiming deliveries
 
-    /// Claims the first due delivery that may be sent: it is not claimed already, and no delivery about the same
-    /// purchase is in flight. Returns `nil` if there is none.
-    private func claim() async throws(StorageError) -> PendingDelivery? {
-        let due = try await due(limit: Self.window)
-        return state.withLock { state in
-            let subjects = Set(state.inFlight.values.compactMap { $0 })
-            let free = due.first { due in
-                state.inFlight[due.id] == nil && due.subject.map { !subjects.contains($0) } ?? true
+    /// Returns the next leased delivery. Claims further ones if there is none; returns `nil` if there are no further
+    /// ones, or if another task is claiming.
+    private func next(hasSettled: Bool) async throws(StorageError) -> StoredDelivery? {
+        let now = dependencies.now()
+        let step = state.withLock { state -> Step in
+            // Another worker may have a delivery whose lease ran out.
+            state.claimed.removeAll { $0.lease.until <= now }
+            if !state.claimed.isEmpty { return .deliver(state.claimed.removeFirst()) }
+            if state.isClaiming {
+                state.hasSettledDuringClaim = state.hasSettledDuringClaim || hasSettled
+                return .wait
             }
-            if let free {
-                state.inFlight[free.id] = .some(free.subject)
-            } else if !due.isEmpty {
-                state.hasBlockedDelivery = true
-            }
-            return free
+            state.isClaiming = true
+            return .claim
+        }
+        switch step {
+        case .deliver(let delivery): return delivery
+        case .wait: return nil
+        case .claim: return try await claim(at: now)
         }
     }
 
-    /// Returns due deliveries of this target, those with the earliest due time first.
-    private func due(limit: Int) async throws(StorageError) -> [PendingDelivery] {
-        try await dependencies.source.store.dueDeliveries(to: targetKey, at: dependencies.now(), limit: limit)
+    /// Leases due deliveries. Returns the first one, and leaves the others to all tasks.
+    private func claim(at now: Timestamp) async throws(StorageError) -> StoredDelivery? {
+        let lease = DeliveryLease(lessee: lessee, until: now.advanced(byMilliseconds: Self.leaseLength))
+        let found: [StoredDelivery]
+        do throws(StorageError) {
+            found = try await outbox.claim(to: targetKey, for: lease, at: now, limit: Self.batch)
+        } catch {
+            state.withLock { ($0.isClaiming, $0.hasSettledDuringClaim) = (false, false) }
+            throw error
+        }
+        let wakesOthers = state.withLock { state in
+            state.claimed += found.dropFirst()
+            defer { (state.isClaiming, state.hasSettledDuringClaim) = (false, false) }
+            return found.count > 1 || state.hasSettledDuringClaim
+        }
+        if wakesOthers { workSignal.signal() }
+        return found.first
     }
 
-    /// Releases a claimed delivery, and wakes a task that found only blocked deliveries.
-    private func release(_ due: PendingDelivery) {
-        let wasBlocked = state.withLock { state in
-            state.inFlight[due.id] = nil
-            defer { state.hasBlockedDelivery = false }
-            return state.hasBlockedDelivery
+    /// Releases the leased deliveries that no task has begun to send.
+    private func releaseClaimed() async {
+        let claimed = state.withLock { state in
+            defer { state.claimed = [] }
+            return state.claimed
         }
-        if wasBlocked { workSignal.signal() }
+        await release(claimed)
+    }
+
+    private func release(_ deliveries: [StoredDelivery]) async {
+        do throws(StorageError) {
+            try await outbox.release(deliveries)
+        } catch {
+            // The leases run out.
+            logFailure("cannot read due deliveries from the store; will retry", error.code.rawValue)
+        }
     }
 
     // MARK: - Sending a delivery
@@ -140,11 +185,11 @@ final class DeliveryWorker: Sendable {
             outcome = bodies.isEmpty ? .skipped : .delivered(bodies: sent)
         } catch {
             // Stopping the process is not a failure: the delivery stays due, and the next process sends it.
-            if Task.isCancelled || error == .stopped { return }
+            if Task.isCancelled || error == .stopped { return await release([delivery]) }
             outcome = failed(delivery, error, sent)
         }
         dependencies.counts[targetKey.bundleId].deliveries.add(DeliveryLabel(outcome).rawValue)
-        await recordOutcome(delivery, outcome)
+        await settle(delivery, outcome)
     }
 
     /// Posts one body.
@@ -187,10 +232,10 @@ final class DeliveryWorker: Sendable {
 
     /// Records the outcome, and retries until the store accepts it. Otherwise, the same notification would be posted
     /// again and again while the disk is full.
-    private func recordOutcome(_ delivery: StoredDelivery, _ outcome: DeliveryOutcome) async {
+    private func settle(_ delivery: StoredDelivery, _ outcome: DeliveryOutcome) async {
         while true {
             do throws(StorageError) {
-                return try await dependencies.source.store.recordOutcome(delivery, outcome)
+                return try await outbox.settle(delivery, outcome)
             } catch {
                 logFailure("cannot record delivery outcome; will retry", error.code.rawValue)
             }

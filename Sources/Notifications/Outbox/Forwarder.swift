@@ -1,7 +1,8 @@
+package import BridgeConfiguration
 import ConcurrencySupport
 import Storage
 package import Logging
-package import VerifyReceipt
+import VerifyReceipt
 package import Responses
 import ServiceLifecycle
 package import AppStoreTypes
@@ -43,31 +44,30 @@ package final class Forwarder: Service {
     private let logger: Logger
     private let now: @Sendable () -> Timestamp
 
-    /// Returns `nil` if there is no store. If no app has a target, the forwarder waits for a configuration that has
+    /// Returns `nil` if there is no store, and so no context. If no app has a target, the forwarder waits for a configuration that has
     /// one.
     package init?(
-        settings: ProxyConfiguration, pipelines: ServiceGraph, transport: any HTTPTransport, tables: FieldTables,
+        settings: ProxyConfiguration, context: ForwardingContext?, transport: any HTTPTransport, tables: FieldTables,
         logger: Logger,
         options: Options = Options(), now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
-        guard pipelines.forwarding != nil else { return nil }
+        guard let context else { return nil }
         plan = Mutex(Plan(workers: []))
-        wakeUp = pipelines.notifications.arrivals
+        wakeUp = context.arrivals
         self.options = options
         self.transport = transport
         self.tables = tables
         self.logger = logger
         self.now = now
-        apply(settings, pipelines)
+        apply(settings, context)
     }
 
     /// Replaces the targets after a reload. Deliveries in flight to the previous targets are finished first.
-    package func apply(_ settings: ProxyConfiguration, _ pipelines: ServiceGraph) {
-        guard let source = pipelines.forwarding else { return }
+    package func apply(_ settings: ProxyConfiguration, _ context: ForwardingContext) {
         let dependencies = DeliveryWorker.Dependencies(
-            source: source, bodies: DeliveryBodies(source: source, tables: tables), transport: transport,
+            source: context, bodies: DeliveryBodies(source: context, tables: tables), transport: transport,
             wakeUp: wakeUp,
-            options: options, counts: pipelines.countedApps, now: now, logger: logger)
+            options: options, counts: context.counts, now: now, logger: logger)
         let workers = settings.apps.flatMap { app in
             zip(app.forward, app.targetKeys).map {
                 DeliveryWorker(target: $0, targetKey: $1, dependencies: dependencies)

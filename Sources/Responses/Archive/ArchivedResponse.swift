@@ -17,9 +17,6 @@ package struct ArchivedResponse: Sendable, Hashable {
     /// The decoded base64 of `latest_receipt`; `nil` if it equals the submitted receipt, or is absent.
     package let latestReceipt: Data?
 
-    /// Maximum number of JSON values in a response. A response with 20,000 purchases has about 300,000.
-    static let maximumValues = 1_000_000
-
     /// Creates the value from an archived row.
     package init(status: VerifyReceiptStatus, body: [UInt8], latestReceipt: Data?) {
         self.status = status
@@ -35,12 +32,12 @@ package struct ArchivedResponse: Sendable, Hashable {
     ///   - submitted: the receipt that the response belongs to, in canonical base64.
     package init?(_ answer: VerifyReceiptAnswer, to submitted: [UInt8]) {
         guard answer.status == .valid || answer.status == .subscriptionExpired,
-            let outline = try? JSONOutline(answer.body, maximumNodes: Self.maximumValues)
+            let response = try? VerifyReceiptResponse(answer.body)
         else { return nil }
         var replacements = ByteReplacements()
         var archivedReceipt: Data?
         var seen: Set<String> = []
-        for field in VolatileFields.all(in: outline) {
+        for field in VolatileFields.all(in: response) {
             guard seen.insert(field.name).inserted, let text = field.text.text(in: answer.body.span), !text.isEmpty
             else { return nil }
             if field.name == VolatileFields.latestReceipt, Array(text.utf8) != submitted {
@@ -67,23 +64,23 @@ enum VolatileFields {
     static let requestDates = ["request_date", "request_date_ms", "request_date_pst"]
 
     /// Returns the positions of the values, without their quotes.
-    static func all(in outline: JSONOutline) -> [(name: String, text: JSONString)] {
+    static func all(in response: VerifyReceiptResponse) -> [(name: String, text: JSONString)] {
         var fields: [(name: String, text: JSONString)] = []
-        for member in outline.children(of: 0) {
-            switch outline.name(member) {
-            case latestReceipt:
-                if case .string(let text) = outline.nodes[member].value { fields.append((latestReceipt, text)) }
-            case "receipt" where outline.isObject(member):
-                for date in outline.children(of: member) {
-                    guard let name = outline.name(date), requestDates.contains(name),
-                        case .string(let text) = outline.nodes[date].value
-                    else { continue }
-                    fields.append((name, text))
-                }
+        for (name, value) in response.root.members {
+            switch name {
+            case latestReceipt: fields += texts(of: [(name, value)])
+            case "receipt": fields += texts(of: value.object?.members.filter { requestDates.contains($0.name) } ?? [])
             default: break
             }
         }
         return fields
+    }
+
+    /// Returns the members whose values are strings.
+    private static func texts(
+        of members: [(name: String, value: VerifyReceiptResponse.Value)]
+    ) -> [(name: String, text: JSONString)] {
+        members.compactMap { name, value in value.string.map { (name, $0) } }
     }
 }
 

@@ -5,53 +5,23 @@ package import AppStoreTypes
 /// An archived response that may be served again. It knows the subscriptions in the response, and adds revocations
 /// that were recorded after it was archived.
 package struct RestoredResponse: Sendable {
-    /// One purchase, and its position in the body.
-    struct Row: Sendable {
-        /// The offset of the closing brace of the object. New members are inserted there.
-        let end: Int
-        /// Whether the row is the single object of an iOS 6 response instead of an element of an array.
-        let isFlat: Bool
-        /// Whether the row is in the latest rows instead of `receipt`.
-        let isLatest: Bool
-        let transactionId: String?
-        let originalTransactionId: String?
-        let webOrderLineItemId: String?
-        /// The expiry date; `nil` if the product is not a subscription.
-        let expires: Timestamp?
-        /// Whether the response shows the purchase as refunded or revoked.
-        let isCancelled: Bool
-        /// Whether the period was replaced by an upgrade. Such a period was not refunded.
-        let isUpgraded: Bool
-    }
-
-    /// The renewal state of a subscription when the response was archived.
-    struct Renewal: Sendable {
-        /// Whether the subscription was set to renew; `nil` if the response does not say.
-        var isOn: Bool?
-        /// Whether the App Store was retrying the payment.
-        var isRetrying = false
-        /// The end of the grace period, if there was one.
-        var graceEnds: Timestamp?
-    }
-
     private let answer: ArchivedResponse
-    private let outline: JSONOutline
+    private let response: VerifyReceiptResponse
     /// All purchases in the response, in document order.
-    let rows: [Row]
-    /// The renewals by original transaction id.
-    let renewals: [String: Renewal]
+    private let rows: [VerifyReceiptResponse.Purchase]
+    /// The renewals by original transaction id, when the response was archived.
+    private let renewals: [String: VerifyReceiptResponse.Renewal]
     /// When Apple sent the response.
     private let archivedAt: Timestamp
 
     /// Returns `nil` if the body cannot be parsed, which means that this type did not archive it.
     package init?(_ answer: ArchivedResponse, keptAt archivedAt: Timestamp) {
-        guard let outline = try? JSONOutline(answer.body, maximumNodes: ArchivedResponse.maximumValues) else {
-            return nil
-        }
+        guard let response = try? VerifyReceiptResponse(answer.body) else { return nil }
         self.answer = answer
-        self.outline = outline
+        self.response = response
         self.archivedAt = archivedAt
-        (rows, renewals) = ResponseRowReader.read(outline)
+        rows = response.purchases
+        renewals = response.renewals
     }
 
     /// The original transaction ids of all purchases in the response, sorted.
@@ -113,7 +83,9 @@ package struct RestoredResponse: Sendable {
     }
 
     /// Returns the recorded revocation of a purchase, if there is one.
-    private func revocation(of row: Row, _ revocations: RevocationIndex) -> RevocationIndex.Revocation? {
+    private func revocation(of row: VerifyReceiptResponse.Purchase, _ revocations: RevocationIndex) -> RevocationIndex
+        .Revocation?
+    {
         revocations.revocation(transactionId: row.transactionId, webOrderLineItemId: row.webOrderLineItemId)
     }
 
@@ -133,14 +105,14 @@ package struct RestoredResponse: Sendable {
             replacements.replace(row.end..<row.end, with: Self.members(of: revocation, isFlat: row.isFlat))
         }
         let date = DateTriplet(requestDate)
-        for field in VolatileFields.all(in: outline) where field.text.range.isEmpty {
+        for field in VolatileFields.all(in: response) where field.text.range.isEmpty {
             replacements.replace(field.text.range, with: value(of: field.name, date, submitted))
         }
         return VerifyReceiptAnswer(status: answer.status, body: replacements.applied(to: answer.body))
     }
 
     /// Returns whether the status of a flat response depends on a later transaction than this one.
-    private func isSuperseded(_ row: Row) -> Bool {
+    private func isSuperseded(_ row: VerifyReceiptResponse.Purchase) -> Bool {
         !row.isLatest && rows.contains { $0.isLatest && $0.transactionId != row.transactionId }
     }
 

@@ -1,3 +1,4 @@
+import JSON
 import AppStoreTypes
 
 extension DocumentConverter {
@@ -10,7 +11,7 @@ extension DocumentConverter {
         let receipt = try answer.object("receipt")
         var writer = JSONWriter(reserving: 4_096)
         writer.beginObject()
-        if receipt?.isFlat == true {
+        if receipt?.object.isFlatReceipt == true {
             try writeFlat(answer, receipt, into: &writer)
         } else {
             try write(answer, receipt, into: &writer)
@@ -28,15 +29,16 @@ extension DocumentConverter {
             .status, .receipt, .latestReceiptInfo, .latestExpiredReceiptInfo, .pendingRenewalInfo,
         ]
         let keys = tables.answer.rows.filter { distinguishing.contains($0.field) }.map(\.wire)
-        return VerifyReceiptObject(members: try read(answer, as: .answer, expecting: keys), path: "")
+        let response = VerifyReceiptResponse(try read(answer, as: .answer, expecting: keys))
+        return VerifyReceiptObject(object: response.root, path: "")
     }
 
     /// Writes the response to an App Receipt.
     private func write(
         _ answer: VerifyReceiptObject, _ receipt: VerifyReceiptObject?, into writer: inout JSONWriter
     ) throws(ConversionError) {
-        let environment = answer["environment"]
-        let bundleId = receipt?["bundle_id"]
+        let environment = answer["environment"].flatMap { JSONTree($0) }
+        let bundleId = receipt?["bundle_id"].flatMap { JSONTree($0) }
         func transactions<Field>(
             _ rows: [VerifyReceiptObject], _ table: FieldTable<Field>, _ key: String
         ) throws(ConversionError) {
@@ -93,7 +95,8 @@ extension DocumentConverter {
             name != PurchaseInfoField.bundleId.rawValue
                 && PurchaseInfoField(rawValue: name).map { !$0.belongsToTransaction } ?? false
         }
-        own.normalizeTransaction(bundleId: nil, environment: answer["environment"])
+        let environment = answer["environment"].flatMap { JSONTree($0) }
+        own.normalizeTransaction(bundleId: nil, environment: environment)
         own.write(into: &writer)
         writer.endArray()
 
@@ -102,7 +105,7 @@ extension DocumentConverter {
         where row.field == .latestReceiptInfo || row.field == .latestExpiredReceiptInfo {
             guard latest == nil, let object = try answer.object(row.wire) else { continue }
             latest = try object.camelCase(tables.flatTransaction)
-            latest?.normalizeRow(bundleId: receipt["bid"], environment: answer["environment"])
+            latest?.normalizeRow(bundleId: receipt["bid"].flatMap { JSONTree($0) }, environment: environment)
         }
         if let latest {
             writer.key(DocumentKey.latestTransactions)
@@ -153,11 +156,4 @@ enum DocumentKey {
 extension AnswerField {
     /// Whether the key belongs to the renewal. In an iOS 6 response, these keys are at the top level.
     var belongsToRenewal: Bool { RenewalField(rawValue: rawValue) != nil && self != .environment }
-}
-
-extension VerifyReceiptObject {
-    /// Whether the object is an iOS 6 receipt, which is a single transaction.
-    var isFlat: Bool {
-        self["in_app"] == nil && (self["transaction_id"] ?? self["product_id"] ?? self["bid"]) != nil
-    }
 }

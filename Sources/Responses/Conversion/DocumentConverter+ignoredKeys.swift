@@ -6,7 +6,7 @@ extension DocumentConverter {
     package func ignoredKeys(in answer: [UInt8]) throws(ConversionError) -> [String] {
         let answer = try wireObject(answer)
         let receipt = try answer.object("receipt")
-        let isFlat = receipt?.isFlat == true
+        let isFlat = receipt?.object.isFlatReceipt == true
         let flat = Self.keys(of: tables.flatTransaction)
         let ofReceipt = isFlat ? flat.union(Self.keys(of: tables.transactionReceipt)) : Self.keys(of: tables.appReceipt)
         var found = Self.unknown([answer], Self.keys(of: tables.answer), "")
@@ -98,23 +98,24 @@ extension DocumentConverter {
 
     private static func unknown(_ objects: [VerifyReceiptObject], _ known: Set<String>, _ prefix: String) -> Set<String>
     {
-        unknown(objects.map(\.members), known, prefix)
+        unknown(names: objects.flatMap { $0.object.members.map(\.name) }, known, prefix)
     }
 
-    /// Returns the keys of the objects that are not in `known`, each with the prefix.
     private static func unknown(
         _ objects: [[String: JSONTree]], _ known: Set<String>, _ prefix: String
     ) -> Set<String> {
+        unknown(names: objects.flatMap { $0.filter { $0.value != .null }.keys }, known, prefix)
+    }
+
+    /// Returns the keys that are not in `known`, each with the prefix.
+    private static func unknown(names: [String], _ known: Set<String>, _ prefix: String) -> Set<String> {
         var unknown: Set<String> = []
-        for object in objects {
-            for (key, value) in object where value != .null {
-                guard !known.contains(key), !known.contains(key.replacing("-", with: "_")) else { continue }
-                let plain = key.prefix(64).map { character -> Character in
-                    let isPlain = character.isASCII && (character.isLetter || character.isNumber)
-                    return isPlain || character == "_" || character == "-" ? character : "?"
-                }
-                unknown.insert(prefix + String(plain))
+        for key in names where !known.contains(key) && !known.contains(key.replacing("-", with: "_")) {
+            let plain = key.prefix(64).map { character -> Character in
+                let isPlain = character.isASCII && (character.isLetter || character.isNumber)
+                return isPlain || character == "_" || character == "-" ? character : "?"
             }
+            unknown.insert(prefix + String(plain))
         }
         return unknown
     }

@@ -1,5 +1,5 @@
+import JSON
 import AppStorePayloads
-import AppStoreClients
 import AppStoreTypes
 
 extension DocumentConverter {
@@ -36,7 +36,7 @@ extension DocumentConverter {
             AnswerField.status.rawValue, AnswerField.receipt.rawValue, DocumentKey.transactions,
             DocumentKey.latestTransactions, DocumentKey.renewals,
         ]
-        return ServerAPIDocument(try read(document, as: .camelCase, expecting: keys))
+        return ServerAPIDocument(JSONTree(try read(document, as: .camelCase, expecting: keys))?.members ?? [:])
     }
 
     /// Writes the response to an App Receipt.

@@ -33,7 +33,7 @@ package struct DocumentConverter: Sendable {
     /// - Parameter keys: keys of which at least one must exist; otherwise the document is of another kind.
     func read(
         _ json: [UInt8], as style: DocumentStyle, expecting keys: [String]
-    ) throws(ConversionError) -> [String: JSONTree] {
+    ) throws(ConversionError) -> JSONOutline {
         func tooLarge(_ limit: String) -> ConversionError {
             ConversionError(code: .tooLarge, place: "", reason: "more than \(limit), which no response has")
         }
@@ -47,15 +47,31 @@ package struct DocumentConverter: Sendable {
         } catch {
             throw error.expected == "fewer values" ? tooLarge("\(Self.maximumValues) values") : malformed
         }
-        guard let members = JSONTree(outline)?.members else { throw malformed }
-        guard hasStyle(style, members) || !hasStyle(style.other, members) else {
+        guard outline.isUnicode else { throw malformed }
+        let names = DocumentNames(outline)
+        guard hasStyle(style, names) || !hasStyle(style.other, names) else {
             throw ConversionError(code: .wrongDirection, place: "", reason: style.other.alreadyConverted)
         }
-        guard keys.contains(where: { members[$0] != nil }) else {
+        guard keys.contains(where: names.top.contains) else {
             throw ConversionError(
                 code: .notADocument, place: "", reason: "none of these keys exists: \(keys.joined(separator: ", "))")
         }
-        return members
+        return outline
+    }
+}
+
+/// The names by which the style of a document is recognized.
+struct DocumentNames {
+    /// The names of the top-level members.
+    let top: Set<String>
+    /// The names of the members of `receipt`.
+    let receipt: Set<String>
+
+    init(_ outline: JSONOutline) {
+        top = Set(outline.children(of: 0).compactMap { outline.name($0) })
+        let receipt = outline.children(of: 0).filter { outline.name($0) == "receipt" }.last
+        self.receipt = Set(
+            receipt.map { outline.isObject($0) ? outline.children(of: $0).compactMap { outline.name($0) } : [] } ?? [])
     }
 }
 
@@ -80,7 +96,7 @@ enum DocumentStyle: Sendable, Hashable {
 
 extension DocumentConverter {
     /// Returns whether a document has a key that only documents of this style have, at the top level or in `receipt`.
-    func hasStyle(_ style: DocumentStyle, _ members: [String: JSONTree]) -> Bool {
+    func hasStyle(_ style: DocumentStyle, _ names: DocumentNames) -> Bool {
         var top = Self.distinguishingKeys(tables.answer, style)
         if style == .camelCase {
             top.formUnion([DocumentKey.transactions, DocumentKey.latestTransactions, DocumentKey.renewals])
@@ -88,8 +104,7 @@ extension DocumentConverter {
         }
         let receipt = Self.distinguishingKeys(tables.appReceipt, style).union(
             Self.distinguishingKeys(tables.transactionReceipt, style))
-        return members.keys.contains(where: top.contains)
-            || members["receipt"]?.members?.keys.contains(where: receipt.contains) == true
+        return !names.top.isDisjoint(with: top) || !names.receipt.isDisjoint(with: receipt)
     }
 
     /// Returns the keys of a table that are spelled differently in the other style.

@@ -38,6 +38,11 @@ enum JSONTree: Sendable, Hashable {
         }
     }
 
+    /// Creates a value from a value of a response; `nil` if a text in it is not UTF-8.
+    init?(_ value: VerifyReceiptResponse.Value) {
+        self.init(value.outline, at: value.index)
+    }
+
     /// Parses a number or a literal.
     private static func scalar(_ spelling: String) -> JSONTree {
         switch spelling {

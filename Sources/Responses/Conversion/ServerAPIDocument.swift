@@ -1,5 +1,4 @@
 import AppStorePayloads
-import AppStoreClients
 import AppStoreTypes
 
 /// A camelCase document whose parts are read on demand.

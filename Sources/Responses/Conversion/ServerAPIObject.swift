@@ -1,3 +1,4 @@
+import JSON
 import AppStorePayloads
 
 /// A mutable camelCase object that keeps its members in the order in which they were added.

@@ -1,6 +1,5 @@
 import JSON
 import AppStorePayloads
-import AppStoreClients
 import AppStoreTypes
 
 /// One object of a camelCase document, read for the columns of a table.

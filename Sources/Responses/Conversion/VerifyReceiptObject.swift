@@ -1,17 +1,15 @@
 import AppStoreTypes
 
-/// One object of a verifyReceipt response, read leniently: numbers may be texts and texts may be numbers, and the
-/// words of a key may be separated by `_` or `-`.
+/// One object of a verifyReceipt response, converted by the field tables. Values are read leniently; see
+/// ``VerifyReceiptResponse/Value``.
 struct VerifyReceiptObject {
-    /// The members by key.
-    let members: [String: JSONTree]
+    /// The object in the document.
+    let object: VerifyReceiptResponse.Object
     /// The path of the object in the document, for error messages.
     let path: String
 
     /// Returns a member; `nil` if it is absent or `null`.
-    subscript(key: String) -> JSONTree? {
-        (members[key] ?? members[key.replacing("_", with: "-")])?.present
-    }
+    subscript(key: String) -> VerifyReceiptResponse.Value? { object[key] }
 
     /// Returns the values of all rows of a table, in the order of the table and in the types of the App Store Server
     /// API.
@@ -36,27 +34,27 @@ struct VerifyReceiptObject {
 
     /// Converts a value that is not a date; `nil` if it stands for an absent value, for example an empty number.
     private func scalar<Field>(
-        _ node: JSONTree, _ row: FieldTable<Field>.Row, _ wire: String
+        _ node: VerifyReceiptResponse.Value, _ row: FieldTable<Field>.Row, _ wire: String
     ) throws(ConversionError) -> JSONTree? {
         switch row.field.kind {
         case .text, .ownership, .productType:
-            return .text(try require(node.asText, wire, "a string"))
+            return .text(try require(text(of: node), wire, "a string"))
         case .identifier:
-            let text = try require(node.asText, wire, "a string")
+            let text = try require(text(of: node), wire, "a string")
             return row.conversion == .nonZeroNumberAsText && (text == "0" || text.isEmpty) ? nil : .text(text)
         case .number:
-            guard node != .text("") else { return nil }
-            let number = try require(node.asInteger, wire, "a whole number of 64 bits")
+            guard node.text != "" else { return nil }
+            let number = try require(number(in: node), wire, "a whole number of 64 bits")
             return row.conversion == .numberOrZero && number == 0 ? nil : .integer(number)
         case .flag:
-            guard node != .text("") else { return nil }
-            return .flag(try require(node.asFlag, wire, "true or false"))
+            guard node.text != "" else { return nil }
+            return .flag(try require(node.flag, wire, "true or false"))
         case .numberText, .millisecondsText:
-            let text = JSONTree.text(try require(node.asText, wire, "a string"))
-            return node.asInteger.map(JSONTree.integer) ?? text
+            let text = JSONTree.text(try require(text(of: node), wire, "a string"))
+            return number(in: node).map(JSONTree.integer) ?? text
         case .flagText:
-            let text = JSONTree.text(try require(node.asText, wire, "a string"))
-            return node.asFlag.map(JSONTree.flag) ?? text
+            let text = JSONTree.text(try require(text(of: node), wire, "a string"))
+            return node.flag.map(JSONTree.flag) ?? text
         case .instant, .cancellation, .nested, .bytes, .attributes:
             return nil
         }
@@ -67,13 +65,24 @@ struct VerifyReceiptObject {
     private func instant(_ wire: String) throws(ConversionError) -> JSONTree? {
         var exists = false
         for key in [wire + "_ms", wire, wire + "_formatted"] {
-            guard let node = self[key], node != .text("") else { continue }
+            guard let node = self[key], node.text != "" else { continue }
             exists = true
-            if let milliseconds = node.asMilliseconds { return .integer(milliseconds) }
-            if let instant = node.asText.flatMap(DateText.instant) { return .integer(instant.milliseconds) }
+            if let milliseconds = node.milliseconds ?? number(in: node) { return .integer(milliseconds) }
+            if let instant = node.text.flatMap(DateText.instant) { return .integer(instant.milliseconds) }
         }
         guard exists else { return nil }
         throw error(wire, "a date")
+    }
+
+    /// Returns a text; a whole number as decimal digits, any other number as written.
+    private func text(of node: VerifyReceiptResponse.Value) -> String? {
+        node.string == nil ? node.integer.map { String($0) } ?? node.text : node.text
+    }
+
+    /// Returns a whole number; `true` is 1 and `false` is 0.
+    private func number(in node: VerifyReceiptResponse.Value) -> Int64? {
+        if let number = node.integer { return number }
+        return node.string == nil ? node.flag.map { $0 ? 1 : 0 } : nil
     }
 
     /// Returns the value, or throws an error if it is `nil`.
@@ -91,8 +100,8 @@ extension VerifyReceiptObject {
     /// Returns a nested object; `nil` if it is absent.
     func object(_ key: String) throws(ConversionError) -> VerifyReceiptObject? {
         guard let node = self[key] else { return nil }
-        guard let members = node.members else { throw error(key, "an object") }
-        return VerifyReceiptObject(members: members, path: path.isEmpty ? key : "\(path).\(key)")
+        guard let object = node.object else { throw error(key, "an object") }
+        return VerifyReceiptObject(object: object, path: path.isEmpty ? key : "\(path).\(key)")
     }
 
     /// Returns a nested array of objects; `nil` if it is absent.
@@ -101,9 +110,9 @@ extension VerifyReceiptObject {
         guard let elements = node.elements else { throw error(key, "an array of objects") }
         var objects: [VerifyReceiptObject] = []
         for (index, element) in elements.enumerated() {
-            guard let members = element.members else { throw error("\(key)[\(index)]", "an object") }
+            guard let object = element?.object else { throw error("\(key)[\(index)]", "an object") }
             objects.append(
-                VerifyReceiptObject(members: members, path: (path.isEmpty ? key : "\(path).\(key)") + "[\(index)]"))
+                VerifyReceiptObject(object: object, path: (path.isEmpty ? key : "\(path).\(key)") + "[\(index)]"))
         }
         return objects
     }

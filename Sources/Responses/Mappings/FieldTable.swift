@@ -1,3 +1,5 @@
+import JSON
+
 /// One table of `Mappings/`: the properties of a model that a response contains, with their keys and their order.
 ///
 /// A value of this type is always valid; see ``init(json:file:)``.

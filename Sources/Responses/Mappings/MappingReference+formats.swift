@@ -1,3 +1,5 @@
+import JSON
+
 /// The output formats of `mappings list`. The Markdown is embedded in documents and the JSON is read by programs, so
 /// both should remain stable.
 package enum TableListing: String, Sendable, CaseIterable {
@@ -54,25 +56,16 @@ extension MappingReference {
         writer.beginArray()
         for reference in references {
             writer.beginObject()
-            for (key, text) in [("file", reference.file), ("model", reference.model), ("place", reference.place)] {
-                writer.key(key)
-                writer.value(text)
+            writer.member("file", reference.file)
+            writer.member("model", reference.model)
+            writer.member("place", reference.place)
+            writer.array("rows", reference.rows) { $1.write(into: &$0) }
+            writer.array("omitted", reference.omitted) { writer, omitted in
+                writer.object {
+                    $0.member("model", omitted.model)
+                    $0.member("because", omitted.because)
+                }
             }
-            writer.key("rows")
-            writer.beginArray()
-            for row in reference.rows { row.write(into: &writer) }
-            writer.endArray()
-            writer.key("omitted")
-            writer.beginArray()
-            for (model, because) in reference.omitted {
-                writer.beginObject()
-                writer.key("model")
-                writer.value(model)
-                writer.key("because")
-                writer.value(because)
-                writer.endObject()
-            }
-            writer.endArray()
             writer.endObject()
         }
         writer.endArray()
@@ -82,20 +75,12 @@ extension MappingReference {
 
 extension MappingReference.Row {
     fileprivate func write(into writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.key("wire")
-        writer.beginArray()
-        for wire in wires { writer.value(wire) }
-        writer.endArray()
-        if let propertyListKey {
-            writer.key("plist")
-            writer.value(propertyListKey)
+        writer.object {
+            $0.member("wire", wires)
+            $0.member("plist", ifPresent: propertyListKey)
+            $0.member("model", model)
+            $0.member("as", conversion)
         }
-        writer.key("model")
-        writer.value(model)
-        writer.key("as")
-        writer.value(conversion)
-        writer.endObject()
     }
 }
 

@@ -1,5 +1,4 @@
 package import AppStorePayloads
-import AppStoreClients
 import JSON
 import AppStoreTypes
 
@@ -27,44 +26,23 @@ package struct CamelNotificationRenderer: Sendable {
         var writer = JSONWriter(reserving: 1_024 + (transaction?.count ?? 0) + (renewal?.count ?? 0))
         writer.beginObject()
         writer.member("notificationUUID", payload.notificationUUID ?? uuid)
-        writer.member("notificationType", payload.notificationType)
-        writer.member("subtype", payload.subtype)
-        writer.member("signedDate", payload.signedDate?.milliseconds)
-        writer.member("environment", payload.claimedEnvironment)
-        writer.member("bundleId", payload.claimedBundleId)
-        writer.member("appAppleId", payload.claimedAppAppleId)
-        writer.member("bundleVersion", payload.data?.bundleVersion)
-        writer.member("status", payload.data?.status)
-        writer.member("consumptionRequestReason", payload.data?.consumptionRequestReason)
-        writer.member("transaction", json: transaction)
-        writer.member("renewalInfo", json: renewal)
+        writer.member("notificationType", ifPresent: payload.notificationType)
+        writer.member("subtype", ifPresent: payload.subtype)
+        writer.member("signedDate", ifPresent: payload.signedDate?.milliseconds)
+        writer.member("environment", ifPresent: payload.claimedEnvironment)
+        writer.member("bundleId", ifPresent: payload.claimedBundleId)
+        writer.member("appAppleId", ifPresent: payload.claimedAppAppleId)
+        writer.member("bundleVersion", ifPresent: payload.data?.bundleVersion)
+        writer.member("status", ifPresent: payload.data?.status)
+        writer.member("consumptionRequestReason", ifPresent: payload.data?.consumptionRequestReason)
+        writer.member("transaction", ifPresent: transaction)
+        writer.member("renewalInfo", ifPresent: renewal)
         let object = try? JSONObject(payload.claims)
-        writer.member("summary", json: object?.rawJSON("summary"))
-        writer.member("externalPurchaseToken", json: object?.rawJSON("externalPurchaseToken"))
-        writer.member("appData", json: object?.rawJSON("appData"))
-        writer.key("verified")
-        writer.value(true)
+        writer.member("summary", ifPresent: object?.rawJSON("summary"))
+        writer.member("externalPurchaseToken", ifPresent: object?.rawJSON("externalPurchaseToken"))
+        writer.member("appData", ifPresent: object?.rawJSON("appData"))
+        writer.member("verified", true)
         writer.endObject()
         return writer.finish()
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func member(_ name: String, _ text: String?) {
-        guard let text else { return }
-        key(name)
-        value(text)
-    }
-
-    fileprivate mutating func member(_ name: String, _ number: Int64?) {
-        guard let number else { return }
-        key(name)
-        value(number)
-    }
-
-    fileprivate mutating func member(_ name: String, json: [UInt8]?) {
-        guard let json, !json.isEmpty else { return }
-        key(name)
-        values(json: json)
     }
 }

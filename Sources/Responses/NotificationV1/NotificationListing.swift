@@ -1,3 +1,5 @@
+import JSON
+
 extension FieldTables {
     /// Returns all tables in the requested format; the table of notifications is the last.
     package func listing(_ format: TableListing) -> String {
@@ -44,42 +46,23 @@ extension NotificationTable {
 
     /// One object, with the same structure as the JSON of the field tables.
     private var json: String {
-        var writer = JSONWriter(reserving: 8_192)
-        writer.beginObject()
-        for (key, text) in [
-            ("file", "notifications.json"), ("model", "NotificationPayload"), ("place", "notification_type"),
-        ] {
-            writer.key(key)
-            writer.value(text)
+        let json = JSONWriter.object(reserving: 8_192) { writer in
+            writer.member("file", "notifications.json")
+            writer.member("model", "NotificationPayload")
+            writer.member("place", "notification_type")
+            writer.array("rows", rows) { writer, row in
+                writer.object {
+                    $0.member("type", row.type)
+                    $0.member("subtype", row.subtype)
+                    $0.member("when", row.conditions.map(\.rawValue))
+                    $0.member("sends", row.sends.map(\.rawValue))
+                    $0.member("profile", ifPresent: row.profile?.rawValue)
+                    $0.member("says", ifPresent: row.says.map { "\($0)" })
+                    $0.member("loss", ifPresent: row.loss)
+                }
+            }
         }
-        writer.key("rows")
-        writer.beginArray()
-        for row in rows {
-            writer.beginObject()
-            for (key, text) in [("type", row.type), ("subtype", row.subtype)] {
-                writer.key(key)
-                writer.value(text)
-            }
-            for (key, texts) in [
-                ("when", row.conditions.map(\.rawValue)), ("sends", row.sends.map(\.rawValue)),
-            ] {
-                writer.key(key)
-                writer.beginArray()
-                for text in texts { writer.value(text) }
-                writer.endArray()
-            }
-            let optional = [
-                ("profile", row.profile?.rawValue), ("says", row.says.map { "\($0)" }), ("loss", row.loss),
-            ]
-            for case (let key, let text?) in optional {
-                writer.key(key)
-                writer.value(text)
-            }
-            writer.endObject()
-        }
-        writer.endArray()
-        writer.endObject()
-        return String(decoding: writer.finish(), as: UTF8.self)
+        return String(decoding: json, as: UTF8.self)
     }
 }
 

@@ -1,5 +1,4 @@
 import AppStorePayloads
-import AppStoreClients
 import Foundation
 
 extension NotificationTable {

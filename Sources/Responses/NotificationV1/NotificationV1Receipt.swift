@@ -1,5 +1,4 @@
 import AppStorePayloads
-import AppStoreClients
 import AppStoreTypes
 
 /// Selects and orders the rows of `latest_receipt_info` in the body of a version 1 notification.

@@ -1,5 +1,4 @@
 package import AppStorePayloads
-import AppStoreClients
 package import ReceiptDecoding
 package import AppStoreTypes
 

@@ -1,4 +1,5 @@
 package import AppStoreTypes
+import JSON
 
 /// An instant in the form of verifyReceipt responses: three keys, whose values are all text.
 ///
@@ -27,26 +28,24 @@ package struct DateTriplet: Sendable, Hashable {
     }
 
     /// The value of the key `X`.
-    package var text: String { Self.text(utc, zone: "Etc/GMT") }
+    package var text: String { utc.text + " Etc/GMT" }
     /// The value of the key `X_pst`.
-    package var losAngelesText: String { Self.text(losAngeles, zone: "America/Los_Angeles") }
-
-    private static func text(_ time: CivilTime, zone: String) -> String {
-        String(unsafeUninitializedCapacity: CivilTime.length) { buffer in
-            time.write(into: buffer)
-            return CivilTime.length
-        } + " " + zone
-    }
+    package var losAngelesText: String { losAngeles.text + " America/Los_Angeles" }
 }
 
 extension JSONWriter {
+    /// Overwrites the ``CivilTime/length`` characters of a date at `position`.
+    fileprivate mutating func overwrite(at position: Int, with time: CivilTime) {
+        overwrite(position..<position + CivilTime.length) { time.write(into: $0) }
+    }
+
     /// Writes the three members of a date.
     mutating func triplet(_ instant: Timestamp, key: ColumnKey) {
         let triplet = DateTriplet(instant)
         let beginning = member(key.beginning)
         overwrite(at: beginning + key.datePosition.beginning, with: triplet.utc)
         digits(triplet.milliseconds)
-        let end = bytes.count
+        let end = count
         raw(key.end)
         overwrite(at: end + key.datePosition.end, with: triplet.losAngeles)
     }
@@ -56,11 +55,11 @@ extension JSONWriter {
         let triplet = DateTriplet(instant)
         member(key.beginning)
         digits(triplet.milliseconds)
-        let end = bytes.count
+        let end = count
         raw(key.end)
         overwrite(at: end + key.datePosition.end, with: triplet.utc)
         // The date is followed only by ` America/Los_Angeles"`, which has 21 bytes.
-        overwrite(at: bytes.count - CivilTime.length - 21, with: triplet.losAngeles)
+        overwrite(at: count - CivilTime.length - 21, with: triplet.losAngeles)
     }
 }
 
@@ -77,16 +76,6 @@ package enum DateText {
             parts[5] < 60
         else { return nil }
         let time = parts[3] * 3_600 + parts[4] * 60 + parts[5]
-        return Timestamp(seconds: days(year: parts[0], month: parts[1], day: parts[2]) * 86_400 + time)
-    }
-
-    /// Returns the number of days since 1970-01-01. This is the inverse of ``CivilTime``, with the leap day as the
-    /// last day of the year.
-    private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
-        let year = (month <= 2 ? year - 1 : year) + 400
-        let yearOfEra = year % 400
-        let monthFromMarch = month > 2 ? month - 3 : month + 9
-        let dayOfYear = (153 * monthFromMarch + 2) / 5 + day - 1
-        return year / 400 * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468 - 146_097
+        return Timestamp(seconds: CivilTime.days(year: parts[0], month: parts[1], day: parts[2]) * 86_400 + time)
     }
 }

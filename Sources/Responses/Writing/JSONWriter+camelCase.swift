@@ -1,4 +1,4 @@
-import Foundation
+import JSON
 import ReceiptDecoding
 import AppStoreTypes
 
@@ -13,7 +13,7 @@ extension JSONWriter {
         case .instant(let instant), .cancellation(let instant, isConsumable: _): self.value(instant.milliseconds)
         case .ownership(let number): self.value(FieldValue.ownershipName(number)?.description ?? String(number))
         case .productType(let type): self.value(type.displayName ?? String(type.rawValue))
-        case .bytes(let bytes): self.value(Data(bytes).base64EncodedString())
+        case .bytes(let bytes): self.value(utf8: Base64Text.encode(bytes))
         case .attributes(let attributes): camelCase(attributes)
         }
     }
@@ -39,7 +39,7 @@ extension JSONWriter {
         for (type, attributes) in values.sorted(by: { $0.key < $1.key }) {
             key(String(type))
             if attributes.count > 1 { beginArray() }
-            for attribute in attributes { value(Data(attribute.value).base64EncodedString()) }
+            for attribute in attributes { value(utf8: Base64Text.encode(attribute.value)) }
             if attributes.count > 1 { endArray() }
         }
         endObject()

@@ -1,3 +1,5 @@
+import JSON
+
 extension JSONWriter {
     /// Writes the members of a column from the value of its field. Writes nothing if there is no value, except for
     /// the conversions that specify a default.

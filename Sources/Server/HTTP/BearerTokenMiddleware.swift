@@ -1,8 +1,8 @@
+import BridgeConfiguration
 import Cryptography
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import VerifyReceipt
 import AppStoreTypes
 
 /// Authorizes access to routes that expose customers' purchases or internal state: `/v1/*`, `/metrics`, `/`,

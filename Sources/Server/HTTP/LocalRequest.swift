@@ -1,7 +1,7 @@
+import BridgeConfiguration
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import VerifyReceipt
 
 /// A request from a user or program on this machine, which needs no token.
 ///

@@ -1,4 +1,4 @@
-import Foundation
+import JSON
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -7,7 +7,7 @@ import NIOCore
 /// depend on it. Example:
 ///
 ///     {"code":"notFound","detail":"…","status":404,"title":"Not Found","type":"about:blank"}
-struct ProblemDetails: Sendable, Encodable {
+struct ProblemDetails: Sendable {
     static let contentType = "application/problem+json"
 
     let type = "about:blank"
@@ -56,9 +56,13 @@ struct ProblemDetails: Sendable, Encodable {
 
     /// The JSON document, in UTF-8.
     var json: [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return (try? encoder.encode(self)).map { [UInt8]($0) } ?? []
+        JSONWriter.object {
+            $0.member("code", code)
+            $0.member("detail", detail)
+            $0.member("status", Int64(status))
+            $0.member("title", title)
+            $0.member("type", type)
+        }
     }
 
     /// The HTTP response.

@@ -1,11 +1,10 @@
+import BridgeConfiguration
 import HummingbirdCore
-import ListenerTLS
 import Logging
 import NIOCore
 import NIOHTTP1
 import NIOHTTPTypes
 import NIOSSL
-import VerifyReceipt
 import Telemetry
 
 /// Hummingbird's HTTP/1 channel with additional handlers before and after its decoder: one request at a time,

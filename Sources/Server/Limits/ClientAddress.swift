@@ -1,7 +1,7 @@
+import BridgeConfiguration
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import VerifyReceipt
 
 /// Determines the IP address of a request's client. It is the peer of the connection or, if the peer is a trusted
 /// proxy, the address that the proxy reports.

@@ -1,8 +1,8 @@
+import BridgeConfiguration
 import ConcurrencySupport
 import Hummingbird
 import Logging
 import NIOCore
-import VerifyReceipt
 import Synchronization
 import Telemetry
 

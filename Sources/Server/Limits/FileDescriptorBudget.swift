@@ -1,6 +1,6 @@
+package import BridgeConfiguration
 package import Logging
 import NIOCore
-package import VerifyReceipt
 
 /// The division of a process's file descriptors among the parts of the server, so that they never run out. A process
 /// without descriptors cannot accept, connect or write, and libdispatch aborts it.

@@ -48,13 +48,11 @@ package final class HTTPMetrics: Sendable {
 
     /// Appends the metrics in the Prometheus text format.
     func write(into text: inout MetricsText) {
-        let requests = "receipt_bridge_http_requests_total"
-        text.family(requests, .counter, "Requests, by route and HTTP status.")
-        text.samples(requests, of: self.requests)
-        let duration = "receipt_bridge_http_request_duration_seconds"
-        text.family(duration, .histogram, "Time from the head of a request to the head of its response, in seconds.")
+        text.family(.httpRequests)
+        text.samples(.httpRequests, of: self.requests)
+        text.family(.httpDurations)
         for (route, histogram) in zip(RouteLabel.all, durations) {
-            text.samples(duration, [("route", route)], of: histogram)
+            text.samples(.httpDurations, [("route", route)], of: histogram)
         }
     }
 }

@@ -1,6 +1,6 @@
 import AppStoreClients
+import BridgeConfiguration
 import Storage
-import ListenerTLS
 import VerifyReceipt
 import AppStoreTypes
 import Telemetry
@@ -16,7 +16,7 @@ struct ServerHealth: Sendable {
     let handshakes: CounterTable
     /// Counts of rejected requests and connections, by ``ClientLimit``.
     let rejections: CounterTable
-    let store: Store?
+    let store: (any Store)?
     let shadow: Shadow?
     let state: LifecycleState
     /// Returns the number of open connections of each listener.
@@ -26,20 +26,18 @@ struct ServerHealth: Sendable {
 
     /// The current configuration.
     var settings: ProxyConfiguration { live.now.settings }
+    /// The certificate of the public listener; `nil` if it does not use TLS.
+    var certificate: ListenerCertificate? { live.now.certificate }
     var pipelines: ServiceGraph { live.now.pipelines }
 
     /// A condition that an operator should check. Requests are served all the same.
-    struct Warning: Sendable, Encodable {
+    struct Warning: Sendable {
         /// A stable identifier, for example `storeNotOpen`.
         let code: String
         /// A sentence for operators. It contains nothing from requests.
         let detail: String
         /// The app that the warning concerns, or `nil`. Not part of the JSON.
         let bundleId: BundleIdentifier?
-
-        private enum CodingKeys: CodingKey {
-            case code, detail
-        }
     }
 
     /// A store is configured but not open.
@@ -67,7 +65,7 @@ struct ServerHealth: Sendable {
                 "The store could not be opened yet. Nothing is stored and notifications are rejected until it is open.")
         }
         // The same threshold as in the alert ReceiptBridgeCertificateEnds and in the doctor.
-        if let days = settings.tls?.daysLeft(at: Timestamp.now.seconds), days < 14 {
+        if let days = certificate?.daysLeft(at: Timestamp.now.seconds), days < 14 {
             warn(
                 "certificateEnds",
                 days < 0
@@ -80,8 +78,8 @@ struct ServerHealth: Sendable {
                 "\(key.bundleId.rawValue): the private key \(key.keyId) is unusable (\(key.reason)); App Store Server API "
                     + "disabled for this app.", of: key.bundleId)
         }
-        if let store, store.counts.isFailing {
-            warn("storeErrors", "\(store.counts.errors.total) store operations failed since the start.")
+        if let store, store.metrics.isFailing {
+            warn("storeErrors", "\(store.metrics.errors.total) store operations failed since the start.")
         }
         for row in pipelines.counts.upstream.rows where row.isFailing {
             warn(

@@ -1,7 +1,8 @@
+package import BridgeConfiguration
 import Cryptography
 import HTTPTypes
 package import Logging
-package import VerifyReceipt
+import VerifyReceipt
 import ServiceLifecycle
 import Synchronization
 
@@ -43,7 +44,7 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
             let read = try read()
             let changes = ConfigurationDiff(from: previous.settings, to: read)
             let settings = read.keepingFixedKeys(of: previous.settings)
-            server.apply(settings, try make(settings, previous.pipelines))
+            try server.apply(settings, make(settings, previous.pipelines))
             if !changes.needRestart.isEmpty {
                 logger.warning(
                     "configuration keys changed that need a restart",
@@ -73,12 +74,22 @@ package final class ReloadableState: Sendable {
     package final class Snapshot: Sendable {
         package let settings: ProxyConfiguration
         package let pipelines: ServiceGraph
+        /// The certificate of the public listener; `nil` if it does not use TLS.
+        let certificate: ListenerCertificate?
         /// Whether any app compares its sources in the background (`shadow`).
         let isShadowed: Bool
         /// The header in which a caller names its user; `nil` if none is configured.
         let userHeader: HTTPField.Name?
 
-        init(settings: ProxyConfiguration, pipelines: ServiceGraph) {
+        /// - Throws: `ConfigurationError` if the certificate of `tls` cannot be used.
+        init(settings: ProxyConfiguration, pipelines: ServiceGraph) throws(ConfigurationError) {
+            do throws(ListenerCertificateError) {
+                certificate = try settings.tls.map { files throws(ListenerCertificateError) in
+                    try ListenerCertificate(files)
+                }
+            } catch {
+                throw ConfigurationError(["tls: \(error.expected)"])
+            }
             self.settings = settings
             self.pipelines = pipelines
             userHeader = settings.userHeader.flatMap { HTTPField.Name($0) }
@@ -88,16 +99,19 @@ package final class ReloadableState: Sendable {
 
     private let snapshot: Mutex<Snapshot>
 
-    init(settings: ProxyConfiguration, pipelines: ServiceGraph) {
-        snapshot = Mutex(Snapshot(settings: settings, pipelines: pipelines))
+    /// - Throws: `ConfigurationError` if the certificate of `tls` cannot be used.
+    init(settings: ProxyConfiguration, pipelines: ServiceGraph) throws(ConfigurationError) {
+        snapshot = Mutex(try Snapshot(settings: settings, pipelines: pipelines))
     }
 
     /// The current snapshot.
     package var now: Snapshot { snapshot.withLock { $0 } }
 
     /// Replaces the current snapshot.
-    func exchange(settings: ProxyConfiguration, pipelines: ServiceGraph) {
-        let new = Snapshot(settings: settings, pipelines: pipelines)
+    ///
+    /// - Throws: `ConfigurationError` if the certificate of `tls` cannot be used. Then the current snapshot stays.
+    func exchange(settings: ProxyConfiguration, pipelines: ServiceGraph) throws(ConfigurationError) {
+        let new = try Snapshot(settings: settings, pipelines: pipelines)
         snapshot.withLock { $0 = new }
     }
 }

@@ -1,5 +1,7 @@
+import BridgeConfiguration
 import HTTPTypes
 import Hummingbird
+import Notifications
 import VerifyReceipt
 
 /// Receives App Store Server Notifications, version 1 and 2, at `/v1/notifications`.

@@ -1,3 +1,4 @@
+import JSON
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -26,7 +27,7 @@ struct HealthController: Sendable {
                     status: status, headers: [.contentType: "text/plain; charset=utf-8"],
                     body: ResponseBody(byteBuffer: ByteBuffer(string: phase == .ready ? "ok\n" : "not ready\n")))
             }
-            let backlog = (try? await view.store?.deliveryBacklog()) ?? []
+            let backlog = (try? await view.store?.outbox.deliveryBacklog()) ?? []
             return Response(
                 status: status, headers: [.contentType: "application/json", .cacheControl: "no-store"],
                 body: ResponseBody(
@@ -35,7 +36,7 @@ struct HealthController: Sendable {
     }
 
     /// The JSON of `/readyz`. For example, `{"status":"ok","version":"1.2.3","warnings":[]}`.
-    private struct Report: Encodable {
+    private struct Report {
         /// `ok`, `starting` or `draining`.
         let status: String
         let version: String
@@ -48,9 +49,16 @@ struct HealthController: Sendable {
         }
 
         var json: [UInt8] {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            return (try? encoder.encode(self)).map { [UInt8]($0) } ?? []
+            JSONWriter.object { writer in
+                writer.member("status", status)
+                writer.member("version", version)
+                writer.array("warnings", warnings) { writer, warning in
+                    writer.object {
+                        $0.member("code", warning.code)
+                        $0.member("detail", warning.detail)
+                    }
+                }
+            }
         }
     }
 }

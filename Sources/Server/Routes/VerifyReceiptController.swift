@@ -1,3 +1,4 @@
+import BridgeConfiguration
 import HTTPTypes
 import Hummingbird
 import NIOCore

@@ -1,5 +1,6 @@
 import AppStorePayloads
 import AppStoreClients
+package import BridgeConfiguration
 package import Comparison
 import Cryptography
 import Foundation
@@ -36,7 +37,7 @@ package final class Shadow: Service {
     }
 
     private let configured: Mutex<Configured>
-    private let store: Store?
+    private let store: (any Store)?
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
     private let queue = ShadowQueue()
@@ -57,7 +58,7 @@ package final class Shadow: Service {
 
     /// Creates the shadow. It does nothing if no app has a `shadow`.
     package init(
-        settings: ProxyConfiguration, pipeline: VerifyReceiptService, store: Store?, logger: Logger,
+        settings: ProxyConfiguration, pipeline: VerifyReceiptService, store: (any Store)?, logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         configured = Mutex(Configured(settings, pipeline))
@@ -195,7 +196,7 @@ package final class Shadow: Service {
         context.timeDifference = now().milliseconds - time.milliseconds
         context.isAuthentic = true
         context.excludesOldTransactions = request?.excludesOldTransactions ?? false
-        context.overrides = app(job.app)?.comparisonRules ?? [:]
+        context.overrides = app(job.app)?.comparisonOverrides ?? [:]
         context.consumables = (job.shadow == .apple ? first : second).consumables
         do throws(ComparisonError) {
             let left = try ComparedAnswer(verifyReceipt: (job.shadow == .apple ? second : first).answer.body)
@@ -236,7 +237,7 @@ package final class Shadow: Service {
         guard let store else { return unstored.withLock { $0.merge(results.tally) } }
         let rows = results.rows(on: time.day)
         do throws(StorageError) {
-            try await store.add(
+            try await store.comparisons.add(
                 comparisons: rows.comparisons, differences: rows.differences, customers: rows.customers,
                 limit: CustomerSet.maximum)
         } catch {
@@ -259,8 +260,8 @@ package final class Shadow: Service {
         let unstoredRows = ShadowFindings(unstored).rows(on: time.day)
         var customers = unstored.customerCounts
         if let store {
-            (comparisons, differences) = try await store.comparisons(since: time.day - days + 1)
-            for row in try await store.comparedCustomers(since: time.day - days + 1) {
+            (comparisons, differences) = try await store.comparisons.comparisons(since: time.day - days + 1)
+            for row in try await store.comparisons.comparedCustomers(since: time.day - days + 1) {
                 let scope = ComparisonReport.Scope(bundleId: row.bundleId, environment: row.environment)
                 // The stored and the unstored customers may be the same ones, so they are not added up.
                 customers[scope] = max(customers[scope] ?? 0, row.count)

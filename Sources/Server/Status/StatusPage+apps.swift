@@ -1,3 +1,4 @@
+import BridgeConfiguration
 import Comparison
 import Storage
 import VerifyReceipt

@@ -1,4 +1,5 @@
 import AppStoreClients
+import Notifications
 import VerifyReceipt
 import Reports
 import AppStoreTypes

@@ -1,10 +1,13 @@
 import AppStorePayloads
 import AppStoreClients
+import Notifications
 import VerifyReceipt
+import BridgeConfiguration
 import Reports
 import AppStoreTypes
 import Telemetry
 import Comparison
+import VerifyReceipt
 
 /// The status page of a running server: one HTML document that loads nothing and contains no script.
 struct StatusPage {

@@ -1,6 +1,8 @@
 import AppStoreClients
+import BridgeConfiguration
 import Comparison
 import Storage
+import Notifications
 import VerifyReceipt
 import Reports
 import AppStoreTypes
@@ -56,7 +58,7 @@ extension StatusSnapshot {
     /// warning reports it.
     init(_ view: ServerHealth) async {
         let counts = view.pipelines.counts
-        let backlog = (try? await view.store?.deliveryBacklog()) ?? []
+        let backlog = (try? await view.store?.outbox.deliveryBacklog()) ?? []
         let report = try? await view.shadow?.report()
         let readiness = report.map { [Readiness]($0) } ?? []
         version = view.version
@@ -76,7 +78,7 @@ extension StatusSnapshot {
         upstream = counts.upstream.rows
         hosts = view.hosts()
         budgets = view.pipelines.budgets
-        notifications = counts.notifications.now
+        notifications = view.pipelines.notifications.counts.now
         facts = Self.facts(view)
     }
 
@@ -86,7 +88,7 @@ extension StatusSnapshot {
         func add(_ name: String, _ value: String) { facts.append((name, value)) }
         let counts = view.pipelines.counts
         if let store = view.store, view.hasStore {
-            add("Store", "open; \(store.counts.writes.count.grouped) writes on disk, \(store.writesWaiting) waiting")
+            add("Store", "open; \(store.metrics.writes.count.grouped) writes on disk, \(store.writesWaiting) waiting")
         } else {
             let lack = view.isStoreLost ? "file removed or replaced; restore it and restart" : "could not be opened yet"
             add("Store", view.lacksStore ? lack : "none")

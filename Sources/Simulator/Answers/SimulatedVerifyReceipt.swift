@@ -48,6 +48,8 @@ package struct SimulatedVerifyReceipt: Sendable {
         }
         let isRightPassword = request["password"]?.text == SimulatedApp.first.sharedSecret
         if receipt.hasAutoRenewable, !isRightPassword { return Self.wrongPassword(receipt.environment) }
+        // The account cannot be found or has been deleted.
+        if customerRegistry.current(receipt.customer).isRemoved { return Self.statusOnly(21010) }
         let excludesOld = request["exclude-old-transactions"]
         return receipt.plan.version == nil
             ? try appReceiptAnswer(

@@ -52,11 +52,6 @@ extension Timestamp {
         return "\(date.dayText) \(date.timeText) America/Los_Angeles"
     }
 
-    /// The machine's time.
-    package static var now: Timestamp {
-        Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
-    }
-
     /// Reads `2026-11-21T09:35:00Z`, with or without fractional seconds or with another offset. Returns `nil` for
     /// anything else.
     package init?(iso8601 text: String) {

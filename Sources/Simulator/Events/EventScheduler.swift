@@ -49,8 +49,8 @@ package final class EventScheduler: Sendable {
         throw .impossible
     }
 
-    /// Applies a change that the app's owner makes through the Server API. Returns `nil` if `apply` reports no
-    /// notification.
+    /// Applies a change that the app's owner makes through the Server API. Returns `nil` if `apply` changes
+    /// nothing.
     func make(of customer: SimulatedCustomer, _ apply: (inout EventSimulation) -> Void) -> EventOutcome? {
         change(customer, event: nil, random: SplitMix64(seed: 0), apply)
     }
@@ -68,6 +68,15 @@ package final class EventScheduler: Sendable {
                     customerId: nil, date: date, transaction: nil, renewal: nil, summary: summary)
             ])
     }
+
+    /// The customers whose subscriptions are accelerated, as they were generated.
+    var sandboxCustomers: [SimulatedCustomer] {
+        let world = customerRegistry.world
+        return world.options.sandboxClock == .apple ? world.customers.filter { $0.environment == .sandbox } : []
+    }
+
+    /// Returns the current state of a customer.
+    func current(_ customer: SimulatedCustomer) -> SimulatedCustomer { customerRegistry.current(customer) }
 
     /// Returns the generator of a call, which depends on the number of calls if no seed is given.
     private func generator(_ seed: UInt64?) -> SplitMix64 {
@@ -132,7 +141,7 @@ package final class EventScheduler: Sendable {
         return change(customer, event: event, random: random) { $0.run(event, on: subject) }
     }
 
-    /// Applies a change to a customer. Nothing is stored if the change reports no notification.
+    /// Applies a change to a customer. Nothing is stored if the change was not possible.
     private func change(
         _ customer: SimulatedCustomer, event: WorldEvent?, random: SplitMix64, _ apply: (inout EventSimulation) -> Void
     ) -> EventOutcome? {
@@ -143,7 +152,7 @@ package final class EventScheduler: Sendable {
                     customer, at: date, identifiers: state.identifiers, random: random,
                     options: customerRegistry.world.options)
                 apply(&simulation)
-                guard !simulation.emitted.isEmpty else { return nil }
+                guard !simulation.emitted.isEmpty || simulation.isUnreported else { return nil }
                 customer = simulation.customer
                 state.identifiers = simulation.identifiers
                 return EventOutcome(
@@ -159,7 +168,7 @@ package final class EventScheduler: Sendable {
         SimulatedNotification(
             uuid: uuid(&state), type: emitted.type, subtype: emitted.subtype, environment: customer.environment,
             customerId: customer.id, date: emitted.date, transaction: emitted.transaction, renewal: emitted.renewal,
-            consumptionRequestReason: emitted.reason)
+            consumptionRequestReason: emitted.reason, appTransaction: emitted.appTransaction)
     }
 
     private func uuid(_ state: inout State) -> String {

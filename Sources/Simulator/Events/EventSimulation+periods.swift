@@ -11,6 +11,8 @@ extension EventSimulation {
         case recovery
         /// A purchase by the customer. The period begins now.
         case purchase
+        /// A renewal of the accelerated sandbox, which continues the previous period.
+        case schedule
     }
 
     /// Adds a period to a subscription, which is active afterwards. Returns the index of the new transaction.
@@ -25,13 +27,14 @@ extension EventSimulation {
             product: product, transactionId: identifiers.transaction(customer.environment),
             originalTransactionId: previous.originalTransactionId, purchaseDate: period.lowerBound,
             originalPurchaseDate: previous.originalPurchaseDate, expiresDate: period.upperBound,
-            price: Self.price(of: product, offer), appTransactionId: customer.appTransactionId)
+            price: Self.price(of: product, offer), appTransactionId: appTransactionId)
         transaction.isFamilyShared = previous.isFamilyShared
         transaction.appAccountToken = previous.appAccountToken
         if !previous.isFamilyShared { transaction.webOrderLineItemId = identifiers.lineItem(customer.environment) }
         transaction.offer = offer
         transaction.isRenewal = beginning != .purchase
         transaction.changeDate = date
+        transaction.copyDetails(of: previous, length: clock.period(days: product.days))
         customer.transactions.append(transaction)
         customer.renewals[index].begin(transaction, product)
         return customer.transactions.count - 1
@@ -41,7 +44,7 @@ extension EventSimulation {
     private func period(
         of product: SimulatedProduct, after previous: SimulatedTransaction, wasInGrace: Bool, _ beginning: Beginning
     ) -> Range<Timestamp> {
-        let length = product.days * CustomerBuilder.day
+        let length = clock.period(days: product.days)
         var start = purchaseDate
         var paidUntil = start
         if let expires = previous.expiresDate {
@@ -50,6 +53,10 @@ extension EventSimulation {
             case .recovery where wasInGrace:
                 let isFree = customer.transactions.last.map { $0.purchaseDate < expires } ?? true
                 if expires < start, isFree { (start, paidUntil) = (expires, expires) }
+            case .schedule:
+                // Purchases of a customer follow each other, so another purchase may delay the beginning.
+                let last = customer.transactions.last?.purchaseDate ?? expires
+                (start, paidUntil) = (max(expires, last.advanced(byMilliseconds: last < expires ? 0 : 1000)), expires)
             default: break
             }
         }
@@ -75,18 +82,17 @@ extension EventSimulation {
     }
 
     /// Renews the subscription with the product and the offer that its renewal state names.
-    mutating func renew(_ index: Int) {
+    mutating func renew(_ index: Int, by beginning: Beginning = .renewal) {
         let renewal = customer.renewals[index]
-        guard let product = SimulatedProduct.named(renewal.autoRenewProductId),
-            let new = begin(product, of: index, by: .renewal, offer: renewal.offer)
+        guard let product = renewal.nextProduct,
+            let new = begin(product, of: index, by: beginning, offer: renewal.offer)
         else { return }
         emit("DID_RENEW", of: new)
     }
 
     /// Renews the subscription after a billing error.
     mutating func recover(_ index: Int) {
-        guard let product = SimulatedProduct.named(customer.renewals[index].autoRenewProductId),
-            let new = begin(product, of: index, by: .recovery)
+        guard let product = customer.renewals[index].nextProduct, let new = begin(product, of: index, by: .recovery)
         else { return }
         emit("DID_RENEW", "BILLING_RECOVERY", of: new)
     }
@@ -100,7 +106,7 @@ extension EventSimulation {
         customer.renewals[index].expirationIntent = 2
         customer.renewals[index].isInBillingRetryPeriod = true
         customer.renewals[index].gracePeriodExpiresDate =
-            withGrace ? end.advanced(byMilliseconds: 16 * CustomerBuilder.day) : nil
+            withGrace ? end.advanced(byMilliseconds: clock.gracePeriod) : nil
         emit("DID_FAIL_TO_RENEW", withGrace ? "GRACE_PERIOD" : nil, of: newest)
     }
 
@@ -121,6 +127,7 @@ extension EventSimulation {
         customer.renewals[index].isInBillingRetryPeriod = false
         customer.renewals[index].gracePeriodExpiresDate = nil
         customer.renewals[index].offer = nil
+        customer.renewals[index].commitment?.willRenew = false
         customer.renewals[index].eligibleWinBackOfferIds = ["come_back", "come_back_free"]
         emit("EXPIRED", subtype, of: newest)
     }
@@ -141,5 +148,29 @@ extension SimulatedRenewal {
         eligibleWinBackOfferIds = []
         renewalDate = transaction.expiresDate ?? renewalDate
         renewalPrice = product.price
+        billingPlan = product.billingPlan
+        advancedCommerce = transaction.advancedCommerce
+        let wasCancelled = commitment.map { !$0.willRenew } ?? false
+        commitment = transaction.commitment.map {
+            RenewalCommitment(after: $0, of: productId, willRenew: !wasCancelled || $0.number == 1)
+        }
+        // The months of a canceled commitment end with the last one.
+        if let commitment, let month = transaction.commitment, month.isLast { willRenew = commitment.willRenew }
+    }
+}
+
+extension SimulatedTransaction {
+    /// Takes the SKU and the previous subscription from the period before it, if the product is the same, and its place
+    /// in a commitment.
+    ///
+    /// After a billing error the commitment ends later than before, as Apple documents it.
+    fileprivate mutating func copyDetails(of previous: SimulatedTransaction, length: Int64) {
+        if product.productId == previous.product.productId {
+            advancedCommerce = previous.advancedCommerce
+            previousOriginalTransactionId = previous.previousOriginalTransactionId
+        }
+        guard product.billingPlan == .monthly, let expiresDate else { return }
+        let commitment = isRenewal ? previous.commitment : nil
+        self.commitment = .following(commitment, monthEnding: expiresDate, length: length, price: product.price)
     }
 }

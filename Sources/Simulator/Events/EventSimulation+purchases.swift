@@ -17,7 +17,7 @@ extension EventSimulation {
         let products = SimulatedApp.first.products.filter { $0.group == group }
         let product = products[Int(random.number(below: Int64(products.count)))]
         let offer = [nil, SimulatedOffer.freeTrial, .introductory][Int(random.number(below: 3))]
-        let length = (offer == .freeTrial ? 7 : product.days) * CustomerBuilder.day
+        let length = clock.period(days: offer == .freeTrial ? 7 : product.days)
         let start = purchaseDate
         let index = append(product, expires: start.advanced(byMilliseconds: length), offer: offer)
         let bought = customer.transactions[index]
@@ -25,7 +25,7 @@ extension EventSimulation {
             originalTransactionId: bought.originalTransactionId, productId: product.productId,
             autoRenewProductId: product.productId, status: .active, willRenew: true, recentSubscriptionStartDate: start,
             renewalDate: bought.expiresDate ?? start, renewalPrice: product.price,
-            appTransactionId: customer.appTransactionId)
+            appTransactionId: appTransactionId)
         renewal.appAccountToken = bought.appAccountToken
         customer.renewals.append(renewal)
         emit("SUBSCRIBED", "INITIAL_BUY", of: index)
@@ -35,7 +35,8 @@ extension EventSimulation {
     mutating func resubscribe(_ index: Int, to product: SimulatedProduct?) {
         let renewal = customer.renewals[index]
         let winsBack = !renewal.eligibleWinBackOfferIds.isEmpty && random.number(below: 3) == 0
-        guard let product = product ?? SimulatedProduct.named(renewal.productId),
+        let same = SimulatedProduct.named(renewal.productId, renewal.billingPlan)
+        guard let product = product ?? same,
             let new = begin(product, of: index, by: .purchase, offer: winsBack ? .winBack : nil)
         else { return }
         customer.renewals[index].recentSubscriptionStartDate = customer.transactions[new].purchaseDate
@@ -49,7 +50,7 @@ extension EventSimulation {
         var transaction = SimulatedTransaction(
             product: product, transactionId: id, originalTransactionId: id, purchaseDate: start,
             originalPurchaseDate: expires == nil ? start : start.advanced(byMilliseconds: 1000), expiresDate: expires,
-            price: Self.price(of: product, offer), appTransactionId: customer.appTransactionId)
+            price: Self.price(of: product, offer), appTransactionId: appTransactionId)
         transaction.appAccountToken = customer.transactions.first { !$0.isFamilyShared }?.appAccountToken
         if expires != nil { transaction.webOrderLineItemId = identifiers.lineItem(customer.environment) }
         transaction.offer = offer

@@ -70,5 +70,7 @@ extension SimulatedRenewal {
         expirationIntent = nil
         isInBillingRetryPeriod = nil
         gracePeriodExpiresDate = nil
+        // A refund of the current month ends the commitment.
+        commitment?.willRenew = false
     }
 }

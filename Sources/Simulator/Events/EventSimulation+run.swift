@@ -16,6 +16,8 @@ extension EventSimulation {
         case .buyConsumable: buy(.coins)
         case .buyNonConsumable: buy(.unlock)
         case .buyNonRenewing: buy(.season)
+        case .rescindConsent: rescindConsent()
+        case .accountRemoved: removeAccount()
         default: break
         }
     }
@@ -55,6 +57,7 @@ extension EventSimulation {
         case .offerDowngrade: downgrade(index, offer: someOffer())
         case .priceIncreasePending: requestConsent(index)
         case .priceIncreaseAccepted: consent(index)
+        case .migration: migrate(index)
         case .extend: extend(index, days: random.number(in: 1...30))
         default: break
         }

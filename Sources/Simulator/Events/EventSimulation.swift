@@ -9,19 +9,26 @@ struct EventSimulation {
     struct EmittedNotification {
         let type: String
         let subtype: String?
-        let reason: String?
+        var reason: String?
         let date: Timestamp
-        let transaction: SimulatedTransaction
-        let renewal: SimulatedRenewal?
+        var transaction: SimulatedTransaction?
+        var renewal: SimulatedRenewal?
+        var appTransaction: SimulatedAppTransaction?
     }
 
     var customer: SimulatedCustomer
     var identifiers: EventIdentifiers
     var random: SplitMix64
     let options: WorldOptions
+    /// The speed of the customer's subscriptions.
+    var clock: SandboxClock { options.clock(in: customer.environment) }
+    /// `appTransactionId` of new purchases.
+    var appTransactionId: String? { customer.hasAppTransaction ? customer.appTransactionId : nil }
     /// Date of the newest change.
     private(set) var date: Timestamp
     private(set) var emitted: [EmittedNotification] = []
+    /// The customer has changed, and no notification reports it.
+    private(set) var isUnreported = false
 
     init(
         _ customer: SimulatedCustomer, at date: Timestamp, identifiers: EventIdentifiers, random: SplitMix64,
@@ -44,6 +51,24 @@ struct EventSimulation {
         emitted.append(
             EmittedNotification(
                 type: type, subtype: subtype, reason: reason, date: date, transaction: transaction, renewal: renewal))
+    }
+
+    /// Emits a notification about the customer's app transaction.
+    mutating func emit(_ type: String, of appTransaction: SimulatedAppTransaction) {
+        emitted.append(EmittedNotification(type: type, subtype: nil, date: date, appTransaction: appTransaction))
+    }
+
+    /// Removes the account. Apple reports this by errors only.
+    mutating func removeAccount() {
+        customer.isRemoved = true
+        isUnreported = true
+    }
+
+    /// Withdraws a parent's or guardian's consent to the app.
+    mutating func rescindConsent() {
+        guard let appTransaction = customer.appTransaction else { return }
+        customer.isConsentRescinded = true
+        emit("RESCIND_CONSENT", of: appTransaction)
     }
 
     /// Returns the index of a subscription's newest transaction.

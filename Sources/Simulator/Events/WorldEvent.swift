@@ -30,14 +30,21 @@ package enum WorldEvent: String, Sendable, Hashable, CaseIterable {
     case extend
     /// The customer buys a product that does not renew.
     case buyConsumable, buyNonConsumable, buyNonRenewing
+    /// The developer migrates the subscription to the Advanced Commerce API. Only on request, never at random.
+    case migration
+    /// A parent or guardian withdraws the consent to the app. Only on request.
+    case rescindConsent
+    /// The account is deleted, or the tester is no longer one. Only on request.
+    case accountRemoved
 
-    /// Relative frequency among the events that are possible for a customer.
+    /// Relative frequency among the events that are possible for a customer; 0 for events that only happen on request.
     var weight: Int64 {
         switch self {
         case .renew: 30
         case .billingRecovery, .resubscribe, .buyConsumable: 10
         case .expireOther, .expireProductNotForSale, .refund, .revoke, .extend: 2
         case .consumptionRequest, .refundDeclined, .buyNonRenewing, .buyNonConsumable: 2
+        case .migration, .rescindConsent, .accountRemoved: 0
         default: 5
         }
     }
@@ -58,8 +65,11 @@ extension WorldEvent {
     /// Returns all subjects of the customer for which the event is possible now. Only states matter, not dates: a
     /// renewal is possible before the period ends.
     func subjects(in customer: SimulatedCustomer) -> [EventSubject] {
+        guard !customer.isRemoved else { return [] }
         switch self {
-        case .buyConsumable, .buyNonRenewing: return [.customer]
+        case .buyConsumable, .buyNonRenewing, .accountRemoved: return [.customer]
+        case .rescindConsent:
+            return customer.hasAppTransaction && !customer.isConsentRescinded ? [.customer] : []
         case .buyNonConsumable:
             let owns = customer.transactions.contains { $0.product == .unlock && $0.revocation == nil }
             return owns ? [] : [.customer]
@@ -81,7 +91,7 @@ extension WorldEvent {
     private var isOwnersOnly: Bool {
         switch self {
         case .upgrade, .downgrade, .downgradeTakenBack, .offerRedeemed, .offerUpgrade, .offerDowngrade, .extend,
-            .priceIncreasePending, .priceIncreaseAccepted, .resubscribeOther:
+            .priceIncreasePending, .priceIncreaseAccepted, .resubscribeOther, .migration:
             true
         default: false
         }
@@ -106,21 +116,27 @@ extension WorldEvent {
         switch self {
         // A customer who has not consented to a price increase is not charged.
         case .renew: return isActive && renewal.willRenew && renewal.priceIncreaseStatus != 0
-        case .billingFailure, .billingFailureWithGrace, .autoRenewOff: return isActive && renewal.willRenew
+        case .billingFailure: return isActive && renewal.willRenew
+        // The grace period does not apply to commitments.
+        case .billingFailureWithGrace: return isActive && renewal.willRenew && renewal.commitment == nil
+        case .autoRenewOff: return isActive && renewal.commitment?.willRenew ?? renewal.willRenew
         case .billingRecovery: return [.billingRetry, .gracePeriod].contains(renewal.status)
         case .gracePeriodExpired: return renewal.status == .gracePeriod
         case .expireBillingRetry: return renewal.status == .billingRetry
-        case .expireVoluntary, .autoRenewOn: return isActive && !renewal.willRenew
+        case .autoRenewOn: return isActive && !(renewal.commitment?.willRenew ?? renewal.willRenew)
+        case .expireVoluntary: return isActive && !renewal.willRenew
         case .expirePriceIncrease, .priceIncreaseAccepted: return isActive && renewal.priceIncreaseStatus == 0
         case .expireProductNotForSale, .expireOther, .offerRedeemed: return isActive
         case .resubscribe: return [.expired, .revoked].contains(renewal.status)
         case .resubscribeOther: return [.expired, .revoked].contains(renewal.status) && renewal.otherProduct != nil
         case .upgrade, .offerUpgrade: return isActive && renewal.productId == SimulatedProduct.monthly.productId
         case .downgrade, .offerDowngrade:
-            return isActive && isUnchanged && renewal.willRenew
+            return isActive && isUnchanged && renewal.willRenew && renewal.commitment == nil
                 && renewal.productId == SimulatedProduct.yearly.productId
         case .downgradeTakenBack: return isActive && !isUnchanged && renewal.willRenew
         case .priceIncreasePending: return isActive && renewal.willRenew && renewal.priceIncreaseStatus == nil
+        case .migration:
+            return isActive && isUnchanged && renewal.productId == SimulatedProduct.monthly.productId
         case .extend: return isActive && renewal.extensionDates.count < 2
         default: return false
         }

@@ -72,6 +72,9 @@ package final class SimulatedStore: Sendable {
 
     package var issuer: ReceiptIssuer { verifyReceipt.issuer }
 
+    /// Signs what the customers' devices have.
+    package var signedRecords: SignedRecords { SignedRecords(issuer: payloads.issuer, clock: clock) }
+
     /// All receipts of the world, in the order of its customers. Those that were not signed yet are signed now.
     package var receipts: [IssuedReceipt] { catalog.all }
 
@@ -99,6 +102,17 @@ extension SimulatedStore {
         let outcome = try events.make(request, seed: seed)
         outbox.post([outcome], options)
         return outcome
+    }
+
+    /// Renews and expires the subscriptions of the accelerated sandbox whose date has come, and sends the notifications
+    /// about it.
+    ///
+    /// - Parameter instant: `nil` for the time of the store's clock.
+    @discardableResult
+    package func advanceSandbox(to instant: Timestamp? = nil) -> [EventOutcome] {
+        let outcomes = events.makeDue(at: instant ?? clock.now)
+        outbox.post(outcomes)
+        return outcomes
     }
 
     /// Returns the body that is posted for a notification in version 2.
@@ -148,8 +162,8 @@ extension SimulatedStore {
     ) async throws {
         let (failures, failure) = AsyncThrowingStream.makeStream(of: Never.self)
         let routes = SimulatorRoutes(
-            verifyReceipt: verifyReceipt, serverAPI: serverAPI, faults: faults, requests: requests, events: events,
-            outbox: outbox)
+            verifyReceipt: verifyReceipt, serverAPI: serverAPI, signedRecords: signedRecords, faults: faults,
+            requests: requests, events: events, outbox: outbox)
         let application = Application(
             router: routes.router(),
             configuration: .init(address: .hostname(host, port: port)),
@@ -167,8 +181,19 @@ extension SimulatedStore {
             }
             group.addTask { for try await _ in failures {} }
             group.addTask { await self.outbox.deliveryLoop.run() }
+            if world.options.sandboxClock == .apple { group.addTask { try await self.runSandbox() } }
             try await group.next()
             group.cancelAll()
+        }
+    }
+
+    /// Renews and expires the subscriptions of the accelerated sandbox until the task is canceled.
+    private func runSandbox() async throws {
+        let timer = ContinuousClock()
+        while !Task.isCancelled {
+            let duration = timer.measure { advanceSandbox() }
+            // In a large world the search itself takes time; the pause keeps it below a tenth of the processor.
+            try await Task.sleep(for: max(.seconds(1), duration * 10))
         }
     }
 

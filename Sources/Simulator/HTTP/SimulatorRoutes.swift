@@ -9,6 +9,7 @@ import AppStoreTypes
 struct SimulatorRoutes: Sendable {
     let verifyReceipt: SimulatedVerifyReceipt
     let serverAPI: SimulatedServerAPI
+    let signedRecords: SignedRecords
     let faults: FaultRegistry
     let requests: RequestLog
     let events: EventScheduler
@@ -43,8 +44,17 @@ struct SimulatorRoutes: Sendable {
             requests.removeAll()
             return HTTPResponse.Status.noContent
         }
+        router.get("customers/{id}") { _, context in try customer(context.parameters.get("id") ?? "") }
         addEvents(to: router)
         return router
+    }
+
+    /// Responds with the JWS on a customer's device, as in ``SignedRecords/document(of:)``.
+    private func customer(_ id: String) throws -> Response {
+        guard let customer = serverAPI.customerRegistry.customer(id) else {
+            throw HTTPError(.notFound, message: "no such customer")
+        }
+        return Self.json(try signedRecords.document(of: customer))
     }
 
     /// Adds the routes of verifyReceipt at one path.

@@ -15,10 +15,12 @@ struct NotificationPayload: Sendable {
     private func document(
         _ notification: SimulatedNotification, _ tampering: JWSIssuer.Tampering?
     ) throws(CryptographyError) -> JSONValue {
-        let data = notification.summary == nil ? try data(notification, tampering) : nil
+        let hasData = notification.summary == nil && notification.appTransaction == nil
+        let data = hasData ? try data(notification, tampering) : nil
         return .object([
             "notificationType": .string(notification.type), "subtype": notification.subtype.map(JSONValue.string),
             "notificationUUID": .string(notification.uuid), "data": data,
+            "appData": try appData(notification, tampering),
             "summary": notification.summary.map { Self.summary($0, notification.environment) },
             "version": .string("2.0"), "signedDate": .number(notification.date.milliseconds),
         ])
@@ -44,6 +46,19 @@ struct NotificationPayload: Sendable {
             members.append(.init("consumptionRequestReason", .string(reason)))
         }
         return .object(members)
+    }
+
+    /// Returns the app transaction with its envelope, or `nil` if the notification has none.
+    private func appData(
+        _ notification: SimulatedNotification, _ tampering: JWSIssuer.Tampering?
+    ) throws(CryptographyError) -> JSONValue? {
+        guard let transaction = notification.appTransaction else { return nil }
+        let bundleId = JWSIssuer.bundleId(tampering)
+        let row = transaction.row(receiptCreationDate: notification.date, bundleId: bundleId)
+        return .object(
+            Self.envelope(notification.environment, bundleId: bundleId) + [
+                .init("signedAppTransactionInfo", .string(try issuer.sign(row, tampering)))
+            ])
     }
 
     /// Returns the members that identify the app. `appAppleId` is absent in the sandbox.

@@ -23,6 +23,8 @@ package struct SimulatedNotification: Sendable, Hashable {
     package let renewal: SimulatedRenewal?
     /// Only for `CONSUMPTION_REQUEST`.
     package var consumptionRequestReason: String?
+    /// Only for `RESCIND_CONSENT`, which has no transaction.
+    package var appTransaction: SimulatedAppTransaction?
     /// Only for `RENEWAL_EXTENSION` with `SUMMARY`.
     package var summary: ExtensionSummary?
 

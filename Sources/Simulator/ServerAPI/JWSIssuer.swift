@@ -87,7 +87,7 @@ final class JWSIssuer: Sendable {
     }
 
     /// Returns the `signedDate`, which is not before the customer's last change.
-    private static func date(of customer: SimulatedCustomer, at instant: Timestamp) -> Timestamp {
+    static func date(of customer: SimulatedCustomer, at instant: Timestamp) -> Timestamp {
         max(instant, customer.changedAt ?? instant)
     }
 

@@ -2,8 +2,8 @@ import AppStoreTypes
 
 /// Endpoints that extend the renewal date of one subscription or of all subscriptions of a product.
 ///
-/// A day is a day in the sandbox too, because time in this world's sandbox is not accelerated. Each extension is
-/// reported by a notification.
+/// A day is a day in the sandbox too, unless its subscriptions are accelerated. Each extension is reported by a
+/// notification.
 extension SimulatedServerAPI {
     /// The members that both extension requests have.
     private struct ExtensionRequestBody {
@@ -49,11 +49,12 @@ extension SimulatedServerAPI {
             throw APIFailure(4_030_004)
         }
         if newest.isFamilyShared { throw APIFailure(4_030_007) }
-        let year = clock.now.advanced(byMilliseconds: -365 * CustomerBuilder.day)
+        let year = clock.now.advanced(byMilliseconds: -365 * SandboxClock.day)
         guard renewal.extensionDates.filter({ $0 > year }).count < 2 else { throw APIFailure(4_030_005) }
         guard renewal.status == .active, newest.price > 0 else { throw APIFailure(4_030_004) }
         apply(to: renewal, customer) { $0.extend($1, days: days) }
-        return (newest.webOrderLineItemId, expires.advanced(byMilliseconds: days * CustomerBuilder.day))
+        let length = customerRegistry.world.options.clock(in: customer.environment).extensionLength(days: days)
+        return (newest.webOrderLineItemId, expires.advanced(byMilliseconds: length))
     }
 
     /// Applies a change to a subscription and sends the notifications about it. `change` receives the index of the

@@ -99,21 +99,11 @@ extension SimulatedServerAPI {
         return APIAnswer(body: .object(call.envelope + [Member("data", .array(data))]))
     }
 
-    /// Handles Get App Transaction Info.
+    /// Handles Get App Transaction Info. Throws 4040019 if the customer has no app transaction.
     func appTransactionInfo(_ call: ServerAPICall) throws -> APIAnswer {
-        let customer = try customer(call)
-        let isProduction = call.environment == .production
-        let payload = JSONValue.object([
-            "receiptType": .string(call.environment.rawValue),
-            "appAppleId": isProduction ? .number(SimulatedApp.first.appAppleId) : nil,
-            "bundleId": .string(JWSIssuer.bundleId(call.fault?.tampering)),
-            "receiptCreationDate": .number(clock.now.milliseconds),
-            "originalPurchaseDate": .number(customer.originalPurchaseDate.milliseconds),
-            "originalApplicationVersion": .string(customer.originalApplicationVersion),
-            "preorderDate": (customer.preorderDate?.milliseconds).map(JSONValue.number),
-            "appTransactionId": .string(customer.appTransactionId),
-            "originalPlatform": .string("iOS"),
-        ])
+        guard let transaction = try customer(call).appTransaction else { throw APIFailure(4_040_019) }
+        let payload = transaction.row(
+            receiptCreationDate: clock.now, bundleId: JWSIssuer.bundleId(call.fault?.tampering))
         return APIAnswer(
             body: .object(["signedAppTransactionInfo": .string(try issuer.sign(payload, call.fault?.tampering))]))
     }

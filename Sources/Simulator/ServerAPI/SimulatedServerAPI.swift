@@ -138,8 +138,15 @@ extension SimulatedServerAPI {
     func customer(_ call: ServerAPICall) throws(APIFailure) -> SimulatedCustomer {
         let id = call.values[0]
         try APIFailure.checkIdentifier(id)
-        guard let finding = customerRegistry.find(id, in: call.environment) else { throw APIFailure(4_040_010) }
+        guard let finding = try find(id, call) else { throw APIFailure(4_040_010) }
         return finding.customer
+    }
+
+    /// Returns the owner of an id, or `nil` if the id is unknown. Throws 4040001 if the account was removed.
+    private func find(_ id: String, _ call: ServerAPICall) throws(APIFailure) -> CustomerRegistry.Finding? {
+        let finding = customerRegistry.find(id, in: call.environment)
+        if finding?.customer.isRemoved == true { throw APIFailure(4_040_001) }
+        return finding
     }
 
     /// Returns the transaction that the path names. The id of the app's download is an error here (4000048).
@@ -148,7 +155,7 @@ extension SimulatedServerAPI {
     ) throws(APIFailure) -> (customer: SimulatedCustomer, transaction: SimulatedTransaction) {
         let id = call.values[0]
         try APIFailure.checkIdentifier(id)
-        switch customerRegistry.find(id, in: call.environment) {
+        switch try find(id, call) {
         case .transaction(let customer, let transaction)?: return (customer, transaction)
         case .appTransaction?: throw APIFailure(4_000_048)
         case nil: throw APIFailure(4_040_010)
@@ -162,7 +169,7 @@ extension SimulatedServerAPI {
     ) throws(APIFailure) -> (customer: SimulatedCustomer, transaction: SimulatedTransaction) {
         let id = call.values[0]
         try APIFailure.checkIdentifier(id, code: malformed)
-        switch customerRegistry.find(id, in: call.environment) {
+        switch try find(id, call) {
         case .transaction(let customer, let transaction)?:
             guard transaction.originalTransactionId == id else { throw APIFailure(notOriginal) }
             return (customer, transaction)

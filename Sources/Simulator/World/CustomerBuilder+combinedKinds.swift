@@ -58,7 +58,7 @@ extension CustomerBuilder {
     /// The grace period of 16 days has ended without a payment; the App Store still retries billing.
     mutating func retryAfterGrace() {
         let indices = subscribe(.monthly, periods: 3, until: ago(days: 25))
-        let graceEnd = customer.transactions[indices[2]].expiresDate?.advanced(byMilliseconds: 16 * Self.day)
+        let graceEnd = customer.transactions[indices[2]].expiresDate?.advanced(byMilliseconds: clock.gracePeriod)
         renewal(of: indices[2], .billingRetry, willRenew: true) {
             $0.expirationIntent = 2
             $0.isInBillingRetryPeriod = true

@@ -138,7 +138,7 @@ extension CustomerBuilder {
         customer.transactions[last].reportsUpgradeAsCancellation = options.upgradesAreCancelled
         let year = buy(
             .yearly, at: start, renewalOf: customer.transactions[months[0]],
-            expires: start.advanced(byMilliseconds: 365 * Self.day))
+            expires: start.advanced(byMilliseconds: clock.period(days: 365)))
         customer.transactions[year].isRenewal = false
         renewal(of: year, .active, willRenew: true)
         appReceipt()

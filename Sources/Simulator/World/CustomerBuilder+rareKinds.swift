@@ -28,7 +28,7 @@ extension CustomerBuilder {
         case .oldGracePeriod: oldUnpaid(.gracePeriod)
         case .oldBillingRetry: oldUnpaid(.billingRetry)
         case .oldRevoked: oldRevoked()
-        default: break
+        default: buildNewest()
         }
     }
 
@@ -77,7 +77,7 @@ extension CustomerBuilder {
     /// at the end of the period.
     private mutating func downgraded() {
         let end = runningUntil()
-        let month = SimulatedProduct.monthly.days * Self.day
+        let month = clock.period(days: SimulatedProduct.monthly.days)
         let years = subscribe(.yearly, periods: 1, until: end.advanced(byMilliseconds: -2 * month))
         let months = subscribe(.monthly, periods: 2, until: end, continuing: years[0])
         customer.transactions[months[0]].isRenewal = true

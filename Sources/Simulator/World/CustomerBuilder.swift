@@ -10,7 +10,10 @@ struct CustomerBuilder {
     let options: WorldOptions
     var random: SplitMix64
     var customer: SimulatedCustomer
-    private let appTransactionId: String
+    /// The speed of the customer's subscriptions.
+    let clock: SandboxClock
+    private let downloadId: String
+    private var appTransactionId: String? { customer.hasAppTransaction ? downloadId : nil }
     private let appAccountToken: String?
     private var nextTransaction: Int64
     private var nextLineItem: Int64
@@ -23,14 +26,15 @@ struct CustomerBuilder {
         options: WorldOptions
     ) {
         self.options = options
+        clock = options.clock(in: environment)
         self.kind = kind
         self.epoch = epoch
         random = SplitMix64(seed: seed)
         let digits = String(index + 1)
-        appTransactionId = String(704_000_000_000_000_000 + index)
+        downloadId = String(704_000_000_000_000_000 + index)
         customer = SimulatedCustomer(
             id: "c" + String(repeating: "0", count: max(6 - digits.count, 0)) + digits, environment: environment,
-            kind: kind, vendorIdentifier: random.uuid().uppercased(), appTransactionId: appTransactionId)
+            kind: kind, vendorIdentifier: random.uuid().uppercased(), appTransactionId: downloadId)
         // A range of 10,000 ids for each customer: 15 digits in production, 16 digits beginning with 200000 in the
         // sandbox.
         let isProduction = environment == .production
@@ -45,13 +49,11 @@ struct CustomerBuilder {
     }
 
     /// Returns the instant `days` before the epoch, or after it if `days` is negative. Up to six hours are subtracted
-    /// at random, because purchases should not all have the same time of day.
+    /// at random, because purchases should not all have the same time of day. Days of an accelerated sandbox are
+    /// shorter.
     mutating func ago(days: Int64) -> Timestamp {
-        epoch.advanced(byMilliseconds: -days * Self.day - random.number(below: 6 * 3600) * 1000)
+        epoch.advanced(byMilliseconds: -clock.distance(days: days, seconds: random.number(below: 6 * 3600)))
     }
-
-    /// Milliseconds of a day.
-    static let day: Int64 = 86_400_000
 
     /// Adds a purchase and returns its index in the customer's transactions.
     ///
@@ -98,17 +100,19 @@ struct CustomerBuilder {
         continuing older: Int? = nil
     ) -> [Int] {
         var indices: [Int] = []
-        let length = product.days * Self.day
+        let length = clock.period(days: product.days)
         for period in 0..<periods {
             var start = end.advanced(byMilliseconds: -(periods - period) * length)
             let stop = start.advanced(byMilliseconds: length)
             let isTrial = period == 0 && firstOffer == .freeTrial
-            if isTrial { start = stop.advanced(byMilliseconds: -7 * Self.day) }
+            if isTrial { start = stop.advanced(byMilliseconds: -clock.period(days: 7)) }
             let original = (older ?? indices.first).map { customer.transactions[$0] }
             let index = buy(
                 product, at: start, renewalOf: original, expires: stop, offer: period == 0 ? firstOffer : nil)
-            // The first period of a run was bought by the customer, not renewed by the App Store.
-            if period == 0 { customer.transactions[index].isRenewal = false }
+            // The first period of a run was bought by the customer, not renewed by the App Store. In an accelerated
+            // sandbox the customer buys again after the last renewal.
+            let isBought = clock == .apple ? period % Int64(SandboxClock.maximumRenewals + 1) == 0 : period == 0
+            if isBought { customer.transactions[index].isRenewal = false }
             indices.append(index)
         }
         return indices
@@ -127,6 +131,7 @@ struct CustomerBuilder {
             recentSubscriptionStartDate: first.purchaseDate, renewalDate: newest.expiresDate ?? epoch,
             renewalPrice: newest.product.price, appTransactionId: appTransactionId)
         renewal.appAccountToken = appAccountToken
+        renewal.billingPlan = newest.product.billingPlan
         change(&renewal)
         customer.renewals.append(renewal)
     }

@@ -89,6 +89,26 @@ package enum CustomerKind: String, Sendable, Hashable, CaseIterable {
     case oldRevoked
     /// A customer who ordered the app before its release, only in worlds with ``WorldOptions/preOrders``.
     case preOrdered
+    /// A yearly subscription paid month by month, in the fifth month of its 12-month commitment.
+    case commitment
+    /// The second month of a second commitment, which will not renew.
+    case commitmentCancelled
+    /// A year paid at its beginning, which will renew month by month.
+    case billedUpfront
+    /// A subscription to a SKU of the developer, bought with the Advanced Commerce API.
+    case advancedCommerce
+    /// A subscription that the developer migrated to the Advanced Commerce API.
+    case migrated
+    /// A customer without an app transaction.
+    case withoutAppTransaction
+
+    /// The kinds and environments that ``WorldOptions/newestFields`` adds after all other customers.
+    static let newest = both(newestKinds)
+
+    /// The kinds of ``newest``.
+    package static let newestKinds: [CustomerKind] = [
+        .commitment, .commitmentCancelled, .billedUpfront, .advancedCommerce, .migrated, .withoutAppTransaction,
+    ]
 
     /// Returns the kinds and environments in the order of the customers. The first four have both environments and
     /// both receipt styles.

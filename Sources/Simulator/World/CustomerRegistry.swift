@@ -39,6 +39,11 @@ package final class CustomerRegistry: Sendable {
         contents.withLock { $0.changed[customer.id] } ?? customer
     }
 
+    /// Returns the current state of the customer with that id, for example `c000001`, or `nil` if there is none.
+    package func customer(_ id: String) -> SimulatedCustomer? {
+        world.customers.first { $0.id == id }.map(current)
+    }
+
     /// Returns all customers of one environment, in their current state.
     package func customers(in environment: AppStoreEnvironment) -> [SimulatedCustomer] {
         let changed = contents.withLock { $0.changed }
@@ -53,7 +58,8 @@ package final class CustomerRegistry: Sendable {
             return customerIndices[id].map { contents.changed[world.customers[$0].id] ?? world.customers[$0] }
         }
         guard let found, found.environment == environment else { return nil }
-        return found.transaction(id).map { .transaction(found, $0) } ?? .appTransaction(found)
+        if let transaction = found.transaction(id) { return .transaction(found, transaction) }
+        return found.hasAppTransaction ? .appTransaction(found) : nil
     }
 
     /// Returns the id of the production transaction with that order id, for example `M76RHDBYIBH`, or `nil` if there

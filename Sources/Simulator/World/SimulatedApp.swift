@@ -42,6 +42,8 @@ package struct SimulatedProduct: Sendable, Hashable {
     package let days: Int64
     /// Identifier of the subscription group, or `nil` if the product is not auto-renewable.
     package var group: String?
+    /// `nil` if the product's transactions name no plan.
+    package var billingPlan: BillingPlan?
 
     /// A monthly subscription in ``subscriptionGroup``.
     package static let monthly = SimulatedProduct(
@@ -66,13 +68,31 @@ package struct SimulatedProduct: Sendable, Hashable {
         productId: "com.example.app.news.monthly", kind: .autoRenewable, itemId: 1_600_000_006, price: 1990, days: 30,
         group: newsGroup)
 
+    /// The yearly subscription, paid at the beginning of each year by a customer who could choose between two plans.
+    package static let yearlyUpfront = SimulatedProduct(
+        productId: yearly.productId, kind: .autoRenewable, itemId: yearly.itemId, price: yearly.price, days: 365,
+        group: subscriptionGroup, billingPlan: .billedUpfront)
+    /// A month of the yearly subscription with a 12-month commitment.
+    package static let yearlyByMonth = SimulatedProduct(
+        productId: yearly.productId, kind: .autoRenewable, itemId: yearly.itemId, price: 3990, days: 30,
+        group: subscriptionGroup, billingPlan: .monthly)
+    /// The generic product of the Advanced Commerce API, which stands for the developer's own SKUs.
+    package static let generic = SimulatedProduct(
+        productId: "com.example.app.generic.monthly", kind: .autoRenewable, itemId: 1_600_000_007, price: 5990,
+        days: 30, group: subscriptionGroup)
+
     /// Group of the monthly and the yearly subscription.
     package static let subscriptionGroup = "20500001"
     /// Group of the news subscription, which has no other product.
     package static let newsGroup = "20500002"
 
-    /// Returns the first app's product with that id, or `nil` if there is none.
-    package static func named(_ productId: String) -> SimulatedProduct? {
-        SimulatedApp.first.products.first { $0.productId == productId }
+    /// Products that only customers with the newest fields buy. Random purchases never choose them.
+    private static let further = [yearlyUpfront, yearlyByMonth, generic]
+
+    /// Returns the first app's product with that id, or `nil` if there is none. If the product has no such billing
+    /// plan, the plan is ignored.
+    package static func named(_ productId: String, _ plan: BillingPlan? = nil) -> SimulatedProduct? {
+        let products = (SimulatedApp.first.products + further).filter { $0.productId == productId }
+        return products.first { $0.billingPlan == plan } ?? products.first
     }
 }

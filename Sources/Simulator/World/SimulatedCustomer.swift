@@ -18,6 +18,15 @@ package struct SimulatedCustomer: Sendable, Hashable {
     /// Instant of the last change since the world was generated. Data signed for this customer later has no earlier
     /// `signedDate`.
     package var changedAt: Timestamp?
+    /// Whether the App Store knows a download of the app by this customer. If not, no transaction has an
+    /// `appTransactionId`.
+    package var hasAppTransaction = true
+    /// The platform of the first download.
+    package var originalPlatform = "iOS"
+    /// A parent or guardian has withdrawn the consent to the app.
+    package var isConsentRescinded = false
+    /// The account was deleted, or the tester is no longer one. The Server API and verifyReceipt do not find it.
+    package var isRemoved = false
 
     /// The verifyReceipt status for each receipt of this customer, in the customer's environment and with the right
     /// password: 0, or 21006 if the subscription of a transactionReceipt has expired.

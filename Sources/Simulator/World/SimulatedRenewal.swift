@@ -41,7 +41,17 @@ package struct SimulatedRenewal: Sendable, Hashable {
     /// Price of the next renewal in thousandths of a US dollar.
     package var renewalPrice: Int64
     package var appAccountToken: String?
-    package var appTransactionId: String
+    /// `nil` if the customer has no app transaction.
+    package var appTransactionId: String?
+    /// The billing plan of the next period, or `nil` if the product has no plans.
+    package var billingPlan: BillingPlan?
+    /// What happens at the end of the commitment, or `nil` if the current period belongs to none.
+    package var commitment: RenewalCommitment?
+    /// The developer's SKU, if it was bought with the Advanced Commerce API.
+    package var advancedCommerce: AdvancedCommerceDetails?
+
+    /// The product of the next period with its billing plan.
+    package var nextProduct: SimulatedProduct? { SimulatedProduct.named(autoRenewProductId, billingPlan) }
 
     /// Whether the customer may use the product now.
     package var isEntitled: Bool { status == .active || status == .gracePeriod }
@@ -70,7 +80,10 @@ package struct SimulatedRenewal: Sendable, Hashable {
             "currency": .string("USD"),
             "renewalPrice": .number(renewalPrice),
             "appAccountToken": appAccountToken.map(JSONValue.string),
-            "appTransactionId": .string(appTransactionId),
+            "appTransactionId": appTransactionId.map(JSONValue.string),
+            "renewalBillingPlanType": (billingPlan?.rawValue).map(JSONValue.string),
+            "commitmentInfo": commitment?.document,
+            "advancedCommerceInfo": advancedCommerce?.renewalDocument,
         ])
     }
 }

@@ -26,7 +26,8 @@ package struct SimulatedTransaction: Sendable, Hashable {
     package var isRenewal = false
     /// Price in thousandths of a US dollar.
     package var price: Int64
-    package var appTransactionId: String
+    /// `nil` if the customer has no app transaction.
+    package var appTransactionId: String?
     /// The app has finished the transaction. A finished consumable disappears from receipts and from verifyReceipt
     /// responses, not from the history.
     package var isFinished = true
@@ -39,6 +40,13 @@ package struct SimulatedTransaction: Sendable, Hashable {
     package var restoredId: String?
     /// Instant of the last change since the world was generated, or `nil` if there was none.
     package var changeDate: Timestamp?
+    /// The commitment that this month belongs to, if the product is paid month by month.
+    package var commitment: TransactionCommitment?
+    /// The developer's SKU, if it was bought with the Advanced Commerce API.
+    package var advancedCommerce: AdvancedCommerceDetails?
+    /// The original transaction id of the subscription before its migration to the Advanced Commerce API:
+    /// https://developer.apple.com/documentation/appstoreservernotifications/previousoriginaltransactionid
+    package var previousOriginalTransactionId: String?
 
     /// A refund or the end of family sharing.
     package struct Revocation: Sendable, Hashable {
@@ -143,7 +151,11 @@ extension SimulatedTransaction {
             "transactionReason": .string(isRenewal ? "RENEWAL" : "PURCHASE"),
             "currency": .string("USD"),
             "price": .number(price),
-            "appTransactionId": .string(appTransactionId),
+            "appTransactionId": appTransactionId.map(JSONValue.string),
+            "advancedCommerceInfo": advancedCommerce?.transactionDocument,
+            "billingPlanType": (product.billingPlan?.rawValue).map(JSONValue.string),
+            "commitmentInfo": commitment?.document,
+            "previousOriginalTransactionId": previousOriginalTransactionId.map(JSONValue.string),
         ])
     }
 }

@@ -6,15 +6,37 @@ package struct WorldOptions: Sendable, Hashable {
     package var preOrders = false
     /// verifyReceipt also reports upgrades as cancellations.
     package var upgradesAreCancelled = false
+    /// Adds customers whose records have Apple's newest fields, after all others.
+    package var newestFields = false
+    /// The speed of subscriptions in the sandbox.
+    package var sandboxClock = SandboxClock.real
 
-    package init(preOrders: Bool = false, upgradesAreCancelled: Bool = false) {
+    package init(
+        preOrders: Bool = false, upgradesAreCancelled: Bool = false, newestFields: Bool = false,
+        sandboxClock: SandboxClock = .real
+    ) {
         self.preOrders = preOrders
         self.upgradesAreCancelled = upgradesAreCancelled
+        self.newestFields = newestFields
+        self.sandboxClock = sandboxClock
     }
 
-    /// The options as `keys/world.json` stores them.
+    /// The largest number of customers, because each has a range of ids.
+    package var maximumCustomers: Int { 900_000 - (newestFields ? CustomerKind.newest.count : 0) }
+
+    /// The speed of subscriptions in an environment. Production is never accelerated.
+    func clock(in environment: AppStoreEnvironment) -> SandboxClock {
+        environment == .sandbox ? sandboxClock : .real
+    }
+
+    /// The options as `keys/world.json` stores them. Newer options are absent if they are off, so that directories
+    /// from before them stay valid.
     var document: JSONValue {
-        .object(["preOrders": .bool(preOrders), "upgradesAreCancelled": .bool(upgradesAreCancelled)])
+        .object([
+            "preOrders": .bool(preOrders), "upgradesAreCancelled": .bool(upgradesAreCancelled),
+            "newestFields": newestFields ? .bool(true) : nil,
+            "sandboxClock": sandboxClock == .real ? nil : .string(sandboxClock.rawValue),
+        ])
     }
 }
 
@@ -24,6 +46,8 @@ package struct World: Sendable {
     /// The instant around which all dates lie, in whole seconds.
     package let epoch: Timestamp
     package let options: WorldOptions
+    /// The requested number of customers, without those that an option adds.
+    package let requestedCount: Int
     package let customers: [SimulatedCustomer]
 
     package init(seed: UInt64, customers count: Int, epoch: Timestamp, options: WorldOptions = .init()) {
@@ -32,8 +56,11 @@ package struct World: Sendable {
         self.epoch = Timestamp(seconds: epoch.seconds)
         var random = SplitMix64(seed: seed)
         let order = CustomerKind.order(options)
-        customers = (0..<max(count, 0)).map { index in
-            let (kind, environment) = order[index % order.count]
+        let added = options.newestFields ? CustomerKind.newest : []
+        requestedCount = max(count, 0)
+        customers = (0..<requestedCount + added.count).map { [requestedCount] index in
+            let (kind, environment) =
+                index < requestedCount ? order[index % order.count] : added[index - requestedCount]
             var builder = CustomerBuilder(
                 index: Int64(index), kind: kind, environment: environment, epoch: Timestamp(seconds: epoch.seconds),
                 seed: random.next(), options: options)

@@ -1,4 +1,5 @@
 package import AppStoreTypes
+package import BridgeConfiguration
 import Telemetry
 
 /// The label `status`. Each status from 0 and 21000 to 21010 has its own value; 21100 to 21199 share `211xx`, and all

@@ -1,4 +1,5 @@
 package import AppStoreClients
+package import BridgeConfiguration
 import ReceiptDecoding
 import Responses
 package import AppStoreTypes
@@ -10,7 +11,6 @@ package import Telemetry
 package final class ProxyMetrics: Sendable {
     /// Requests to Apple, by endpoint and outcome.
     package let upstream = UpstreamMetrics()
-    package let notifications = NotificationCounts()
     /// Server API lookups by whether ``CustomerRecordsCache`` had the records, by ``HitLabel``.
     package let recordCache = CounterTable("result", HitLabel.self)
     /// Requests by whether ``ResponseCache`` had the response, by ``HitLabel``.
@@ -93,29 +93,4 @@ package struct AppMetricsRegistry: Sendable {
     package subscript(_ bundleId: BundleIdentifier?) -> AppMetrics {
         bundleId.flatMap { apps[$0] } ?? others
     }
-}
-
-/// Counters of received notifications by result, since the start of the process.
-package final class NotificationCounts: Sendable {
-    /// The counter values at one time.
-    package struct Snapshot: Sendable, Hashable {
-        /// Notifications that were stored and acknowledged.
-        package var stored: Int64 = 0
-        /// Notifications that were already stored. They get the same response as new ones.
-        package var repeated: Int64 = 0
-        /// Rejected notifications by code.
-        package var refused: [NotificationRejection.Code: Int64] = [:]
-        /// Lookups for version 1 notifications that were dropped because too many were in progress.
-        package var droppedHints: Int64 = 0
-    }
-
-    private let numbers = Mutex(Snapshot())
-
-    package init() {}
-
-    /// The current values.
-    package var now: Snapshot { numbers.withLock { $0 } }
-
-    /// Changes the values in one step.
-    func count(_ change: (inout Snapshot) -> Void) { numbers.withLock { change(&$0) } }
 }

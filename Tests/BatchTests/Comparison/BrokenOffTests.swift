@@ -1,7 +1,9 @@
 import AppStorePayloads
 import AppStoreClients
 import Batch
+import BridgeConfiguration
 import Foundation
+import SQLiteFiles
 import Storage
 import VerifyReceipt
 import Simulator

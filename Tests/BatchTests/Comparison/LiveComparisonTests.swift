@@ -1,5 +1,7 @@
+import Reports
 import AppStorePayloads
 import AppStoreClients
+import BridgeConfiguration
 import Comparison
 import Batch
 import Foundation

@@ -1,4 +1,6 @@
+import Reports
 import AppStorePayloads
+import BridgeConfiguration
 import Comparison
 import Batch
 import Foundation

@@ -1,4 +1,5 @@
 import AppStorePayloads
+import BridgeConfiguration
 import Cryptography
 import Foundation
 import VerifyReceipt

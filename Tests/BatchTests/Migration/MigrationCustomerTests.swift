@@ -1,4 +1,6 @@
+import Reports
 import Foundation
+import SQLiteFiles
 import Storage
 import Batch
 import Simulator

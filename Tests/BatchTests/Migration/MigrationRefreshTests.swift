@@ -1,3 +1,5 @@
+import SQLiteFiles
+import Reports
 import Storage
 import Batch
 import Simulator

@@ -1,11 +1,15 @@
+import BridgeConfiguration
+import Reports
 import Cryptography
 import Foundation
+import SQLiteFiles
 import Storage
 import Batch
 import VerifyReceipt
 import Simulator
 import AppStoreTypes
 import BatchInput
+import FileSupport
 import Synchronization
 import TestSupport
 import Testing

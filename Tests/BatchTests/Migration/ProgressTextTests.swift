@@ -1,4 +1,5 @@
 import Foundation
+import SQLiteFiles
 import Storage
 import Batch
 import Reports

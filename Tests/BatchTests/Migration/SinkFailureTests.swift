@@ -1,7 +1,9 @@
+import Reports
 import Foundation
 import GRDB
 import Batch
 import BatchInput
+import FileSupport
 import TestSupport
 import Testing
 

@@ -1,7 +1,9 @@
+import BridgeConfiguration
 import Cryptography
 import Notifications
 import Foundation
 import GRDB
+import SQLiteStorage
 import Storage
 import VerifyReceipt
 import Simulator

@@ -1,7 +1,9 @@
+import Server
+import BridgeConfiguration
 import Notifications
+import SQLiteStorage
 import Storage
 import Logging
-import VerifyReceipt
 import Responses
 import ServiceLifecycle
 import Simulator
@@ -86,7 +88,8 @@ final class ForwardingTestProxy: Sendable {
         let bridge = bridge
         guard
             let forwarder = Forwarder(
-                settings: settings, pipelines: bridge.pipelines, transport: targets, tables: .bundled, logger: log,
+                settings: settings, context: bridge.pipelines.forwarding, transport: targets, tables: .bundled,
+                logger: log,
                 options: options, now: { bridge.now })
         else { throw SharedSimulator.Missing(what: "a target") }
         let group = ServiceGroup(configuration: .init(services: [forwarder], logger: log))

@@ -1,4 +1,6 @@
+import BridgeConfiguration
 import Notifications
+import SQLiteStorage
 import Storage
 import VerifyReceipt
 import Responses

@@ -1,4 +1,4 @@
-import Responses
+import JSON
 import BatchInput
 
 /// The CSV format of RFC 4180: a header, then one record for each row, separated by commas and ended by CRLF. Fields

@@ -1,4 +1,4 @@
-import Responses
+import JSON
 import BatchInput
 
 /// The JSON Lines format: one object on each line, with all columns in their order; `null` if there is no value.
@@ -33,22 +33,6 @@ struct JSONLinesFormat: ResultFormat {
 
     /// Any column can be read as the receipt, because only ids are used.
     var rows: SourceOptions { SourceOptions(receiptColumn: "digest") }
-}
-
-extension JSONWriter {
-    /// Writes an array of strings. For example, `["a","b"]`.
-    mutating func values(_ texts: [String]) {
-        beginArray()
-        for text in texts { value(text) }
-        endArray()
-    }
-
-    /// Returns the JSON text of an array of strings.
-    static func array(_ texts: [String]) -> [UInt8] {
-        var writer = JSONWriter(reserving: 2 + 24 * texts.count)
-        writer.values(texts)
-        return writer.finish()
-    }
 }
 
 extension APIColumns {

@@ -1,3 +1,5 @@
+import Reports
+
 /// The columns of a destination, in their order. The names are the same in all formats.
 enum ResultColumn: String, CaseIterable, Sendable {
     case id, digest, outcome, reason, kind, verified, repairs, environment, bundleId

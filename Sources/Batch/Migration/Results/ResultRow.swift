@@ -1,3 +1,5 @@
+package import Reports
+
 /// The result for one row of the source.
 package struct ResultRow: Sendable, Hashable {
     /// Id of the row, unique in the destination.
@@ -73,18 +75,11 @@ package struct APIColumns: Sendable, Hashable {
     }
 }
 
-/// Outcome of a row.
-package enum Outcome: String, Sendable, Hashable, CaseIterable, Codable {
-    /// The row has data of the App Store Server API.
-    case migrated
-    /// Authentic, and the App Store Server API was not requested.
-    case decoded
-    /// Authentic, but there is no id to look up.
-    case noTransactions
-    /// Not a receipt, or not authentic.
-    case refused
-    /// The customer is unknown in both environments.
-    case notFound
-    /// Temporary failure, which a later run retries.
-    case failed
+extension MigrationCounts {
+    /// Counts a row.
+    package mutating func add(_ row: ResultRow, year: Int?) {
+        add(
+            row.outcome, reason: row.reason, kind: row.kind, environment: row.environment, repairs: row.repairs,
+            isAuthentic: row.verified, year: year)
+    }
 }

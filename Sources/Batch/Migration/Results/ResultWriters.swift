@@ -1,5 +1,6 @@
 import Storage
-package import BatchInput
+import BatchInput
+package import FileSupport
 
 /// Opens sinks by path.
 package enum ResultWriters {

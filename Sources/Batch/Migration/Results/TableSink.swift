@@ -1,6 +1,7 @@
+import JSON
 import Storage
-import Responses
 import BatchInput
+import FileSupport
 
 /// A SQLite database with one table `results`: text, numbers, Boolean values as 0 and 1, arrays as JSON text.
 struct TableSink: ResultSink {

@@ -1,5 +1,6 @@
 import Storage
 import BatchInput
+import FileSupport
 
 /// A text file with one result on each line.
 struct TextSink<Format: ResultFormat>: ResultSink {

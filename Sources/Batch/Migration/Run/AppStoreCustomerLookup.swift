@@ -1,7 +1,7 @@
 import AppStorePayloads
 import AppStoreClients
 import Foundation
-package import Storage
+import Storage
 package import VerifyReceipt
 package import Responses
 import AppStoreTypes

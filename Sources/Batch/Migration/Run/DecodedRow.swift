@@ -1,10 +1,10 @@
 import Foundation
-import Storage
 import VerifyReceipt
 import ReceiptDecoding
 import Responses
 import AppStoreTypes
 import BatchInput
+import Reports
 
 /// A decoded row of the source, with the ids to look up.
 struct DecodedRow: Sendable, Codable {

@@ -1,5 +1,6 @@
 import Storage
 import BatchInput
+import Reports
 
 extension Migration {
     /// Stages all rows, looks up the customers, then writes the result.

@@ -1,5 +1,7 @@
 import Storage
 import BatchInput
+import Reports
+import FileSupport
 
 extension Migration {
     /// Writes the complete result from the progress file, then replaces the previous result atomically.

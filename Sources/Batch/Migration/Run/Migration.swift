@@ -1,8 +1,10 @@
 import Foundation
-package import Storage
+import Storage
 package import VerifyReceipt
 import AppStoreTypes
 package import BatchInput
+package import Reports
+import FileSupport
 
 /// One run of a migration. It resumes from the checkpoint of the previous run, if there is one, and ends at the end
 /// of the source or at a limit.
@@ -102,7 +104,7 @@ package struct Migration {
         self.monitor = monitor
         self.notify = notify
         startTime = clock.now
-        for report in options.reports { try MigrationReport.check(report) }
+        for report in options.reports { try reporting { try MigrationReport.check(report) } }
         let hasDestination = !Files.isEmptyOrMissing(options.destination)
         let foreignDestination = RunError.notPossible(
             "\(options.destination) exists, but does not belong to this migration: \(options.progressPath) is missing or empty"

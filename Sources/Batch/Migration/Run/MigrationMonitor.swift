@@ -1,4 +1,4 @@
-package import Storage
+import Storage
 package import Reports
 import Synchronization
 

@@ -1,4 +1,5 @@
 package import BatchInput
+import FileSupport
 
 /// Options of a migration run.
 package struct MigrationOptions: Sendable {

@@ -1,5 +1,7 @@
+import SQLiteFiles
 import Storage
 import BatchInput
+import Reports
 
 /// The checkpoint of a migration, which is stored in its progress file.
 struct MigrationProgress: Sendable, Codable {
@@ -36,16 +38,16 @@ struct MigrationProgress: Sendable, Codable {
     }
 
     /// Returns whether a checkpoint was saved. There is none if the run failed while starting.
-    static func isSaved(in ledger: MigrationStore) throws(StorageError) -> Bool { try ledger.state(key) != nil }
+    static func isSaved(in ledger: MigrationStore) throws(StorageError) -> Bool { try ledger.file.state(key) != nil }
 
     /// Loads the checkpoint; `nil` if none was saved.
     init?(in ledger: MigrationStore) throws {
-        guard let stored = try ledger.state(Self.key, as: Self.self) else { return nil }
+        guard let stored = try ledger.file.state(Self.key, as: Self.self) else { return nil }
         self = stored
     }
 
     func save(in ledger: MigrationStore) throws {
-        try ledger.save(encoding: self, as: Self.key)
+        try ledger.file.save(encoding: self, as: Self.key)
         try ledger.commit()
     }
 }

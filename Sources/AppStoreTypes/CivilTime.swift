@@ -1,0 +1,115 @@
+/// A date and time of day in the proleptic Gregorian calendar, converted from a number of seconds.
+///
+/// This is not a `DateFormatter` because that is ten times slower and a response contains about a thousand dates.
+/// Times outside the years 0 to 9999 are clamped to the nearest second in that range, because the text has room for
+/// four digits.
+package struct CivilTime: Sendable, Hashable {
+    package let year: Int
+    /// 1 to 12.
+    package let month: Int
+    /// 1 to 31.
+    package let day: Int
+    package let hour: Int
+    package let minute: Int
+    package let second: Int
+
+    /// 0000-01-01 00:00:00 to 9999-12-31 23:59:59, in seconds since 1970.
+    package static let range: ClosedRange<Int64> = -62_167_219_200...253_402_300_799
+
+    /// The form of a date as text; always ``length`` bytes.
+    package static let placeholder = "0000-00-00 00:00:00"
+    /// The number of bytes that ``write(into:separator:)`` writes.
+    package static let length = 19
+
+    /// - Parameter seconds: seconds since 1970-01-01 00:00:00, in the local time of the desired time zone.
+    package init(seconds: Int64) {
+        let clamped = Int(min(max(seconds, Self.range.lowerBound), Self.range.upperBound))
+        var time = clamped % 86_400
+        if time < 0 { time += 86_400 }
+        // Days since 0000-03-01. With years that begin in March the leap day is the last day of the year, and the
+        // start of a month follows from a line with the slope 153 / 5. Another era of 400 years is added so that
+        // every quotient is positive.
+        let days = (clamped - time) / 86_400 + 719_468 + 146_097
+        let (era, dayOfEra) = days.quotientAndRemainder(dividingBy: 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+        month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        year = yearOfEra + (era - 1) * 400 + (month <= 2 ? 1 : 0)
+        hour = time / 3_600
+        minute = time / 60 % 60
+        second = time % 60
+    }
+
+    /// Returns the number of days from 1970-01-01 to a date; the inverse of ``init(seconds:)``.
+    ///
+    /// - Parameters:
+    ///   - year: any year, astronomical: the year before 1 is 0.
+    ///   - month: 1 to 12.
+    ///   - day: 1 to 31. A day after the end of the month counts from its beginning, so February 30 is March 1 or 2.
+    package static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
+        // Years are counted from March, so that a leap day is the last day of its year.
+        let shifted = month > 2 ? year : year - 1
+        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
+        let yearOfEra = shifted - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+
+    /// Returns the number of days in a month.
+    package static func days(inMonth month: Int64, ofYear year: Int64) -> Int64 {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+}
+
+extension CivilTime {
+    /// Writes `YYYY-MM-DD HH:MM:SS` into ``length`` bytes, with `separator` between date and time.
+    package func write(into text: UnsafeMutableBufferPointer<UInt8>, separator: UInt8 = 0x20) {
+        Self.twoDigits(year / 100, text, 0)
+        Self.twoDigits(year % 100, text, 2)
+        text[4] = 0x2D
+        Self.twoDigits(month, text, 5)
+        text[7] = 0x2D
+        Self.twoDigits(day, text, 8)
+        text[10] = separator
+        Self.twoDigits(hour, text, 11)
+        text[13] = 0x3A
+        Self.twoDigits(minute, text, 14)
+        text[16] = 0x3A
+        Self.twoDigits(second, text, 17)
+    }
+
+    /// The date and time as `YYYY-MM-DD HH:MM:SS`.
+    package var text: String {
+        String(unsafeUninitializedCapacity: Self.length) { buffer in
+            write(into: buffer)
+            return Self.length
+        }
+    }
+
+    /// Writes a number below 100 as two digits.
+    private static func twoDigits(_ number: Int, _ text: UnsafeMutableBufferPointer<UInt8>, _ position: Int) {
+        text[position] = UInt8(truncatingIfNeeded: 0x30 + number / 10)
+        text[position + 1] = UInt8(truncatingIfNeeded: 0x30 + number % 10)
+    }
+}
+
+extension Timestamp {
+    /// The instant in ISO 8601, in UTC and rounded down to a second. For example, `2026-11-21T13:25:00Z`.
+    package var iso8601: String {
+        let time = CivilTime(seconds: seconds)
+        return String(unsafeUninitializedCapacity: CivilTime.length + 1) { buffer in
+            time.write(into: buffer, separator: UInt8(ascii: "T"))
+            buffer[CivilTime.length] = UInt8(ascii: "Z")
+            return CivilTime.length + 1
+        }
+    }
+
+    /// The date in ISO 8601, in UTC. For example, `2026-11-21`.
+    package var iso8601Date: String { String(iso8601.prefix(10)) }
+}

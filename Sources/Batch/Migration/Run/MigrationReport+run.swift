@@ -1,0 +1,56 @@
+package import BatchInput
+package import Reports
+import Storage
+
+extension MigrationReport {
+    /// Creates the report of a run.
+    package init(options: MigrationOptions, ending: Migration.RunResult) {
+        self.init(
+            source: options.source, destination: options.destination, options: Options(options),
+            counts: ending.counts, history: ending.history)
+        customers = ending.customers.map {
+            Customers(known: $0.known, notFound: $0.notFound, failed: $0.failed, waiting: $0.waiting)
+        }
+        stop = ending.stop.map { Stop(code: $0.rawValue, sentence: $0.sentence, isPlanned: $0 == .planned) }
+        wasFinished = ending.wasFinished
+        rowsRead = ending.rowsRead
+        duration = ending.duration
+    }
+
+    /// Writes the report in the format that the file name extension selects. Replaces an existing file.
+    ///
+    /// - Parameters:
+    ///   - path: Path that ends in `.html` or `.json`.
+    ///   - ledger: Progress file, which contains the refused rows.
+    package func write(to path: String, refusals ledger: MigrationStore) throws(RunError) {
+        try reporting {
+            try write(to: path) { after, limit in
+                do throws(StorageError) {
+                    return try ledger.refusals(after: after, limit: limit).map {
+                        RefusedRow(row: $0.row, id: $0.id, code: $0.code, place: $0.place, reason: $0.reason)
+                    }
+                } catch {
+                    throw RunError(error)
+                }
+            }
+        }
+    }
+}
+
+extension MigrationReport.Options {
+    /// The options that a report lists.
+    fileprivate init(_ options: MigrationOptions) {
+        self.init()
+        withAPI = options.persisted.withAPI
+        allowUnverified = options.persisted.allowUnverified
+        receiptColumn = options.persisted.source.receiptColumn
+        idColumn = options.persisted.source.idColumn
+        accountTokenColumn = options.persisted.source.accountTokenColumn
+        setsAccountTokens = options.accountTokens == .set
+        table = options.persisted.source.table
+        (isPlan, isFresh, isRefresh) = (options.isPlan, options.isFresh, options.isRefresh)
+        workers = options.workers
+        rowLimit = options.rowLimit
+        timeLimit = options.timeLimit
+    }
+}

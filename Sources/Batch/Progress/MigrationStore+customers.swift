@@ -1,0 +1,240 @@
+import Foundation
+import GRDB
+import SQLiteFiles
+package import Storage
+
+/// A customer of one app, as found in the rows of a migration. Its identifiers are all that occurred together in
+/// authentic rows, or those of a single row that is not authentic.
+package struct MigrationCustomer: Sendable {
+    /// Row id in table `customer`.
+    package let key: Int64
+    package let bundleId: String
+    /// The environment in which the customer was found, otherwise the one of the receipts.
+    package let environment: String
+    /// Sorted as text.
+    package let identifiers: [String]
+    /// The account token of the customer's rows; `nil` if they have none, or different ones.
+    package let accountToken: String?
+    /// Revision of the last lookup, and the JSON array of its signed transactions; `nil` if there was no lookup.
+    package let previousLookup: (revision: String, signedTransactions: [UInt8])?
+}
+
+/// Result of a customer lookup.
+package enum CustomerLookupResult: Sendable, Hashable {
+    case known(CustomerColumns)
+    /// Not found in either environment.
+    case notFound(reason: String)
+    /// A temporary failure, to be retried on the next run.
+    case failed(reason: String)
+}
+
+/// The columns of the result rows that come from the Server API. `transactions`, `subscriptions` and
+/// `signedTransactions` are JSON arrays.
+package struct CustomerColumns: Sendable, Hashable {
+    package var environment: String
+    package var appAppleId: Int64?
+    package var transactions: [UInt8]
+    package var subscriptions: [UInt8]
+    package var signedTransactions: [UInt8]
+    package var revision: String?
+    /// All transaction ids and original transaction ids in the history. Any row with one of them belongs to the same
+    /// customer.
+    package var identifiers: [String]
+
+    package init(
+        environment: String, appAppleId: Int64?, transactions: [UInt8], subscriptions: [UInt8],
+        signedTransactions: [UInt8], revision: String?, identifiers: [String]
+    ) {
+        self.environment = environment
+        self.appAppleId = appAppleId
+        self.transactions = transactions
+        self.subscriptions = subscriptions
+        self.signedTransactions = signedTransactions
+        self.revision = revision
+        self.identifiers = identifiers
+    }
+}
+
+/// Numbers of customers by state.
+package struct CustomerTally: Sendable, Hashable, Codable {
+    package var waiting: Int64 = 0
+    package var known: Int64 = 0
+    package var notFound: Int64 = 0
+    package var failed: Int64 = 0
+
+    package init() {}
+
+    /// The number of all customers.
+    package var all: Int64 { waiting + known + notFound + failed }
+}
+
+extension MigrationStore {
+    /// State of a customer's lookup, as stored in `customer.state`.
+    private enum State: Int64 {
+        case waiting = 0
+        case known, notFound, failed
+    }
+
+    /// Returns the row ids of all scopes, that is, of each app and environment. Each has its own hourly rate limit.
+    package func scopes() throws(StorageError) -> [Int64] {
+        try read { try Int64.fetchAll($0, sql: "SELECT key FROM scope ORDER BY key") }
+    }
+
+    /// Returns customers whose lookup is pending, in the order of keys.
+    package func waitingCustomers(
+        in scope: Int64, after key: Int64, limit: Int
+    ) throws(StorageError) -> [MigrationCustomer] {
+        try customers("customer.state = 0 AND customer.scope = \(scope) AND", after: key, limit: limit)
+    }
+
+    /// Returns `false` if the customer was merged into another one, or was already looked up.
+    package func isWaiting(_ key: Int64) throws(StorageError) -> Bool {
+        try read { db in
+            try Int64.fetchOne(db.cachedStatement(sql: "SELECT state FROM customer WHERE key = ?"), arguments: [key])
+                == 0
+        }
+    }
+
+    /// Returns customers whose account token is not yet set on their purchases.
+    package func customersWithToken(after key: Int64, limit: Int) throws(StorageError) -> [MigrationCustomer] {
+        try customers("state = 1 AND tokens = 1 AND tokenState IS NULL AND", after: key, limit: limit)
+    }
+
+    /// Returns the number of customers whose account token is not yet set on their purchases.
+    package func countOfCustomersWithToken() throws(StorageError) -> Int64 {
+        try read { db in
+            try Int64.fetchOne(
+                db, sql: "SELECT count(*) FROM customer WHERE state = 1 AND tokens = 1 AND tokenState IS NULL") ?? 0
+        }
+    }
+
+    private func customers(
+        _ condition: String, after key: Int64, limit: Int
+    ) throws(StorageError) -> [MigrationCustomer] {
+        try read { db in
+            let select = try db.cachedStatement(
+                sql: """
+                    SELECT identifier FROM identifier WHERE customer = ? ORDER BY identifier
+                    LIMIT \(Self.maximumIdentifiers)
+                    """)
+            return try Row.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        SELECT customer.key, bundleId, coalesce(customer.environment, scope.environment),
+                        accountToken, tokens, revision, signedTransactions, claims
+                        FROM customer JOIN scope ON scope.key = customer.scope
+                        WHERE \(condition) customer.key > ? ORDER BY customer.key LIMIT ?
+                        """), arguments: [key, limit]
+            ).map { row in
+                MigrationCustomer(
+                    key: row[0], bundleId: row[1], environment: row[2],
+                    identifiers: try self.identifiers(of: row, select),
+                    accountToken: (row[4] as Int64) == 1 ? row[3] : nil,
+                    previousLookup: try self.previousLookup(of: row))
+            }
+        }
+    }
+
+    /// Returns the identifiers in the eighth column (`claims`) if the row is not authentic, otherwise those of table
+    /// `identifier`.
+    private func identifiers(of row: Row, _ select: Statement) throws -> [String] {
+        if let claims = row[7] as String? { return claims.split(separator: " ").map(String.init) }
+        return try String.fetchAll(select, arguments: [row[0] as Int64])
+    }
+
+    /// Reads the sixth and seventh column; `nil` if there was no lookup.
+    private func previousLookup(of row: Row) throws(StorageError) -> (revision: String, signedTransactions: [UInt8])? {
+        guard let revision = row[5] as String?, let data = row[6] as Data? else { return nil }
+        return (revision, try file.validated([UInt8](data), "the lookup result of customer \(row[0] as Int64)"))
+    }
+
+    /// Records the result of a lookup. Pending customers with an identifier of this customer's history are merged
+    /// into it. If the lookup failed, the data of the previous one stays.
+    package func record(_ result: CustomerLookupResult, of key: Int64) throws(StorageError) {
+        try write { db in
+            switch result {
+            case .known(let columns):
+                try db.cachedStatement(
+                    sql: """
+                        UPDATE customer SET state = 1, reason = NULL, environment = ?, appAppleId = ?,
+                        transactions = ?, subscriptions = ?, signedTransactions = ?, revision = ? WHERE key = ?
+                        """
+                ).execute(arguments: [
+                    columns.environment, columns.appAppleId, Data(columns.transactions), Data(columns.subscriptions),
+                    Data(columns.signedTransactions), columns.revision, key,
+                ])
+                try self.join(columns.identifiers, to: key, in: db)
+            case .notFound(let reason):
+                try self.set(.notFound, reason, of: key, in: db)
+                try db.cachedStatement(
+                    sql: """
+                        UPDATE customer SET transactions = NULL, subscriptions = NULL, signedTransactions = NULL,
+                        revision = NULL WHERE key = ?
+                        """
+                ).execute(arguments: [key])
+            case .failed(let reason): try self.set(.failed, reason, of: key, in: db)
+            }
+        }
+    }
+
+    private func set(_ state: State, _ reason: String, of key: Int64, in db: Database) throws {
+        try db.cachedStatement(sql: "UPDATE customer SET state = ?, reason = ? WHERE key = ?").execute(
+            arguments: [state.rawValue, reason, key])
+    }
+
+    /// Queues customers whose lookup failed for a retry.
+    package func retryFailedCustomers() throws(StorageError) {
+        try write { try $0.execute(sql: "UPDATE customer SET state = 0, reason = NULL WHERE state = 3") }
+    }
+
+    /// Queues all customers for a new lookup, to find what changed. The data of the previous lookup stays until then.
+    package func refreshCustomers() throws(StorageError) {
+        try write {
+            try $0.execute(sql: "UPDATE customer SET state = 0, reason = CASE state WHEN 2 THEN reason END")
+        }
+    }
+
+    /// Returns the number of customers that have data of an earlier lookup and whose latest lookup failed.
+    package func staleCustomers() throws(StorageError) -> Int64 {
+        try read { db in
+            try Int64.fetchOne(db, sql: "SELECT count(*) FROM customer WHERE state = 3 AND transactions IS NOT NULL")
+                ?? 0
+        }
+    }
+
+    /// Records the result of setting the account token on a customer's purchases.
+    package func record(tokenState: String, of key: Int64) throws(StorageError) {
+        try write { db in
+            try db.cachedStatement(sql: "UPDATE customer SET tokenState = ? WHERE key = ?").execute(
+                arguments: [tokenState, key])
+        }
+    }
+
+    /// Queues customers whose account token could not be set for a retry.
+    package func retryFailedTokens() throws(StorageError) {
+        try write { try $0.execute(sql: "UPDATE customer SET tokenState = NULL WHERE tokenState <> 'set'") }
+    }
+
+    /// Returns the number of customers whose rows have different account tokens. No token is set for these, because
+    /// the right one is unknown.
+    package func customersWithSeveralTokens() throws(StorageError) -> Int64 {
+        try read { try Int64.fetchOne($0, sql: "SELECT count(*) FROM customer WHERE tokens > 1") ?? 0 }
+    }
+
+    /// Returns the numbers of customers by state.
+    package func tally() throws(StorageError) -> CustomerTally {
+        try read { db in
+            var tally = CustomerTally()
+            for row in try Row.fetchAll(db, sql: "SELECT state, count(*) FROM customer GROUP BY state") {
+                switch State(rawValue: row[0]) {
+                case .waiting: tally.waiting = row[1]
+                case .known: tally.known = row[1]
+                case .notFound: tally.notFound = row[1]
+                case .failed: tally.failed = row[1]
+                case nil: break
+                }
+            }
+            return tally
+        }
+    }
+}

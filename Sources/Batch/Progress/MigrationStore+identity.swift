@@ -1,0 +1,139 @@
+import Foundation
+import GRDB
+package import Storage
+
+/// Identity of customers: authentic rows that share an identifier belong to the same customer.
+extension MigrationStore {
+    /// Maximum number of identifiers that are loaded for one customer.
+    static let maximumIdentifiers = 200
+
+    /// Returns the customer with these identifiers. If several customers have one of them, they are merged into one.
+    ///
+    /// - Parameter identifiers: those of an authentic row; not empty.
+    package func customer(
+        of identifiers: [String], bundleId: String, environment: String, accountToken: String?
+    ) throws(StorageError) -> Int64 {
+        try write { db in
+            let scope = try self.scope(bundleId, environment, in: db)
+            let select = try db.cachedStatement(
+                sql: "SELECT customer FROM identifier WHERE scope = ? AND identifier = ?")
+            var found: Set<Int64> = []
+            var gained: [String] = []
+            for identifier in identifiers {
+                if let key = try Int64.fetchOne(select, arguments: [scope, identifier]) {
+                    found.insert(key)
+                } else {
+                    gained.append(identifier)
+                }
+            }
+            let key: Int64
+            if let survivor = try self.survivor(of: found, in: db) {
+                key = survivor
+            } else {
+                try db.cachedStatement(sql: "INSERT INTO customer (scope) VALUES (?)").execute(arguments: [scope])
+                key = db.lastInsertedRowID
+            }
+            let insert = try db.cachedStatement(sql: "INSERT OR IGNORE INTO identifier VALUES (?, ?, ?)")
+            for identifier in gained { try insert.execute(arguments: [scope, identifier, key]) }
+            let all = try db.cachedStatement(sql: "SELECT identifier FROM identifier WHERE customer = ?")
+            for other in found where other != key {
+                gained += try String.fetchAll(all, arguments: [other])
+                try self.merge(other, into: key, in: db)
+            }
+            if !found.isEmpty { try self.requestLookup(about: key, with: gained, in: db) }
+            if let accountToken { try self.record(accountToken, tokens: 1, of: key, in: db) }
+            return key
+        }
+    }
+
+    /// Returns the customer of a row that is not authentic, so that anyone could have written its identifiers.
+    ///
+    /// The identifiers never merge two customers and are never assigned to another customer, and no account token is
+    /// set on the purchases. Another such row belongs to the same customer only if it has exactly the same
+    /// identifiers.
+    ///
+    /// - Parameter identifiers: not empty, and without spaces.
+    package func claimedCustomer(
+        of identifiers: [String], bundleId: String, environment: String
+    ) throws(StorageError) -> Int64 {
+        let claims = Set(identifiers).sorted().prefix(Self.maximumIdentifiers).joined(separator: " ")
+        return try write { db in
+            let scope = try self.scope(bundleId, environment, in: db)
+            let select = try db.cachedStatement(sql: "SELECT key FROM customer WHERE scope = ? AND claims = ?")
+            if let key = try Int64.fetchOne(select, arguments: [scope, claims]) { return key }
+            try db.cachedStatement(sql: "INSERT INTO customer (scope, claims) VALUES (?, ?)").execute(
+                arguments: [scope, claims])
+            return db.lastInsertedRowID
+        }
+    }
+
+    /// Returns the key of an app in one environment. Inserts a row if there is none.
+    private func scope(_ bundleId: String, _ environment: String, in db: Database) throws -> Int64 {
+        let select = try db.cachedStatement(sql: "SELECT key FROM scope WHERE bundleId = ? AND environment = ?")
+        if let key = try Int64.fetchOne(select, arguments: [bundleId, environment]) { return key }
+        try db.execute(
+            sql: "INSERT INTO scope (bundleId, environment) VALUES (?, ?)", arguments: [bundleId, environment])
+        return db.lastInsertedRowID
+    }
+
+    /// Returns the customer whose state and data stay after a merge: the one with the smallest key that has data,
+    /// otherwise the one with the smallest key; `nil` if the set is empty.
+    private func survivor(of keys: Set<Int64>, in db: Database) throws -> Int64? {
+        guard keys.count > 1 else { return keys.first }
+        let select = try db.cachedStatement(sql: "SELECT transactions IS NOT NULL FROM customer WHERE key = ?")
+        let withData = try keys.filter { try Bool.fetchOne(select, arguments: [$0]) ?? false }
+        return withData.min() ?? keys.min()
+    }
+
+    /// Queues a customer for a new lookup if it gains an identifier that is not in its history. Its data stays until
+    /// then.
+    private func requestLookup(about key: Int64, with gained: [String], in db: Database) throws {
+        // A history is JSON, and the ids in it are strings, so a quoted id is searched.
+        let update = try db.cachedStatement(
+            sql: """
+                UPDATE customer SET state = 0, reason = NULL
+                WHERE key = ? AND (state <> 0 OR reason IS NOT NULL) AND ifnull(instr(transactions, ?), 0) = 0
+                """)
+        for identifier in gained { try update.execute(arguments: [key, Data("\"\(identifier)\"".utf8)]) }
+    }
+
+    /// Moves the identifiers, staged rows and account token of a customer to another one, and deletes it.
+    private func merge(_ other: Int64, into key: Int64, in db: Database) throws {
+        for table in ["identifier", "staged"] {
+            try db.cachedStatement(sql: "UPDATE \(table) SET customer = ? WHERE customer = ?").execute(
+                arguments: [key, other])
+        }
+        let token = try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT accountToken, tokens FROM customer WHERE key = ?"), arguments: [other])
+        if let token, let text = token[0] as String? { try record(text, tokens: token[1], of: key, in: db) }
+        try db.cachedStatement(sql: "DELETE FROM customer WHERE key = ?").execute(arguments: [other])
+    }
+
+    /// Records an account token. Tokens are compared case-insensitively, as UUIDs are. Two different tokens count as
+    /// no token.
+    private func record(_ accountToken: String, tokens: Int64, of key: Int64, in db: Database) throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE customer SET tokens = CASE
+                    WHEN tokens = 0 THEN ?2 WHEN lower(accountToken) = lower(?1) THEN max(tokens, ?2) ELSE 2 END,
+                    accountToken = coalesce(accountToken, ?1) WHERE key = ?3
+                """
+        ).execute(arguments: [accountToken, tokens, key])
+    }
+
+    /// Merges pending customers with one of these identifiers into this customer, unless this customer comes from a
+    /// row that is not authentic.
+    func join(_ identifiers: [String], to key: Int64, in db: Database) throws {
+        let waiting = try db.cachedStatement(
+            sql: """
+                SELECT customer.key FROM identifier JOIN customer ON customer.key = identifier.customer
+                WHERE identifier.scope = (SELECT scope FROM customer WHERE key = ?1 AND claims IS NULL)
+                AND identifier.identifier = ?2 AND customer.state = 0 AND customer.key <> ?1
+                """)
+        for identifier in identifiers {
+            if let other = try Int64.fetchOne(waiting, arguments: [key, identifier]) {
+                try merge(other, into: key, in: db)
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import GRDB
+import SQLiteFiles
+package import Storage
+
+/// A decoded row that waits for the lookup of its customer.
+package struct StagedRow: Sendable, Hashable {
+    /// Row number in the source, from 1.
+    package let row: Int64
+    package let id: String
+    /// The customer's key; `nil` if the row has nothing to look up.
+    package let customer: Int64?
+    /// The encoded result so far. Its format is up to the caller.
+    package let result: [UInt8]
+
+    package init(row: Int64, id: String, customer: Int64?, result: [UInt8]) {
+        self.row = row
+        self.id = id
+        self.customer = customer
+        self.result = result
+    }
+}
+
+extension MigrationStore {
+    /// - Returns: `false` if another row has the same id. Nothing is written then.
+    package func stage(_ staged: StagedRow) throws(StorageError) -> Bool {
+        try write { db in
+            try db.cachedStatement(sql: "INSERT INTO staged VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING").execute(
+                arguments: [staged.row, staged.id.asBytes, staged.customer, Data(staged.result)])
+            return db.changesCount == 1
+        }
+    }
+
+    /// Returns the next rows, in the order of rows, with the lookup results of their customers. The result is `nil`
+    /// if the row has no customer, or if the lookup is pending. The data of an earlier lookup stays until a new one
+    /// replaces it.
+    package func stagedRows(
+        after row: Int64, limit: Int
+    ) throws(StorageError) -> [(staged: StagedRow, finding: CustomerLookupResult?)] {
+        try read { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT row, id, customer, result, state, reason, environment, appAppleId, transactions,
+                    subscriptions, signedTransactions, revision, transactions IS NOT NULL
+                    FROM staged LEFT JOIN customer ON customer.key = staged.customer
+                    WHERE row > ? ORDER BY row LIMIT ?
+                    """)
+            return try Row.fetchAll(statement, arguments: [row, limit]).map { row in
+                (
+                    StagedRow(
+                        row: row[0], id: String(bytes: row[1]), customer: row[2], result: [UInt8](row[3] as Data)),
+                    try self.finding(in: row)
+                )
+            }
+        }
+    }
+
+    /// Returns the lookup result in a row of the join of `staged` and `customer`.
+    private func finding(in row: Row) throws(StorageError) -> CustomerLookupResult? {
+        func bytes(_ column: Int) throws(StorageError) -> [UInt8] {
+            try file.validated(
+                (row[column] as Data?).map { [UInt8]($0) } ?? [], "the lookup result of row \(row[0] as Int64)")
+        }
+        // While a new lookup is pending, the previous result counts.
+        if row[12] as Bool {
+            return .known(
+                CustomerColumns(
+                    environment: row[6] ?? "", appAppleId: row[7], transactions: try bytes(8),
+                    subscriptions: try bytes(9), signedTransactions: try bytes(10), revision: row[11], identifiers: []))
+        }
+        let reason = row[5] as String?
+        switch row[4] as Int64? {
+        case 0: return reason.map { CustomerLookupResult.notFound(reason: $0) }
+        case 2: return .notFound(reason: reason ?? "")
+        case 3: return .failed(reason: reason ?? "")
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import GRDB
+import SQLiteFiles
+import Storage
+
+/// The table and columns that are read from a foreign database.
+struct TableSchema: Sendable, Hashable {
+    /// The caller's selection; `nil` selects a default.
+    struct TableSelection: Sendable, Hashable {
+        var table: String?
+        var receiptColumn: String
+        var idColumn: String?
+        var accountTokenColumn: String?
+    }
+
+    let table: SQLName
+    /// The column that identifies a row and gives the order: the rowid, or an integer primary key.
+    let key: String
+    let receipt: SQLName
+    let id: SQLName?
+    let accountToken: SQLName?
+    /// The CREATE TABLE statement.
+    let schema: String
+
+    /// Reads the schema of the database. Every error names the tables or columns that exist.
+    init(_ selection: TableSelection, in db: Database, at place: String) throws {
+        let (name, schema) = try Self.table(selection.table, in: db, at: place)
+        self.schema = schema
+        table = SQLName(name)
+        let place = "\(place), table \(name)"
+        let columns = try Column.all(of: name, in: db)
+        key = try Self.key(of: table, columns: columns, in: db, at: place)
+        receipt = try Self.column(selection.receiptColumn, of: columns, at: place)
+        if let requested = selection.idColumn {
+            id = try Self.column(requested, of: columns, at: place)
+        } else {
+            id = columns.first { SQLName.areSame($0.name, "id") }.map { SQLName($0.name) }
+        }
+        accountToken = try selection.accountTokenColumn.map { try Self.column($0, of: columns, at: place) }
+    }
+
+    /// Returns the selected table, otherwise the only table, otherwise `receipts`.
+    private static func table(
+        _ requested: String?, in db: Database, at place: String
+    ) throws -> (name: String, schema: String) {
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT name, type, coalesce(sql, '') FROM sqlite_master
+                WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name
+                """)
+        let all = rows.map { (name: $0[0] as String, isView: $0[1] as String == "view", schema: $0[2] as String) }
+        let tables = all.filter { !$0.isView }
+        let named = all.filter { SQLName.areSame($0.name, requested ?? "receipts") }
+        guard let found = requested == nil && tables.count == 1 ? tables.first : named.first else {
+            let names = tables.isEmpty ? "there is none" : "there are: \(tables.map(\.name).joined(separator: ", "))"
+            let problem = requested.map { "no table \($0)" } ?? "no table receipts, and not exactly one table"
+            throw StorageError(.missingTable, at: place, "\(problem); \(names)")
+        }
+        guard !found.isView else {
+            let reason = "\(found.name) is a view: its rows have no integer key to resume from; select a table"
+            throw StorageError(.unusableTable, at: place, reason)
+        }
+        return (found.name, found.schema)
+    }
+
+    /// Returns the column with this name, in the spelling of the table.
+    private static func column(_ requested: String, of columns: [Column], at place: String) throws(StorageError)
+        -> SQLName
+    {
+        guard let column = columns.first(where: { SQLName.areSame($0.name, requested) }) else {
+            let names = columns.map(\.name).joined(separator: ", ")
+            throw StorageError(.missingColumn, at: place, "no column \(requested); there are: \(names)")
+        }
+        return SQLName(column.name)
+    }
+
+    /// Returns a name of the rowid that is not the name of a column. In a table without rowids, returns its integer
+    /// primary key.
+    private static func key(
+        of table: SQLName, columns: [Column], in db: Database, at place: String
+    ) throws -> String {
+        let free = ["rowid", "_rowid_", "oid"].first { name in !columns.contains { SQLName.areSame($0.name, name) } }
+        if let free, (try? db.makeStatement(sql: "SELECT \(free) FROM \(table) LIMIT 0")) != nil { return free }
+        let primary = columns.filter { $0.positionInPrimaryKey > 0 }
+        if primary.count == 1, primary[0].type.uppercased().contains("INT") { return "\(SQLName(primary[0].name))" }
+        let reason = "the rows have neither a rowid nor an integer primary key to resume from"
+        throw StorageError(.unusableTable, at: place, reason)
+    }
+
+    /// A column as SQLite describes it, including generated columns.
+    private struct Column {
+        let name: String
+        let type: String
+        /// Position in the primary key, from 1; 0 for a column outside the primary key.
+        let positionInPrimaryKey: Int
+
+        static func all(of table: String, in db: Database) throws -> [Column] {
+            let rows = try Row.fetchAll(
+                db, sql: "SELECT name, type, pk FROM pragma_table_xinfo(?) WHERE hidden <> 1", arguments: [table])
+            return rows.map { Column(name: $0[0], type: $0[1], positionInPrimaryKey: $0[2]) }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+import AppStoreClients
+import Responses
+import AppStoreTypes
+import Yams
+
+/// Readers of the keys of one app that are more than a value.
+enum AppConfigurationReader {
+    /// Reads `bundleId`. If it is missing or invalid, the app has no bundle id, so that mistakes in its other keys are
+    /// reported in the same run.
+    static func readBundleId(_ node: ConfigurationNode, _ name: String, _ app: inout AppConfiguration) {
+        let text = node.text(name, expecting: "a bundle id, for example com.example.app")
+        app.bundleId = text.flatMap(BundleIdentifier.init(rawValue:))
+        if app.bundleId == nil {
+            node.noteMissing(name, text.map { "\($0) is not a bundle id, for example com.example.app" } ?? "missing")
+        }
+    }
+
+    /// Reads the sources of `answer` in order. For example, `[api, apple, receipt]`.
+    static func readAnswer(_ node: ConfigurationNode, _ name: String, _ app: inout AppConfiguration) {
+        guard let names = node.texts(name) else { return }
+        var sources: [AnswerSource] = []
+        for text in names {
+            if let source = AnswerSource(rawValue: text) {
+                if sources.contains(source) { node.note(name, "\(text) is listed twice") }
+                sources.append(source)
+            } else {
+                node.note(name, "\(text) is not one of apple, api, receipt, stored")
+            }
+        }
+        if names.isEmpty { node.noteMissing(name, "expected at least one of apple, api, receipt, stored") }
+        app.answer = sources
+    }
+
+    /// Reads `shadow`, and checks that the sources `api` in `answer` and `shadow` have a key of the App Store Server
+    /// API.
+    static func readShadow(_ node: ConfigurationNode, _ name: String, _ app: inout AppConfiguration) {
+        let lacksAccount = app.serverAPI == nil && !node.hasFinding("serverAPI")
+        if app.answer.contains(.api), lacksAccount {
+            node.note("answer", "api needs serverAPI with issuerId, keyId and privateKey")
+        }
+        enum Shadow: String, CaseIterable { case none, apple, api }
+        switch node.choice(name, of: Shadow.self) {
+        case .apple?: app.shadow = .apple
+        case .api?: app.shadow = .api
+        case Shadow.none?, nil: break
+        }
+        if let shadow = app.shadow, shadow == app.answer.first {
+            node.note(name, "\(shadow.rawValue) is the first source of answer already; shadow must name another one")
+        }
+        if app.shadow == .api, lacksAccount {
+            node.note(name, "api needs serverAPI with issuerId, keyId and privateKey")
+        }
+    }
+
+    /// Reads `shadowSampling`.
+    static func readShadowSampling(_ node: ConfigurationNode, _ name: String, _ app: inout AppConfiguration) {
+        guard let text = node.text(name, expecting: "a number from 0 to 1") else { return }
+        if let share = Double(text), (0...1).contains(share) {
+            app.shadowSampling = share
+        } else {
+            node.note(name, "\(text) is not in the range 0 to 1")
+        }
+    }
+
+    /// Reads `comparisonRules`, whose keys are the names of the rules.
+    static func readComparisonRules(_ node: ConfigurationNode, _ name: String, _ app: inout AppConfiguration) {
+        guard let rules = node.child(name) else { return }
+        for rule in node.file.checks.comparisonRules {
+            app.comparisonRules[rule] = rules.choice(rule, of: AppConfiguration.RuleOverride.self)
+        }
+        rules.finish()
+    }
+
+    /// `serverAPI: {issuerId, keyId, privateKey: {file: path}}`
+    static func account(
+        _ key: String, of app: ConfigurationNode, for bundleId: BundleIdentifier?
+    ) -> ServerAPIAccount? {
+        guard let node = app.child(key) else { return nil }
+        defer { node.finish() }
+        let (issuerId, keyId) = (node.text("issuerId"), node.text("keyId"))
+        let privateKey = node.privateKey("privateKey")
+        guard let issuerId, let keyId, let privateKey else {
+            // A member that is present but invalid already has its own finding; only missing members are reported
+            // here.
+            let isRead = ["issuerId": issuerId != nil, "keyId": keyId != nil, "privateKey": privateKey != nil]
+            if isRead.contains(where: { !$0.value && !node.hasFinding($0.key) }) {
+                app.note(key, "expected issuerId, keyId and privateKey")
+            }
+            return nil
+        }
+        return ServerAPIAccount(
+            issuerId: issuerId, keyId: keyId, bundleId: bundleId?.rawValue ?? "", privateKey: privateKey)
+    }
+
+    /// Reads `sandbox: allow`, `sandbox: deny` or `sandbox: {testers: [TRANSACTION ID or appAccountToken, …]}`.
+    static func readSandbox(_ node: ConfigurationNode, _ name: String, _ app: inout AppConfiguration) {
+        guard node.isObject(name, with: "testers") else {
+            let choice = node.choice(name, of: AppConfiguration.SandboxPolicy.self, or: "{testers: [id, …]}")
+            if let choice { app.sandbox = choice }
+            return
+        }
+        guard let policy = node.child(name) else { return }
+        let testers = policy.texts("testers") ?? []
+        if testers.isEmpty { policy.noteMissing("testers", "expected at least one tester; to allow none, use deny") }
+        for tester in testers where !SandboxAllowlist.isIdentifier(tester) {
+            guard SandboxAllowlist.isToken(tester) else {
+                policy.note("testers", "\(tester) is neither a transaction id nor an appAccountToken")
+                continue
+            }
+            if app.serverAPI == nil, !node.hasFinding("serverAPI") {
+                policy.note("testers", "an appAccountToken needs serverAPI, because receipts do not contain it")
+            }
+        }
+        app.testers = SandboxAllowlist(testers)
+        policy.finish()
+    }
+}
+
+extension ConfigurationFile {
+    /// Reads `apps`. The app that `RECEIPT_BRIDGE_APP_BUNDLEID` names is the file's app with that bundle id or, if
+    /// there is none, one more app.
+    static func readApps(_ root: ConfigurationNode, _ name: String, _ settings: inout ProxyConfiguration) {
+        let file = root.file
+        let environmentBundleId = file.variable("RECEIPT_BRIDGE_APP_BUNDLEID")
+        var isFound = false
+        for (index, node) in (root.list(name) ?? []).enumerated() {
+            let isInEnvironment =
+                environmentBundleId != nil && node.mapping?["bundleId"]?.scalar?.string == environmentBundleId
+            isFound = isFound || isInEnvironment
+            let app = ConfigurationNode(
+                node, path: "\(name)[\(index)]", file: file, variable: isInEnvironment ? "RECEIPT_BRIDGE_APP" : nil)
+            readApp(app, into: &settings)
+        }
+        if environmentBundleId != nil, !isFound {
+            let app = ConfigurationNode(
+                .mapping(Node.Mapping([])), path: "app", file: file, variable: "RECEIPT_BRIDGE_APP")
+            readApp(app, into: &settings)
+        } else if environmentBundleId == nil {
+            for name in file.unknownVariables where name.hasPrefix("RECEIPT_BRIDGE_APP_") {
+                file.note("app", variable: name, "needs RECEIPT_BRIDGE_APP_BUNDLEID, which names the app")
+            }
+        }
+        if settings.storePath == nil, settings.apps.contains(where: { $0.answer.contains(.stored) }) {
+            root.noteMissing("store", "none, but an app has stored in answer")
+        }
+    }
+
+    /// Reads one app, checks it against the keys outside it, and adds it to the configuration.
+    private static func readApp(_ node: ConfigurationNode, into settings: inout ProxyConfiguration) {
+        var app = AppConfiguration.defaults
+        app.read(node)
+        if let bundleId = app.bundleId, settings.apps.contains(where: { $0.bundleId == bundleId }) {
+            node.file.note(node.name("bundleId"), "\(bundleId.rawValue) is configured twice")
+        }
+        if app.replay == .refuse, settings.userHeader == nil, !node.file.hasFinding("userHeader") {
+            node.note("replay", "refuse needs userHeader, because nothing else names a user")
+        }
+        checkForwarding(of: app, node, settings)
+        settings.apps.append(app)
+    }
+}

@@ -1,0 +1,104 @@
+package import Foundation
+import AppStoreTypes
+import Yams
+
+/// Reads the YAML configuration file, and the environment variables that override its keys.
+///
+/// Relative paths are relative to the file. Secrets come from files or environment variables only. An unknown key is
+/// an error.
+package enum ConfigurationFile {
+    /// The largest file that is read, in bytes.
+    private static let maximumSize = 4 << 20
+
+    /// The configuration as far as it could be read, and the findings for the rest.
+    typealias Reading = (settings: ProxyConfiguration, context: ConfigurationDiagnostics)
+
+    /// Reads a file.
+    ///
+    /// - Throws: ``ConfigurationError`` if the file cannot be read or is not YAML.
+    static func read(
+        _ url: URL, environment: [String: String], checks: ExternalChecks
+    ) throws(ConfigurationError) -> Reading {
+        guard let data = try? Data(contentsOf: url), data.count <= maximumSize,
+            let text = String(data: data, encoding: .utf8)
+        else { throw ConfigurationError(["\(url.relativePath): \(unreadable(url))"], isUnreadable: true) }
+        return try read(
+            text, name: url.lastPathComponent, folder: url.deletingLastPathComponent(), environment: environment,
+            checks: checks)
+    }
+
+    private static func unreadable(_ url: URL) -> String {
+        FileManager.default.fileExists(atPath: url.path)
+            ? "cannot be read as UTF-8 text of at most \(maximumSize) bytes" : "there is no such file"
+    }
+
+    /// Reads a configuration from text. Rules across keys (``ConfigurationValidation``) are not checked.
+    ///
+    /// - Throws: ``ConfigurationError`` with all findings.
+    package static func parse(
+        _ text: String, name: String, folder: URL, environment: [String: String], checks: ExternalChecks
+    ) throws(ConfigurationError) -> ProxyConfiguration {
+        let reading = try read(text, name: name, folder: folder, environment: environment, checks: checks)
+        guard reading.context.findings.isEmpty else { throw ConfigurationError(reading.context.findings) }
+        return reading.settings
+    }
+
+    /// Returns the keys that the reader asks for, whether or not the document has them, for example
+    /// `operations.listen` and `apps[0].answer`. Keys inside an object are asked for only if the document has the
+    /// object.
+    ///
+    /// - Throws: ``ConfigurationError`` if the text is not YAML.
+    package static func requestedKeys(
+        in text: String, folder: URL, checks: ExternalChecks
+    ) throws(ConfigurationError) -> Set<String> {
+        try read(text, name: "", folder: folder, environment: [:], checks: checks).context.requestedKeys
+    }
+
+    /// Reads a configuration from text and environment.
+    ///
+    /// - Parameter text: the YAML; `nil` if there is no file.
+    static func read(
+        _ text: String?, name: String, folder: URL, environment: [String: String], checks: ExternalChecks
+    ) throws(ConfigurationError) -> Reading {
+        let context = ConfigurationDiagnostics(
+            displayName: name, folder: folder, hasFile: text != nil, environment: environment, checks: checks)
+        let document: Node?
+        do {
+            document = try text.flatMap { try Yams.compose(yaml: $0) }
+        } catch {
+            throw ConfigurationError(["\(name): not YAML: \(reason(error))"], isUnreadable: true)
+        }
+        var settings = ProxyConfiguration()
+        let root = ConfigurationNode(
+            document ?? .mapping(Node.Mapping([])), path: "", file: context, variable: "RECEIPT_BRIDGE")
+        settings.read(root)
+        settings.secretFiles = context.secretFiles
+        settings.unknownVariables = context.unknownVariables
+        return (settings, context)
+    }
+
+    /// The parser's reason without the text of the line, because a secret may be in it by mistake.
+    private static func reason(_ error: any Error) -> String {
+        switch error as? YamlError {
+        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+            .composer(_, let problem, let mark, _):
+            "line \(mark.line): \(problem)"
+        case .duplicatedKeysInMapping(let names, let context):
+            "line \(context.mark.line): duplicate key \(names.joined(separator: ", "))"
+        default: "it cannot be read as text"
+        }
+    }
+
+    /// Reads the certificates in the files and folders of a list. Every one that cannot be read is recorded as a mistake
+    /// of its key.
+    static func certificates(_ key: String, of trust: ConfigurationNode) -> [[UInt8]] {
+        (trust.texts(key) ?? []).flatMap { path -> [[UInt8]] in
+            do throws(ConfigurationError) {
+                return try CertificateLoader.read(trust.resolve(path, of: key), named: path)
+            } catch {
+                for finding in error.findings { trust.note(key, finding) }
+                return []
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+package import Storage
+package import Responses
+package import AppStoreTypes
+
+/// The resolved configuration: secrets are read, paths are absolute, defaults are filled in.
+///
+/// ``ConfigurationFile`` and ``ConfigurationEnvironment`` create it. Without any configuration, `serve` runs on
+/// `ProxyConfiguration()`.
+package struct ProxyConfiguration: Sendable {
+    /// Handling of receipts of apps that are not configured.
+    package enum UnknownApps: String, Sendable, CaseIterable {
+        /// Forwarded to Apple, without any configured secret.
+        case pass
+        /// Refused with 21003.
+        case refuse
+    }
+
+    /// A file with a secret, and the key that names it.
+    package struct SecretFile: Sendable, Hashable {
+        package let key: String
+        package let path: String
+    }
+
+    /// Address of the public listener.
+    package var listen = Address(host: "127.0.0.1", port: 8080)
+    /// Address of the operations listener.
+    package var operationsListen = Address(host: "127.0.0.1", port: 8081)
+    /// Whether the configuration names the address of the operations listener. If it does, an address that
+    /// is already in use is an error; otherwise, the operations listener is disabled.
+    package var operationsListenIsExplicit = false
+    /// Certificate and private key of the public listener; `nil` if it does not use TLS.
+    package var tls: TLSFiles?
+    /// Time from the start of a graceful shutdown, when `/readyz` begins to fail, until the listeners close; 5
+    /// minutes at most.
+    package var drainTime = Duration.zero
+    /// Whether receipts are repaired before decoding (`profile: tolerant`).
+    package var usesTolerantProfile = false
+    /// Test roots (DER), in addition to Apple's, which are built in.
+    package var trustedRoots: [[UInt8]] = []
+    /// Intermediate certificates (DER) that are newer than this program.
+    package var intermediates: [[UInt8]] = []
+    /// URLs for the source `apple`.
+    package var verifyReceipt = VerifyReceiptURLs()
+    /// Base URLs for the source `api`.
+    package var serverAPI = ServerAPIURLs()
+    /// Whether the configuration sets the URLs of the App Store Server API.
+    package var namesServerAPI = false
+    /// URL of the proxy for upstream requests; `nil` uses `HTTPS_PROXY`.
+    package var upstreamProxy: String?
+    /// The account's shared secret, for every configured app without one of its own.
+    package var sharedSecret: SharedSecret?
+    /// Handling of receipts whose bundle id is not in ``apps``.
+    package var unknownApps = UnknownApps.pass
+    /// Timeout from a request to its response, however slow the App Store is.
+    package var deadline = defaultDeadline
+    /// The directory of the field tables; `nil` for the tables in the program.
+    package internal(set) var mappings: String?
+    package internal(set) var tables = FieldTables.bundled
+    /// Bearer tokens for `/v1/*` on the public listener. If there are none, `/v1/*` is not available there.
+    package var tokens: [Redacted<String>] = []
+    /// Rate, connection and time limits of the public listener.
+    package var limits = Limits()
+    /// Proxies whose `X-Forwarded-For` header is trusted for the address of a client.
+    package var trustedProxies: [AddressRange] = []
+    /// The request header in which a caller names its user, for replay detection; `nil` if there is none.
+    package var userHeader: String?
+    /// The configured apps, in the order of the file. No two have the same bundle id.
+    package var apps: [AppConfiguration] = []
+    /// Path of the SQLite store; `nil` if nothing is persisted across a restart.
+    package var storePath: String?
+    /// Retention periods of the data in the store.
+    package var retention = Retention()
+    /// Files with secrets that were read; other users of the machine should not be able to read them.
+    package var secretFiles: [SecretFile] = []
+    /// The archive of Apple's last good responses, which is in the store and is used if Apple is not available.
+    package var lastGood = LastGood()
+    /// Environment variables that begin with `RECEIPT_BRIDGE_` and belong to no key.
+    package var unknownVariables: [String] = []
+
+    /// The default of the configuration key `deadlineSeconds`, 9 s.
+    package static let defaultDeadline = Duration.seconds(9)
+
+    package init() {}
+}

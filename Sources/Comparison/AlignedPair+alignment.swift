@@ -1,0 +1,97 @@
+import Responses
+
+extension AlignedPair {
+    /// Limit on the rows of a section.
+    package static let maximumRows = 40
+    /// Limit on the fields of a row, because documents can contain any number of properties.
+    package static let maximumFields = 60
+
+    /// Aligns the rows of both sides with the matching that the comparison uses, and marks the differences.
+    ///
+    /// - Parameters:
+    ///   - verifyReceipt: Apple's verifyReceipt response.
+    ///   - serverAPI: Records of the App Store Server API, or a response rendered from them.
+    ///   - differences: Differences that ``Comparison`` found between these two sides.
+    ///   - receipt: Digest or id of the receipt.
+    ///   - maximumRows: Limit on the rows of a section. Rows with differences have precedence.
+    package init(
+        verifyReceipt: ComparedAnswer, serverAPI: ComparedAnswer, differences: [Difference], receipt: String,
+        maximumRows: Int = AlignedPair.maximumRows
+    ) {
+        let marks = DifferenceMarks(differences)
+        self.receipt = ComparedValue.text(receipt).truncated.displayText
+        bundleId = ComparedValue.text(verifyReceipt.bundleId ?? serverAPI.bundleId ?? "").truncated.displayText
+        environment = ComparedValue.text(verifyReceipt.environment ?? serverAPI.environment ?? "").truncated.displayText
+        sections = AlignedRows.all(verifyReceipt, serverAPI)
+            .map { $0.section(marks, maximumRows: max(maximumRows, 0)) }
+            .filter { !$0.rows.isEmpty || $0.omitted > 0 }
+    }
+}
+
+extension AlignedRows {
+    /// Returns the rows to show, in their order.
+    fileprivate func section(_ marks: DifferenceMarks, maximumRows: Int) -> AlignedPair.Section {
+        // Differences of the section itself, such as its order, come before its rows.
+        let whole = part == .answer ? [] : marks.ofWhole(part)
+        var shown = whole.map { difference in
+            AlignedPair.Row(
+                identifier: "",
+                fields: [AlignedPair.Field(difference, named: difference.path == part.rawValue ? "order" : "")])
+        }
+        let urgencies = rows.map { marks.urgency(of: $0.identifier, in: part) }
+        var included = Array(rows.indices)
+        if rows.count > maximumRows {
+            // The sort is stable: of rows with equal urgency, the first ones are included.
+            included = Array(included.sorted { urgencies[$0] > urgencies[$1] }.prefix(maximumRows)).sorted()
+        }
+        shown += included.map { rows[$0].row(marks, in: part) }
+        return AlignedPair.Section(name: part.rawValue, rows: shown, omitted: rows.count - included.count)
+    }
+}
+
+extension AlignedRows.Pair {
+    /// Returns the row with its marks. A difference that belongs to a field is shown in the field, all others are
+    /// appended.
+    fileprivate func row(_ marks: DifferenceMarks, in part: Finding.Part) -> AlignedPair.Row {
+        var found = marks.ofRow(identifier, in: part)
+        let isApp = part == .answer
+        var fields = values.map { name, left, right in
+            var field = AlignedPair.Field(
+                name: ComparedValue.text(name).truncated.displayText, verifyReceipt: left?.displayText,
+                serverAPI: right?.displayText)
+            if let difference = found.removeValue(forKey: name)?.first {
+                field.rule = difference.rule
+                field.verdict = difference.verdict.rawValue
+                // The difference can have a value that the field does not. For example, status 0, which is implied by
+                // the existence of records.
+                if left == nil { field.verifyReceipt = difference.verifyReceipt?.displayText }
+                if right == nil { field.serverAPI = difference.serverAPI?.displayText }
+            }
+            return field
+        }
+        let ofRow = isApp ? nil : found.removeValue(forKey: "")?.first
+        // Differences in values that are not in these two rows.
+        for (name, differences) in found.sorted(by: { $0.key < $1.key }) {
+            fields += differences.prefix(1).map { AlignedPair.Field($0, named: name) }
+        }
+        let omitted = max(fields.count - AlignedPair.maximumFields, 0)
+        if omitted > 0 {
+            let included = fields.indices.sorted { fields[$0].urgency > fields[$1].urgency }
+            fields = included.prefix(AlignedPair.maximumFields).sorted().map { fields[$0] }
+        }
+        return AlignedPair.Row(
+            identifier: ComparedValue.text(identifier ?? "").truncated.displayText, fields: fields, omitted: omitted,
+            rule: ofRow?.rule, verdict: ofRow?.verdict.rawValue)
+    }
+}
+
+extension AlignedPair.Field {
+    fileprivate init(_ difference: Difference, named name: String) {
+        self.init(
+            name: ComparedValue.text(name).truncated.displayText, verifyReceipt: difference.verifyReceipt?.displayText,
+            serverAPI: difference.serverAPI?.displayText, rule: difference.rule, verdict: difference.verdict.rawValue)
+    }
+
+    /// 2 for an unexpected difference, 1 for an expected one, 0 for none.
+    fileprivate var urgency: Int { verdict == ComparisonRule.Class.unexpected.rawValue ? 2 : rule == nil ? 0 : 1 }
+}

@@ -1,0 +1,121 @@
+package import AppStoreTypes
+
+/// The results of many comparisons. The format is the same for a run over stored receipts and for the server's shadow
+/// comparisons.
+package struct ComparisonReport: Sendable {
+    /// Source of the comparisons.
+    package enum Kind: String, Sendable {
+        /// A run of the `compare` command.
+        case run
+        /// The server's shadow comparisons, `GET /comparisons`.
+        case shadow
+    }
+
+    /// One app in one environment.
+    package struct Scope: Sendable, Hashable, Comparable, Codable {
+        /// Bundle id; empty if neither side has one.
+        package let bundleId: String
+        /// `Production` or `Sandbox`; empty if neither side has one.
+        package let environment: String
+
+        /// Creates a scope.
+        package init(bundleId: String, environment: String) {
+            self.bundleId = bundleId
+            self.environment = environment
+        }
+
+        /// `true` if neither side has a bundle id.
+        package var isUnnamed: Bool { bundleId.isEmpty }
+
+        /// Orders by bundle id and environment. A scope without bundle id comes last.
+        package static func < (one: Scope, other: Scope) -> Bool {
+            (one.isUnnamed ? 1 : 0, one.bundleId, one.environment)
+                < (other.isUnnamed ? 1 : 0, other.bundleId, other.environment)
+        }
+    }
+
+    /// Counts of one app in one environment.
+    package struct App: Sendable, Codable {
+        package var scope: Scope
+        /// Number of receipts with data on both sides.
+        package var compared: Int64 = 0
+        /// Number of compared receipts without an unexpected difference.
+        package var equal: Int64 = 0
+        /// Number of compared receipts whose recording has no history or no statuses, so that only a part was
+        /// compared.
+        package var partial: Int64 = 0
+        /// Number of receipts that could not be compared, by error code.
+        package var failures: [String: Int64] = [:]
+        /// Number of compared receipts for which no response could be rendered from the records; `nil` if there are
+        /// none.
+        package var recordsOnly: Int64?
+        /// Number of distinct customers of the compared receipts, at most ``CustomerSet/maximum``. Set only in a
+        /// report.
+        package var customers: Int64 = 0
+
+        /// Creates counts of zero.
+        package init(scope: Scope) {
+            self.scope = scope
+        }
+
+        /// `customers` is omitted: it is computed for a report and not stored in progress files.
+        private enum CodingKeys: CodingKey { case scope, compared, equal, partial, failures, recordsOnly }
+    }
+
+    /// Differences of one app that are counted together.
+    package struct Entry: Sendable, Codable {
+        package var scope: Scope
+        package var verdict: ComparisonRule.Class
+        /// Name of the rule, see ``ComparisonRules``.
+        package var rule: String
+        /// Path without row ids.
+        package var path: String
+        package var count: Int64
+        /// Time of the first comparison with this difference; `nil` if it was not recorded.
+        package var firstSeen: Timestamp?
+        /// Time of the last comparison with this difference; `nil` if it was not recorded.
+        package var lastSeen: Timestamp?
+        /// A few examples.
+        package var examples: [Difference] = []
+
+        /// Creates an entry.
+        package init(
+            scope: Scope, verdict: ComparisonRule.Class, rule: String, path: String, count: Int64,
+            firstSeen: Timestamp? = nil, lastSeen: Timestamp? = nil, examples: [Difference] = []
+        ) {
+            self.scope = scope
+            self.verdict = verdict
+            self.rule = rule
+            self.path = path
+            self.count = count
+            self.firstSeen = firstSeen
+            self.lastSeen = lastSeen
+            self.examples = examples
+        }
+    }
+
+    package var kind: Kind
+    /// Name of the source that was compared, or name of the server.
+    package var title: String
+    package var madeAt: Timestamp
+    /// Counts by app, in ascending order.
+    package var apps: [App] = []
+    /// Entries, unexpected ones first, then by descending count.
+    package var entries: [Entry] = []
+    /// Both documents of a few receipts, with the differences marked. They are in memory only, never in the store.
+    package var pairs: [AlignedPair] = []
+    /// Number of comparisons by version of Get Transaction History, 1 or 2.
+    package var historyVersions: [Int: Int64] = [:]
+    /// Number of comparisons with a side that is not signed.
+    package var unverified: Int64 = 0
+    /// Notes on data that the report does not include, one sentence each. For example, dropped comparisons, entries
+    /// beyond the limit, or an unfinished run.
+    package var notes: [String] = []
+
+    /// Creates an empty report.
+    package init(kind: Kind, title: String, madeAt: Timestamp) {
+        self.kind = kind
+        self.title = title
+        self.madeAt = madeAt
+    }
+}

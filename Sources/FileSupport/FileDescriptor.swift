@@ -1,0 +1,61 @@
+package import Foundation
+
+/// A file descriptor, which is closed when the object is deallocated.
+package final class FileDescriptor {
+    /// The number of the descriptor.
+    package let descriptor: Int32
+    private let isOwned: Bool
+
+    /// Wraps an open descriptor.
+    ///
+    /// - Parameters:
+    ///   - descriptor: The descriptor.
+    ///   - isOwned: If `false`, the descriptor is closed by other code.
+    package init(_ descriptor: Int32, isOwned: Bool = true) {
+        self.descriptor = descriptor
+        self.isOwned = isOwned
+    }
+
+    deinit {
+        if isOwned { close(descriptor) }
+    }
+
+    /// Opens a file for reading. Does not block on a named pipe. Child processes do not inherit the descriptor.
+    package convenience init(reading path: String) throws(SystemFailure) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw .last }
+        self.init(descriptor)
+    }
+
+    /// Reads into the buffer and returns the number of bytes; 0 at the end.
+    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(SystemFailure) -> Int {
+        while true {
+            let count = Foundation.read(descriptor, buffer.baseAddress, buffer.count)
+            if count >= 0 { return count }
+            // Standard input may be a non-blocking socket, so wait until it is readable.
+            if errno == EAGAIN { waitForBytes() } else if errno != EINTR { throw .last }
+        }
+    }
+
+    /// Waits without a timeout until the descriptor is readable.
+    private func waitForBytes() {
+        var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        poll(&request, 1, -1)
+    }
+
+    /// Returns the metadata of the open file.
+    package func status() throws(SystemFailure) -> stat {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .last }
+        return status
+    }
+}
+
+extension stat {
+    /// Whether this is a regular file.
+    package var isRegularFile: Bool { st_mode & S_IFMT == S_IFREG }
+    /// Whether this is a directory.
+    package var isDirectory: Bool { st_mode & S_IFMT == S_IFDIR }
+    /// Whether this is a symbolic link.
+    package var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
+}

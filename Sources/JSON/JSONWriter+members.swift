@@ -1,0 +1,119 @@
+/// Members of an object with a key and a value. A missing value is written as `null`.
+extension JSONWriter {
+    /// Writes a string.
+    package mutating func member(_ name: String, _ text: String?) {
+        key(name)
+        if let text { value(text) } else { null() }
+    }
+
+    /// Writes a number.
+    package mutating func member(_ name: String, _ number: Int64?) {
+        key(name)
+        if let number { value(number) } else { null() }
+    }
+
+    /// Writes `true` or `false`.
+    package mutating func member(_ name: String, _ flag: Bool?) {
+        key(name)
+        if let flag { value(flag) } else { null() }
+    }
+
+    /// Writes an array of strings.
+    package mutating func member(_ name: String, _ texts: [String]) {
+        key(name)
+        values(texts)
+    }
+
+    /// Writes a value that is already encoded; `null` if it is empty.
+    package mutating func member(_ name: String, json: [UInt8]) {
+        key(name)
+        if json.isEmpty { null() } else { values(json: json) }
+    }
+
+    /// Writes counts as an object, sorted by name.
+    package mutating func member(_ name: String, _ counts: [String: Int64]) {
+        object(name) { writer in
+            for (name, count) in counts.sorted(by: { $0.key < $1.key }) { writer.member(name, count) }
+        }
+    }
+
+    /// Writes an object.
+    package mutating func object(_ name: String, _ members: (inout JSONWriter) -> Void) {
+        key(name)
+        object(members)
+    }
+
+    /// Writes an array; `write` writes one element.
+    package mutating func array<Element>(
+        _ name: String, _ elements: some Sequence<Element>, _ write: (inout JSONWriter, Element) -> Void
+    ) {
+        key(name)
+        beginArray()
+        for element in elements { write(&self, element) }
+        endArray()
+    }
+}
+
+/// Members that are left out if they have no value.
+extension JSONWriter {
+    /// Writes a string; nothing for `nil`.
+    package mutating func member(_ name: String, ifPresent text: String?) {
+        if let text { member(name, text) }
+    }
+
+    /// Writes a number; nothing for `nil`.
+    package mutating func member(_ name: String, ifPresent number: Int64?) {
+        if let number { member(name, number) }
+    }
+
+    /// Writes `true` or `false`; nothing for `nil`.
+    package mutating func member(_ name: String, ifPresent flag: Bool?) {
+        if let flag { member(name, flag) }
+    }
+
+    /// Writes a value that is already encoded; nothing if it is `nil` or empty.
+    package mutating func member(_ name: String, ifPresent json: [UInt8]?) {
+        if let json, !json.isEmpty { member(name, json: json) }
+    }
+}
+
+/// Values without a key.
+extension JSONWriter {
+    /// Writes a string, or `null`.
+    package mutating func value(_ text: String?) {
+        if let text { value(text) } else { null() }
+    }
+
+    /// Writes an array of strings. For example, `["a","b"]`.
+    package mutating func values(_ texts: [String]) {
+        beginArray()
+        for text in texts { value(text) }
+        endArray()
+    }
+
+    /// Writes an object.
+    package mutating func object(_ members: (inout JSONWriter) -> Void) {
+        beginObject()
+        members(&self)
+        endObject()
+    }
+}
+
+/// Complete JSON texts.
+extension JSONWriter {
+    /// Returns an object as JSON text.
+    ///
+    /// - Parameter capacity: the approximate size in bytes.
+    package static func object(reserving capacity: Int = 1_024, _ members: (inout JSONWriter) -> Void) -> [UInt8] {
+        var writer = JSONWriter(reserving: capacity)
+        writer.object(members)
+        return writer.finish()
+    }
+
+    /// Returns an array of strings as JSON text.
+    package static func array(_ texts: [String]) -> [UInt8] {
+        var writer = JSONWriter(reserving: 2 + 24 * texts.count)
+        writer.values(texts)
+        return writer.finish()
+    }
+}

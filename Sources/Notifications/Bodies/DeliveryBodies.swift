@@ -1,0 +1,90 @@
+import AppStorePayloads
+import AppStoreClients
+import BridgeConfiguration
+import Storage
+import VerifyReceipt
+import Responses
+import AppStoreTypes
+
+/// Converts a stored notification into the bodies to post. They are made for each attempt and not stored.
+struct DeliveryBodies: Sendable {
+    let source: ForwardingContext
+    let tables: FieldTables
+
+    /// Returns the bodies in the order of posting; an empty array if the form has no body for this notification.
+    func bodies(of delivery: StoredDelivery, for target: ForwardTarget) async throws(ForwardingFailure) -> [[UInt8]] {
+        switch target.form {
+        case .raw:
+            if let body = delivery.rawBody { return [body] }
+            return [CanonicalNotificationBody.version2(try source.text(of: delivery))]
+        case .camel:
+            return [CamelNotificationRenderer().render(try source.verified(delivery), uuid: delivery.uuid)]
+        case .v1:
+            return try await version1Bodies(of: delivery, for: target)
+        }
+    }
+
+    /// Returns the version 1 bodies of a notification.
+    private func version1Bodies(
+        of delivery: StoredDelivery, for target: ForwardTarget
+    ) async throws(ForwardingFailure) -> [[UInt8]] {
+        let verified = try source.verified(delivery)
+        let payload = verified.notification.payload
+        let (transaction, renewal) = (verified.transaction?.payload, verified.renewal?.payload)
+        // Without a customer there is nothing to look up, and version 1 has no such notification.
+        guard let type = payload.notificationType,
+            tables.notifications.canSend(type: type, subtype: payload.subtype),
+            let original = transaction?.originalTransactionId ?? transaction?.transactionId
+                ?? renewal?.originalTransactionId
+        else { return [] }
+        let renewalHistory = try await source.renewalHistory(before: delivery)
+        var facts = NotificationFacts(transaction, renewal, renewalHistory)
+        // Whether there is a body can be decided without the customer's history for some types. A body always needs
+        // the history.
+        if !tables.notifications.needsHistory(type: type, subtype: payload.subtype),
+            row(of: payload, target, facts)?.sends.isEmpty ?? true
+        {
+            return []
+        }
+        let history = NotificationV1History(
+            try await source.records(of: original, in: delivery.scope), transaction: transaction, renewal: renewal)
+        facts.isSameProduct = history.isSameProductAsBefore(transaction)
+        guard let row = row(of: payload, target, facts) else { return [] }
+        return row.sends.map { type in
+            var notification = NotificationV1(
+                type: type, bundleId: delivery.scope.bundleId.rawValue, environment: delivery.scope.environment,
+                transactions: history.transactions, renewals: history.renewals)
+            notification.bundleVersion = payload.data?.bundleVersion
+            notification.password = target.password ?? source.app(delivery.scope.bundleId)?.sharedSecret
+            (notification.transaction, notification.renewal) = (transaction, renewal)
+            notification.renews = row.says
+            notification.statusChangedAt =
+                type == .didChangeRenewalStatus ? renewal?.signedDate ?? payload.signedDate : renewalHistory.changedAt
+            return NotificationV1Renderer(tables: tables).render(notification)
+        }
+    }
+
+    /// Returns the row of the conversion table that applies to a notification.
+    private func row(
+        of payload: NotificationPayload, _ target: ForwardTarget, _ facts: NotificationFacts
+    ) -> NotificationTable.Row? {
+        payload.notificationType.flatMap {
+            tables.notifications.row(type: $0, subtype: payload.subtype, profile: target.profile, facts)
+        }
+    }
+}
+
+extension NotificationFacts {
+    init(
+        _ transaction: TransactionPayload?, _ renewal: RenewalPayload?,
+        _ renewalHistory: ForwardingContext.RenewalHistory
+    ) {
+        self.init()
+        isFamilyShared = transaction?.inAppOwnershipType == OwnershipType.familyShared.rawValue
+        isAutoRenewable = transaction?.isAutoRenewable ?? (renewal != nil)
+        isConsumable = transaction?.isConsumable ?? false
+        renews = renewal?.autoRenewStatus.map { $0 != 0 }
+        renewedBefore = renewalHistory.renewed
+        isFromRefundOrExpiry = renewalHistory.isFromRefundOrExpiry
+    }
+}

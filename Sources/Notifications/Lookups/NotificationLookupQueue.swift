@@ -1,0 +1,59 @@
+import AppStoreClients
+import ConcurrencySupport
+import Storage
+import VerifyReceipt
+import Logging
+import AppStoreTypes
+import Synchronization
+
+/// Looks up customers named in unsigned (version 1) notifications. Lookups run in the background at low priority,
+/// after the response is sent: at most one a minute for each identifier, and at most 32 at the same time.
+final class NotificationLookupQueue: Sendable {
+    private struct Name: Hashable {
+        let scope: AppScope
+        let identifier: TransactionIdentifier
+    }
+
+    /// Maximum number of concurrent lookups. Further ones are dropped and counted.
+    private static let capacity = 32
+
+    private let counts: NotificationCounts
+    private let now: @Sendable () -> Timestamp
+    private let logger: Logger
+    private let recent = LogThrottle<Name>()
+    private let running = Mutex(0)
+
+    init(
+        counts: NotificationCounts, now: @escaping @Sendable () -> Timestamp, logger: Logger
+    ) {
+        self.counts = counts
+        self.now = now
+        self.logger = logger
+    }
+
+    /// Starts a lookup in the background.
+    ///
+    /// - Parameter serverAPI: `nil` if the App Store Server API is not configured; then there is no lookup.
+    func lookUp(_ keys: CustomerIdentifiers, in scope: AppScope, at now: Timestamp, through serverAPI: ServerAPISource?)
+    {
+        guard let serverAPI, serverAPI.handles(scope.bundleId), let first = keys.hinted.first,
+            recent.allows(Name(scope: scope, identifier: first), at: now.sinceEpoch)
+        else { return }
+        let isAllowed = running.withLock { running in
+            guard running < Self.capacity else { return false }
+            running += 1
+            return true
+        }
+        guard isAllowed else { return counts.count { $0.droppedHints += 1 } }
+        Task {
+            do throws(ServerAPIError) {
+                try await serverAPI.refresh(keys, in: scope)
+            } catch {
+                logger.notice(
+                    "customer lookup after a notification failed",
+                    metadata: ["bundleId": "\(scope.bundleId)", "reason": "\(error)"])
+            }
+            running.withLock { $0 -= 1 }
+        }
+    }
+}

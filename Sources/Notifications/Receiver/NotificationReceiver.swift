@@ -1,0 +1,194 @@
+import AppStorePayloads
+import AppStoreClients
+import BridgeConfiguration
+package import ConcurrencySupport
+import Cryptography
+package import Storage
+import Logging
+import ReceiptDecoding
+package import VerifyReceipt
+import AppStoreTypes
+
+/// Receives App Store Server Notifications. An authentic notification is stored and affects responses from then on.
+///
+/// ``receive(_:version1Wait:)`` returns only after the notification and all changes that it causes are on disk.
+package struct NotificationReceiver: Sendable {
+    /// Maximum size of a body, in bytes. Bodies of version 2 have about 20 KB; those of version 1 contain a receipt
+    /// and up to a hundred rows.
+    package static let maximumBodyBytes = 1 << 20
+    /// How far a signing date may be ahead of this machine's clock, in milliseconds.
+    static let maximumClockSkew: Int64 = 300_000
+    /// Maximum length of a notification's UUID, in bytes. A longer one is not Apple's and is replaced by a digest.
+    private static let maximumNameBytes = 128
+
+    let apps: AppRegistry
+    let verifier: SignedPayloadVerifier
+    /// Decodes receipts in version 1 notifications, which may need repairs.
+    let decoder: ReceiptDecoder
+    /// `nil` if there is no store; then every notification is rejected.
+    let store: (any Store)?
+    /// Looks up customers; `nil` if no app has a Server API key.
+    let serverAPI: ServerAPISource?
+    let revocations: RevocationCache
+    /// Records the customers whose data changed, so that cached values are discarded.
+    let changes: CacheInvalidationLog
+    /// Lookups for version 1 notifications.
+    let lookups: NotificationLookupQueue
+    /// Signaled when a notification is to be forwarded.
+    package let arrivals: AsyncSignal
+    /// Counters since the start of the process.
+    package let counts: NotificationCounts
+    let now: @Sendable () -> Timestamp
+    let logger: Logger
+    private let logThrottle: LogThrottle<NotificationRejection.Code>
+
+    /// Creates a receiver.
+    ///
+    /// - Parameters:
+    ///   - components: shared with the other services of the configuration.
+    ///   - store: `nil` rejects every notification.
+    ///   - previous: the receiver of the previous configuration, whose counters and background work this one takes
+    ///     over.
+    package init(_ components: ServiceComponents, store: (any Store)?, previous: NotificationReceiver? = nil) {
+        apps = components.apps
+        verifier = components.verifier
+        decoder = components.tolerantDecoder
+        self.store = store
+        serverAPI = components.serverAPI
+        revocations = components.revocations
+        changes = components.changes
+        counts = previous?.counts ?? NotificationCounts()
+        lookups =
+            previous?.lookups
+            ?? NotificationLookupQueue(counts: counts, now: components.now, logger: components.logger)
+        arrivals = previous?.arrivals ?? AsyncSignal()
+        logThrottle = previous?.logThrottle ?? LogThrottle()
+        now = components.now
+        logger = components.logger
+    }
+
+    /// Receives a notification. Receiving one again changes nothing and returns successfully.
+    ///
+    /// - Parameter version1Wait: applies the rate limit for version 1 notifications to the sender. Returns the value
+    ///     of `Retry-After` if the limit is exceeded, in which case the notification is rejected; `nil` otherwise.
+    @discardableResult
+    package func receive(
+        _ body: [UInt8], version1Wait: @Sendable () -> String? = { nil }
+    ) async throws(NotificationRejection) -> NotificationOutcome {
+        do throws(NotificationRejection) {
+            guard let store else { throw NotificationRejection(.noStore, "no store is configured (store: none)") }
+            let outcome: NotificationOutcome
+            switch try NotificationBody(body) {
+            case .version2(let text): outcome = try await receive(signed: text, in: body, into: store)
+            case .version1(let body):
+                if let wait = version1Wait() { throw NotificationRejection(tooManyUntil: wait) }
+                outcome = try await receive(body, into: store)
+            }
+            counts.count { outcome == .repeated ? ($0.repeated += 1) : ($0.stored += 1) }
+            return outcome
+        } catch {
+            counts.count { $0.refused[error.code, default: 0] += 1 }
+            if logThrottle.allows(error.code, at: now().sinceEpoch) {
+                logger.warning(
+                    "notification rejected",
+                    metadata: ["reason": "\(error)", "count": "\(counts.now.refused[error.code] ?? 0)"])
+            }
+            throw error
+        }
+    }
+
+    /// Receives a version 2 notification.
+    private func receive(
+        signed text: String, in body: [UInt8], into store: any Store
+    ) async throws(NotificationRejection) -> NotificationOutcome {
+        let verified = try verify(text)
+        let payload = verified.notification.payload
+        let scope = try scope(of: payload)
+        let update = NotificationUpdate(verified)
+        let row = NotificationRow(
+            uuid: payload.notificationUUID.flatMap { $0.utf8.count <= Self.maximumNameBytes && $0 != "" ? $0 : nil }
+                ?? Self.identifier(of: text),
+            version: 2, type: payload.notificationType, subtype: payload.subtype, signedDate: payload.signedDate,
+            receivedAt: now(), text: text,
+            rawBody: CanonicalNotificationBody.isVersion2(body, of: text) ? nil : body)
+        let targetKeys = apps.configured(scope.bundleId)?.targetKeys ?? []
+        let outcome: NotificationOutcome
+        do throws(StorageError) {
+            outcome = try await store.notifications.save(row, update, of: scope, for: targetKeys)
+        } catch {
+            throw NotificationRejection(error)
+        }
+        if !targetKeys.isEmpty { arrivals.signal() }
+        if case .stored(isNew: true) = outcome, let transaction = verified.transaction?.payload {
+            revocations.record(transaction, of: scope.bundleId, in: scope.environment)
+        }
+        // A repeated notification invalidates caches too: another process, which has ended since, may have received
+        // the first one.
+        invalidate(
+            [
+                update.transaction?.originalTransactionId, update.renewal?.originalTransactionId,
+                update.transaction?.appTransactionId,
+            ].compactMap { $0 }, in: scope)
+        log(row, outcome, of: scope)
+        return outcome
+    }
+
+    /// Verifies a notification with all records in it, and rejects dates in the future.
+    private func verify(_ text: String) throws(NotificationRejection) -> VerifiedNotification {
+        let verified: VerifiedNotification
+        do throws(SignedPayloadError) {
+            verified = try verifier.verifyNotification(text, now: now())
+        } catch {
+            throw NotificationRejection(error)
+        }
+        // A record with a signing date in the future would prevent updates by all records that are signed before that
+        // date.
+        let latest = [
+            verified.notification.payload.signedDate, verified.transaction?.payload.signedDate,
+            verified.renewal?.payload.signedDate, verified.appTransaction?.payload.receiptCreationDate,
+        ].compactMap { $0 }.max()
+        if let latest, latest > now().advanced(byMilliseconds: Self.maximumClockSkew) {
+            throw NotificationRejection(
+                .signedInFuture, "the signing date is more than five minutes ahead of this machine's clock")
+        }
+        return verified
+    }
+
+    /// Returns the configured app and the environment of a notification. Every part of the notification must belong
+    /// to that app.
+    private func scope(of payload: NotificationPayload) throws(NotificationRejection) -> AppScope {
+        guard let bundleId = payload.claimedBundleId.flatMap(BundleIdentifier.init(rawValue:)),
+            let app = apps.configured(bundleId)
+        else { throw NotificationRejection(.unknownApp, "the app is not configured") }
+        guard let environment = payload.claimedEnvironment.flatMap(AppStoreEnvironment.init(rawValue:)),
+            environment != .xcode
+        else { throw NotificationRejection(.wrongEnvironment, "the environment is neither production nor sandbox") }
+        // Sandbox notifications contain no `appAppleId`.
+        if environment == .production, let appAppleId = app.appAppleId, payload.claimedAppAppleId != appAppleId {
+            throw NotificationRejection(.unknownApp, "the appAppleId is not the configured one")
+        }
+        return AppScope(bundleId: bundleId, environment: environment)
+    }
+
+    /// Returns a digest that identifies a notification without a UUID.
+    static func identifier(of text: String) -> String {
+        "sha256:" + SHA.hex(Array(text.utf8), with: .sha256)
+    }
+
+    /// Discards cached records of these customers.
+    func invalidate(_ identifiers: [String], in scope: AppScope) {
+        guard !identifiers.isEmpty else { return }
+        changes.markChanged(identifiers, in: scope)
+        serverAPI?.invalidate(identifiers, in: scope)
+    }
+
+    /// Logs a received notification without its payload.
+    func log(_ row: NotificationRow, _ outcome: NotificationOutcome, of scope: AppScope) {
+        logger.info(
+            "notification \(outcome == .repeated ? "repeated" : "stored")",
+            metadata: [
+                "type": "\(row.type ?? "-")", "subtype": "\(row.subtype ?? "-")", "version": "\(row.version)",
+                "bundleId": "\(scope.bundleId)", "environment": "\(scope.environment.rawValue)",
+            ])
+    }
+}

@@ -1,0 +1,134 @@
+import Comparison
+import AppStoreTypes
+
+/// The section with all differences and the filters.
+extension ComparisonPage {
+    /// The entries that the page shows.
+    private var shown: ArraySlice<ComparisonReport.Entry> { report.entries.prefix(Self.maximumEntries) }
+
+    func differences(into html: inout HTMLWriter) {
+        html.element("section", ["aria-labelledby": "differences"]) { html in
+            html.element("h2", ["id": "differences"], text: "Differences")
+            guard !shown.isEmpty else { return html.element("p", text: "Nothing differs.") }
+            html.element("p", ["class": "note"]) { html in
+                html.mark(ComparisonRule.Class.unexpected.rawValue, rule: "")
+                html.text(" needs attention; ")
+                html.mark(ComparisonRule.Class.expected.rawValue, rule: "")
+                html.text(
+                    """
+                     is a known difference between the two endpoints. A receipt may differ in several fields, so the \
+                    share of receipts is an upper bound.
+                    """
+                )
+            }
+            ComparisonFilters(report, entries: shown).write(into: &html)
+            table(into: &html)
+            if report.entries.count > shown.count {
+                let rest = Int64(report.entries.count - shown.count)
+                html.element("p", ["class": "note"], text: "\(rest.grouped) more in the report as JSON.")
+            }
+        }
+    }
+
+    private func table(into html: inout HTMLWriter) {
+        let isDated = shown.contains { $0.firstSeen != nil || $0.lastSeen != nil }
+        let columns = ["Class and rule", "Path", "App", "Count", "Share of receipts"] + (isDated ? ["Seen"] : [])
+        let compared = Dictionary(
+            report.apps.map { ($0.scope, $0.compared) }, uniquingKeysWith: { first, _ in first })
+        html.table(
+            named: "Differences, grouped by rule and path", columns: columns,
+            numbers: ["Count", "Share of receipts"], style: .fixed, id: "entries"
+        ) { html in
+            for entry in shown { row(entry, of: compared[entry.scope] ?? 0, isDated, into: &html) }
+        }
+    }
+
+    /// Writes a table row. Its `data-` attributes are what the filters compare with.
+    private func row(
+        _ entry: ComparisonReport.Entry, of compared: Int64, _ isDated: Bool, into html: inout HTMLWriter
+    ) {
+        let attributes: HTMLWriter.Attributes = [
+            "role": "row", "class": entry.verdict.rawValue, "data-class": entry.verdict.rawValue,
+            "data-rule": entry.ruleName, "data-field": entry.field, "data-app": entry.scope.app,
+            "data-environment": entry.scope.environmentText,
+        ]
+        html.element("tr", attributes) { html in
+            html.cell(isHeader: true, "Class and rule") { rule(of: entry, into: &$0) }
+            html.cell("Path") { html in
+                html.element("code", ["class": "path"]) { $0.untrusted(entry.path, limit: 200, isPath: true) }
+                examples(entry.examples, into: &html)
+            }
+            html.cell("App") { $0.scope(entry.scope) }
+            html.cell("Count", number: entry.count.grouped)
+            html.cell("Share of receipts", isNumber: true) {
+                $0.text(compared > 0 ? "≤ \(entry.count.share(of: compared))".replacing("≤ <", with: "<") : "–")
+            }
+            if isDated { html.cell("Seen") { seen(entry, into: &$0) } }
+        }
+    }
+
+    /// Writes the class, the name and the explanation of a rule, with a link to its source.
+    private func rule(of entry: ComparisonReport.Entry, into html: inout HTMLWriter) {
+        html.mark(entry.verdict.rawValue, rule: "")
+        html.text(" ")
+        html.element("span", ["class": "rule"]) { $0.untrusted(entry.ruleName) }
+        guard let rule = ComparisonRules.named[entry.rule] else { return }
+        html.text(" ")
+        html.element("span", ["class": "why"]) { html in
+            html.text(rule.explanation)
+            if let source = rule.source {
+                html.text(" ")
+                html.element("a", ["href": source, "rel": "noreferrer noopener"], text: "Apple on \(rule.name)")
+            } else if rule.name != ComparisonRules.unexplained.name {
+                html.text(" (\(ComparisonRule.observed))")
+            }
+        }
+    }
+
+    /// Writes the first and last time to the minute. The JSON report has milliseconds.
+    private func seen(_ entry: ComparisonReport.Entry, into html: inout HTMLWriter) {
+        let (first, last) = (entry.firstSeen?.minute, entry.lastSeen?.minute)
+        html.element("span", ["class": "minute"], text: first ?? "–")
+        guard let last, last != first else { return }
+        html.text(" to ")
+        html.element("span", ["class": "minute"], text: last)
+    }
+
+    private func examples(_ examples: [Difference], into html: inout HTMLWriter) {
+        guard !examples.isEmpty else { return }
+        html.element("details", ["class": "examples"]) { html in
+            html.element("summary", text: examples.count == 1 ? "1 example" : "\(examples.count) examples")
+            html.element("ul") { html in
+                for example in examples {
+                    html.element("li") { html in
+                        html.element("code", ["class": "path"]) {
+                            $0.untrusted(example.fullPath, limit: 200, isPath: true)
+                        }
+                        html.element("dl") { html in
+                            html.element("dt", text: "verifyReceipt")
+                            html.element("dd") { $0.side(example.verifyReceipt?.displayText) }
+                            html.element("dt", text: "Server API")
+                            html.element("dd") { $0.side(example.serverAPI?.displayText) }
+                            html.element("dt", text: "Receipt")
+                            html.element("dd") { html in html.element("code") { $0.untrusted(example.receipt) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension ComparisonReport.Entry {
+    /// Name of the field, which entries are filtered by.
+    var field: String { Self.field(of: path) }
+
+    /// Returns the last name of a path; `row` or `order` if the path does not end in a field.
+    static func field(of path: String) -> String {
+        if path.hasSuffix("[]") { return "row" }
+        let name = path.split(separator: ".").last.map(String.init) ?? path
+        return Finding.Part(rawValue: name) == nil ? ComparedValue.text(name).truncated.displayText : "order"
+    }
+
+    var ruleName: String { ComparedValue.text(rule).truncated.displayText }
+}

@@ -1,0 +1,96 @@
+import Comparison
+import AppStoreTypes
+
+/// The section with the result for each app, for the decision to switch.
+extension ComparisonPage {
+    /// Writes the heading, the recommendation for each app, and the totals.
+    func header(_ html: inout HTMLWriter) {
+        let kind = report.kind == .run ? "comparison" : "shadow comparison"
+        html.element("p", ["class": "product"], text: "Receipt Bridge · \(kind) · \(report.madeAt.displayText)")
+        html.element("h1") { $0.untrusted(report.title) }
+        if readiness.isEmpty {
+            html.element("p", ["class": "summary"], text: "No receipt was compared.")
+        } else {
+            html.element("ul", ["class": "verdicts"]) { html in
+                for readiness in readiness.prefix(Self.maximumApps) { readiness.write(into: &html) }
+            }
+        }
+        if readiness.count > Self.maximumApps {
+            let rest = Int64(readiness.count - Self.maximumApps)
+            html.element("p", ["class": "note"], text: "\(rest.grouped) more in the report as JSON.")
+        }
+        html.element("dl", ["class": "tiles"]) { html in
+            for (name, value) in tiles {
+                html.element("div") { html in
+                    html.element("dt", text: name)
+                    html.element("dd", text: value)
+                }
+            }
+        }
+    }
+
+    /// Names and values of the totals, which are displayed as tiles.
+    private var tiles: [(String, String)] {
+        let compared = readiness.reduce(0) { $0 + $1.app.compared }
+        let different = readiness.reduce(0) { $0 + $1.different }
+        return [
+            ("receipts compared", compared.grouped),
+            ("customers", readiness.reduce(0) { $0 + $1.app.customers }.grouped),
+            ("would get the same answer", (compared - different).share(of: compared)),
+            ("receipts differ unexpectedly", different.grouped),
+            ("unexpected differences", report.count(.unexpected).grouped),
+            ("expected differences", report.count(.expected).grouped),
+            ("receipts not compared", readiness.reduce(0) { $0 + $1.failed }.grouped),
+        ]
+    }
+}
+
+extension ComparisonReport {
+    func count(_ verdict: ComparisonRule.Class) -> Int64 {
+        entries.reduce(0) { $0 + ($1.verdict == verdict ? $1.count : 0) }
+    }
+}
+
+extension Readiness {
+    fileprivate func write(into html: inout HTMLWriter) {
+        html.element("li", ["class": "verdict \(verdict.rawValue)"]) { html in
+            html.element("p", ["class": "word"]) { html in
+                html.element(
+                    "svg",
+                    ["viewBox": "0 0 24 24", "width": "28", "height": "28", "aria-hidden": "true"]
+                ) { html in
+                    html.empty("path", ["class": "shape", "d": verdict.shape])
+                    html.empty("path", ["class": "mark", "d": verdict.mark])
+                }
+                html.text(verdict.displayText)
+            }
+            html.element("p", ["class": "sentence"]) { html in
+                html.element("strong") { html in
+                    html.untrusted(app.scope.displayText)
+                }
+                html.text(": ")
+                html.untrusted(statement, limit: 2_000)
+            }
+        }
+    }
+}
+
+extension Readiness.Verdict {
+    /// SVG outline that identifies the result without color: a circle, a triangle, an octagon.
+    fileprivate var shape: String {
+        switch self {
+        case .safe: "M12 1a11 11 0 1 0 0 22a11 11 0 1 0 0-22z"
+        case .notYet: "M12 1.5L23.5 22H.5z"
+        case .notSafe: "M7.4 1h9.2L23 7.4v9.2L16.6 23H7.4L1 16.6V7.4z"
+        }
+    }
+
+    /// SVG path of the symbol: a check mark, an exclamation mark, a cross.
+    fileprivate var mark: String {
+        switch self {
+        case .safe: "M6.5 12.5l3.8 3.8l7.2-8.2"
+        case .notYet: "M12 9v6M12 17.6v1.4"
+        case .notSafe: "M8 8l8 8M16 8l-8 8"
+        }
+    }
+}

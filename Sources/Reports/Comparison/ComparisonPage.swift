@@ -1,0 +1,89 @@
+package import Comparison
+
+/// The HTML page of a report: one file without external resources, for screen and print. Its script only filters;
+/// everything is readable without it.
+package struct ComparisonPage {
+    /// Limits on what a page shows. The JSON report has everything except the pairs. A report contains at most as
+    /// many pairs as `--pairs` requests; this is the highest value that `--pairs` accepts.
+    package static let (maximumApps, maximumEntries, maximumPairs) = (100, 2_000, 1_000)
+    /// `Content-Security-Policy` header for servers that serve the page.
+    package static let policy = ContentPolicy.text(script: ComparisonScript.text)
+
+    let report: ComparisonReport
+    let readiness: [Readiness]
+
+    /// Creates the page of a report.
+    package init(_ report: ComparisonReport) {
+        self.report = report
+        readiness = [Readiness](report)
+    }
+
+    /// The page as HTML that is also well-formed XML.
+    package var bytes: [UInt8] {
+        var html = HTMLWriter()
+        html.element("html", ["lang": "en"]) { html in
+            html.head(
+                title: "Comparison of \(ComparedValue.text(report.title).truncated.displayText)", policy: Self.policy,
+                style: ComparisonStyle.sheet)
+            html.element("body") { html in
+                html.element("a", ["class": "skip", "href": "#differences"], text: "To the differences")
+                html.hatches()
+                html.element("header", [:], header)
+                html.element("nav", ["aria-label": "Contents"], contents)
+                html.element("main") { html in
+                    appTable(into: &html)
+                    for section in plots { section.write(into: &html) }
+                    differences(into: &html)
+                    sideBySide(into: &html)
+                    basis(into: &html)
+                }
+                html.element("footer") { html in
+                    html.element(
+                        "p",
+                        text: """
+                            Written by Receipt Bridge. This page contains no receipts, but transaction ids and \
+                            values of their fields: protect it accordingly.
+                            """)
+                }
+                html.script(ComparisonScript.text)
+            }
+        }
+        return html.bytes
+    }
+
+    private func contents(_ html: inout HTMLWriter) {
+        var links = [("apps", "Apps")]
+        links += plots.map { ($0.id, $0.title) }
+        links += [("differences", "Differences"), ("side-by-side", "Side by side"), ("basis", "Basis of the numbers")]
+        html.element("ul") { html in
+            for (id, title) in links {
+                html.element("li") { $0.element("a", ["href": "#\(id)"], text: title) }
+            }
+        }
+    }
+}
+
+extension HTMLWriter {
+    /// Writes a class of differences as a symbol and a word.
+    mutating func mark(_ verdict: String, rule: String) {
+        let style = ComparisonRule.Class(rawValue: verdict) ?? .unexpected
+        element("span", ["class": "badge \(style.rawValue)"]) { html in
+            html.element("span", ["aria-hidden": "true"], text: "\(style.symbol) ")
+            html.text(style.rawValue)
+            if !rule.isEmpty { html.text(": \(ComparedValue.text(rule).truncated.displayText)") }
+        }
+    }
+
+    /// Writes an app, with its environment below.
+    mutating func scope(_ scope: ComparisonReport.Scope) {
+        untrusted(scope.app, isPath: true)
+        text(" ")
+        element("span", ["class": "place"]) { $0.untrusted(scope.environmentText) }
+    }
+
+    /// Writes the value of a side, or the word "nothing" if there is none.
+    mutating func side(_ value: String?) {
+        guard let value else { return element("span", ["class": "absent"], text: "nothing") }
+        element("code") { $0.untrusted(value, limit: 200, isPath: true) }
+    }
+}

@@ -1,0 +1,71 @@
+import JSON
+package import Comparison
+import Responses
+import AppStoreTypes
+
+extension ComparisonReport {
+    /// The report as a JSON object for programs. Its keys are stable; keys may be added. Dates are milliseconds.
+    /// Shares are fractions from 0 to 1, or `null` if nothing was compared.
+    package var json: [UInt8] {
+        var writer = JSONWriter(reserving: 4_096)
+        writer.beginObject()
+        writer.member("kind", kind.rawValue)
+        writer.member("title", title)
+        writer.member("madeAt", madeAt.milliseconds)
+        writer.array("apps", [Readiness](self)) { $1.write(into: &$0) }
+        writer.array("differences", entries) { $1.write(into: &$0) }
+        writer.object("historyVersions") { writer in
+            for (version, count) in historyVersions.sorted(by: { $0.key < $1.key }) {
+                writer.member("\(version)", count)
+            }
+        }
+        writer.member("unverified", unverified)
+        writer.member("notes", notes)
+        writer.endObject()
+        return writer.finish()
+    }
+}
+
+extension Readiness {
+    fileprivate func write(into writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("bundleId", app.scope.bundleId)
+        writer.member("environment", app.scope.environment)
+        writer.member("compared", app.compared)
+        writer.member("equal", app.equal)
+        writer.member("customers", app.customers)
+        writer.member("partial", app.partial)
+        writer.member("recordsOnly", app.recordsOnly ?? 0)
+        writer.member("share", fraction: share)
+        writer.member("upperBound", fraction: upperBound)
+        writer.member("verdict", verdict.rawValue)
+        writer.member("sentence", sentence)
+        writer.member("failures", app.failures)
+        writer.endObject()
+    }
+}
+
+extension ComparisonReport.Entry {
+    fileprivate func write(into writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("bundleId", scope.bundleId)
+        writer.member("environment", scope.environment)
+        writer.member("class", verdict.rawValue)
+        writer.member("rule", rule)
+        writer.member("path", path)
+        writer.member("count", count)
+        writer.member("firstSeen", firstSeen?.milliseconds)
+        writer.member("lastSeen", lastSeen?.milliseconds)
+        writer.array("examples", examples) { $1.write(into: &$0) }
+        writer.endObject()
+    }
+}
+
+extension JSONWriter {
+    /// Writes a fraction rounded to six decimal places.
+    fileprivate mutating func member(_ key: String, fraction: Double?) {
+        self.key(key)
+        guard let fraction else { return null() }
+        values(json: Array("\((fraction * 1e6).rounded() / 1e6)".utf8))
+    }
+}

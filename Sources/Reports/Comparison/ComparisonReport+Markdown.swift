@@ -1,0 +1,83 @@
+package import Comparison
+import AppStoreTypes
+
+extension ComparisonReport {
+    /// The report as Markdown, for places that cannot show HTML: first the sentences, then the tables.
+    package var markdown: String {
+        var parts = ["# Comparison: \(title.markdown)", "\(madeAt.displayText)."]
+        parts += [apps.isEmpty ? "No receipt was compared." : sentences]
+        if !apps.isEmpty { parts += ["## Apps", appTable] }
+        parts += ["## Differences", entries.isEmpty ? "There were none." : entryTable]
+        if !facts.isEmpty || !notes.isEmpty { parts += ["## Basis of the numbers", list(facts + notes)] }
+        return parts.joined(separator: "\n\n") + "\n"
+    }
+
+    private var sentences: String {
+        [Readiness](self).map { readiness in
+            "- **\(readiness.verdict.displayText)** — \(readiness.app.scope.displayText.markdown): \(readiness.statement.markdown(limit: 2_000))"
+        }.joined(separator: "\n")
+    }
+
+    private var appTable: String {
+        let head =
+            "| app | environment | compared | customers | same answer | share | upper bound | not compared |\n"
+            + "|---|---|---:|---:|---:|---:|---:|---:|\n"
+        return head
+            + [Readiness](self).map { readiness in
+                let app = readiness.app
+                let cells = [
+                    app.scope.app.markdown, app.scope.environmentText.markdown, app.compared.grouped,
+                    readiness.customerCount,
+                    app.equal.grouped, app.equal.share(of: app.compared), readiness.boundWords,
+                    readiness.failed.grouped,
+                ]
+                return "| \(cells.joined(separator: " | ")) |"
+            }.joined(separator: "\n")
+    }
+
+    private var entryTable: String {
+        let head = "| class | rule | path | app | environment | count | example |\n|---|---|---|---|---|---:|---|\n"
+        return head
+            + entries.map { entry in
+                let cells = [
+                    entry.verdict.rawValue, entry.rule.markdown, entry.path.markdown, entry.scope.app.markdown,
+                    entry.scope.environmentText.markdown, entry.count.grouped, entry.examples.first?.markdown ?? "",
+                ]
+                return "| \(cells.joined(separator: " | ")) |"
+            }.joined(separator: "\n")
+    }
+
+    private func list(_ sentences: [String]) -> String {
+        sentences.map { "- \($0.markdown(limit: 2_000))" }.joined(separator: "\n")
+    }
+}
+
+extension Difference {
+    /// The difference as `DIGEST: value against value`.
+    fileprivate var markdown: String {
+        "\(receipt.markdown): \((verifyReceipt?.displayText ?? "nothing").markdown) against "
+            + (serverAPI?.displayText ?? "nothing").markdown
+    }
+}
+
+extension String {
+    /// The text escaped for Markdown, on one line, so that untrusted text contains no markup; cut to 200 characters.
+    fileprivate var markdown: String { markdown(limit: 200) }
+
+    fileprivate func markdown(limit: Int) -> String {
+        let isLong = unicodeScalars.count > limit
+        let shown = isLong ? String(unicodeScalars.prefix(limit)) + "…" : self
+        var escaped = ""
+        for scalar in PrintableText.text(of: shown).unicodeScalars {
+            escaped += Self.escapes[scalar] ?? String(scalar)
+        }
+        return escaped.replacing("://", with: "&#58;//")
+    }
+
+    /// Characters that can start markup, a table cell, a mention or a formula.
+    private static let escapes: [Unicode.Scalar: String] = {
+        var escapes: [Unicode.Scalar: String] = ["&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;", "$": "&#36;"]
+        for scalar in "\\`*_[]#|~!{}".unicodeScalars { escapes[scalar] = "\\\(scalar)" }
+        return escapes
+    }()
+}

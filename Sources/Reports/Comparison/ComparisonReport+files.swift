@@ -1,0 +1,57 @@
+package import Comparison
+package import FileSupport
+
+extension ComparisonReport {
+    /// Supported file formats.
+    package static let kinds = ReportFile.Kind.allCases
+
+    /// Writes the report in the format that the file name extension selects. Replaces an existing file. Only the
+    /// owner can read the file.
+    ///
+    /// - Parameter path: File path that ends in `.html`, `.json` or `.md`.
+    package func write(to path: String) throws(SinkError) {
+        try ReportFile.check(path, kinds: Self.kinds)
+        guard let kind = ReportFile.Kind(path: path) else { return }
+        var file = try ReportFile(path: path)
+        do {
+            try file.append(bytes(as: kind))
+            try file.finish()
+        } catch {
+            file.discard()
+            throw error
+        }
+    }
+
+    /// Returns the complete file contents.
+    package func bytes(as kind: ReportFile.Kind) -> [UInt8] {
+        switch kind {
+        case .html: ComparisonPage(self).bytes
+        case .json: json
+        case .md: Array(markdown.utf8)
+        }
+    }
+}
+
+extension ComparisonReport {
+    /// Facts that the numbers are based on, one sentence each.
+    var facts: [String] {
+        let versions = historyVersions.filter { $0.value > 0 }.sorted { $0.key > $1.key }
+        var facts: [String] = []
+        if !versions.isEmpty {
+            let words = versions.enumerated().map { index, version in
+                index == 0
+                    ? "Get Transaction History V\(version.key) was used for \(version.value.grouped) "
+                        + (version.value == 1 ? "comparison" : "comparisons")
+                    : "V\(version.key) \(version.value.grouped)"
+            }
+            facts.append(words.joined(separator: ", ") + ".")
+        }
+        if unverified > 0 {
+            let verb = unverified == 1 ? "comparison has" : "comparisons have"
+            facts.append("\(unverified.grouped) \(verb) a side that is not signed.")
+        } else if !versions.isEmpty {
+            facts.append("Every record of the App Store Server API was verified.")
+        }
+        return facts
+    }
+}

@@ -1,0 +1,83 @@
+import AppStoreTypes
+
+/// The HTML page of a report: one file without external resources or scripts, for screen and print.
+struct HTMLReport {
+    let report: MigrationReport
+
+    init(_ report: MigrationReport) {
+        self.report = report
+    }
+
+    /// Returns the page.
+    ///
+    /// - Parameter refusals: The first refused rows.
+    func page(_ refusals: [MigrationReport.RefusedRow]) -> [UInt8] {
+        var html = HTMLWriter()
+        html.element("html", ["lang": "en"]) { html in
+            html.head(title: "Migration of \(report.sourceName) to \(report.destinationName)")
+            html.element("body") { html in
+                html.element("a", ["class": "skip", "href": "#outcomes"], text: "To the numbers")
+                html.hatches()
+                html.element("header", [:], header)
+                html.element("nav", ["aria-label": "Contents"], contents)
+                html.element("main") { html in
+                    for section in sections { section.write(into: &html) }
+                    refusedRows(refusals, into: &html)
+                    run(into: &html)
+                }
+                html.element("footer") { html in
+                    html.element("p") {
+                        $0.text(
+                            "Written by receipt-bridge migrate. This report contains no receipts, but row ids: protect it accordingly."
+                        )
+                    }
+                }
+            }
+        }
+        return html.bytes
+    }
+
+    private func header(_ html: inout HTMLWriter) {
+        html.element("p", ["class": "product"], text: "Receipt Bridge · migration report")
+        html.element("h1") { html in
+            html.untrusted(report.sourceName)
+            html.element("span", ["class": "arrow"], text: " to ")
+            html.untrusted(report.destinationName)
+        }
+        html.element("p", ["class": "summary"], text: report.summary)
+        let isDone = report.stop == nil && report.counts.count(of: .failed) == 0
+        html.element("p", ["class": isDone ? "standing done" : "standing"], text: report.standing)
+        html.element("dl", ["class": "tiles"]) { html in
+            for (name, value) in tiles {
+                html.element("div") { html in
+                    html.element("dt", text: name)
+                    html.element("dd", text: value)
+                }
+            }
+        }
+    }
+
+    /// Names and values of the totals, which are displayed as tiles.
+    private var tiles: [(String, String)] {
+        let counts = report.counts
+        var tiles = [
+            ("rows", counts.rows.grouped), ("authentic", counts.authentic.share(of: counts.rows)),
+            ("refused", report.refused.grouped),
+        ]
+        if let customers = report.customers {
+            tiles.append(("customers", customers.all.grouped))
+            tiles.append(("API calls", report.history.calls.grouped))
+        }
+        if let rate = report.rowsPerSecond { tiles.append(("rows per second", rate.grouped)) }
+        return tiles
+    }
+
+    private func contents(_ html: inout HTMLWriter) {
+        html.element("ul") { html in
+            let ends = [("refused-rows", "Refused rows"), ("run", "The run")]
+            for (id, title) in sections.map({ ($0.id, $0.title) }) + ends {
+                html.element("li") { $0.element("a", ["href": "#\(id)"], text: title) }
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+import AppStoreTypes
+import Foundation
+
+/// The report of a migration as HTML or JSON: counts and refused rows. It contains no receipts and no paths, only
+/// file names.
+package struct MigrationReport: Sendable {
+    /// Options of the migration, as the report lists them.
+    package struct Options: Sendable {
+        /// Whether customers were looked up with the App Store Server API.
+        package var withAPI = false
+        /// Whether receipts that are not authentic were accepted.
+        package var allowUnverified = false
+        /// Column of the receipts; `nil` for the default.
+        package var receiptColumn: String?
+        /// Column of the ids; `nil` for the default.
+        package var idColumn: String?
+        /// Column of the account tokens; `nil` if there is none.
+        package var accountTokenColumn: String?
+        /// Whether account tokens were set, and not only reported.
+        package var setsAccountTokens = false
+        /// Table of the source; `nil` for the default.
+        package var table: String?
+        /// Whether the run only planned.
+        package var isPlan = false
+        /// Whether the run started over.
+        package var isFresh = false
+        /// Whether known customers were looked up again.
+        package var isRefresh = false
+        /// Number of batches at a time.
+        package var workers = 1
+        /// Maximum number of rows of a run; `nil` for no limit.
+        package var rowLimit: Int64?
+        /// Time after which no new work starts; `nil` for no limit.
+        package var timeLimit: Duration?
+
+        /// Creates default options.
+        package init() {}
+    }
+
+    /// Reason why the run stopped before the end.
+    package struct Stop: Sendable, Hashable {
+        /// Name in the JSON report.
+        package let code: String
+        /// Text after "Stopped early:".
+        package let sentence: String
+        /// Whether the run was only to plan.
+        package let isPlanned: Bool
+
+        /// Creates a reason.
+        package init(code: String, sentence: String, isPlanned: Bool) {
+            (self.code, self.sentence, self.isPlanned) = (code, sentence, isPlanned)
+        }
+    }
+
+    /// Number of customers by the result of their lookup.
+    package struct Customers: Sendable, Hashable {
+        /// Customers of whom the App Store has records.
+        package let known: Int64
+        /// Customers that are in neither environment.
+        package let notFound: Int64
+        /// Customers whose lookup failed for now.
+        package let failed: Int64
+        /// Customers that were not looked up yet.
+        package let waiting: Int64
+
+        /// Creates counts.
+        package init(known: Int64, notFound: Int64, failed: Int64, waiting: Int64) {
+            (self.known, self.notFound, self.failed, self.waiting) = (known, notFound, failed, waiting)
+        }
+
+        /// Number of all customers.
+        package var all: Int64 { waiting + known + notFound + failed }
+    }
+
+    /// A refused row of the source.
+    package struct RefusedRow: Sendable, Hashable {
+        /// Row number in the source, from 1.
+        package let row: Int64
+        /// Id of the row.
+        package let id: String
+        /// Error code.
+        package let code: String
+        /// Place of the error inside the receipt.
+        package let place: String
+        /// Human-readable reason.
+        package let reason: String
+
+        /// Creates a row.
+        package init(row: Int64, id: String, code: String, place: String, reason: String) {
+            (self.row, self.id, self.code, self.place, self.reason) = (row, id, code, place, reason)
+        }
+    }
+
+    /// Returns at most `limit` refused rows with a row number above `after`, in ascending order.
+    package typealias RefusedRows = (_ after: Int64, _ limit: Int) throws -> [RefusedRow]
+
+    /// Maximum number of refused rows on the HTML page. The JSON report has all of them.
+    package static let shownRefusals: Int64 = 1_000
+
+    /// File name of the source, without directories.
+    package let sourceName: String
+    /// File name of the destination, without directories.
+    package let destinationName: String
+    package let options: Options
+    /// Counts of all processed rows, including those of earlier runs.
+    package let counts: MigrationCounts
+    /// Totals of this run and all earlier ones.
+    package let history: MigrationHistory
+    /// Counts of customers; `nil` without the App Store Server API.
+    package var customers: Customers?
+    /// Reason for stopping early; `nil` if everything is done.
+    package var stop: Stop?
+    /// `true` if an earlier run had finished, so that there was nothing to do.
+    package var wasFinished = false
+    /// Number of rows that this run read from the source.
+    package var rowsRead: Int64 = 0
+    /// Duration of this run.
+    package var duration: Duration = .zero
+
+    /// Creates a report.
+    ///
+    /// - Parameters:
+    ///   - source: Path of the source, or `-` for standard input.
+    ///   - destination: Path of the destination.
+    package init(
+        source: String, destination: String, options: Options, counts: MigrationCounts, history: MigrationHistory
+    ) {
+        sourceName = source == "-" ? "standard input" : Self.name(source)
+        destinationName = Self.name(destination)
+        self.options = options
+        self.counts = counts
+        self.history = history
+    }
+
+    /// Writes the report in the format that the file name extension selects. Replaces an existing file.
+    ///
+    /// - Parameters:
+    ///   - path: Path that ends in `.html` or `.json`.
+    ///   - refusals: Reads the refused rows.
+    /// - Throws: `SinkError`, and the errors of `refusals`.
+    package func write(to path: String, refusals: RefusedRows) throws {
+        try Self.check(path)
+        var file = try ReportFile(path: path)
+        do {
+            if ReportFile.Kind(path: path) == .json {
+                try writeJSON(into: &file, refusals: refusals)
+            } else {
+                try file.append(HTMLReport(self).page(try refusals(0, Int(Self.shownRefusals))))
+            }
+            try file.finish()
+        } catch {
+            file.discard()
+            throw error
+        }
+    }
+
+    /// Checks that a report can be written to a path, so that the error is found before the work and not after it.
+    ///
+    /// - Throws: `SinkError`.
+    package static func check(_ path: String) throws { try ReportFile.check(path, kinds: [.html, .json]) }
+
+    /// Returns the file name without directories.
+    private static func name(_ path: String) -> String { (path as NSString).lastPathComponent }
+}
+
+extension MigrationReport {
+    /// Number of refused rows.
+    var refused: Int64 { counts.count(of: .refused) }
+
+    /// Rows per second of this run, including lookups and writing; `nil` if the run read no rows.
+    var rowsPerSecond: Int64? {
+        guard rowsRead > 0, duration > .zero else { return nil }
+        return Int64((Double(rowsRead) / (duration / .seconds(1))).rounded())
+    }
+}

@@ -1,0 +1,62 @@
+package import AppStoreTypes
+
+extension VerifyReceiptResponse {
+    /// One purchase as a row of a response shows it. Unreadable values are `nil`.
+    package struct Purchase: Sendable, Hashable {
+        /// The offset of the closing brace of the object in the body. New members can be inserted there.
+        package let end: Int
+        /// Whether the row is the single object of a flat response instead of an element of an array.
+        package let isFlat: Bool
+        /// Whether the row is in the latest rows instead of `receipt`.
+        package let isLatest: Bool
+        package let transactionId: String?
+        package let originalTransactionId: String?
+        package let webOrderLineItemId: String?
+        /// The expiry date; `nil` if the product is not a subscription.
+        package let expires: Timestamp?
+        /// Whether the row has a cancellation date.
+        package let isCancelled: Bool
+        /// Whether the period was replaced by an upgrade. Such a period is not revoked, although its row has a
+        /// cancellation date.
+        package let isUpgraded: Bool
+        /// The revocation; `nil` if the purchase is not revoked, or if the cancellation is unreadable.
+        package let revocation: RevocationIndex.Revocation?
+
+        init(_ row: Object, isFlat: Bool, isLatest: Bool) {
+            end = row.range.upperBound - 1
+            self.isFlat = isFlat
+            self.isLatest = isLatest
+            transactionId = row.text("transaction_id")
+            originalTransactionId = row.text("original_transaction_id")
+            webOrderLineItemId = row.text("web_order_line_item_id")
+            // In a flat response, this key contains milliseconds.
+            expires = row.date("expires_date_ms") ?? (isFlat ? row.date("expires_date") : nil)
+            isUpgraded = row.text("is_upgraded") == "true"
+            isCancelled = row["cancellation_date"] != nil || row["cancellation_date_ms"] != nil
+            revocation =
+                isCancelled && !isUpgraded
+                ? row.date("cancellation_date_ms").map {
+                    RevocationIndex.Revocation(date: $0, reason: row["cancellation_reason"]?.integer)
+                } : nil
+        }
+
+        /// Whether the row has a cancellation whose date cannot be read.
+        var hasUnreadableCancellation: Bool { isCancelled && !isUpgraded && revocation == nil }
+    }
+
+    /// The renewal state of one subscription.
+    package struct Renewal: Sendable, Hashable {
+        /// Whether the subscription is set to renew; `nil` if the response does not say.
+        package let isOn: Bool?
+        /// Whether the App Store is retrying the payment.
+        package let isRetrying: Bool
+        /// The end of the grace period, if there is one.
+        package let graceEnds: Timestamp?
+
+        init(_ row: Object) {
+            isOn = row.text("auto_renew_status").map { $0 != "0" }
+            isRetrying = row.text("is_in_billing_retry_period") == "1"
+            graceEnds = row.date("grace_period_expires_date_ms")
+        }
+    }
+}

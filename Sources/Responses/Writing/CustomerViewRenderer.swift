@@ -1,0 +1,168 @@
+import JSON
+package import AppStorePayloads
+import ReceiptDecoding
+import AppStoreTypes
+
+/// Writes the customer view for new clients: camelCase, dates as numbers of milliseconds.
+///
+/// ```
+/// { bundleId, appAppleId?, environment, source: "api" | "receipt", appAccountToken?, receipt: {…} | null,
+///   subscriptions: [ { subscriptionGroupIdentifier?, originalTransactionId, status, productId?, expiresDate?,
+///                      renewalInfo? } ],
+///   transactions: [ {…} ], signedTransactions: [ "eyJ…" ] | null, verifiedAt }
+/// ```
+///
+/// `transactions` and `signedTransactions` are in ascending order of (purchaseDate, transactionId as a number).
+/// Transactions and renewals of the Server API are the signed payloads unchanged, so that claims unknown to this
+/// program are preserved. Those of a receipt are written with the same names. A receipt alone does not contain the
+/// status of a subscription, so its `subscriptions` are always empty.
+package struct CustomerViewRenderer: Sendable {
+    private let camelCase: CamelCaseRenderer
+
+    /// - Parameter tables: the names of the fields of receipts.
+    package init(tables: FieldTables) {
+        camelCase = CamelCaseRenderer(tables: tables)
+    }
+
+    /// Returns the JSON text.
+    package func render(_ view: CustomerView) -> [UInt8] {
+        let transactions = view.records.map { Self.ascending($0.transactions) }
+        let size = transactions?.reduce(0) { $0 + $1.payload.claims.count + $1.text.utf8.count } ?? 0
+        var writer = JSONWriter(reserving: size + 4096)
+        writer.beginObject()
+        writer.key("bundleId")
+        writer.value(view.bundleId.rawValue)
+        if let number = view.appAppleId {
+            writer.key("appAppleId")
+            writer.value(number)
+        }
+        writer.key("environment")
+        writer.value(view.environment.rawValue)
+        writer.key("source")
+        writer.value(view.records == nil ? "receipt" : "api")
+        if let token = transactions?.lazy.compactMap(\.payload.appAccountToken).first(where: { !$0.isEmpty }) {
+            writer.key("appAccountToken")
+            writer.value(token)
+        }
+        writer.key("receipt")
+        if let receipt = view.receipt { camelCase.writeReceipt(receipt, into: &writer) } else { writer.null() }
+        writer.key("subscriptions")
+        write(view.records?.subscriptions ?? [], into: &writer)
+        writer.key("transactions")
+        if let transactions {
+            Self.writeClaims(of: transactions, into: &writer)
+        } else if let receipt = view.receipt {
+            writeTransactions(of: receipt.ascending, in: view, into: &writer)
+        }
+        writer.key("signedTransactions")
+        if let transactions { Self.writeTexts(of: transactions, into: &writer) } else { writer.null() }
+        writer.key("verifiedAt")
+        writer.value(view.verifiedAt.milliseconds)
+        writer.endObject()
+        return writer.finish()
+    }
+
+    /// Returns the arrays `transactions`, `subscriptions` and `signedTransactions` of a view, each as its own JSON
+    /// text.
+    package func columns(
+        of records: CustomerRecords
+    ) -> (transactions: [UInt8], subscriptions: [UInt8], signedTransactions: [UInt8]) {
+        let transactions = Self.ascending(records.transactions)
+        func text(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
+            var writer = JSONWriter(reserving: 1_024)
+            write(&writer)
+            return writer.finish()
+        }
+        return (
+            text { Self.writeClaims(of: transactions, into: &$0) }, text { write(records.subscriptions, into: &$0) },
+            text { Self.writeTexts(of: transactions, into: &$0) }
+        )
+    }
+
+    /// Writes the purchases of a receipt by the same rules that convert verifyReceipt responses.
+    private func writeTransactions(
+        of receipt: ReceiptContents, in view: CustomerView, into writer: inout JSONWriter
+    ) {
+        let transactions: [ServerAPIObject] =
+            switch receipt {
+            case .app(let receipt): receipt.purchases.map { ServerAPIObject($0, table: camelCase.tables.inApp) }
+            case .transaction(let receipt): [ServerAPIObject(receipt, table: camelCase.tables.transactionReceipt)]
+            }
+        writer.beginArray()
+        for var transaction in transactions {
+            transaction.normalizeTransaction(
+                bundleId: .text(view.bundleId.rawValue), environment: .text(view.environment.rawValue))
+            transaction.write(into: &writer)
+        }
+        writer.endArray()
+    }
+
+    /// Writes the decoded transactions.
+    private static func writeClaims(of transactions: [Signed<TransactionPayload>], into writer: inout JSONWriter) {
+        writer.beginArray()
+        for transaction in transactions { writer.values(json: transaction.payload.claims) }
+        writer.endArray()
+    }
+
+    /// Writes the signed transactions as compact JWS.
+    private static func writeTexts(of transactions: [Signed<TransactionPayload>], into writer: inout JSONWriter) {
+        writer.beginArray()
+        for transaction in transactions { writer.value(transaction.text) }
+        writer.endArray()
+    }
+
+    /// Writes the subscriptions with their status and renewal.
+    private func write(_ subscriptions: [SubscriptionRecord], into writer: inout JSONWriter) {
+        writer.beginArray()
+        for subscription in subscriptions {
+            let (transaction, renewal) = (subscription.transaction?.payload, subscription.renewal?.payload)
+            writer.beginObject()
+            if let group = subscription.subscriptionGroupIdentifier {
+                writer.key("subscriptionGroupIdentifier")
+                writer.value(group)
+            }
+            writer.key("originalTransactionId")
+            writer.value(subscription.originalTransactionId)
+            writer.key("status")
+            writer.value(Int64(subscription.status))
+            if let product = transaction?.productId ?? renewal?.productId {
+                writer.key("productId")
+                writer.value(product)
+            }
+            if let date = transaction?.expiresDate {
+                writer.key("expiresDate")
+                writer.value(date.milliseconds)
+            }
+            if let claims = renewal?.claims, !claims.isEmpty {
+                writer.key("renewalInfo")
+                writer.values(json: claims)
+            }
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+
+    /// Returns the transactions in ascending order of purchase date and id.
+    private static func ascending(_ transactions: [Signed<TransactionPayload>]) -> [Signed<TransactionPayload>] {
+        transactions.enumerated().map { index, transaction in
+            let payload = transaction.payload
+            return LatestRow(
+                index: index, milliseconds: payload.purchaseDate?.milliseconds, transactionId: payload.transactionId,
+                subscription: nil)
+        }.sorted().map { transactions[$0.index] }
+    }
+}
+
+extension ReceiptContents {
+    /// The receipt with its purchases in the order of the view.
+    fileprivate var ascending: ReceiptContents {
+        guard case .app(var receipt) = self else { return self }
+        let purchases = receipt.purchases
+        receipt.purchases = purchases.enumerated().map { index, purchase in
+            LatestRow(
+                index: index, milliseconds: purchase.purchaseDate?.milliseconds,
+                transactionId: purchase.transactionId, subscription: nil)
+        }.sorted().map { purchases[$0.index] }
+        return .app(receipt)
+    }
+}

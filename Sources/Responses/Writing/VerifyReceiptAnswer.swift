@@ -1,0 +1,62 @@
+import JSON
+package import AppStoreTypes
+
+/// A complete verifyReceipt response: its status, and the JSON that is sent.
+package struct VerifyReceiptAnswer: Sendable, Hashable {
+    /// The value of `status` in ``body``.
+    package let status: VerifyReceiptStatus
+    /// The JSON text in UTF-8.
+    package let body: [UInt8]
+
+    /// Creates a response from an existing body; `status` must be the one in the body.
+    package init(status: VerifyReceiptStatus, body: [UInt8]) {
+        self.status = status
+        self.body = body
+    }
+}
+
+extension VerifyReceiptAnswer {
+    /// Returns an error response that contains only the status, for example `{"status":21002}`. Most errors have this
+    /// form.
+    package static func failure(_ status: VerifyReceiptStatus) -> Self {
+        failure(status, environment: nil, isRetryable: nil)
+    }
+
+    /// Returns `{"environment":"Production","status":21004}`, which is a genuine body from Apple.
+    package static func wrongSharedSecret(environment: AppStoreEnvironment) -> Self {
+        failure(.wrongSharedSecret, environment: environment, isRetryable: nil)
+    }
+
+    /// Returns `{"status":21005}`, with `"is_retryable":true` if the caller knows that a retry of the same request
+    /// can succeed.
+    package static func temporarilyUnavailable(isRetryable: Bool = false) -> Self {
+        failure(.temporarilyUnavailable, environment: nil, isRetryable: isRetryable ? true : nil)
+    }
+
+    /// Returns `{"environment":"Production","status":21010,"is_retryable":false}`, which is a genuine body from
+    /// Apple.
+    package static func accountNotFound(environment: AppStoreEnvironment) -> Self {
+        failure(.accountNotFound, environment: environment, isRetryable: false)
+    }
+
+    /// Returns an error response with the keys that Apple adds to some errors, in the order `environment`, `status`,
+    /// `is_retryable`.
+    package static func failure(
+        _ status: VerifyReceiptStatus, environment: AppStoreEnvironment?, isRetryable: Bool?
+    ) -> Self {
+        var writer = JSONWriter(reserving: 80)
+        writer.beginObject()
+        if let environment {
+            writer.key("environment")
+            writer.value(environment.rawValue)
+        }
+        writer.key("status")
+        writer.value(Int64(status.rawValue))
+        if let isRetryable {
+            writer.key("is_retryable")
+            writer.value(isRetryable)
+        }
+        writer.endObject()
+        return Self(status: status, body: writer.finish())
+    }
+}

@@ -1,0 +1,111 @@
+import JSON
+package import AppStorePayloads
+package import ReceiptDecoding
+import AppStoreTypes
+
+extension VerifyReceiptRenderer {
+    /// Writes the flat response for an iOS 6 receipt from the records of the Server API.
+    ///
+    /// If the subscription is active or in its grace period, the response has status 0 and `latest_receipt_info`;
+    /// otherwise status 21006 and `latest_expired_receipt_info`. The latest object is the newest row of the same
+    /// subscription.
+    func answer(
+        to receipt: TransactionReceipt, records: CustomerRecords, history: PurchaseHistory, options: AnswerOptions
+    ) -> VerifyReceiptAnswer {
+        let match = receipt.subscription(in: records)
+        let isCurrent = match.map { [1, 4].contains($0.record.status) } ?? true
+        let status: VerifyReceiptStatus = isCurrent ? .valid : .subscriptionExpired
+        let subscription = options.omitsLatest ? nil : match
+        let submitted = subscription != nil && isCurrent ? history.submittedText.reveal() : nil
+        let renewal = subscription?.record.renewal?.payload
+        var writer = JSONWriter(reserving: 4_096 + (submitted?.count ?? 0))
+        writer.beginObject()
+        for column in tables.answer.columns {
+            switch column.field {
+            case .status:
+                writer.member(.number(Int64(status.rawValue)), as: column)
+            case .receipt:
+                writer.member(column.key.beginning)
+                writer.beginObject()
+                writeMembers(of: receipt, into: &writer) { _ in true }
+                writer.endObject()
+            case .latestReceiptInfo, .latestExpiredReceiptInfo:
+                guard let subscription, isCurrent == (column.field == .latestReceiptInfo) else { continue }
+                writer.member(column.key.beginning)
+                write(
+                    FlatTransaction(
+                        transaction: subscription.newest, receipt: receipt, appAppleId: history.appAppleId),
+                    into: &writer)
+            case .latestReceipt:
+                writer.member(base64: submitted, as: column)
+            case .autoRenewProductId:
+                writer.member(renewal.flatMap(RenewalField.autoRenewProductId.value), as: column)
+            case .autoRenewStatus:
+                writer.member(renewal.flatMap(RenewalField.autoRenewStatus.value), as: column)
+            case .expirationIntent where !isCurrent:
+                writer.member(renewal.flatMap(RenewalField.expirationIntent.value), as: column)
+            case .isInBillingRetryPeriod where !isCurrent:
+                writer.member(renewal.flatMap(RenewalField.isInBillingRetryPeriod.value), as: column)
+            default:
+                continue
+            }
+        }
+        writer.endObject()
+        return VerifyReceiptAnswer(status: status, body: writer.finish())
+    }
+
+    /// Writes the latest object.
+    private func write(_ flat: FlatTransaction, into writer: inout JSONWriter) {
+        writer.beginObject()
+        for column in tables.flatTransaction.columns { writer.member(column.field.value(of: flat), as: column) }
+        writer.endObject()
+    }
+}
+
+extension TransactionReceipt {
+    /// Returns whether the history contains the receipt's subscription but the status response does not. If so, no
+    /// iOS 6 response is possible, because its status depends on the state of the subscription.
+    package func lacksStatus(in records: CustomerRecords) -> Bool {
+        guard let original = ownTransaction(in: records)?.originalTransactionId ?? originalTransactionId else {
+            return false
+        }
+        return !records.subscriptions.contains { $0.originalTransactionId == original }
+            && records.transactions.contains {
+                $0.payload.isAutoRenewable && $0.payload.originalTransactionId == original
+            }
+    }
+
+    /// Returns the receipt's own transaction: by its transaction id, otherwise by its web order line item id.
+    fileprivate func ownTransaction(in records: CustomerRecords) -> TransactionPayload? {
+        let transactions = records.transactions.lazy.map(\.payload)
+        let lineItem = self["web-order-line-item-id"]
+        return transactions.first { $0.transactionId != nil && $0.transactionId == transactionId }
+            ?? transactions.first { $0.webOrderLineItemId != nil && $0.webOrderLineItemId == lineItem }
+    }
+
+    /// Returns the receipt's subscription and its newest row; `nil` if the receipt's product does not renew.
+    fileprivate func subscription(
+        in records: CustomerRecords
+    ) -> (record: SubscriptionRecord, newest: TransactionPayload)? {
+        guard let original = ownTransaction(in: records)?.originalTransactionId ?? originalTransactionId else {
+            return nil
+        }
+        let rows = records.transactions.map(\.payload).filter {
+            $0.isAutoRenewable && $0.originalTransactionId == original
+        }
+        guard let record = records.subscriptions.first(where: { $0.originalTransactionId == original }),
+            let newest = rows.max(by: Self.isOlder) ?? record.transaction?.payload
+        else { return nil }
+        return (record, newest)
+    }
+
+    /// Returns whether a transaction is older than another one.
+    private static func isOlder(_ left: TransactionPayload, _ right: TransactionPayload) -> Bool {
+        func row(_ transaction: TransactionPayload) -> LatestRow {
+            LatestRow(
+                index: 0, milliseconds: transaction.purchaseDate?.milliseconds,
+                transactionId: transaction.transactionId, subscription: nil)
+        }
+        return row(left) < row(right)
+    }
+}

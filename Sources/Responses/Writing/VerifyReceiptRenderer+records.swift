@@ -1,0 +1,106 @@
+import JSON
+import AppStorePayloads
+import ReceiptDecoding
+package import AppStoreTypes
+
+extension VerifyReceiptRenderer {
+    /// Returns the response from the records of the App Store Server API: the receipt unchanged, and the later
+    /// changes of the customer's purchases.
+    ///
+    /// If there are no records, this is ``receiptAnswer(history:requestDate:options:)``.
+    ///
+    /// - Parameter requestDate: the current time; `request_date` shows it with its milliseconds.
+    package func answer(
+        history: PurchaseHistory, requestDate: Timestamp, options: AnswerOptions = AnswerOptions()
+    ) -> VerifyReceiptAnswer {
+        guard let records = history.records else {
+            return receiptAnswer(history: history, requestDate: requestDate, options: options)
+        }
+        switch history.receipt {
+        case .app(let receipt):
+            return answer(
+                to: receipt, records: records, history: history, requestDate: requestDate, options: options)
+        case .transaction(let receipt):
+            return answer(to: receipt, records: records, history: history, options: options)
+        }
+    }
+
+    /// Writes `latest_receipt_info`, `latest_receipt` and `pending_renewal_info` if and only if the history contains
+    /// an auto-renewable subscription, unless the options omit them.
+    private func answer(
+        to receipt: AppReceipt, records: CustomerRecords, history: PurchaseHistory, requestDate: Timestamp,
+        options: AnswerOptions
+    ) -> VerifyReceiptAnswer {
+        let rows = RenderedRows(receipt.purchases, table: tables.inApp)
+        let hasLatest = !options.omitsLatest && records.transactions.contains { $0.payload.isAutoRenewable }
+        let latest = hasLatest ? records.latestTransactions(for: receipt, options: options) : []
+        let submitted = hasLatest ? history.submittedText.reveal() : nil
+        var writer = JSONWriter(
+            reserving: 2_048 + rows.bytes.count + latest.count * 1_200 + (submitted?.count ?? 0)
+                + records.subscriptions.count * 600)
+        writer.beginObject()
+        for column in tables.answer.columns {
+            switch column.field {
+            case .status:
+                writer.member(.number(Int64(VerifyReceiptStatus.valid.rawValue)), as: column)
+            case .environment:
+                writer.member(.text(history.environment.rawValue), as: column)
+            case .receipt:
+                writer.member(column.key.beginning)
+                write(receipt, rows: rows, requestDate: requestDate, into: &writer)
+            case .latestReceiptInfo where hasLatest:
+                writer.member(column.key.beginning)
+                writer.beginArray()
+                for transaction in latest {
+                    writer.beginObject()
+                    for column in tables.transaction.columns {
+                        writer.member(column.field.value(of: transaction), as: column)
+                    }
+                    writer.endObject()
+                }
+                writer.endArray()
+            case .latestReceipt:
+                writer.member(base64: submitted, as: column)
+            case .pendingRenewalInfo where hasLatest:
+                writer.member(column.key.beginning)
+                write(records.subscriptions, into: &writer)
+            default:
+                continue
+            }
+        }
+        writer.endObject()
+        return VerifyReceiptAnswer(status: .valid, body: writer.finish())
+    }
+
+    /// Writes `pending_renewal_info`, in the order of Apple's status response.
+    private func write(_ subscriptions: [SubscriptionRecord], into writer: inout JSONWriter) {
+        writer.beginArray()
+        for subscription in subscriptions {
+            guard let renewal = subscription.renewal?.payload else { continue }
+            writer.beginObject()
+            for column in tables.renewal.columns { writer.member(column.field.value(of: renewal), as: column) }
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+}
+
+extension CustomerRecords {
+    /// Returns the rows of `latest_receipt_info`. A consumable is included only as long as the receipt still lists
+    /// it.
+    fileprivate func latestTransactions(for receipt: AppReceipt, options: AnswerOptions) -> [TransactionPayload] {
+        let listed = Set(receipt.purchases.compactMap(\.transactionId))
+        let included = transactions.map(\.payload).filter { transaction in
+            !transaction.isConsumable || transaction.transactionId.map(listed.contains) ?? false
+        }
+        let rows = included.indices.map { index in
+            let transaction = included[index]
+            return LatestRow(
+                index: index, milliseconds: transaction.purchaseDate?.milliseconds,
+                transactionId: transaction.transactionId,
+                subscription: transaction.isAutoRenewable
+                    ? transaction.originalTransactionId ?? transaction.transactionId ?? "" : nil)
+        }
+        return LatestRows.indices(of: rows, options: options).map { included[$0] }
+    }
+}

@@ -1,0 +1,80 @@
+import JSON
+import ReceiptDecoding
+import AppStoreTypes
+
+extension VerifyReceiptRenderer {
+    /// Writes the flat response for an iOS 6 receipt: `purchase-info` unchanged, and no `environment`.
+    ///
+    /// For an auto-renewable subscription whose period includes `requestDate`, the response has status 0,
+    /// `latest_receipt_info` and `latest_receipt`. If the period has expired or was canceled, it has status 21006 and
+    /// `latest_expired_receipt_info`.
+    func answer(
+        to receipt: TransactionReceipt, history: PurchaseHistory, requestDate: Timestamp
+    ) -> VerifyReceiptAnswer {
+        let isRenewable = receipt.isAutoRenewable
+        let isCurrent = (receipt.expiresDate.map { $0 > requestDate } ?? false) && !receipt.isCancelled
+        let status: VerifyReceiptStatus = isRenewable && !isCurrent ? .subscriptionExpired : .valid
+        let submitted = isRenewable && isCurrent ? history.submittedText.reveal() : nil
+        var writer = JSONWriter(reserving: 3_072 + (submitted?.count ?? 0))
+        writer.beginObject()
+        for column in tables.answer.columns {
+            switch column.field {
+            case .status:
+                writer.member(.number(Int64(status.rawValue)), as: column)
+            case .receipt:
+                writer.member(column.key.beginning)
+                write(receipt, into: &writer) { _ in true }
+            case .latestReceiptInfo where isRenewable && isCurrent,
+                .latestExpiredReceiptInfo where isRenewable && !isCurrent:
+                writer.member(column.key.beginning)
+                write(receipt, into: &writer) { $0 != .versionExternalIdentifier }
+            case .latestReceipt:
+                writer.member(base64: submitted, as: column)
+            case .environment, .latestReceiptInfo, .latestExpiredReceiptInfo, .pendingRenewalInfo, .autoRenewProductId,
+                .autoRenewStatus, .expirationIntent, .isInBillingRetryPeriod, .isRetryable, .exception:
+                continue
+            }
+        }
+        writer.endObject()
+        return VerifyReceiptAnswer(status: status, body: writer.finish())
+    }
+
+    /// Writes one flat object in the order of the receipt, with the keys for which `holds` returns `true`. It is
+    /// called with `nil` for unknown keys.
+    private func write(
+        _ receipt: TransactionReceipt, into writer: inout JSONWriter, holds: (PurchaseInfoField?) -> Bool
+    ) {
+        writer.beginObject()
+        writeMembers(of: receipt, into: &writer, holds: holds)
+        writer.endObject()
+    }
+
+    /// Writes the members of a flat object, and after them a revocation that was recorded later; it has no reason, as
+    /// in Apple's responses.
+    func writeMembers(
+        of receipt: TransactionReceipt, into writer: inout JSONWriter, holds: (PurchaseInfoField?) -> Bool
+    ) {
+        for entry in receipt.purchaseInfo {
+            guard let column = tables.transactionReceipt.column(forPropertyListKey: entry.key) else {
+                if holds(nil) {
+                    writer.key(entry.key.replacing("-", with: "_"))
+                    writer.value(entry.value)
+                }
+                continue
+            }
+            if holds(column.field) { writer.member(.text(entry.value), as: column) }
+        }
+        let column = tables.flatTransaction.columns.first { $0.field == .revocationDate }
+        if let column, let date = receipt.revocationDate, receipt["cancellation-date"] == nil {
+            writer.member(.cancellation(date, isConsumable: false), as: column)
+        }
+    }
+}
+
+extension FieldTable where Field == PurchaseInfoField {
+    /// Returns the column of a key of `purchase-info`; `nil` if no row contains the key. The search is linear,
+    /// because for thirty rows comparisons are faster than hashing.
+    func column(forPropertyListKey key: String) -> Column? {
+        rows.firstIndex { $0.propertyListKey == key }.map { columns[$0] }
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+
+/// Users other than the owner that can read or change a file.
+package enum FileExposure: String, Sendable, CaseIterable {
+    case group, everybody
+
+    /// `nil` if only the owner can read or change the file, and if the file does not exist.
+    package init?(path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        if status.st_mode & 0o006 != 0 {
+            self = .everybody
+        } else if status.st_mode & 0o060 != 0 {
+            self = .group
+        } else {
+            return nil
+        }
+    }
+
+    /// Completes the sentence "can be read or changed by".
+    package var description: String {
+        switch self {
+        case .group: "the file's group"
+        case .everybody: "every user of this machine"
+        }
+    }
+}
+
+/// The files of a SQLite database: the database, `-wal` and `-shm`.
+package enum StoreFiles {
+    /// Returns the files that users other than the owner can read or change.
+    package static func exposed(of path: String) -> [(path: String, exposure: FileExposure)] {
+        [path, path + "-wal", path + "-shm"].compactMap { file in
+            FileExposure(path: file).map { (file, $0) }
+        }
+    }
+
+    /// Removes the permissions of group and others from the existing files that this user owns. SQLite creates new
+    /// ones with the permissions of the database file.
+    ///
+    /// The function opens no descriptor: closing one of a database file would release every lock that this process
+    /// has on it.
+    package static func makePrivate(_ path: String) {
+        for (file, _) in exposed(of: path) {
+            var status = stat()
+            guard stat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
+                continue
+            }
+            _ = chmod(file, status.st_mode & 0o700)
+        }
+    }
+}
+
+/// The identity of a file, by device and inode. A new file with the same path has another identity.
+package struct FileIdentity: Sendable, Hashable {
+    private let device: dev_t
+    private let inode: ino_t
+
+    /// `nil` if there is no such file.
+    package init?(path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        (device, inode) = (status.st_dev, status.st_ino)
+    }
+}

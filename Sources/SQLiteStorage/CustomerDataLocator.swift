@@ -1,0 +1,217 @@
+import Storage
+import Cryptography
+import Foundation
+import GRDB
+import AppStoreTypes
+
+extension PersonalIdentifierScanner {
+    /// Scans a column value, TEXT or BLOB.
+    static func all(in value: DatabaseValue) -> Set<String> {
+        switch value.storage {
+        case .string(let text): all(in: text.utf8)
+        case .blob(let bytes): all(in: bytes)
+        default: []
+        }
+    }
+}
+
+/// Locates all rows of one customer of one app in the store, so that an erasure can delete them.
+struct CustomerDataLocator: Sendable {
+    /// Row id of the app in table `app`.
+    let app: Int64
+    let scope: AppScope
+    /// Transaction ids and original transaction ids.
+    var identifiers: Set<String>
+    /// App transaction ids: one for each customer's download of the app.
+    private(set) var appTransactionIds: Set<String> = []
+    /// Row ids in table `customer`.
+    private(set) var customers: Set<Int64> = []
+    /// Account tokens, in lower case.
+    private var tokens: Set<String> = []
+    /// Row ids of notifications that no indexed column connects with the customer.
+    private(set) var notifications: Set<Int64> = []
+    /// Row ids of difference examples that contain one of the customer's identifiers.
+    private(set) var examples: Set<Int64> = []
+    /// Row ids of archived verifyReceipt responses.
+    private(set) var archivedResponses: Set<Int64> = []
+    /// Digests of receipts in `learntIdentifiers`, in hexadecimal.
+    private(set) var receiptDigests: Set<String> = []
+
+    init(app: Int64, scope: AppScope, identifiers: Set<String>) {
+        self.app = app
+        self.scope = scope
+        self.identifiers = identifiers
+    }
+
+    /// Follows the identifiers to all rows of the same customer.
+    mutating func follow(in db: Database) throws {
+        repeat {
+            try followAliases(in: db)
+            try followRecords(in: db)
+            try followReceiptIdentifiers(in: db)
+            try addAliases(in: db)
+        } while try followArchivedResponses(in: db)
+        try addAccountTokens(in: db)
+        try findNotifications(in: db)
+        try findExamples(in: db)
+    }
+
+    /// The arguments for the conditions of ``ErasureRule``.
+    var arguments: StatementArguments {
+        [
+            "app": app, "ids": Self.list(identifiers), "customers": Self.list(customers),
+            "notifications": Self.list(notifications), "examples": Self.list(examples),
+            "answers": Self.list(archivedResponses),
+            "learnt": Self.list(receiptDigests), "digests": Self.list(Set(identifiers.map(SHA.short))),
+            "bundleId": scope.bundleId.rawValue, "environment": scope.environment.rawValue,
+        ]
+    }
+
+    // MARK: - Parts
+
+    /// Adds customers that have one of the identifiers as an alias (table `companion`).
+    private mutating func followAliases(in db: Database) throws {
+        customers.formUnion(
+            try Int64.fetchAll(
+                db,
+                sql: """
+                    SELECT DISTINCT companion.customer FROM companion JOIN customer ON customer.id = companion.customer
+                    WHERE app = ? AND identifier IN (SELECT value FROM json_each(?))
+                    """, arguments: [app, Self.list(identifiers)]))
+    }
+
+    /// Follows identifiers to records, and from these to the customer and to the app transaction id, until nothing
+    /// new is found.
+    private mutating func followRecords(in db: Database) throws {
+        var before = -1
+        while before != identifiers.count + appTransactionIds.count + customers.count {
+            before = identifiers.count + appTransactionIds.count + customers.count
+            for (column, list) in [
+                ("transactionId", Self.list(identifiers)), ("originalTransactionId", Self.list(identifiers)),
+                ("appTransactionId", Self.list(appTransactionIds)), ("customer", Self.list(customers)),
+            ] {
+                let rows = try Row.fetchCursor(
+                    db,
+                    sql: """
+                        SELECT transactionId, originalTransactionId, appTransactionId, customer FROM transactionRecord
+                        WHERE \(column) IN (SELECT value FROM json_each(?)) AND app = ?
+                        """, arguments: [list, app])
+                while let row = try rows.next() {
+                    identifiers.insert(row[0])
+                    identifiers.insert(row[1])
+                    if let appTransactionId: String = row[2] { appTransactionIds.insert(appTransactionId) }
+                    if let customer: Int64 = row[3] { customers.insert(customer) }
+                }
+            }
+        }
+    }
+
+    /// Adds the identifiers of receipts for which Apple once returned one of the identifiers. All identifiers of such
+    /// a receipt belong to the customer.
+    private mutating func followReceiptIdentifiers(in db: Database) throws {
+        let rows = try Row.fetchCursor(
+            db, sql: "SELECT hex(receipt), originals || ' ' || others FROM learntIdentifiers")
+        while let row = try rows.next() {
+            let named = Set((row[1] as String).split(separator: " ").map(String.init))
+            guard !named.isDisjoint(with: identifiers) else { continue }
+            identifiers.formUnion(named)
+            receiptDigests.insert(row[0])
+        }
+    }
+
+    /// Follows archived verifyReceipt responses that contain one of the identifiers. The purchases in them belong to
+    /// the customer, except those that another customer in the store has. The exception applies only if this customer
+    /// is in the store, too.
+    ///
+    /// - Returns: whether new identifiers were found, so that the search must continue.
+    private mutating func followArchivedResponses(in db: Database) throws -> Bool {
+        let before = identifiers.count
+        var named: Set<String> = []
+        let rows = try Row.fetchCursor(
+            db, sql: "SELECT id, originals, body FROM lastGood WHERE app = ?", arguments: [app])
+        while let row = try rows.next() {
+            guard !archivedResponses.contains(row[0]) else { continue }
+            let contained = PersonalIdentifierScanner.all(in: row[2] as DatabaseValue)
+            guard !contained.isDisjoint(with: identifiers) else { continue }
+            archivedResponses.insert(row[0])
+            // The tokens of a customer in the store are read from the records. A response may also contain another
+            // customer's token.
+            if customers.isEmpty { tokens.formUnion(contained.filter { UUID(uuidString: $0) != nil }) }
+            named.formUnion((row[1] as String).split(separator: " ").map(String.init))
+        }
+        identifiers.formUnion(
+            try String.fetchAll(
+                db,
+                sql: """
+                    SELECT value FROM json_each(?1) WHERE ?4 OR NOT EXISTS (
+                        SELECT 1 FROM transactionRecord WHERE originalTransactionId = value AND app = ?2
+                        AND customer NOT IN (SELECT value FROM json_each(?3)))
+                    """, arguments: [Self.list(named), app, Self.list(customers), customers.isEmpty]))
+        return identifiers.count > before
+    }
+
+    /// Adds the aliases of the customer's receipts, except those that a record of this app has as its transaction id
+    /// or original transaction id. Otherwise another customer's data could be erased.
+    private mutating func addAliases(in db: Database) throws {
+        identifiers.formUnion(
+            try String.fetchAll(
+                db,
+                sql: """
+                    SELECT identifier FROM companion WHERE customer IN (SELECT value FROM json_each(?1))
+                    AND NOT EXISTS (SELECT 1 FROM transactionRecord WHERE transactionId = identifier AND app = ?2)
+                    AND NOT EXISTS (SELECT 1 FROM transactionRecord WHERE originalTransactionId = identifier AND app = ?2)
+                    """, arguments: [Self.list(customers), app]))
+    }
+
+    /// Adds the account tokens in the customer's current and replaced transactions.
+    private mutating func addAccountTokens(in db: Database) throws {
+        for text in try DatabaseValue.fetchAll(
+            db,
+            sql: """
+                SELECT text FROM transactionRecord WHERE transactionId IN (SELECT value FROM json_each(?1)) AND app = ?2
+                UNION ALL SELECT text FROM supersededTransaction
+                WHERE transactionId IN (SELECT value FROM json_each(?1)) AND app = ?2
+                """, arguments: [Self.list(identifiers), app])
+        {
+            tokens.formUnion(PersonalIdentifierScanner.all(in: text).filter { UUID(uuidString: $0) != nil })
+        }
+    }
+
+    /// Finds notifications that no column connects with a purchase, by their text: those about a download of the app,
+    /// for example, and those of version 1.
+    private mutating func findNotifications(in db: Database) throws {
+        let targets = personalIdentifiers
+        let rows = try Row.fetchCursor(
+            db,
+            sql: "SELECT id, text FROM notification WHERE app = ? AND (originalTransactionId IS NULL OR version = 1)",
+            arguments: [app])
+        while let row = try rows.next() {
+            let contained = PersonalIdentifierScanner.all(in: row[1] as DatabaseValue)
+            if !contained.isDisjoint(with: targets) { notifications.insert(row[0]) }
+        }
+    }
+
+    /// Finds difference examples that contain one of the customer's identifiers or tokens.
+    private mutating func findExamples(in db: Database) throws {
+        let targets = personalIdentifiers
+        let rows = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT differenceExample.rowid, example FROM differenceExample
+                JOIN difference ON key = difference WHERE bundleId = ?
+                """, arguments: [scope.bundleId.rawValue])
+        while let row = try rows.next() {
+            let contained = PersonalIdentifierScanner.all(in: row[1] as DatabaseValue)
+            if !contained.isDisjoint(with: targets) { examples.insert(row[0]) }
+        }
+    }
+
+    /// All texts that identify the customer in a JWS or a response.
+    private var personalIdentifiers: Set<String> { identifiers.union(appTransactionIds).union(tokens) }
+
+    private static func list(_ rowIDs: Set<Int64>) -> String {
+        "[" + rowIDs.map(String.init).joined(separator: ",") + "]"
+    }
+
+    private static func list(_ texts: Set<String>) -> String { SQLiteStore.list(Array(texts)) }
+}

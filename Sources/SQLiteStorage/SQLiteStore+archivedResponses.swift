@@ -1,0 +1,156 @@
+package import Storage
+import Foundation
+import GRDB
+package import AppStoreTypes
+
+extension SQLiteStore: ResponseArchiveStore {
+    /// Creates the archive table `lastGood`, with one row for each request. `originals` contains original transaction
+    /// ids, separated by spaces.
+    static func addLastGood(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE lastGood (
+                    id INTEGER PRIMARY KEY, question BLOB NOT NULL UNIQUE, app INTEGER NOT NULL REFERENCES app (id),
+                    keptAt INTEGER NOT NULL, size INTEGER NOT NULL, originals TEXT NOT NULL, digest BLOB NOT NULL,
+                    status INTEGER NOT NULL, body BLOB NOT NULL, latestReceipt BLOB);
+                CREATE INDEX lastGoodByDate ON lastGood (keptAt, size);
+                CREATE INDEX lastGoodByOriginals ON lastGood (app, originals);
+                """)
+    }
+
+    /// Minimum time between two updates of `keptAt` for an unchanged response: one day, in milliseconds.
+    private static let day: Int64 = 86_400_000
+
+    /// Stores a response and replaces the previous one to the same request. If it is unchanged, only `keptAt` is
+    /// updated, at most once a day. At most ``answersPerCustomer`` responses of one customer are stored; the oldest
+    /// are deleted.
+    package func save(
+        _ row: ArchivedResponseRow, of scope: AppScope, at now: Timestamp
+    ) async throws(StorageError) -> ArchiveChange {
+        try await write { db in
+            let find = try db.cachedStatement(sql: "SELECT digest, keptAt, size, app FROM lastGood WHERE question = ?")
+            let before = try Row.fetchOne(find, arguments: [Data(row.question)])
+            let app = try Self.appID(of: scope, in: db)
+            if let before, before[0] as Data == Data(row.digest), before[3] as Int64 == app {
+                let age = now.milliseconds - (before[1] as Int64)
+                if !(0..<Self.day).contains(age) {
+                    try db.cachedStatement(sql: "UPDATE lastGood SET keptAt = ? WHERE question = ?").execute(
+                        arguments: [now.milliseconds, Data(row.question)])
+                }
+                return ArchiveChange(bytes: 0, deleted: [])
+            }
+            try db.cachedStatement(
+                sql: """
+                    INSERT OR REPLACE INTO lastGood
+                        (question, app, keptAt, size, originals, digest, status, body, latestReceipt)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    """
+            ).execute(
+                arguments: [
+                    Data(row.question), app, now.milliseconds, row.size, row.originals.joined(separator: " "),
+                    Data(row.digest), row.status, Data(row.body), row.latestReceipt,
+                ])
+            let excess = try Self.deleteExcess(of: row, keeping: db.lastInsertedRowID, app: app, in: db)
+            return ArchiveChange(
+                bytes: row.size - (before.map { $0[2] as Int } ?? 0) - excess.bytes, deleted: excess.questions)
+        }
+    }
+
+    /// Maximum number of responses of one customer. Otherwise variants of one receipt or password could displace the
+    /// responses of other customers.
+    private static let answersPerCustomer = 8
+
+    /// Deletes the oldest responses to the same receipt, or about the same purchases, beyond ``answersPerCustomer``.
+    private static func deleteExcess(
+        of row: ArchivedResponseRow, keeping id: Int64, app: Int64, in db: Database
+    ) throws -> (bytes: Int, questions: [[UInt8]]) {
+        let receipt = Data(row.question.prefix(ArchivedResponseRow.receiptDigestSize))
+        let find = try db.cachedStatement(
+            sql: """
+                SELECT id, size, question FROM lastGood
+                WHERE id <> :id
+                AND (app = :app AND originals = :originals AND originals <> '' OR question >= :first AND question < :end)
+                ORDER BY keptAt DESC, id DESC LIMIT -1 OFFSET \(answersPerCustomer - 1)
+                """)
+        let excess = try Row.fetchAll(
+            find,
+            arguments: [
+                "id": id, "app": app, "originals": row.originals.joined(separator: " "), "first": receipt,
+                "end": receipt + Data(repeating: 0xFF, count: row.question.count),
+            ])
+        for row in excess {
+            try db.cachedStatement(sql: "DELETE FROM lastGood WHERE id = ?").execute(arguments: [row[0] as Int64])
+        }
+        return (excess.reduce(0) { $0 + ($1[1] as Int) }, excess.map { [UInt8]($0[2] as Data) })
+    }
+
+    /// Returns the archived response to a request, or `nil` if there is none.
+    package func archivedResponse(to question: [UInt8]) async throws(StorageError) -> ArchivedResponseMatch? {
+        try await read { db in
+            let find = try db.cachedStatement(
+                sql: """
+                    SELECT bundleId, environment, keptAt, status, body, latestReceipt
+                    FROM lastGood JOIN app ON app.id = lastGood.app WHERE question = ?
+                    """)
+            guard let row = try Row.fetchOne(find, arguments: [Data(question)]),
+                let bundleId = BundleIdentifier(rawValue: row[0]),
+                let environment = AppStoreEnvironment(rawValue: row[1])
+            else { return nil }
+            return ArchivedResponseMatch(
+                scope: AppScope(bundleId: bundleId, environment: environment),
+                keptAt: Timestamp(milliseconds: row[2]), status: row[3], body: [UInt8](row[4] as Data),
+                latestReceipt: row[5])
+        }
+    }
+
+    /// Returns whether a record of one of these purchases was signed after that time. Records come from notifications
+    /// and lookups.
+    package func hasNewerRecord(
+        of originals: [String], in scope: AppScope, since: Timestamp
+    ) async throws(StorageError) -> Bool {
+        try await read { db in
+            let find = try db.cachedStatement(
+                sql: """
+                    SELECT 1 FROM transactionRecord JOIN app ON app.id = transactionRecord.app
+                    WHERE originalTransactionId = ? AND bundleId = ? AND environment = ? AND signedDate > ? LIMIT 1
+                    """)
+            return try originals.contains { original in
+                try Int.fetchOne(
+                    find,
+                    arguments: [original, scope.bundleId.rawValue, scope.environment.rawValue, since.milliseconds])
+                    != nil
+            }
+        }
+    }
+
+    /// Returns the number of archived responses, and their size in bytes.
+    package func lastGoodUsage() async throws(StorageError) -> (count: Int, bytes: Int) {
+        try await read { db in
+            let row = try Row.fetchOne(db, sql: "SELECT count(*), coalesce(sum(size), 0) FROM lastGood")
+            return (row?[0] ?? 0, row?[1] ?? 0)
+        }
+    }
+
+    /// Deletes responses from before that time, and the oldest others until at most this many bytes are left. One
+    /// call deletes a single batch, so that other writes do not wait long.
+    ///
+    /// - Returns: whether there may be more to delete.
+    package func deleteArchivedResponses(before time: Timestamp, downTo bytes: Int) async throws(StorageError) -> Bool {
+        try await write { db in
+            let total = try Int.fetchOne(db, sql: "SELECT coalesce(sum(size), 0) FROM lastGood") ?? 0
+            var excess = total - bytes
+            let oldest = try Row.fetchAll(
+                db, sql: "SELECT id, keptAt, size FROM lastGood ORDER BY keptAt LIMIT \(Self.deletionBatch)")
+            var count = 0
+            for row in oldest where excess > 0 || (row[1] as Int64) < time.milliseconds {
+                try db.cachedStatement(sql: "DELETE FROM lastGood WHERE id = ?").execute(arguments: [row[0] as Int64])
+                excess -= row[2] as Int
+                count += 1
+            }
+            return count == Self.deletionBatch
+        }
+    }
+
+    /// Maximum number of responses that are deleted in one transaction.
+    private static let deletionBatch = 500
+}

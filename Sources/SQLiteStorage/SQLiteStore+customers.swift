@@ -1,0 +1,231 @@
+package import Storage
+import GRDB
+package import AppStoreTypes
+
+extension SQLiteStore: CustomerStore, RevocationStore {
+    /// Stores the complete history of one customer. Records that were signed later than the history's stay unchanged.
+    package func save(_ customer: CustomerRow, of scope: AppScope) async throws(StorageError) {
+        let transactions = await encode(customer.transactions.map(\.text))
+        let renewals = await encode(customer.renewals.map(\.text))
+        try await write { db in
+            let app = try Self.appID(of: scope, in: db)
+            let id = try Self.customer(with: customer, app: app, in: db)
+            for (position, (row, text)) in zip(customer.transactions, transactions).enumerated() {
+                try Self.applyLookedUpTransaction(row, as: text, customer: id, place: Int64(position), app: app, in: db)
+            }
+            // A record that is no longer in the history is detached from the customer, unless it was signed after the
+            // history.
+            try db.execute(
+                sql: """
+                    UPDATE transactionRecord SET customer = NULL, place = 0 WHERE customer = ? AND signedDate < ?
+                    AND transactionId NOT IN (SELECT value FROM json_each(?))
+                    """,
+                arguments: [
+                    id, customer.signedDate.milliseconds, Self.list(customer.transactions.map(\.transactionId)),
+                ])
+            for (position, row) in customer.statuses.enumerated() {
+                try Self.save(row, place: position, app: app, in: db)
+            }
+            for (row, text) in zip(customer.renewals, renewals) { try Self.save(row, as: text, app: app, in: db) }
+            for identifier in customer.aliases {
+                try db.cachedStatement(sql: "INSERT OR IGNORE INTO companion VALUES (?, ?)").execute(
+                    arguments: [id, identifier])
+            }
+        }
+    }
+
+    /// Returns the customer that has all these identifiers.
+    ///
+    /// - Returns: `nil` if the customer's complete history is not stored, or if the identifiers belong to more than
+    ///   one customer or include an unknown purchase.
+    package func customer(of keys: CustomerIdentifiers, in scope: AppScope) async throws(StorageError)
+        -> StoredCustomer?
+    {
+        try await read { db in
+            let find = try db.cachedStatement(sql: "SELECT id FROM app WHERE bundleId = ? AND environment = ?")
+            guard
+                let app = try Int64.fetchOne(
+                    find, arguments: [scope.bundleId.rawValue, scope.environment.rawValue]),
+                let id = try Self.customer(of: keys, app: app, in: db)
+            else { return nil }
+            return try self.customer(id, covering: keys, app: app, in: db)
+        }
+    }
+
+    /// Stores revoked purchases, and deletes the revocations of purchases that are valid again. The customers of the
+    /// latter are marked for a new lookup.
+    package func save(
+        revoked: [RevocationRow], valid: [String], of scope: AppScope
+    ) async throws(StorageError) {
+        try await write { db in
+            let app = try Self.appID(of: scope, in: db)
+            for row in revoked { try Self.save(row, app: app, in: db) }
+            for id in valid {
+                try Self.deleteRevocation(of: id, app: app, in: db)
+                // The record may still say that the purchase is revoked. A lookup that was signed after the record
+                // decides.
+                try db.cachedStatement(
+                    sql: """
+                        UPDATE customer SET needsLookupSince = max(coalesce(needsLookupSince, 0), record.signedDate + 1)
+                        FROM (SELECT customer, signedDate FROM transactionRecord WHERE transactionId = ? AND app = ?)
+                        AS record WHERE customer.id = record.customer
+                        """
+                ).execute(arguments: [id, app])
+            }
+        }
+    }
+
+    /// Returns the latest revocations by scope.
+    ///
+    /// - Parameter limit: maximum number of revocations of one app and environment.
+    package func revocations(limit: Int) async throws(StorageError) -> [AppScope: [RevocationRow]] {
+        try await read { db in
+            var found: [AppScope: [RevocationRow]] = [:]
+            for app in try Row.fetchAll(db, sql: "SELECT id, bundleId, environment FROM app") {
+                guard let bundleId = BundleIdentifier(rawValue: app[1]),
+                    let environment = AppStoreEnvironment(rawValue: app[2])
+                else { continue }
+                let rows = try Row.fetchAll(
+                    db,
+                    sql: """
+                        SELECT transactionId, webOrderLineItemId, date, reason, signedDate FROM revocation
+                        WHERE app = ?
+                        ORDER BY date DESC LIMIT ?
+                        """, arguments: [app[0] as Int64, limit])
+                found[AppScope(bundleId: bundleId, environment: environment)] = rows.map {
+                    RevocationRow(
+                        transactionId: $0[0], webOrderLineItemId: $0[1], date: Timestamp(milliseconds: $0[2]),
+                        reason: $0[3], signedDate: ($0[4] as Int64?).map(Timestamp.init(milliseconds:)))
+                }
+            }
+            return found
+        }
+    }
+
+    // MARK: - Parts
+
+    /// Returns the id of the customer that has these records, and updates its row. Inserts a customer if there is
+    /// none. If several customers have some of the records, they are merged into one.
+    private static func customer(with row: CustomerRow, app: Int64, in db: Database) throws -> Int64 {
+        let existing = try Int64.fetchAll(
+            db,
+            sql: """
+                SELECT DISTINCT customer FROM transactionRecord
+                WHERE app = ? AND customer IS NOT NULL AND transactionId IN (SELECT value FROM json_each(?))
+                ORDER BY customer
+                """, arguments: [app, list(row.transactions.map(\.transactionId))])
+        guard let id = existing.first else {
+            try db.execute(
+                sql: "INSERT INTO customer (app, askedAt, appAppleId, revision) VALUES (?, ?, ?, ?)",
+                arguments: [app, row.askedAt.milliseconds, row.appAppleId, row.revision])
+            return db.lastInsertedRowID
+        }
+        for other in existing.dropFirst() {
+            try db.execute(
+                sql: "UPDATE transactionRecord SET customer = ? WHERE customer = ?", arguments: [id, other])
+            try db.execute(
+                sql: "UPDATE OR IGNORE companion SET customer = ? WHERE customer = ?", arguments: [id, other])
+            // If the other customer was stale, the merged one is.
+            try db.execute(
+                sql: """
+                    UPDATE customer SET needsLookupSince = max(coalesce(needsLookupSince, since), since)
+                    FROM (SELECT needsLookupSince AS since FROM customer WHERE id = ?2)
+                    WHERE id = ?1 AND since IS NOT NULL
+                    """, arguments: [id, other])
+            try db.execute(sql: "DELETE FROM customer WHERE id = ?", arguments: [other])
+        }
+        try db.execute(
+            sql: """
+                UPDATE customer SET askedAt = max(askedAt, ?1), appAppleId = coalesce(?2, appAppleId), revision = ?3,
+                needsLookupSince = CASE WHEN needsLookupSince > ?4 THEN needsLookupSince END WHERE id = ?5
+                """,
+            arguments: [
+                row.askedAt.milliseconds, row.appAppleId, row.revision, row.signedDate.milliseconds, id,
+            ])
+        return id
+    }
+
+    private static func applyLookedUpTransaction(
+        _ row: TransactionRow, as text: EncodedJWS, customer: Int64, place: Int64, app: Int64, in db: Database
+    ) throws {
+        let find = try db.cachedStatement(
+            sql: "SELECT id, signedDate FROM transactionRecord WHERE transactionId = ? AND app = ?")
+        let old = try Row.fetchOne(find, arguments: [row.transactionId, app])
+        let change = RecordChange(
+            lookedUp: row.signedDate, stored: old.map { Timestamp(milliseconds: $0[1]) })
+        guard let old else {
+            try insert(row, as: text, customer: customer, place: place, app: app, in: db)
+            try updateRevocation(row, app: app, in: db)
+            return
+        }
+        guard change.isNew else {
+            // A newer record arrived during the lookup. It belongs to the customer all the same.
+            try db.cachedStatement(sql: "UPDATE transactionRecord SET customer = ? WHERE id = ?").execute(
+                arguments: [customer, old[0] as Int64])
+            return
+        }
+        try update(row, as: text, id: old[0], customer: customer, place: place, in: db)
+        try updateRevocation(row, app: app, in: db)
+    }
+
+    /// Returns the first customer that one of the identifiers leads to. Only the first eight of each kind are tried:
+    /// a customer that none of them leads to is not stored, or is stored as several customers.
+    private static func customer(of keys: CustomerIdentifiers, app: Int64, in db: Database) throws -> Int64? {
+        for identifier in keys.originalTransactionIds.prefix(8) + keys.transactionIds.prefix(8) {
+            if let id = try customer(of: identifier.rawValue, app: app, in: db) { return id }
+        }
+        return nil
+    }
+
+    /// Returns the customer with this id if it has all the identifiers, otherwise `nil`.
+    private func customer(
+        _ id: Int64, covering keys: CustomerIdentifiers, app: Int64, in db: Database
+    ) throws -> StoredCustomer? {
+        guard
+            let row = try Row.fetchOne(
+                db, sql: "SELECT askedAt, needsLookupSince, appAppleId, revision FROM customer WHERE id = ?",
+                arguments: [id])
+        else { return nil }
+        var covered = Set(
+            try String.fetchAll(db, sql: "SELECT identifier FROM companion WHERE customer = ?", arguments: [id]))
+        var transactions: [String] = []
+        var revoked: Set<String> = []
+        let records = try Row.fetchCursor(
+            db.cachedStatement(
+                sql: """
+                    SELECT transactionId, originalTransactionId, text, EXISTS
+                    (SELECT 1 FROM revocation WHERE transactionId = record.transactionId AND app = ?1)
+                    FROM transactionRecord AS record WHERE customer = ?2 ORDER BY place, id
+                    """), arguments: [app, id])
+        while let record = try records.next() {
+            covered.insert(record[0])
+            covered.insert(record[1])
+            transactions.append(try text(record[2], in: db))
+            if record[3] { revoked.insert(record[0]) }
+        }
+        guard (keys.originalTransactionIds + keys.transactionIds).allSatisfy({ covered.contains($0.rawValue) }) else {
+            return nil
+        }
+        let subscriptions = try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT originalTransactionId, status, subscriptionGroupIdentifier, renewal FROM subscription
+                    WHERE app = ?1 AND status IS NOT NULL AND originalTransactionId IN
+                    (SELECT originalTransactionId FROM transactionRecord WHERE customer = ?2) ORDER BY place, id
+                    """), arguments: [app, id])
+        return StoredCustomer(
+            askedAt: Timestamp(milliseconds: row[0]), needsLookup: row[1] as Int64? != nil, appAppleId: row[2],
+            revision: row[3], transactions: transactions, revokedTransactionIds: revoked,
+            subscriptions: try subscriptions.map {
+                StoredCustomer.Subscription(
+                    originalTransactionId: $0[0], status: $0[1], subscriptionGroupIdentifier: $0[2],
+                    renewal: try ($0[3] as EncodedJWS?).map { try text($0, in: db) })
+            })
+    }
+
+    /// Returns a JSON array of strings. Identifiers have only digits or come from JSON strings; quotes and
+    /// backslashes are removed, so that any text stays one string.
+    static func list(_ identifiers: [String]) -> String {
+        "[" + identifiers.map { "\"" + $0.filter { $0 != "\"" && $0 != "\\" } + "\"" }.joined(separator: ",") + "]"
+    }
+}

@@ -1,0 +1,341 @@
+package import Storage
+import Foundation
+import GRDB
+package import AppStoreTypes
+
+/// The outbox of forwarded notifications: one row for each notification and target, inserted in the transaction that
+/// stores the notification.
+extension SQLiteStore: DeliveryOutbox {
+    /// Creates the tables of the outbox.
+    ///
+    /// - `addressee`: a forwarding target (``ForwardingTargetKey``).
+    /// - `delivery`: a notification to be sent to a target. `state` is a ``DeliveryState``; `queuedAt` changes when a
+    ///   delivery is queued again, `createdAt` does not.
+    /// - `unusualBody`: the received body of a notification that is not `{"signedPayload":"<text>"}`.
+    static func addForwarding(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE addressee (
+                    id INTEGER PRIMARY KEY, bundleId TEXT NOT NULL, form TEXT NOT NULL, url TEXT NOT NULL,
+                    UNIQUE (bundleId, form, url));
+                CREATE TABLE delivery (
+                    id INTEGER PRIMARY KEY, addressee INTEGER NOT NULL REFERENCES addressee (id),
+                    notification INTEGER NOT NULL REFERENCES notification (id) ON DELETE CASCADE,
+                    state INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0,
+                    bodiesSent INTEGER NOT NULL DEFAULT 0, createdAt INTEGER NOT NULL, queuedAt INTEGER NOT NULL,
+                    nextAttempt INTEGER NOT NULL, lastFailure TEXT, UNIQUE (notification, addressee));
+                CREATE INDEX deliveryDue ON delivery (addressee, nextAttempt, id) WHERE state = 0;
+                CREATE INDEX deliveryDead ON delivery (id) WHERE state = 2;
+                CREATE TABLE unusualBody (
+                    notification INTEGER PRIMARY KEY REFERENCES notification (id) ON DELETE CASCADE,
+                    body BLOB NOT NULL);
+                """)
+    }
+
+    /// Inserts the deliveries of a notification. Runs in the transaction that stores the notification.
+    static func enqueueDeliveries(
+        of notification: NotificationRow, id: Int64, to targetKeys: [ForwardingTargetKey], in db: Database
+    ) throws {
+        for targetKey in targetKeys {
+            try db.cachedStatement(
+                sql: """
+                    INSERT INTO delivery (addressee, notification, createdAt, queuedAt, nextAttempt)
+                    VALUES (?1, ?2, ?3, ?3, ?3)
+                    """
+            ).execute(arguments: [
+                try self.targetID(of: targetKey, in: db), id, notification.receivedAt.milliseconds,
+            ])
+        }
+        guard !targetKeys.isEmpty, let body = notification.rawBody else { return }
+        try db.cachedStatement(sql: "INSERT INTO unusualBody VALUES (?, ?)").execute(arguments: [id, Data(body)])
+    }
+
+    /// Returns the row id of a target. Inserts a row if there is none.
+    private static func targetID(of targetKey: ForwardingTargetKey, in db: Database) throws -> Int64 {
+        let arguments: StatementArguments = [targetKey.bundleId.rawValue, targetKey.form, targetKey.url]
+        let find = try db.cachedStatement(sql: "SELECT id FROM addressee WHERE bundleId = ? AND form = ? AND url = ?")
+        if let id = try Int64.fetchOne(find, arguments: arguments) { return id }
+        try db.cachedStatement(sql: "INSERT INTO addressee (bundleId, form, url) VALUES (?, ?, ?)").execute(
+            arguments: arguments)
+        return db.lastInsertedRowID
+    }
+
+    /// Adds the leases of deliveries, which are in flight until `leasedUntil` at most.
+    static func addLeases(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                ALTER TABLE delivery ADD COLUMN leasedUntil INTEGER;
+                ALTER TABLE delivery ADD COLUMN lessee TEXT;
+                CREATE INDEX deliveryLeased ON delivery (addressee, leasedUntil) WHERE leasedUntil IS NOT NULL;
+                """)
+    }
+
+    /// Ends the leases of processes of this machine that no longer run, so that the next process does not wait for their
+    /// end. Lessees of another form are left alone.
+    static func releaseLeasesOfEndedProcesses(_ db: Database) throws {
+        let lessees = try String.fetchAll(
+            db, sql: "SELECT DISTINCT lessee FROM delivery WHERE leasedUntil IS NOT NULL AND lessee IS NOT NULL")
+        for lessee in lessees where hasEnded(lessee) {
+            try db.execute(
+                sql:
+                    "UPDATE delivery SET leasedUntil = NULL, lessee = NULL WHERE leasedUntil IS NOT NULL AND lessee = ?",
+                arguments: [lessee])
+        }
+    }
+
+    static func hasLeases(_ db: Database) throws -> Bool {
+        try Int.fetchOne(db, sql: "SELECT 1 FROM delivery WHERE leasedUntil IS NOT NULL LIMIT 1") != nil
+    }
+
+    private static func hasEnded(_ lessee: String) -> Bool {
+        let parts = lessee.split(separator: "/")
+        guard parts.count == 3, let process = pid_t(parts[0]), process > 0 else { return false }
+        // An earlier process can have had the same id, in a container for example.
+        if process == getpid() { return !lessee.hasPrefix(DeliveryLease.process) }
+        return kill(process, 0) != 0 && errno == ESRCH
+    }
+
+    /// Number of due deliveries that are searched for those that may be sent.
+    private static let claimWindow = 64
+
+    /// SQL condition of the deliveries to a target that are due and not leased. `?1` to `?3` identify the target, `?4`
+    /// is the time.
+    private static let isDue = """
+        addressee = (SELECT id FROM addressee WHERE bundleId = ?1 AND form = ?2 AND url = ?3)
+        AND state = 0 AND nextAttempt <= ?4 AND (leasedUntil IS NULL OR leasedUntil <= ?4)
+        """
+
+    private static func arguments(_ targetKey: ForwardingTargetKey, at now: Timestamp) -> StatementArguments {
+        [targetKey.bundleId.rawValue, targetKey.form, targetKey.url, now.milliseconds]
+    }
+
+    package func hasDueDelivery(
+        to targetKey: ForwardingTargetKey, at now: Timestamp
+    ) async throws(StorageError) -> Bool {
+        try await read { db in
+            let find = try db.cachedStatement(sql: "SELECT 1 FROM delivery WHERE \(Self.isDue) LIMIT 1")
+            return try Int.fetchOne(find, arguments: Self.arguments(targetKey, at: now)) != nil
+        }
+    }
+
+    package func claim(
+        to targetKey: ForwardingTargetKey, for lease: DeliveryLease, at now: Timestamp, limit: Int
+    ) async throws(StorageError) -> [StoredDelivery] {
+        // The writer is needed only if there is something to claim.
+        guard try await hasDueDelivery(to: targetKey, at: now) else { return [] }
+        let window = max(Self.claimWindow, limit)
+        let ids = try await write { db in
+            let ids = try Self.claimable(to: targetKey, at: now, window: window, limit: limit, in: db)
+            for id in ids {
+                try db.cachedStatement(sql: "UPDATE delivery SET leasedUntil = ?, lessee = ? WHERE id = ?").execute(
+                    arguments: [lease.until.milliseconds, lease.lessee, id])
+            }
+            return ids
+        }
+        return try await read { db in try ids.compactMap { try self.delivery($0, lease, in: db) } }
+    }
+
+    /// Returns the ids of the deliveries that may be leased now.
+    private static func claimable(
+        to targetKey: ForwardingTargetKey, at now: Timestamp, window: Int, limit: Int, in db: Database
+    ) throws -> [Int64] {
+        let leased = try String.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT originalTransactionId FROM delivery
+                    JOIN notification ON notification.id = delivery.notification
+                    WHERE addressee = (SELECT id FROM addressee WHERE bundleId = ?1 AND form = ?2 AND url = ?3)
+                    AND leasedUntil > ?4 AND originalTransactionId IS NOT NULL
+                    """), arguments: arguments(targetKey, at: now))
+        let due = try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT delivery.id, originalTransactionId FROM delivery
+                    JOIN notification ON notification.id = delivery.notification
+                    WHERE \(isDue) ORDER BY nextAttempt, delivery.id LIMIT ?5
+                    """), arguments: arguments(targetKey, at: now) + [window])
+        return ClaimSelection.ids(
+            of: due.map { DueDelivery(id: $0[0], subject: $0[1]) }, leasedSubjects: Set(leased), limit: limit)
+    }
+
+    /// Returns a leased delivery; `nil` if its notification was deleted since.
+    private func delivery(_ id: Int64, _ lease: DeliveryLease, in db: Database) throws -> StoredDelivery? {
+        let find = try db.cachedStatement(
+            sql: """
+                SELECT delivery.id, app.bundleId, app.environment, notification.id, uuid, text, body,
+                attempts, bodiesSent, queuedAt
+                FROM delivery JOIN notification ON notification.id = delivery.notification
+                JOIN app ON app.id = notification.app
+                LEFT JOIN unusualBody ON unusualBody.notification = notification.id
+                WHERE delivery.id = ?
+                """)
+        guard let row = try Row.fetchOne(find, arguments: [id]),
+            let bundleId = BundleIdentifier(rawValue: row[1]),
+            let environment = AppStoreEnvironment(rawValue: row[2])
+        else { return nil }
+        let text: String?
+        do {
+            text = try self.text(row[5], in: db)
+        } catch let error as StorageError where error.code == .changed {
+            text = nil
+        }
+        return StoredDelivery(
+            id: row[0], scope: AppScope(bundleId: bundleId, environment: environment), notification: row[3],
+            uuid: row[4], text: text, rawBody: (row[6] as Data?).map { [UInt8]($0) }, attempts: row[7],
+            bodiesSent: row[8], queuedAt: Timestamp(milliseconds: row[9]), lease: lease)
+    }
+
+    package func settle(_ delivery: StoredDelivery, _ outcome: DeliveryOutcome) async throws(StorageError) {
+        let state: DeliveryState
+        var (code, next): (String?, Int64?) = (nil, nil)
+        var (attempts, bodies) = (delivery.attempts, delivery.bodiesSent)
+        switch outcome {
+        case .delivered(let count): (state, bodies, attempts) = (.delivered, count, attempts + 1)
+        case .skipped: state = .skipped
+        case .failed(let reason, let count, let retryAt):
+            (state, code, bodies, next, attempts) = (.waiting, reason, count, retryAt.milliseconds, attempts + 1)
+        case .abandoned(let reason, let count):
+            (state, code, bodies, attempts) = (.abandoned, reason, count, attempts + 1)
+        }
+        let isFailure = state == .waiting || state == .abandoned
+        let arguments: StatementArguments = [
+            "state": state.rawValue, "attempts": attempts, "bodies": bodies, "code": code, "next": next,
+            "id": delivery.id, "queuedAt": delivery.queuedAt.milliseconds, "lessee": delivery.lease.lessee,
+            "isFailure": isFailure,
+        ]
+        try await write { db in
+            try db.cachedStatement(
+                sql: """
+                    UPDATE delivery SET state = :state, attempts = :attempts, bodiesSent = :bodies,
+                    lastFailure = :code, nextAttempt = coalesce(:next, nextAttempt), leasedUntil = NULL, lessee = NULL
+                    WHERE id = :id AND state = 0 AND queuedAt = :queuedAt AND (NOT :isFailure OR lessee IS :lessee)
+                    """
+            ).execute(arguments: arguments)
+            if db.changesCount == 0 { try Self.release(delivery, in: db) }
+        }
+    }
+
+    package func release(_ deliveries: [StoredDelivery]) async throws(StorageError) {
+        guard !deliveries.isEmpty else { return }
+        try await write { db in
+            for delivery in deliveries { try Self.release(delivery, in: db) }
+        }
+    }
+
+    /// Ends the lease of a delivery, unless another worker has it now.
+    private static func release(_ delivery: StoredDelivery, in db: Database) throws {
+        try db.cachedStatement(
+            sql: "UPDATE delivery SET leasedUntil = NULL, lessee = NULL WHERE id = ? AND lessee = ?"
+        ).execute(arguments: [delivery.id, delivery.lease.lessee])
+    }
+
+    // MARK: - For commands
+
+    /// Returns deliveries in the order of arrival.
+    ///
+    /// - Parameters:
+    ///   - state: only deliveries in this state; `nil` for all.
+    ///   - after: the last id of the previous page.
+    package func deliveries(
+        in state: DeliveryState? = nil, after id: Int64 = 0, limit: Int = 500
+    ) async throws(StorageError) -> [DeliverySummary] {
+        try await read { db in
+            try Row.fetchAll(
+                db,
+                sql: Self.summaries + " WHERE delivery.id > ? "
+                    // A literal state, because SQLite otherwise does not use the partial index of abandoned
+                    // deliveries.
+                    + (state.map { "AND state = \($0.rawValue) " } ?? "") + "ORDER BY delivery.id LIMIT ?",
+                arguments: [id, limit]
+            ).compactMap(Self.summary)
+        }
+    }
+
+    /// Queues deliveries again, with no attempts counted, and returns them in their new state.
+    ///
+    /// - Parameter url: only deliveries to this target. A notification is also queued for this target if it was not
+    ///   addressed to it before, provided that the target belongs to the same app and has been used before.
+    package func replay(
+        _ replay: DeliveryReplay, to url: String? = nil, at now: Timestamp
+    ) async throws(StorageError) -> [DeliverySummary] {
+        try await write { db in
+            var chosen: [Int64]
+            let ofTarget = "AND (?1 IS NULL OR addressee IN (SELECT id FROM addressee WHERE url = ?1))"
+            switch replay {
+            case .allDead:
+                chosen = try Int64.fetchAll(
+                    db, sql: "SELECT id FROM delivery WHERE state = 2 \(ofTarget) ORDER BY id", arguments: [url])
+            case .notification(let uuid):
+                try db.execute(
+                    sql: """
+                        INSERT OR IGNORE INTO delivery (addressee, notification, createdAt, queuedAt, nextAttempt)
+                        SELECT addressee.id, notification.id, ?3, ?3, ?3 FROM notification
+                        JOIN app ON app.id = notification.app JOIN addressee ON addressee.bundleId = app.bundleId
+                        WHERE uuid = ?2 AND version = 2 AND addressee.url = ?1
+                        """, arguments: [url, uuid, now.milliseconds])
+                chosen = try Int64.fetchAll(
+                    db,
+                    sql: """
+                        SELECT delivery.id FROM delivery JOIN notification ON notification.id = delivery.notification
+                        WHERE uuid = ?2 \(ofTarget) ORDER BY delivery.id
+                        """, arguments: [url, uuid])
+            }
+            for id in chosen {
+                try db.cachedStatement(
+                    sql: """
+                        UPDATE delivery SET state = 0, attempts = 0, bodiesSent = 0, lastFailure = NULL, queuedAt = ?1,
+                        nextAttempt = ?1 WHERE id = ?2
+                        """
+                ).execute(arguments: [now.milliseconds, id])
+            }
+            return try chosen.compactMap { id in
+                try Row.fetchOne(db, sql: Self.summaries + " WHERE delivery.id = ?", arguments: [id])
+                    .flatMap(Self.summary)
+            }
+        }
+    }
+
+    private static let summaries = """
+        SELECT delivery.id, uuid, type, subtype, environment, addressee.bundleId, form, url, state, attempts,
+        lastFailure, createdAt, nextAttempt
+        FROM delivery JOIN addressee ON addressee.id = delivery.addressee
+        JOIN notification ON notification.id = delivery.notification JOIN app ON app.id = notification.app
+        """
+
+    /// Returns the delivery in a row of ``summaries``.
+    private static func summary(_ row: Row) -> DeliverySummary? {
+        guard let bundleId = BundleIdentifier(rawValue: row[5]), let state = DeliveryState(rawValue: row[8]) else {
+            return nil
+        }
+        return DeliverySummary(
+            id: row[0], uuid: row[1], type: row[2], subtype: row[3], environment: row[4],
+            targetKey: ForwardingTargetKey(bundleId: bundleId, form: row[6], url: row[7]), state: state,
+            attempts: row[9],
+            lastFailure: row[10], createdAt: Timestamp(milliseconds: row[11]),
+            nextAttempt: state == .waiting ? Timestamp(milliseconds: row[12]) : nil)
+    }
+}
+
+extension SQLiteStore {
+    /// Returns the backlog of each app that has one. Reads only the partial indices of both states.
+    package func deliveryBacklog() async throws(StorageError) -> [DeliveryBacklog] {
+        try await read { db in
+            // The states are literals, because SQLite otherwise does not use the partial indices.
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT bundleId, sum(waiting), sum(dead) FROM (
+                        SELECT addressee AS target, count(*) AS waiting, 0 AS dead FROM delivery WHERE state = 0
+                        GROUP BY addressee
+                        UNION ALL
+                        SELECT addressee, 0, count(*) FROM delivery WHERE state = 2 GROUP BY addressee)
+                    JOIN addressee ON addressee.id = target GROUP BY bundleId ORDER BY bundleId
+                    """
+            ).compactMap { row in
+                BundleIdentifier(rawValue: row[0]).map {
+                    DeliveryBacklog(bundleId: $0, waiting: row[1], abandoned: row[2])
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+package import Storage
+import Foundation
+import GRDB
+package import AppStoreTypes
+
+/// The customer identifiers of receipts that contain no purchase, as Apple returned them once.
+extension SQLiteStore {
+    /// Maximum number of receipts that are stored of one customer.
+    private static let receiptsPerCustomer = 8
+
+    /// Creates the index for finding the receipts of one customer. Deletes the rows of earlier versions: they have
+    /// digests of whole containers, which no lookup uses any more.
+    static func addLearntByOriginals(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                DELETE FROM learntIdentifiers;
+                CREATE INDEX learntByOriginals ON learntIdentifiers (originals, learntAt);
+                """)
+    }
+
+    /// Stores the customer identifiers of a receipt. At most ``receiptsPerCustomer`` receipts of one customer are
+    /// stored; the oldest are deleted.
+    ///
+    /// - Parameter receipt: a digest of the receipt.
+    package func saveIdentifiers(_ keys: CustomerIdentifiers, of receipt: [UInt8], at now: Timestamp)
+        async throws(StorageError)
+    {
+        let (originals, others) = (Self.text(keys.originalTransactionIds), Self.text(keys.transactionIds))
+        try await write { db in
+            try db.cachedStatement(sql: "INSERT OR REPLACE INTO learntIdentifiers VALUES (?, ?, ?, ?)").execute(
+                arguments: [Data(receipt), now.milliseconds, originals, others])
+            try db.cachedStatement(
+                sql: """
+                    DELETE FROM learntIdentifiers WHERE receipt IN (
+                        SELECT receipt FROM learntIdentifiers
+                        WHERE originals = ? AND others = ? AND receipt <> ?
+                        ORDER BY learntAt DESC LIMIT -1 OFFSET \(Self.receiptsPerCustomer - 1))
+                    """
+            ).execute(arguments: [originals, others, Data(receipt)])
+        }
+    }
+
+    /// Returns the latest identifiers, oldest first.
+    package func customerIdentifiersByReceipt(
+        limit: Int
+    ) async throws(StorageError) -> [(receipt: [UInt8], keys: CustomerIdentifiers)] {
+        try await read { db in
+            let rows = try Row.fetchAll(
+                db, sql: "SELECT receipt, originals, others FROM learntIdentifiers ORDER BY learntAt DESC LIMIT ?",
+                arguments: [limit])
+            return rows.reversed().map { row in
+                let keys = CustomerIdentifiers(
+                    originalTransactionIds: Self.identifiers(row[1]), transactionIds: Self.identifiers(row[2]))
+                return ([UInt8](row[0] as Data), keys)
+            }
+        }
+    }
+
+    private static func text(_ identifiers: [TransactionIdentifier]) -> String {
+        identifiers.map(\.rawValue).joined(separator: " ")
+    }
+
+    private static func identifiers(_ text: String) -> [String] { text.split(separator: " ").map(String.init) }
+}

@@ -1,0 +1,167 @@
+package import Storage
+import GRDB
+package import AppStoreTypes
+
+extension SQLiteStore: RefundStore {
+    /// Creates the tables of the refund sweep.
+    ///
+    /// - `refundSweep`: the revision of a customer's refund history, and when it was last read.
+    /// - `refund`: refunds found so far. `isTold` is 1 once a refund was reported.
+    /// - `refundOutput`: the size in bytes of each output file after the last report, so that a sweep that was killed
+    ///   can continue the file.
+    static func addRefunds(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE refundSweep (
+                    app INTEGER NOT NULL REFERENCES app (id), identifier TEXT NOT NULL, revision TEXT,
+                    sweptAt INTEGER NOT NULL, PRIMARY KEY (identifier, app)) WITHOUT ROWID;
+                CREATE TABLE refund (
+                    id INTEGER PRIMARY KEY, app INTEGER NOT NULL REFERENCES app (id), transactionId TEXT NOT NULL,
+                    date INTEGER NOT NULL, text TEXT NOT NULL, isTold INTEGER NOT NULL DEFAULT 0,
+                    UNIQUE (transactionId, app, date));
+                CREATE INDEX refundUntold ON refund (id) WHERE isTold = 0;
+                CREATE TABLE refundOutput (path TEXT PRIMARY KEY, size INTEGER NOT NULL) WITHOUT ROWID;
+                """)
+    }
+
+    /// Returns one target for each customer, without those swept at or after that time. Records that are known only
+    /// from notifications are grouped by app transaction id, otherwise by subscription.
+    package func refundTargets(notSweptSince start: Timestamp) async throws(StorageError) -> [RefundTarget] {
+        try await read { db in
+            let rows = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT bundleId, environment, transactionId, revision FROM transactionRecord
+                    JOIN app ON app.id = transactionRecord.app
+                    LEFT JOIN refundSweep ON identifier = transactionId AND refundSweep.app = transactionRecord.app
+                    WHERE coalesce(sweptAt, -1) < ? AND transactionRecord.id IN (
+                        SELECT min(id) FROM transactionRecord
+                        GROUP BY app, coalesce('c' || customer, 'd' || appTransactionId, 'o' || originalTransactionId))
+                    ORDER BY transactionRecord.id
+                    """, arguments: [start.milliseconds])
+            return rows.compactMap { row in
+                guard let scope = Self.scope(row[0], row[1]), let id = TransactionIdentifier(rawValue: row[2]) else {
+                    return nil
+                }
+                return RefundTarget(scope: scope, identifier: id, revision: row[3])
+            }
+        }
+    }
+
+    /// Returns the target of one customer, or `nil` if it was swept at or after that time.
+    package func refundTarget(
+        _ identifier: TransactionIdentifier, in scope: AppScope, notSweptSince start: Timestamp
+    ) async throws(StorageError) -> RefundTarget? {
+        try await read { db in
+            let row = try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT revision, sweptAt FROM refundSweep JOIN app ON app.id = app
+                        WHERE identifier = ? AND bundleId = ? AND environment = ?
+                        """),
+                arguments: [identifier.rawValue, scope.bundleId.rawValue, scope.environment.rawValue])
+            guard let row else { return RefundTarget(scope: scope, identifier: identifier, revision: nil) }
+            guard (row[1] as Int64) < start.milliseconds else { return nil }
+            return RefundTarget(scope: scope, identifier: identifier, revision: row[0])
+        }
+    }
+
+    /// Stores the refund history of a customer. From then on every response takes the refunds into account. A
+    /// subscription with a new refund is marked for a lookup, because the refund does not include the subscription's
+    /// status.
+    ///
+    /// - Parameter revision: revision to continue from in the next sweep; `nil` if there is no such history.
+    package func save(
+        _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp
+    ) async throws(StorageError) {
+        let texts = await encode(refunds.map(\.transaction.text))
+        try await write { db in
+            let app = try Self.appID(of: target.scope, in: db)
+            for (refund, text) in zip(refunds, texts) { try Self.save(refund, as: text, app: app, in: db) }
+            try db.cachedStatement(sql: "INSERT OR REPLACE INTO refundSweep VALUES (?, ?, ?, ?)").execute(
+                arguments: [app, target.identifier.rawValue, revision, now.milliseconds])
+        }
+    }
+
+    private static func save(_ refund: RefundRow, as text: EncodedJWS, app: Int64, in db: Database) throws {
+        let row = refund.transaction
+        let storedDate = try Int64.fetchOne(
+            db.cachedStatement(sql: "SELECT date FROM revocation WHERE transactionId = ? AND app = ?"),
+            arguments: [row.transactionId, app])
+        let isLatest = try applyReportedTransaction(row, as: text, app: app, since: row.signedDate, in: db)
+        let cause = StalenessCause.refund(
+            isLatest: isLatest, isSubscription: row.isSubscription,
+            isKnownRevocation: storedDate == refund.date.milliseconds)
+        if cause.needsLookup {
+            try markStale(customersOf: [row.originalTransactionId], app: app, since: row.signedDate, in: db)
+        }
+        try db.cachedStatement(
+            sql: "INSERT OR IGNORE INTO refund (app, transactionId, date, text) VALUES (?, ?, ?, ?)"
+        ).execute(arguments: [app, row.transactionId, refund.date.milliseconds, text])
+    }
+
+    /// Returns refunds that have not been reported, in the order in which they were found.
+    package func unreportedRefunds(limit: Int) async throws(StorageError) -> [UnreportedRefund] {
+        try await read { db in
+            let rows = try Row.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        SELECT refund.id, bundleId, environment, date, text FROM refund JOIN app ON app.id = refund.app
+                        WHERE isTold = 0 ORDER BY refund.id LIMIT ?
+                        """), arguments: [limit])
+            return try rows.compactMap { row in
+                try Self.scope(row[1], row[2]).map {
+                    UnreportedRefund(
+                        id: row[0], scope: $0, date: Timestamp(milliseconds: row[3]),
+                        text: try self.text(row[4], in: db))
+                }
+            }
+        }
+    }
+
+    /// Marks refunds as reported. If they were written to a file, records the new size of the file.
+    package func markReported(_ refunds: [UnreportedRefund], in output: (path: String, size: Int64)?)
+        async throws(StorageError)
+    {
+        let ids = refunds.map(\.id)
+        try await write { db in
+            for id in ids {
+                try db.cachedStatement(sql: "UPDATE refund SET isTold = 1 WHERE id = ?").execute(arguments: [id])
+            }
+            if let output {
+                try db.execute(
+                    sql: "INSERT OR REPLACE INTO refundOutput VALUES (?, ?)", arguments: [output.path, output.size])
+            }
+        }
+    }
+
+    /// Records a new output file before anything is written to it. So a sweep that is killed recognizes the file as
+    /// its own when it resumes.
+    package func beginRefundOutput(_ path: String) async throws(StorageError) {
+        try await write { db in
+            try db.execute(sql: "INSERT OR REPLACE INTO refundOutput VALUES (?, 0)", arguments: [path])
+        }
+    }
+
+    /// Removes the record of an output file after a completed sweep that wrote nothing. A later file at that path
+    /// belongs to another program.
+    package func endRefundOutput(_ path: String) async throws(StorageError) {
+        try await write { db in
+            try db.execute(sql: "DELETE FROM refundOutput WHERE path = ? AND size = 0", arguments: [path])
+        }
+    }
+
+    /// Returns the recorded size of an output file in bytes, or `nil` if none is recorded.
+    package func sizeOfRefundOutput(_ path: String) async throws(StorageError) -> Int64? {
+        try await read { db in
+            try Int64.fetchOne(db, sql: "SELECT size FROM refundOutput WHERE path = ?", arguments: [path])
+        }
+    }
+
+    private static func scope(_ bundleId: String, _ environment: String) -> AppScope? {
+        guard let bundleId = BundleIdentifier(rawValue: bundleId),
+            let environment = AppStoreEnvironment(rawValue: environment)
+        else { return nil }
+        return AppScope(bundleId: bundleId, environment: environment)
+    }
+}

@@ -1,0 +1,24 @@
+package import BridgeConfiguration
+package import Comparison
+
+extension ExternalChecks {
+    /// The checks of this program: its comparison rules, and what its TLS listener accepts.
+    package static let server = ExternalChecks(comparisonRules: ComparisonRules.all.map(\.name)) { files in
+        do throws(ListenerCertificateError) {
+            _ = try ListenerCertificate(files)
+            return nil
+        } catch {
+            switch error {
+            case .certificate(let expected): return .certificate(expected)
+            case .privateKey(let expected): return .privateKey(expected)
+            }
+        }
+    }
+}
+
+extension AppConfiguration {
+    /// The app's classes of differences, in the form that a comparison takes.
+    package var comparisonOverrides: [String: ComparisonContext.Override] {
+        comparisonRules.compactMapValues { ComparisonContext.Override(rawValue: $0.rawValue) }
+    }
+}

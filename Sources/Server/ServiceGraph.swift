@@ -1,0 +1,72 @@
+package import BridgeConfiguration
+package import AppStoreTypes
+package import Logging
+package import Notifications
+package import Responses
+package import Storage
+package import Transport
+package import VerifyReceipt
+
+/// The services of one configuration, wired to shared parts.
+///
+/// A reload creates a new graph from the previous one, see ``ServiceComponents``.
+package struct ServiceGraph: Sendable {
+    /// Serves old clients: verifyReceipt.
+    package let verifyReceipt: VerifyReceiptService
+    /// Serves new clients: the JSON view of one customer. Shares API clients, rate limits and trusted certificates with
+    /// ``verifyReceipt``.
+    package let customerView: CustomerViewService
+    /// Receives the App Store's notifications. Shares trusted certificates and stored records with the other services.
+    package let notifications: NotificationReceiver
+    /// Provides the stored history behind forwarded notifications; `nil` if there is no store.
+    package let forwarding: ForwardingContext?
+    private let components: ServiceComponents
+
+    /// The metrics of all services.
+    package var counts: ProxyMetrics { components.counts }
+
+    /// The remaining calls of Apple's hourly rate limits, for endpoints that were called.
+    package var budgets: [AppBudget] { components.serverAPI?.appBudgets ?? [] }
+
+    /// Wires all services. There is no other place that does.
+    ///
+    /// - Parameters:
+    ///   - transport: `nil` if there are no network connections.
+    ///   - store: `nil` if nothing is stored across restarts.
+    ///   - previous: the services of the previous configuration. After a reload their caches, metrics and used rate
+    ///     limits stay in use.
+    ///   - now: the clock.
+    ///   - sleep: waits between two calls to Apple.
+    /// - Throws: ``ConfigurationError`` if the settings name something unusable, for example a certificate that cannot
+    ///   be parsed.
+    package init(
+        settings: ProxyConfiguration, transport: (any HTTPTransport)?, store: (any Store)? = nil,
+        previous: ServiceGraph? = nil,
+        tables: FieldTables, logger: Logger, now: @escaping @Sendable () -> Timestamp = { .now },
+        sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
+    ) throws {
+        let components = try ServiceComponents(
+            settings: settings, transport: transport, store: store, previous: previous?.components, logger: logger,
+            now: now, sleep: sleep)
+        self.components = components
+        verifyReceipt = VerifyReceiptService(components, tables: tables)
+        customerView = CustomerViewService(components, tables: tables)
+        let notifications = NotificationReceiver(components, store: store, previous: previous?.notifications)
+        self.notifications = notifications
+        forwarding = store.map { ForwardingContext(components, store: $0, arrivals: notifications.arrivals) }
+    }
+
+    /// Returns when every queued write is in the store. After that the store may be closed.
+    package func finishWriting() async { await components.finishWriting() }
+
+    /// Waits until the observations from before the start are loaded, at most 30 seconds. Returns at once if the store
+    /// is not open: its observations are then added later.
+    package func whenLoaded() async { await components.whenLoaded() }
+
+    /// Clears the caches of all customers after an erasure, and loads the observations again from the store.
+    ///
+    /// - Throws: ``StorageError`` if the store cannot be read. The other caches are empty then.
+    package func invalidateErasedCustomers(in store: any Store) async throws(StorageError) {
+        try await verifyReceipt.invalidateErasedCustomers(in: store)
+    }
+}

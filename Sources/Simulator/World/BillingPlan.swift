@@ -1,0 +1,80 @@
+package import AppStoreTypes
+
+/// The billing plan of a subscription period. Raw values are those of `billingPlanType`.
+///
+/// https://developer.apple.com/documentation/appstoreserverapi/billingplantype
+package enum BillingPlan: String, Sendable, Hashable {
+    /// The whole period is paid at its beginning.
+    case billedUpfront = "BILLED_UPFRONT"
+    /// A year is paid month by month: a monthly subscription with a 12-month commitment.
+    case monthly = "MONTHLY"
+}
+
+/// The commitment that a month belongs to: `commitmentInfo` of a transaction.
+package struct TransactionCommitment: Sendable, Hashable {
+    /// Months of a commitment.
+    package static let totalPeriods: Int64 = 12
+
+    /// Number of the month in the commitment, 1 to 12.
+    package var number: Int64
+    /// End of the commitment, whereas `expiresDate` is the end of the month.
+    package var expiresDate: Timestamp
+    /// Price of all months in thousandths of a US dollar.
+    package var price: Int64
+
+    package var isLast: Bool { number >= Self.totalPeriods }
+
+    /// The value of `commitmentInfo`.
+    var document: JSONValue {
+        .object([
+            "billingPeriodNumber": .number(number), "totalBillingPeriods": .number(Self.totalPeriods),
+            "commitmentExpiresDate": .number(expiresDate.milliseconds), "commitmentPrice": .number(price),
+        ])
+    }
+
+    /// Returns the commitment of a month that follows `previous`, or of the first month if `previous` is `nil` or the
+    /// last month of its commitment.
+    ///
+    /// - Parameters:
+    ///     - end: end of the month.
+    ///     - length: length of a month in milliseconds.
+    static func following(
+        _ previous: TransactionCommitment?, monthEnding end: Timestamp, length: Int64, price: Int64
+    ) -> TransactionCommitment {
+        let number = previous.map { $0.isLast ? 1 : $0.number + 1 } ?? 1
+        return TransactionCommitment(
+            number: number, expiresDate: end.advanced(byMilliseconds: (totalPeriods - number) * length),
+            price: price * totalPeriods)
+    }
+}
+
+/// What happens at the end of a commitment: `commitmentInfo` of a renewal.
+package struct RenewalCommitment: Sendable, Hashable {
+    package var productId: String
+    /// 0 after a cancellation, whereas `autoRenewStatus` stays 1 until the last month.
+    package var willRenew: Bool
+    package var billingPlan: BillingPlan
+    package var renewalDate: Timestamp
+    /// Price of the next commitment in thousandths of a US dollar.
+    package var price: Int64
+
+    /// The commitment of the renewal after a month of that commitment.
+    init(after commitment: TransactionCommitment, of productId: String, willRenew: Bool = true) {
+        self.productId = productId
+        self.willRenew = willRenew
+        billingPlan = .monthly
+        renewalDate = commitment.expiresDate
+        price = commitment.price
+    }
+
+    /// The value of `commitmentInfo`.
+    var document: JSONValue {
+        .object([
+            "commitmentAutoRenewProductId": .string(productId),
+            "commitmentAutoRenewStatus": .number(willRenew ? 1 : 0),
+            "commitmentRenewalBillingPlanType": .string(billingPlan.rawValue),
+            "commitmentRenewalDate": .number(renewalDate.milliseconds),
+            "commitmentRenewalPrice": .number(price),
+        ])
+    }
+}

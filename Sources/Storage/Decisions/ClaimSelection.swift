@@ -1,0 +1,32 @@
+/// A delivery that is due and not leased.
+package struct DueDelivery: Sendable, Hashable {
+    package let id: Int64
+    /// The subscription or purchase that the notification is about; `nil` if it is about none.
+    package let subject: String?
+
+    package init(id: Int64, subject: String?) {
+        self.id = id
+        self.subject = subject
+    }
+}
+
+/// Which of the due deliveries to a target may be sent now. Of deliveries about one purchase only one at a time is in
+/// flight, so that they are not reordered without need.
+package enum ClaimSelection {
+    /// Returns the ids of the deliveries to claim, in the order of `due`.
+    ///
+    /// - Parameters:
+    ///   - due: those that have waited longest first.
+    ///   - leasedSubjects: the purchases of deliveries that are in flight.
+    ///   - limit: maximum number of deliveries.
+    package static func ids(of due: [DueDelivery], leasedSubjects: Set<String>, limit: Int) -> [Int64] {
+        var taken = leasedSubjects
+        var ids: [Int64] = []
+        for delivery in due {
+            guard ids.count < limit else { break }
+            if let subject = delivery.subject, !taken.insert(subject).inserted { continue }
+            ids.append(delivery.id)
+        }
+        return ids
+    }
+}

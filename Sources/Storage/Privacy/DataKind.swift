@@ -1,0 +1,69 @@
+/// The kinds of data in a store: how long each is kept, and what an erasure does with it. The raw value names the kind
+/// in the result of an erasure.
+///
+/// An engine assigns its tables to these kinds. Retention, erasure and the footprint of a customer follow this table.
+package enum DataKind: String, Sendable, CaseIterable {
+    case notifications, deliveries, bodies
+    case transactions, supersededTransactions, subscriptions, companions, customers, revocations
+    case refunds, refundSweeps, renewalExtensions
+    case learntIdentifiers, lastGoodAnswers
+    case comparisonExamples, comparedCustomers, comparisons, differences
+    case apps, targets, refundOutputs, signers, erasures
+
+    /// When data of a kind expires.
+    package enum Lifetime: Sendable {
+        /// After the configured number of days. The name stands for the kind in the result of a retention run.
+        case period(String, days: @Sendable (Retention) -> Int64?)
+        /// With the data of another kind that it belongs to.
+        case sameAs(DataKind)
+        /// By the limits of the response archive, see ``ResponseArchiveStore/deleteArchivedResponses(before:downTo:)``.
+        case archiveLimits
+        /// Never.
+        case unlimited
+    }
+
+    /// What an erasure of a customer does with the data.
+    package enum ErasurePolicy: Sendable, Hashable {
+        /// Deletes the customer's rows.
+        case deleted
+        /// Deletes the customer's rows, or keeps only ids and dates if ``ErasureRequest/keepsRevocations`` is set.
+        case reducedOnRequest
+        /// Nothing: the data identifies no customer, for the reason given.
+        case exempt(String)
+    }
+
+    /// How long data of this kind is kept.
+    package var lifetime: Lifetime { policy.lifetime }
+    /// What an erasure does with data of this kind.
+    package var erasure: ErasurePolicy { policy.erasure }
+
+    private var policy: (lifetime: Lifetime, erasure: ErasurePolicy) {
+        switch self {
+        case .notifications: (.period("notifications", days: \.notifications), .deleted)
+        case .deliveries: (.period("forwardedDeliveries", days: \.forwardedDeliveries), .deleted)
+        case .bodies: (.sameAs(.notifications), .deleted)
+        case .transactions: (.period("transactions", days: \.customers), .deleted)
+        case .supersededTransactions: (.period("superseded", days: \.superseded), .deleted)
+        case .subscriptions: (.sameAs(.transactions), .deleted)
+        case .companions: (.sameAs(.customers), .deleted)
+        case .customers: (.period("customers", days: \.customers), .deleted)
+        case .revocations: (.unlimited, .reducedOnRequest)
+        case .refunds: (.period("refunds", days: \.refunds), .deleted)
+        case .refundSweeps: (.sameAs(.transactions), .deleted)
+        case .renewalExtensions: (.period("renewalExtensions", days: \.renewalExtensions), .deleted)
+        case .learntIdentifiers: (.period("learntIdentifiers", days: \.learntIdentifiers), .deleted)
+        case .lastGoodAnswers: (.archiveLimits, .deleted)
+        case .comparisonExamples: (.sameAs(.differences), .deleted)
+        case .comparedCustomers: (.period("comparisons", days: \.comparisons), .deleted)
+        case .comparisons: (.period("comparisons", days: \.comparisons), .exempt("counts"))
+        case .differences:
+            (.period("comparisons", days: \.comparisons), .exempt("counts; the examples are erased"))
+        case .apps: (.unlimited, .exempt("a bundle id and an environment"))
+        case .targets: (.unlimited, .exempt("where notifications are forwarded to"))
+        case .refundOutputs: (.unlimited, .exempt("the length of a file"))
+        case .signers: (.unlimited, .exempt("certificates of the App Store's signers"))
+        case .erasures:
+            (.unlimited, .exempt("time and number of rows of each erasure, without identifiers"))
+        }
+    }
+}

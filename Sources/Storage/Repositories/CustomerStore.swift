@@ -1,0 +1,52 @@
+package import AppStoreTypes
+
+/// Customers and their signed records.
+package protocol CustomerStore: Sendable {
+    /// Stores the complete history of one customer. Records that were signed later than the history's stay unchanged.
+    func save(_ customer: CustomerRow, of scope: AppScope) async throws(StorageError)
+
+    /// Returns the customer that has all these identifiers.
+    ///
+    /// - Returns: `nil` if the customer's complete history is not stored, or if the identifiers belong to more than
+    ///   one customer or include an unknown purchase.
+    func customer(of keys: CustomerIdentifiers, in scope: AppScope) async throws(StorageError) -> StoredCustomer?
+
+    /// Returns the most recently signed version of a transaction as compact JWS, or `nil` if there is none.
+    func transaction(_ id: TransactionIdentifier, in scope: AppScope) async throws(StorageError) -> String?
+
+    /// Returns those identifiers that occur in a record of the app, each with the environment of the record.
+    func recordedIdentifiers(
+        _ identifiers: [TransactionIdentifier], of bundleId: BundleIdentifier
+    ) async throws(StorageError) -> [(identifier: TransactionIdentifier, environment: AppStoreEnvironment)]
+
+    /// Returns whether a record of one of these purchases was signed after that time. Records come from notifications
+    /// and lookups.
+    func hasNewerRecord(
+        of originals: [String], in scope: AppScope, since: Timestamp
+    ) async throws(StorageError) -> Bool
+}
+
+/// Revoked purchases, and the customer identifiers of receipts without a purchase. Both are what verifyReceipt
+/// responses reveal, and are loaded into memory at the start.
+package protocol RevocationStore: Sendable {
+    /// Stores revoked purchases, and deletes the revocations of purchases that are valid again. The customers of the
+    /// latter are marked for a new lookup.
+    func save(revoked: [RevocationRow], valid: [String], of scope: AppScope) async throws(StorageError)
+
+    /// Returns the latest revocations by scope.
+    ///
+    /// - Parameter limit: maximum number of revocations of one app and environment.
+    func revocations(limit: Int) async throws(StorageError) -> [AppScope: [RevocationRow]]
+
+    /// Stores the customer identifiers of a receipt. Only the latest receipts of one customer are stored.
+    ///
+    /// - Parameter receipt: a digest of the receipt.
+    func saveIdentifiers(
+        _ keys: CustomerIdentifiers, of receipt: [UInt8], at now: Timestamp
+    ) async throws(StorageError)
+
+    /// Returns the latest identifiers, oldest first.
+    func customerIdentifiersByReceipt(
+        limit: Int
+    ) async throws(StorageError) -> [(receipt: [UInt8], keys: CustomerIdentifiers)]
+}

@@ -1,0 +1,57 @@
+package import AppStoreTypes
+
+/// The outbox of forwarded notifications: one delivery for each notification and target. A delivery is queued in the
+/// transaction that stores its notification, see ``NotificationStore``.
+package protocol DeliveryOutbox: Sendable {
+    /// Returns whether a delivery is due that is not leased.
+    func hasDueDelivery(to targetKey: ForwardingTargetKey, at now: Timestamp) async throws(StorageError) -> Bool
+
+    /// Leases due deliveries of different purchases, the one that has waited longest first. No delivery is leased to
+    /// two workers, and no two deliveries about one purchase to the same target are leased at the same time.
+    ///
+    /// - Parameter limit: maximum number of deliveries.
+    func claim(
+        to targetKey: ForwardingTargetKey, for lease: DeliveryLease, at now: Timestamp, limit: Int
+    ) async throws(StorageError) -> [StoredDelivery]
+
+    /// Records the outcome of an attempt and ends the lease. The outcome is ignored if the delivery was queued again
+    /// during the attempt, and a failure also if the lease ran out and another worker has claimed the delivery.
+    func settle(_ delivery: StoredDelivery, _ outcome: DeliveryOutcome) async throws(StorageError)
+
+    /// Ends the leases of deliveries that were not attempted or whose attempt was interrupted. They stay due.
+    func release(_ deliveries: [StoredDelivery]) async throws(StorageError)
+
+    /// Returns deliveries in the order of arrival.
+    ///
+    /// - Parameters:
+    ///   - state: only deliveries in this state; `nil` for all.
+    ///   - after: the last id of the previous page; 0 for the first page.
+    func deliveries(
+        in state: DeliveryState?, after id: Int64, limit: Int
+    ) async throws(StorageError) -> [DeliverySummary]
+
+    /// Queues deliveries again, with no attempts counted, and returns them in their new state.
+    ///
+    /// - Parameter url: only deliveries to this target. A notification is also queued for this target if it was not
+    ///   addressed to it before, provided that the target belongs to the same app and has been used before.
+    func replay(
+        _ replay: DeliveryReplay, to url: String?, at now: Timestamp
+    ) async throws(StorageError) -> [DeliverySummary]
+
+    /// Returns the backlog of each app that has one.
+    func deliveryBacklog() async throws(StorageError) -> [DeliveryBacklog]
+}
+
+extension DeliveryOutbox {
+    /// Returns the first deliveries in the order of arrival.
+    ///
+    /// - Parameter state: only deliveries in this state; `nil` for all.
+    package func deliveries(in state: DeliveryState? = nil) async throws(StorageError) -> [DeliverySummary] {
+        try await deliveries(in: state, after: 0, limit: 500)
+    }
+
+    /// Queues deliveries to all of their targets again.
+    package func replay(_ replay: DeliveryReplay, at now: Timestamp) async throws(StorageError) -> [DeliverySummary] {
+        try await self.replay(replay, to: nil, at: now)
+    }
+}

@@ -1,0 +1,26 @@
+package import AppStoreTypes
+
+/// Erasure and retention of personal data.
+package protocol PersonalDataStore: Sendable {
+    /// Erases a customer in one transaction. Deleted data is overwritten. Copies of it that the engine has made
+    /// elsewhere in its files remain until ``StoreMaintenance/compact()``.
+    func erase(_ request: ErasureRequest, at now: Timestamp) async throws(StorageError) -> Erasure
+
+    /// Counts the rows that an erasure would delete.
+    func footprint(of request: ErasureRequest) async throws(StorageError) -> Erasure
+
+    /// Returns the id of the last erasure, which changes with every erasure; `nil` if there was none.
+    func lastErasure() async throws(StorageError) -> Int64?
+
+    /// Deletes expired rows, and reduces version 1 notifications of older versions. Works in small batches, between
+    /// which other tasks can write.
+    ///
+    /// - Parameter pause: called after each batch with the time that it blocked other writes; returns `false` to stop.
+    /// - Returns: the numbers of deleted or reduced rows by kind, without kinds with a count of 0.
+    func expire(
+        _ retention: Retention, at now: Timestamp, pause: (Duration) async -> Bool
+    ) async throws(StorageError) -> [Erasure.Kind]
+
+    /// Counts the rows that ``expire(_:at:pause:)`` would delete or reduce, by kind, without kinds with a count of 0.
+    func expired(_ retention: Retention, at now: Timestamp) async throws(StorageError) -> [Erasure.Kind]
+}

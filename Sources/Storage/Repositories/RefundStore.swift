@@ -1,0 +1,52 @@
+package import AppStoreTypes
+
+/// Refund histories, and which refunds were reported.
+package protocol RefundStore: Sendable {
+    /// Returns one target for each customer, without those swept at or after that time. Records that are known only
+    /// from notifications are grouped by app transaction id, otherwise by subscription.
+    func refundTargets(notSweptSince start: Timestamp) async throws(StorageError) -> [RefundTarget]
+
+    /// Returns the target of one customer, or `nil` if it was swept at or after that time.
+    func refundTarget(
+        _ identifier: TransactionIdentifier, in scope: AppScope, notSweptSince start: Timestamp
+    ) async throws(StorageError) -> RefundTarget?
+
+    /// Stores the refund history of a customer. From then on every response takes the refunds into account. A
+    /// subscription with a new refund is marked for a lookup, because the refund does not include the subscription's
+    /// status.
+    ///
+    /// - Parameter revision: revision to continue from in the next sweep; `nil` if there is no such history.
+    func save(
+        _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp
+    ) async throws(StorageError)
+
+    /// Returns refunds that have not been reported, in the order in which they were found.
+    func unreportedRefunds(limit: Int) async throws(StorageError) -> [UnreportedRefund]
+
+    /// Marks refunds as reported. If they were written to a file, records the new size of the file.
+    func markReported(
+        _ refunds: [UnreportedRefund], in output: (path: String, size: Int64)?
+    ) async throws(StorageError)
+
+    /// Records a new output file before anything is written to it. So a sweep that is killed recognizes the file as
+    /// its own when it resumes.
+    func beginRefundOutput(_ path: String) async throws(StorageError)
+
+    /// Removes the record of an output file after a completed sweep that wrote nothing. A later file at that path
+    /// belongs to another program.
+    func endRefundOutput(_ path: String) async throws(StorageError)
+
+    /// Returns the recorded size of an output file in bytes, or `nil` if none is recorded.
+    func sizeOfRefundOutput(_ path: String) async throws(StorageError) -> Int64?
+}
+
+/// Extensions of renewal dates, of which Apple allows a limited number.
+package protocol ExtensionLog: Sendable {
+    /// Stores an extension. A request that is already stored is ignored.
+    func save(_ row: ExtensionRow, of scope: AppScope) async throws(StorageError)
+
+    /// Returns the extensions of one subscription, the oldest first.
+    func extensions(
+        of originalTransactionId: TransactionIdentifier, in scope: AppScope
+    ) async throws(StorageError) -> [ExtensionRow]
+}

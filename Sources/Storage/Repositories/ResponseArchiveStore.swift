@@ -1,0 +1,58 @@
+package import AppStoreTypes
+
+/// Apple's last good verifyReceipt responses, one for each request.
+package protocol ResponseArchiveStore: Sendable {
+    /// Stores a response and replaces the previous one to the same request. If it is unchanged, only the time is
+    /// updated, at most once a day. Only the latest responses of one customer are stored.
+    func save(
+        _ row: ArchivedResponseRow, of scope: AppScope, at now: Timestamp
+    ) async throws(StorageError) -> ArchiveChange
+
+    /// Returns the archived response to a request, or `nil` if there is none.
+    ///
+    /// - Parameter question: a digest of the request, as in ``ArchivedResponseRow/question``.
+    func archivedResponse(to question: [UInt8]) async throws(StorageError) -> ArchivedResponseMatch?
+
+    /// Returns the number of archived responses, and their size in bytes.
+    func lastGoodUsage() async throws(StorageError) -> (count: Int, bytes: Int)
+
+    /// Deletes responses from before that time, and the oldest others until at most this many bytes are left. One
+    /// call deletes a single batch, so that other writes do not wait long.
+    ///
+    /// - Returns: whether there may be more to delete.
+    func deleteArchivedResponses(before time: Timestamp, downTo bytes: Int) async throws(StorageError) -> Bool
+}
+
+/// Counts, differences and examples of the shadow comparison.
+package protocol ComparisonLog: Sendable {
+    /// Adds counts of comparisons and differences to the stored ones.
+    ///
+    /// - Parameter limit: maximum number of customers of one app and environment.
+    func add(
+        comparisons: [ComparisonCount], differences: [DifferenceCount], customers: [ComparedCustomers], limit: Int
+    ) async throws(StorageError)
+
+    /// Returns the comparisons and differences since a day.
+    ///
+    /// - Parameter day: days since 1970-01-01, UTC.
+    func comparisons(
+        since day: Int64
+    ) async throws(StorageError) -> (comparisons: [ComparisonCount], differences: [DifferenceCount])
+
+    /// Returns the number of different customers compared since a day, by bundle id and environment.
+    ///
+    /// - Parameter day: days since 1970-01-01, UTC.
+    func comparedCustomers(
+        since day: Int64
+    ) async throws(StorageError) -> [(bundleId: String, environment: String, count: Int64)]
+}
+
+extension ComparisonLog {
+    /// Adds counts of comparisons, differences and customers, with at most 10,000 customers of one app and
+    /// environment.
+    package func add(
+        comparisons: [ComparisonCount], differences: [DifferenceCount], customers: [ComparedCustomers] = []
+    ) async throws(StorageError) {
+        try await add(comparisons: comparisons, differences: differences, customers: customers, limit: 10_000)
+    }
+}

@@ -1,0 +1,54 @@
+/// The store of the proxy: what it keeps across restarts, by domain.
+///
+/// A write is durable when its method returns. Every method throws ``StorageError``, for example `notOpen` before the
+/// store is open. An engine implements the repositories; callers take the ones that they need.
+package protocol Store: Sendable {
+    /// Customers, their records, and the identifiers that lead to them.
+    var customers: any CustomerStore { get }
+    /// Received notifications.
+    var notifications: any NotificationStore { get }
+    /// Notifications to be forwarded.
+    var outbox: any DeliveryOutbox { get }
+    /// Revoked purchases, and what verifyReceipt revealed about receipts.
+    var revocations: any RevocationStore { get }
+    /// Refund histories.
+    var refunds: any RefundStore { get }
+    /// Apple's last good verifyReceipt responses.
+    var archive: any ResponseArchiveStore { get }
+    /// Results of the shadow comparison.
+    var comparisons: any ComparisonLog { get }
+    /// Extensions of renewal dates.
+    var extensions: any ExtensionLog { get }
+    /// Erasure and retention.
+    var personalData: any PersonalDataStore { get }
+    /// Operations on the files of the store; `nil` if the engine has no files of its own.
+    var maintenance: (any StoreMaintenance)? { get }
+
+    /// Where the data is, for messages: the path of a file, for example.
+    var place: String { get }
+    /// `true` if the store can be read and written.
+    var isOpen: Bool { get }
+    /// `true` if the data of the store was removed or replaced while it was open. It is not opened again before a
+    /// restart.
+    var isLost: Bool { get }
+    /// Number of writes in the queue.
+    var writesWaiting: Int { get }
+    /// Counters since the store was opened.
+    var metrics: StoreMetrics { get }
+
+    /// Waits until the store is open. Returns `false` if it was closed before.
+    func whenOpen() async -> Bool
+
+    /// Waits for pending writes and closes the store. Later calls throw.
+    ///
+    /// - Returns: why the data is not completely in its place; `nil` if it is, and for a store that was not open.
+    @discardableResult
+    func close() async -> StorageError?
+}
+
+/// Operations on the files of a store.
+package protocol StoreMaintenance: Sendable {
+    /// Rewrites the files, so that no deleted data is left in them. Needs as much disk space again while it runs;
+    /// other processes cannot write during that time.
+    func compact() async throws(StorageError)
+}

@@ -1,0 +1,82 @@
+package import AppStoreTypes
+
+/// A customer's complete history from one lookup, to be stored.
+package struct CustomerRow: Sendable {
+    /// When the lookup began, by this machine's clock.
+    package let askedAt: Timestamp
+    /// When the response was signed, by the App Store's clock.
+    package let signedDate: Timestamp
+    package let appAppleId: Int64?
+    /// Revision of the history.
+    package let revision: String?
+    /// In the order of the history.
+    package let transactions: [TransactionRow]
+    /// In the order of the statuses response.
+    package let statuses: [StatusRow]
+    package let renewals: [RenewalRow]
+    /// Identifiers of receipts that belong to this customer but are not in the history. For example, a restored
+    /// purchase had other ids. They are not used to find the customer.
+    package let aliases: [String]
+
+    package init(
+        askedAt: Timestamp, signedDate: Timestamp, appAppleId: Int64?, revision: String?,
+        transactions: [TransactionRow], statuses: [StatusRow], renewals: [RenewalRow], aliases: [String]
+    ) {
+        self.askedAt = askedAt
+        self.signedDate = signedDate
+        self.appAppleId = appAppleId
+        self.revision = revision
+        self.transactions = transactions
+        self.statuses = statuses
+        self.renewals = renewals
+        self.aliases = aliases
+    }
+}
+
+/// A stored customer: the complete history from the last lookup, with all later records.
+package struct StoredCustomer: Sendable {
+    /// The stored status of a subscription.
+    package struct Subscription: Sendable {
+        package let originalTransactionId: String
+        package let status: Int
+        package let subscriptionGroupIdentifier: String?
+        /// The compact JWS.
+        package let renewal: String?
+
+        package init(
+            originalTransactionId: String, status: Int, subscriptionGroupIdentifier: String?, renewal: String?
+        ) {
+            self.originalTransactionId = originalTransactionId
+            self.status = status
+            self.subscriptionGroupIdentifier = subscriptionGroupIdentifier
+            self.renewal = renewal
+        }
+    }
+
+    /// When the complete history was last looked up, by this machine's clock.
+    package let askedAt: Timestamp
+    /// `true` if an event since then requires a new lookup of the history.
+    package let needsLookup: Bool
+    package let appAppleId: Int64?
+    package let revision: String?
+    /// Compact JWS, in the order of their last change.
+    package let transactions: [String]
+    /// Transaction ids that are revoked according to the latest information. It can be newer than the record:
+    /// verifyReceipt may have reported the purchase as valid since.
+    package let revokedTransactionIds: Set<String>
+    /// In the order of the statuses response.
+    package let subscriptions: [Subscription]
+
+    package init(
+        askedAt: Timestamp, needsLookup: Bool, appAppleId: Int64?, revision: String?, transactions: [String],
+        revokedTransactionIds: Set<String>, subscriptions: [Subscription]
+    ) {
+        self.askedAt = askedAt
+        self.needsLookup = needsLookup
+        self.appAppleId = appAppleId
+        self.revision = revision
+        self.transactions = transactions
+        self.revokedTransactionIds = revokedTransactionIds
+        self.subscriptions = subscriptions
+    }
+}

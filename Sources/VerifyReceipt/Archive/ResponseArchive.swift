@@ -1,0 +1,231 @@
+import AppStoreClients
+import BridgeConfiguration
+import ConcurrencySupport
+import Cryptography
+import Foundation
+import Storage
+import Logging
+import Responses
+import ReceiptDecoding
+import AppStoreTypes
+import Synchronization
+
+/// An archive of Apple's last good response to each receipt, for the time when Apple is not available.
+///
+/// Responses are stored after they are sent. When one is used again, refunds that became known since are added. If a
+/// period has ended since, the response is not used, because the subscription may have been renewed; the client has
+/// to retry. The archive is bounded in days and bytes.
+final class ResponseArchive: Sendable {
+    /// The last stored response to a request.
+    private struct PendingArchiveEntry: Sendable {
+        let digest: [UInt8]
+        let keptAt: Timestamp
+    }
+
+    /// Maximum number of requests whose archived response is remembered, so that an unchanged response is not stored
+    /// again; about 250 bytes each.
+    private static let maximumRecent = 50_000
+    /// How long an unchanged response is not stored again, and the length of a day, in milliseconds.
+    private static let day: Int64 = 86_400_000
+    /// Interval between two deletions of expired responses, in milliseconds.
+    private static let sweepInterval: Int64 = 3_600_000
+
+    private let limits: ProxyConfiguration.LastGood
+    private let store: any Store
+    private let writer: BackgroundStoreWriter
+    private let revocations: RevocationCache
+    private let logger: Logger
+    private let recent = GenerationalCache<[UInt8], PendingArchiveEntry>(limit: maximumRecent)
+    private let logThrottle = LogThrottle<String>()
+    private let sizes = Mutex(Sizes())
+
+    /// The measured size of the archive. One task at a time deletes responses (`isSweeping`).
+    private struct Sizes {
+        /// Upper bound of the bytes in the store; `nil` before the first measurement.
+        var total: Int?
+        /// Bytes that were stored while a deletion was running.
+        var addedDuringSweep = 0
+        var sweptAt: Timestamp?
+        var isSweeping = false
+    }
+
+    init(
+        limits: ProxyConfiguration.LastGood, store: any Store, writer: BackgroundStoreWriter,
+        revocations: RevocationCache,
+        logger: Logger
+    ) {
+        self.limits = limits
+        self.store = store
+        self.writer = writer
+        self.revocations = revocations
+        self.logger = logger
+    }
+
+    // MARK: - Storing responses
+
+    /// Forgets which responses were stored, so that the next response to each request is stored again.
+    func removeAll() { recent.removeAll() }
+
+    /// Stores a response in the background and returns immediately. Only responses with status 0 or 21006 are stored.
+    ///
+    /// - Parameter environment: the environment that Apple answered from.
+    func save(
+        _ answer: UpstreamResponse, to question: ArchiveKey, from environment: AppStoreEnvironment,
+        at now: Timestamp
+    ) {
+        guard answer.status == .valid || answer.status == .subscriptionExpired, environment != .xcode else { return }
+        let scope = AppScope(bundleId: question.receipt.bundleId, environment: environment)
+        writer.run(cost: answer.body.count) { store throws(StorageError) in
+            let response = VerifyReceiptAnswer(status: answer.status, body: answer.body)
+            guard let archived = ArchivedResponse(response, to: question.receipt.canonicalText.reveal()),
+                let row = self.rowIfChanged(archived, to: question.digest, at: now)
+            else { return }
+            // Inserted before the write, so that a concurrent deletion removes it again if it deletes the row.
+            self.recent.insert(PendingArchiveEntry(digest: row.digest, keptAt: now), for: row.question, cost: 1)
+            let change: ArchiveChange
+            do throws(StorageError) {
+                change = try await store.archive.save(row, of: scope, at: now)
+            } catch {
+                self.recent.remove(row.question)
+                throw error
+            }
+            for question in change.deleted { self.recent.remove(question) }
+            try await self.makeRoom(for: change.bytes, at: now)
+        }
+    }
+
+    /// Returns the row to store; `nil` if the same response was stored less than a day ago.
+    private func rowIfChanged(_ archived: ArchivedResponse, to question: [UInt8], at now: Timestamp)
+        -> ArchivedResponseRow?
+    {
+        // The digest leaves out `latest_receipt`, which Apple signs again for each response. If its content is new, the
+        // rows are new too.
+        let digest = SHA.digest(archived.body, with: .sha256)
+        if let before = recent[question], before.digest == digest,
+            (0..<Self.day).contains(now.milliseconds - before.keptAt.milliseconds)
+        {
+            return nil
+        }
+        return ArchivedResponseRow(
+            question: question, status: archived.status.rawValue, body: archived.body,
+            latestReceipt: archived.latestReceipt,
+            digest: digest, originals: RestoredResponse(archived, keptAt: now)?.originals ?? [])
+    }
+
+    /// Deletes old responses if the archive is too large or the last deletion is more than an hour ago. Only one
+    /// deletion runs at a time.
+    private func makeRoom(for added: Int, at now: Timestamp) async throws(StorageError) {
+        let limit = limits.bytes
+        let isDue = sizes.withLock { sizes in
+            sizes.total = sizes.total.map { $0 + added }
+            sizes.addedDuringSweep += added
+            let isTime = sizes.sweptAt.map { now.milliseconds - $0.milliseconds >= Self.sweepInterval } ?? true
+            guard !sizes.isSweeping, isTime || sizes.total.map({ $0 > limit }) ?? true else { return false }
+            sizes.isSweeping = true
+            sizes.sweptAt = now
+            return true
+        }
+        guard isDue else { return }
+        do throws(StorageError) {
+            while try await sweep(at: now) {}
+        } catch {
+            sizes.withLock { $0.isSweeping = false }
+            throw error
+        }
+    }
+
+    /// Deletes expired responses and, if the archive is too large, the oldest ones. Returns whether the archive is
+    /// already too large again: writes during a deletion leave the next one to it.
+    private func sweep(at now: Timestamp) async throws(StorageError) -> Bool {
+        let limit = limits.bytes
+        let isFull = try await store.archive.lastGoodUsage().bytes > limit
+        // Deletes down to 90 % of the limit, so that not every write needs a deletion.
+        let goal = isFull ? limit / 10 * 9 : limit
+        while try await store.archive.deleteArchivedResponses(before: oldest(at: now), downTo: goal) {}
+        // Which requests lost their response is not known, so forget all of them.
+        if isFull { recent.removeAll() }
+        sizes.withLock { $0.addedDuringSweep = 0 }
+        let total = try await store.archive.lastGoodUsage().bytes
+        return sizes.withLock { sizes in
+            let bytes = total + sizes.addedDuringSweep
+            sizes.total = bytes
+            sizes.isSweeping = bytes > limit
+            return sizes.isSweeping
+        }
+    }
+
+    /// The time before which archived responses have expired.
+    private func oldest(at now: Timestamp) -> Timestamp {
+        now.advanced(byMilliseconds: -limits.days * Self.day)
+    }
+
+    // MARK: - Returning responses
+
+    /// Returns Apple's last good response, updated to the given time, and the environment it came from. Returns `nil`
+    /// if there is none, if a subscription in it has ended and may have been renewed since, or if the store does not
+    /// respond in time.
+    ///
+    /// - Parameters:
+    ///   - mayBeStale: return a response with an ended subscription too, because an out-of-date response is better
+    ///     than none.
+    ///   - limit: timeout of the read from the store.
+    func answer(
+        to question: ArchiveKey, on route: UpstreamRouter.Route, mayBeStale: Bool, at now: Timestamp,
+        within limit: Duration
+    ) async -> (VerifyReceiptAnswer, AppStoreEnvironment)? {
+        let reading = Task { await self.read(question, on: route, mayBeStale: mayBeStale, at: now) }
+        return await TaskTimeout.value(of: reading, within: limit) ?? nil
+    }
+
+    /// Reads the archived response and decides whether it may be used. A response for another app or environment than
+    /// the request's is not used.
+    private func read(
+        _ question: ArchiveKey, on route: UpstreamRouter.Route, mayBeStale: Bool, at now: Timestamp
+    ) async -> (VerifyReceiptAnswer, AppStoreEnvironment)? {
+        do throws(StorageError) {
+            guard let found = try await store.archive.archivedResponse(to: question.digest),
+                found.keptAt >= oldest(at: now),
+                found.scope.bundleId == question.receipt.bundleId, route.includes(found.scope.environment),
+                let restored = RestoredResponse(ArchivedResponse(found), keptAt: found.keptAt)
+            else { return nil }
+            let scope = found.scope
+            let index = revocations.revocations(of: scope.bundleId, in: scope.environment)
+            // A refund in the response was reversed since. The response is not used, so that no customer loses access
+            // because of it.
+            guard !revocations.hasReversal(of: restored.cancelled, since: found.keptAt, in: scope) else { return nil }
+            if !mayBeStale {
+                let ended = restored.ended(at: now, revocations: index)
+                guard !restored.mayBeStale(at: now, revocations: index) else { return nil }
+                if !ended.isEmpty, try await store.customers.hasNewerRecord(of: ended, in: scope, since: found.keptAt) {
+                    return nil
+                }
+            }
+            let answer = restored.answer(
+                requestDate: now, submitted: question.receipt.canonicalText.reveal(), revocations: index)
+            return answer.map { ($0, scope.environment) }
+        } catch {
+            if logThrottle.allows("read", at: now.sinceEpoch) {
+                logger.warning("cannot read archived responses from the store", metadata: ["reason": "\(error)"])
+            }
+            return nil
+        }
+    }
+}
+
+extension ArchivedResponse {
+    fileprivate init(_ found: ArchivedResponseMatch) {
+        self.init(
+            status: VerifyReceiptStatus(rawValue: found.status), body: found.body, latestReceipt: found.latestReceipt)
+    }
+}
+
+extension UpstreamRouter.Route {
+    /// Returns whether a response from an environment may be returned on this route. For a receipt of the other
+    /// environment, Apple's endpoint responds with 21007 or 21008.
+    fileprivate func includes(_ environment: AppStoreEnvironment) -> Bool {
+        switch self {
+        case .auto: true
+        case .only(let only): only == environment
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import AppStorePayloads
+import BridgeConfiguration
+import ConcurrencySupport
+import Cryptography
+import Storage
+import Responses
+import AppStoreTypes
+
+/// A cache of `stored` responses by request. For example, if an app posts its receipt three times at launch, the
+/// receipt is decoded once and the response is rendered once.
+///
+/// A response is valid as long as the store's snapshot of the customer is the one that it was rendered from, and that
+/// snapshot is current. Everything else that the response depends on is part of the request, or of a configuration
+/// that is fixed for the lifetime of this cache.
+final class ResponseCache: Sendable {
+    /// Maximum size of all cached responses together, in bytes.
+    private static let capacity = 64 << 20
+
+    /// A response, and the data that it was rendered from.
+    struct Entry: Sendable {
+        let app: AppConfiguration
+        let scope: AppScope
+        let keys: CustomerIdentifiers
+        /// See ``StoredCustomerSnapshot/serial``.
+        let serial: UInt64
+        let answer: ResponseTemplate
+        /// See ``VerifyReceiptResult/consumables``.
+        let consumables: Set<String>
+    }
+
+    private let cache = GenerationalCache<[UInt8], Entry>(limit: capacity)
+
+    /// The key of a request: SHA-256 of its body, and the endpoint that received it.
+    static func key(_ body: [UInt8], _ route: UpstreamRouter.Route) -> [UInt8] {
+        let endpoint: UInt8 =
+            switch route {
+            case .auto: 0
+            case .only(.production): 1
+            case .only(.sandbox): 2
+            case .only(.xcode): 3
+            }
+        return SHA.digest(body, with: .sha256) + [endpoint]
+    }
+
+    subscript(key: [UInt8]) -> Entry? { cache[key] }
+
+    func removeAll() { cache.removeAll() }
+
+    func insert(_ entry: Entry, for key: [UInt8]) {
+        cache.insert(entry, for: key, cost: entry.answer.size + 1_024 + entry.consumables.count * 64)
+    }
+}

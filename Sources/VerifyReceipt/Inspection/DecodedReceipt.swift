@@ -1,0 +1,89 @@
+import AppStorePayloads
+package import Cryptography
+import Responses
+package import ReceiptDecoding
+package import AppStoreTypes
+
+/// The result of decoding a stored text: a receipt of either style, a JWS of the App Store, or neither.
+package struct DecodedReceipt: Sendable {
+    package let kind: ReceiptKind
+    /// `nil` exactly if it is authentic.
+    package let failure: ReceiptDecodingError?
+    /// The repairs that were needed to read it.
+    package let repairs: [ReceiptRepair]
+    /// The environment it names. Also set if it is not authentic, as far as it can be read.
+    package let environment: AppStoreEnvironment?
+    /// The bundle id it names. Also set if it is not authentic.
+    package let bundleId: String?
+    /// The identifiers to look the customer up with. Also set if it is not authentic.
+    package let lookupKeys: CustomerIdentifiers
+    /// Identifiers that appear only in the unsigned JSON around the receipt, if a whole verifyReceipt response was
+    /// stored.
+    package let unverifiedIds: [TransactionIdentifier]
+    /// The SHA-256 digest of the decoded bytes, in hexadecimal; `nil` if nothing was decoded.
+    package let digest: String?
+    /// The decoded bytes; `nil` if nothing was decoded.
+    package let bytes: Redacted<[UInt8]>?
+    /// The creation date of an App Receipt, the purchase date of a transactionReceipt, or the signing date of a signed
+    /// text.
+    package let date: Timestamp?
+
+    package var isVerified: Bool { failure == nil }
+}
+
+/// Decodes stored texts, with every repair: whether a repaired text is accepted is decided by its signature.
+package struct ReceiptReader: Sendable {
+    private let decoder: ReceiptDecoder
+    private let verifier: SignedPayloadVerifier
+    private let now: @Sendable () -> Timestamp
+
+    /// Creates a reader.
+    ///
+    /// - Parameters:
+    ///   - trust: the trusted certificates.
+    ///   - now: the clock. A JWS without a signing date is checked at this time.
+    package init(trust: TrustStore, now: @escaping @Sendable () -> Timestamp = { .now }) {
+        decoder = ReceiptDecoder(trust: trust, profile: .tolerant)
+        verifier = SignedPayloadVerifier(trust: trust)
+        self.now = now
+    }
+
+    /// Decodes a text. Never fails: a text that is not a receipt has a `failure`.
+    package func read(_ stored: [UInt8]) -> DecodedReceipt {
+        let inspection = decoder.inspect(stored.span)
+        let digest = inspection.bytes.map { SHA.hex($0.reveal(), with: .sha256) }
+        if let text = inspection.signedText {
+            let signed = JWSInspection(text.reveal(), verifier: verifier, now: now())
+            return DecodedReceipt(
+                kind: .jws, failure: signed.failure, repairs: inspection.repairs,
+                environment: signed.environment.flatMap(AppStoreEnvironment.init), bundleId: signed.bundleId,
+                lookupKeys: signed.lookupKeys, unverifiedIds: [], digest: digest,
+                bytes: inspection.bytes, date: signed.signedDate)
+        }
+        let keys =
+            inspection.contents?.orderedLookupKeys
+            ?? CustomerIdentifiers(originalTransactionIds: [], transactionIds: [])
+        return DecodedReceipt(
+            kind: inspection.kind, failure: inspection.failure, repairs: inspection.repairs,
+            environment: inspection.contents?.environment, bundleId: inspection.contents?.bundleId, lookupKeys: keys,
+            unverifiedIds: Self.unverifiedIds(in: stored, beyond: keys), digest: digest,
+            bytes: inspection.bytes,
+            date: inspection.contents.flatMap(Self.date))
+    }
+
+    private static func date(of contents: ReceiptContents) -> Timestamp? {
+        switch contents {
+        case .app(let receipt): receipt.receiptCreationDate
+        case .transaction(let receipt): receipt.purchaseDate
+        }
+    }
+
+    private static func unverifiedIds(in stored: [UInt8], beyond keys: CustomerIdentifiers) -> [TransactionIdentifier] {
+        guard stored.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") else { return [] }
+        guard let all = (try? VerifyReceiptResponse(stored))?.lookupKeys else { return [] }
+        let signed = Set(keys.originalTransactionIds + keys.transactionIds)
+        return Set(all.originalTransactionIds + all.transactionIds).subtracting(signed).sorted {
+            $0.rawValue < $1.rawValue
+        }
+    }
+}

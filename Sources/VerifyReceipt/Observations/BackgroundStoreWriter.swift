@@ -1,0 +1,157 @@
+import AppStorePayloads
+import AppStoreClients
+import ConcurrencySupport
+import Storage
+import Logging
+import AppStoreTypes
+import Synchronization
+
+/// A bounded write queue for the store, so that no request waits for the disk. A write that does not fit into the
+/// queue is dropped and counted; a later lookup or notification provides the same data again.
+final class BackgroundStoreWriter: Sendable {
+    private struct State {
+        var waiting = 0
+        var dropped: Int64 = 0
+        /// Continuations to resume when no write is waiting.
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    /// Maximum number of waiting writes.
+    private static let capacity = 256
+    /// Maximum size of the JWS of all waiting writes, in bytes.
+    private static let maximumBytes = 64 << 20
+
+    private let store: any Store
+    private let logger: Logger
+    private let now: @Sendable () -> Timestamp
+    /// Called with the customer's identifiers after records were saved, so that caches discard older records.
+    private let onSave: @Sendable ([String], AppScope) -> Void
+    private let state = Mutex(State())
+    private let bytes = ByteBudget(limit: maximumBytes)
+    private let logThrottle = LogThrottle<String>()
+
+    /// Creates a writer.
+    ///
+    /// - Parameter onSave: called after records are saved, with the identifiers of the customer.
+    init(
+        store: any Store, logger: Logger, now: @escaping @Sendable () -> Timestamp,
+        onSave: @escaping @Sendable ([String], AppScope) -> Void
+    ) {
+        self.store = store
+        self.logger = logger
+        self.now = now
+        self.onSave = onSave
+    }
+
+    /// The number of writes that were dropped or failed since the start.
+    var dropped: Int64 { state.withLock { $0.dropped } }
+
+    /// Saves the result of a lookup. Xcode records, and records that cannot be stored (``CustomerRow``), are ignored.
+    ///
+    /// - Parameters:
+    ///   - keys: identifiers of the receipt that the records were looked up for.
+    ///   - askedAt: when the lookup began.
+    func save(_ records: CustomerRecords, for keys: CustomerIdentifiers, bundleId: BundleIdentifier, askedAt: Timestamp)
+    {
+        guard records.environment != .xcode,
+            let row = CustomerRow(records, keys: keys, askedAt: askedAt)
+        else { return }
+        let scope = AppScope(bundleId: bundleId, environment: records.environment)
+        let identifiers = records.watchedIdentifiers
+        run(cost: row.transactions.reduce(0) { $0 + $1.text.utf8.count }) { store throws(StorageError) in
+            try await store.customers.save(row, of: scope)
+            self.onSave(identifiers, scope)
+        }
+    }
+
+    /// Saves revocations that a verifyReceipt response named, and transactions that it named as valid.
+    func save(revoked: [RevocationRow], valid: [String], of scope: AppScope) {
+        run(cost: (revoked.count + valid.count) * 128) { store throws(StorageError) in
+            try await store.revocations.save(revoked: revoked, valid: valid, of: scope)
+        }
+    }
+
+    /// Saves the transaction identifiers that are needed to look up a receipt.
+    ///
+    /// - Parameter receipt: a digest of the receipt.
+    func saveIdentifiers(_ keys: CustomerIdentifiers, of receipt: [UInt8]) {
+        let now = now()
+        run(cost: 64 + 24 * (keys.originalTransactionIds.count + keys.transactionIds.count)) {
+            store throws(StorageError) in
+            try await store.revocations.saveIdentifiers(keys, of: receipt, at: now)
+        }
+    }
+
+    /// Enqueues a write.
+    ///
+    /// - Parameter cost: bytes of memory that the write holds until it is done.
+    func run(cost: Int, _ body: @escaping @Sendable (any Store) async throws(StorageError) -> Void) {
+        let isQueued = state.withLock { state in
+            guard state.waiting < Self.capacity, bytes.reserve(cost) else {
+                state.dropped += 1
+                return false
+            }
+            state.waiting += 1
+            return true
+        }
+        guard isQueued else { return logFailure("store write queue full; dropping a background write", nil) }
+        Task {
+            do throws(StorageError) {
+                try await body(store)
+            } catch {
+                state.withLock { $0.dropped += 1 }
+                logFailure("background write failed", error)
+            }
+            bytes.release(cost)
+            let waiters = state.withLock { state in
+                state.waiting -= 1
+                guard state.waiting == 0 else { return [] as [CheckedContinuation<Void, Never>] }
+                defer { state.waiters = [] }
+                return state.waiters
+            }
+            for continuation in waiters { continuation.resume() }
+        }
+    }
+
+    /// Waits until every enqueued write is done or has failed.
+    func finish() async {
+        await withCheckedContinuation { continuation in
+            let isIdle = state.withLock { state in
+                guard state.waiting > 0 else { return true }
+                state.waiters.append(continuation)
+                return false
+            }
+            if isIdle { continuation.resume() }
+        }
+    }
+
+    /// Logs a failure, at most once a minute for each message.
+    private func logFailure(_ line: String, _ error: StorageError?) {
+        guard logThrottle.allows(line, at: now().sinceEpoch) else { return }
+        logger.warning("\(line)", metadata: ["reason": "\(error?.description ?? "busy")", "dropped": "\(dropped)"])
+    }
+}
+
+/// A limit in bytes that several operations share. For example, the texts of all waiting store writes together.
+final class ByteBudget: Sendable {
+    private let limit: Int
+    private let used = Mutex(0)
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// Reserves bytes. Returns `false`, and reserves nothing, if the limit would be exceeded.
+    func reserve(_ count: Int) -> Bool {
+        used.withLock { used in
+            guard count <= limit - used else { return false }
+            used += count
+            return true
+        }
+    }
+
+    /// Returns reserved bytes to the budget.
+    func release(_ count: Int) {
+        used.withLock { $0 -= count }
+    }
+}

@@ -1,0 +1,49 @@
+import AppStoreClients
+import Storage
+import Logging
+import AppStoreTypes
+
+/// An effect of a response that a source gave and the client gets, for example storing it in an archive. It does not
+/// change the response, and does not wait: slow work is queued.
+package protocol ResponseObserver: Sendable {
+    /// Called once for each response of a source, before it is returned.
+    func observe(_ response: SourceResponse, to request: ResolvedRequest)
+}
+
+/// Logs the responses of Apple's that an operator should see: 21003 (not authentic), 21010 (account not found), and
+/// 21004 if the rejected secret is the configured one.
+struct UpstreamResponseLog: ResponseObserver {
+    let logger: RequestLogger
+
+    func observe(_ response: SourceResponse, to request: ResolvedRequest) {
+        guard case .apple(let answer, let environment) = response.origin else { return }
+        switch answer.status {
+        case .notAuthentic, .accountNotFound:
+            let isAuthenticHere = request.authenticReceipt != nil
+            logger.log(
+                .notice, "forwarding Apple's response", by: "verdict \(answer.status) \(isAuthenticHere)", environment,
+                of: request, ["status": "\(answer.status)", "authenticHere": "\(isAuthenticHere)"])
+        // The client sent no password or an accepted one, so the secret that Apple rejected is the configured one.
+        case .wrongSharedSecret where request.password.replacement != nil:
+            logger.log(
+                .error, "Apple rejected the configured sharedSecret (21004); requests without a password will fail",
+                by: "secret", environment, of: request)
+        default: break
+        }
+    }
+}
+
+/// Records what Apple's verifyReceipt says about the purchases of an authentic receipt. Cached records of the Server
+/// API are invalidated if they contradict it, and are fetched again.
+struct UpstreamResponseRecorder: ResponseObserver {
+    let observations: UpstreamObservations
+    /// `nil` if there are no network connections.
+    let serverAPI: ServerAPISource?
+
+    func observe(_ response: SourceResponse, to request: ResolvedRequest) {
+        guard case .apple(let answer, _) = response.origin, let receipt = request.authenticReceipt else { return }
+        let changedIds = observations.record(answer, for: receipt)
+        guard !changedIds.isEmpty else { return }
+        serverAPI?.invalidate(changedIds, in: AppScope(of: receipt))
+    }
+}

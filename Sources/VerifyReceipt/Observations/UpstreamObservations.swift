@@ -1,0 +1,132 @@
+import AppStoreClients
+import ConcurrencySupport
+import Cryptography
+import Storage
+import Responses
+import ReceiptDecoding
+import Logging
+import AppStoreTypes
+
+/// A record of what Apple's verifyReceipt responses reveal, for times when Apple is unavailable: which purchases were
+/// refunded, and which customer a receipt without purchases belongs to. Only responses to authentic receipts are
+/// recorded. In memory, and bounded. With a store, the record is loaded again after a restart.
+struct UpstreamObservations: Sendable {
+    let revocations: RevocationCache
+    /// By the SHA-256 digest of the signed bytes of the receipt.
+    private let identifiers = GenerationalCache<[UInt8], CustomerIdentifiers>(limit: capacity)
+    let writer: BackgroundStoreWriter?
+
+    /// The maximum number of identifiers in memory.
+    private static let capacity = 200_000
+    /// The maximum number of receipts whose identifiers are loaded from the store.
+    private static let maximumLoadedReceipts = 50_000
+
+    /// Creates an empty record.
+    ///
+    /// - Parameter writer: writes to the store; `nil` if nothing is stored across restarts.
+    init(revocations: RevocationCache, writer: BackgroundStoreWriter? = nil) {
+        self.revocations = revocations
+        self.writer = writer
+    }
+
+    /// Adds what the store holds from before the start.
+    func load(from store: any RevocationStore) async throws(StorageError) {
+        try await revocations.load(from: store)
+        for (receipt, keys) in try await store.customerIdentifiersByReceipt(limit: Self.maximumLoadedReceipts) {
+            save(keys, of: receipt)
+        }
+    }
+
+    /// Starts to load what the store holds, as soon as it is open.
+    func loading(from store: any Store, logger: Logger) -> Task<Void, Never> {
+        Task {
+            guard await store.whenOpen() else { return }
+            do throws(StorageError) {
+                try await load(from: store.revocations)
+            } catch {
+                logger.error(
+                    "cannot load revocations and receipt identifiers from the store", metadata: ["reason": "\(error)"])
+            }
+        }
+    }
+
+    /// Replaces the record with what the store holds. If the store cannot be read, the record stays unchanged.
+    func reload(from store: any RevocationStore) async throws(StorageError) {
+        let identifiersByReceipt = try await store.customerIdentifiersByReceipt(limit: Self.maximumLoadedReceipts)
+        try await revocations.reload(from: store)
+        identifiers.removeAll()
+        for (receipt, keys) in identifiersByReceipt { save(keys, of: receipt) }
+    }
+
+    /// Records a response of Apple's.
+    ///
+    /// - Returns: the ids of purchases whose revocation state changed: newly revoked, or reversed. Cached records of
+    ///   them are out of date.
+    func record(_ answer: UpstreamResponse, for receipt: Receipt) -> [String] {
+        guard answer.status == .valid || answer.status == .subscriptionExpired else { return [] }
+        let keys = receipt.contents.lookupKeys
+        // Most responses reveal nothing new, and parsing all their rows is expensive.
+        guard
+            keys.isEmpty || Self.mentionsCancellation(answer.body)
+                || revocations.hasRevocation(for: keys, of: receipt.bundleId, in: receipt.environment)
+        else { return [] }
+        let rows = (try? VerifyReceiptResponse(answer.body))?.revocationStates ?? []
+        if keys.isEmpty { save(CustomerIdentifiers(rows), of: receipt) }
+        return revocations.record(rows, of: receipt.bundleId, in: receipt.environment)
+    }
+
+    private func save(_ keys: CustomerIdentifiers, of receipt: Receipt) {
+        let digest = Self.digest(of: receipt)
+        guard !keys.isEmpty, identifiers[digest] != keys else { return }
+        save(keys, of: digest)
+        writer?.saveIdentifiers(keys, of: digest)
+    }
+
+    private func save(_ keys: CustomerIdentifiers, of digest: [UInt8]) {
+        identifiers.insert(keys, for: digest, cost: keys.originalTransactionIds.count + keys.transactionIds.count)
+    }
+
+    /// The identifiers to look a customer up with: the receipt's own, otherwise those that Apple once returned for it.
+    /// They are needed because a purchase can be in `latest_receipt_info` before it is in any receipt file.
+    func lookupKeys(of receipt: Receipt) -> CustomerIdentifiers {
+        let keys = receipt.contents.orderedLookupKeys
+        return keys.isEmpty ? identifiers[Self.digest(of: receipt)] ?? keys : keys
+    }
+
+    private static func digest(of receipt: Receipt) -> [UInt8] {
+        SHA.digest(receipt.signedBytes.reveal(), with: .sha256)
+    }
+
+    private static let cancellation = ByteSearch("\"cancellation_date")
+
+    private static func mentionsCancellation(_ body: [UInt8]) -> Bool { cancellation.occurs(in: body.span) }
+}
+
+/// A search for a fixed text in bytes that skips most of them (Horspool's algorithm: the byte under the end of the
+/// pattern tells how far the pattern may move).
+struct ByteSearch: Sendable {
+    private let pattern: [UInt8]
+    private let steps: [Int]
+
+    /// - Parameter text: ASCII, not empty.
+    init(_ text: StaticString) {
+        pattern = text.withUTF8Buffer { Array($0) }
+        var steps = [Int](repeating: pattern.count, count: 256)
+        for (index, byte) in pattern.dropLast().enumerated() { steps[Int(byte)] = pattern.count - 1 - index }
+        self.steps = steps
+    }
+
+    /// Returns whether the bytes contain the text.
+    func occurs(in bytes: borrowing Span<UInt8>) -> Bool {
+        var start = 0
+        while start <= bytes.count - pattern.count {
+            var index = pattern.count - 1
+            while bytes[start + index] == pattern[index] {
+                if index == 0 { return true }
+                index -= 1
+            }
+            start += steps[Int(bytes[start + pattern.count - 1])]
+        }
+        return false
+    }
+}

@@ -1,0 +1,89 @@
+import BridgeConfiguration
+import Responses
+import AppStoreTypes
+
+/// Evaluates requests: asks the sources of the app in the order of ``AnswerPolicy`` until one has a response.
+package struct RequestEvaluation: Sendable {
+    let sources: ResponseSources
+    let rules: AppRules
+    /// Apple's last good responses; `nil` if they are not archived.
+    let archive: LastGoodResponses?
+    /// Notified in this order.
+    let observers: [any ResponseObserver]
+    let logger: RequestLogger
+
+    /// - Parameter archive: `nil` if Apple's responses are not archived.
+    package init(
+        sources: ResponseSources, rules: AppRules, archive: LastGoodResponses?, observers: [any ResponseObserver],
+        logger: RequestLogger
+    ) {
+        self.sources = sources
+        self.rules = rules
+        self.archive = archive
+        self.observers = observers
+        self.logger = logger
+    }
+
+    /// Returns the response for the client. A request that one of the app's rules refuses, or that lacks a required
+    /// password, is answered without asking a source.
+    package func answer(_ request: ResolvedRequest) async -> VerifyReceiptResult {
+        logger.logUndecodedReceipt(of: request)
+        if let refusal = await rules.refusal(of: request) { return refusal }
+        if let refusal = request.responseToMissingPassword { return refusal }
+        var policy = AnswerPolicy(sources: request.sources, isAuthentic: request.authenticReceipt != nil)
+        while let turn = policy.next() {
+            if let reply = responseToDisconnectedClient(request, turn.firstCall) { return reply }
+            if turn.prefersArchive, let reply = await archive?.response(to: request) { return reply }
+            let result = await sources[turn.source].answer(request, on: turn)
+            guard let response = policy.response(in: result, from: turn.source) else { continue }
+            for observer in observers { observer.observe(response, to: request) }
+            return response.result
+        }
+        if policy.archiveMayAnswer, !Task.isCancelled, let reply = await archive?.response(to: request) { return reply }
+        return responseToDisconnectedClient(request, policy.firstCall) ?? policy.fallback
+            ?? request.unavailable(from: policy.last)
+    }
+
+    /// The response to a client that has disconnected; `nil` while the client is connected, or if no source made a
+    /// call.
+    ///
+    /// The client has disconnected, so no more sources are asked. It is the same error that a connected client would
+    /// get, in case the disconnect was a false positive.
+    ///
+    /// - Parameter source: the first source that makes calls.
+    private func responseToDisconnectedClient(
+        _ request: ResolvedRequest, _ source: AnswerSource?
+    ) -> VerifyReceiptResult? {
+        guard let source, Task.isCancelled else { return nil }
+        return request.unavailable(from: source)
+    }
+}
+
+extension RequestEvaluation {
+    /// Wires the sources and the observers of a configuration.
+    ///
+    /// - Parameter cachedResponses: `nil` if no app names `stored` first.
+    init(
+        _ components: ServiceComponents, rules: AppRules, renderer: VerifyReceiptRenderer,
+        cachedResponses: CachedResponses?
+    ) {
+        let (serverAPI, observations) = (components.serverAPI, components.observations)
+        let logger = RequestLogger(components.logger, apps: components.apps)
+        let receipts = ReceiptResponseSource(revocations: observations.revocations, renderer: renderer)
+        let archive = components.lastGood.map { LastGoodResponses(archive: $0, apps: components.apps, rules: rules) }
+        let observers: [(any ResponseObserver)?] = [
+            UpstreamResponseLog(logger: logger),
+            UpstreamResponseRecorder(observations: observations, serverAPI: serverAPI), archive, cachedResponses,
+        ]
+        self.init(
+            sources: ResponseSources(
+                apple: AppleResponseSource(client: components.apple, rules: rules, logger: logger),
+                api: ServerAPIResponseSource(
+                    customers: serverAPI, observations: observations, renderer: renderer, receipts: receipts,
+                    logger: logger, sleep: components.sleep),
+                stored: StoredResponseSource(
+                    customers: components.stored, observations: observations, renderer: renderer),
+                receipt: receipts),
+            rules: rules, archive: archive, observers: observers.compactMap { $0 }, logger: logger)
+    }
+}

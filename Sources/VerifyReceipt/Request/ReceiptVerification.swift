@@ -1,0 +1,75 @@
+import BridgeConfiguration
+package import ReceiptDecoding
+import Storage
+import AppStoreTypes
+
+/// The outcome of decoding and verifying the text of a request.
+package enum ReceiptVerification: Sendable {
+    case authentic(Receipt)
+    /// Not authentic. The fields are what the text claims to be; they decide which app's configuration applies and
+    /// which rules are checked, and nothing else.
+    case rejected(ReceiptDecodingError, UnverifiedReceiptFields)
+
+    package init(of text: borrowing Span<UInt8>, by decoder: ReceiptDecoder) {
+        do throws(ReceiptDecodingError) {
+            self = .authentic(try decoder.decode(text))
+        } catch {
+            self = .rejected(error, decoder.claims(of: text))
+        }
+    }
+
+    /// The receipt; `nil` if it is not authentic.
+    package var authenticReceipt: Receipt? {
+        if case .authentic(let receipt) = self { receipt } else { nil }
+    }
+
+    /// The environment to report: the receipt's if it is authentic, otherwise the endpoint's.
+    func environment(on route: UpstreamRouter.Route) -> AppStoreEnvironment {
+        switch self {
+        case .authentic(let receipt): receipt.environment
+        case .rejected: route.environment
+        }
+    }
+}
+
+extension ReceiptDecodingError {
+    /// The status for a decoding failure; `nil` if another source must decide, for example because the issuer of the
+    /// leaf certificate is unknown. No other place maps these failures.
+    var status: VerifyReceiptStatus? {
+        switch verdict {
+        case .notAReceipt: .malformedReceipt
+        case .notAuthentic: .notAuthentic
+        case .undecided: nil
+        }
+    }
+}
+
+extension AppScope {
+    /// The app and the environment of a receipt.
+    init(of receipt: Receipt) {
+        self.init(bundleId: receipt.bundleId, environment: receipt.environment)
+    }
+}
+
+extension AppRegistry {
+    /// The app whose configuration applies, or the status of the refusal.
+    enum Decision {
+        case app(AppConfiguration)
+        case refused(VerifyReceiptStatus)
+    }
+
+    /// Chooses the app whose configuration applies to a receipt. The bundle id of a receipt that is not authentic is
+    /// used for this and for nothing else. A text that names no app is treated as a receipt of an unknown app.
+    func resolution(of verification: ReceiptVerification) -> Decision {
+        let bundleId: BundleIdentifier?
+        let status: VerifyReceiptStatus?
+        switch verification {
+        case .authentic(let receipt): (bundleId, status) = (receipt.bundleId, nil)
+        case .rejected(let error, let claims): (bundleId, status) = (claims.bundleId, error.status)
+        }
+        switch resolution(of: bundleId) {
+        case .app(let app): return .app(app)
+        case .refused: return .refused(status ?? .notAuthentic)
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import BridgeConfiguration
+import ConcurrencySupport
+package import Logging
+import ReceiptDecoding
+import AppStoreTypes
+
+/// The log lines about requests. Each topic is logged at most once a minute per configured app; all apps that are not
+/// configured share one limit.
+package struct RequestLogger: Sendable {
+    let logger: Logger
+    let apps: AppRegistry
+    /// Limits log lines about conditions that recur with every request, because the log is no faster than the disk that
+    /// stores it.
+    private let throttle = LogThrottle<[String]>()
+
+    package init(_ logger: Logger, apps: AppRegistry) {
+        self.logger = logger
+        self.apps = apps
+    }
+
+    /// Logs a line, or downgrades it to the debug level if the same topic was logged within the last minute.
+    ///
+    /// - Parameters:
+    ///   - level: the level of a line that passes the rate limit. The number of lines that did not is in the next one,
+    ///     as `suppressed`.
+    ///   - topic: lines with the same topic, app and environment share one limit, for example `api`.
+    ///   - request: the request that the line is about.
+    func log(
+        _ level: Logger.Level, _ message: Logger.Message, by topic: String, _ environment: AppStoreEnvironment?,
+        of request: ResolvedRequest, _ details: Logger.Metadata = [:]
+    ) {
+        let bundleId = request.app.bundleId
+        var metadata = details
+        metadata["bundleId"] = "\(bundleId?.rawValue ?? "-")"
+        if let environment { metadata["environment"] = "\(environment.rawValue)" }
+        guard level > .debug else { return logger.debug(message, metadata: metadata) }
+        let name = [apps.logName(of: bundleId), topic, environment?.rawValue ?? "-"]
+        let suppressed = throttle.admission(of: name, at: request.now.sinceEpoch)
+        if let suppressed, suppressed > 0 { metadata["suppressed"] = "\(suppressed)" }
+        logger.log(level: suppressed == nil ? .debug : level, message, metadata: metadata)
+    }
+
+    /// The receipt may be genuine, but this configuration cannot tell. An operator can fix that, for example by adding
+    /// the missing intermediate certificate to `trust.intermediates`.
+    func logUndecodedReceipt(of request: ResolvedRequest) {
+        guard case .rejected(let error, _) = request.verification, error.status == nil else { return }
+        log(
+            .warning, "receipt could not be verified locally", by: "undecided \(error.code.rawValue)", nil, of: request,
+            ["reason": "\(error.code.rawValue)"])
+    }
+}

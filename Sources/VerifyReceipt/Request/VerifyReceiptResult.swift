@@ -1,0 +1,28 @@
+import AppStoreClients
+package import BridgeConfiguration
+import ReceiptDecoding
+package import Responses
+package import AppStoreTypes
+
+/// A verifyReceipt response and its source, before it becomes an HTTP response.
+package struct VerifyReceiptResult: Sendable {
+    package let answer: VerifyReceiptAnswer
+    /// The source, as in the header `Receipt-Bridge-Source`.
+    package let source: AnswerSource
+    /// The environment, as in the header `Receipt-Bridge-Environment`.
+    package let environment: AppStoreEnvironment
+    /// The bundle id of the receipt; `nil` if it is not authentic.
+    package internal(set) var authenticApp: BundleIdentifier?
+    /// The bundle id of the app whose configuration was used. The receipt may only claim it: it need not be authentic.
+    package internal(set) var claimedApp: BundleIdentifier?
+    /// The transaction ids of the consumables in the records that the response was rendered from. The response itself
+    /// does not say which rows are consumables.
+    package internal(set) var consumables: Set<String> = []
+
+    /// Creates a result that belongs to no app yet.
+    package init(_ answer: VerifyReceiptAnswer, source: AnswerSource, environment: AppStoreEnvironment) {
+        self.answer = answer
+        self.source = source
+        self.environment = environment
+    }
+}

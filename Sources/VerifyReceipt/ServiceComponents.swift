@@ -1,0 +1,222 @@
+package import BridgeConfiguration
+package import AppStorePayloads
+import AppStoreClients
+import ConcurrencySupport
+import Cryptography
+package import Storage
+package import Logging
+package import ReceiptDecoding
+package import Responses
+package import AppStoreTypes
+package import Transport
+
+/// What the services of one configuration share: trusted certificates, API clients, caches, observations and counters.
+///
+/// A reload creates new components from the previous ones. Rules and API clients are new. Metrics, cached records, used
+/// rate limits, revocations and replay detection are taken over, because a reload must not lose them.
+package struct ServiceComponents: Sendable {
+    /// Decodes receipts with the profile of the settings.
+    let decoder: ReceiptDecoder
+    /// The configured apps.
+    package let apps: AppRegistry
+    /// Verifies signed payloads with the same trusted certificates as ``decoder``.
+    package let verifier: SignedPayloadVerifier
+    /// The App Store Server API; `nil` if there are no network connections.
+    package let serverAPI: ServerAPISource?
+    /// Apple's verifyReceipt; `nil` if there are no network connections.
+    let apple: VerifyReceiptSource?
+    /// The records in the store; `nil` if there is no store.
+    let stored: StoreSource?
+    /// Apple's archived responses; `nil` if none are archived.
+    let lastGood: ResponseArchive?
+    /// What Apple's responses revealed.
+    let observations: UpstreamObservations
+    /// Detects a purchase that several users present.
+    let replays: ReplayDetector
+    /// The customers whose data in the store changed.
+    package let changes: CacheInvalidationLog
+    /// The metrics of all services.
+    package let counts: ProxyMetrics
+    /// The metrics of each configured app.
+    package let countedApps: AppMetricsRegistry
+    /// The time from a request to its response.
+    let deadline: Duration
+    /// The clock.
+    package let now: @Sendable () -> Timestamp
+    /// Waits between two calls to Apple.
+    let sleep: @Sendable (Duration) async -> Void
+    /// The log of all services.
+    package let logger: Logger
+    private let store: (any Store)?
+    /// Loads the observations from the store as soon as it is open.
+    private let loading: Task<Void, Never>?
+
+    /// Decodes receipts with every repair, whatever the profile of the settings.
+    package var tolerantDecoder: ReceiptDecoder { ReceiptDecoder(trust: decoder.trust, profile: .tolerant) }
+
+    /// The purchases that became known as revoked.
+    package var revocations: RevocationCache { observations.revocations }
+
+    /// Creates the components of a configuration.
+    ///
+    /// - Parameters:
+    ///   - transport: `nil` if there are no network connections.
+    ///   - store: `nil` if nothing is stored across restarts.
+    ///   - previous: the components of the previous configuration. After a reload their caches, metrics and used rate
+    ///     limits stay in use.
+    ///   - now: the clock.
+    ///   - sleep: waits between two calls to Apple.
+    /// - Throws: ``ConfigurationError`` if the settings name something unusable, for example a certificate that cannot
+    ///   be parsed.
+    package init(
+        settings: ProxyConfiguration, transport: (any HTTPTransport)?, store: (any Store)? = nil,
+        previous: ServiceComponents? = nil, logger: Logger, now: @escaping @Sendable () -> Timestamp = { .now },
+        sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
+    ) throws {
+        let counts = previous?.counts ?? ProxyMetrics()
+        self.counts = counts
+        countedApps = counts.apps(of: settings)
+        decoder = ReceiptDecoder(
+            trust: try TrustStore(settings: settings), profile: settings.usesTolerantProfile ? .tolerant : .apple)
+        apps = AppRegistry(settings: settings)
+        let verifier = SignedPayloadVerifier(trust: decoder.trust)
+        self.verifier = verifier
+        // A write to the store invalidates what was read from it before.
+        let changes = previous?.changes ?? CacheInvalidationLog()
+        self.changes = changes
+        let observations =
+            previous?.observations ?? Self.observations(of: store, changes, counts, logger: logger, now: now)
+        self.observations = observations
+        loading = previous?.loading ?? store.map { observations.loading(from: $0, logger: logger) }
+        self.store = store
+        serverAPI = try transport.map {
+            try ServerAPISource(
+                settings: settings, transport: $0, verifier: verifier, now: now, writer: observations.writer,
+                counts: counts, previous: previous?.serverAPI)
+        }
+        apple = try transport.map {
+            try VerifyReceiptSource(settings: settings, transport: $0, counts: counts, sleep: sleep)
+        }
+        stored =
+            previous?.stored
+            ?? store.map {
+                StoreSource(store: $0, changes: changes, revocations: observations.revocations, logger: logger)
+            }
+        lastGood = store.flatMap { ResponseArchive(settings, store: $0, observations, logger) }
+        replays = previous?.replays ?? ReplayDetector()
+        deadline = settings.deadline
+        (self.now, self.sleep, self.logger) = (now, sleep, logger)
+    }
+
+    /// Creates the observations, which write new ones to the store.
+    private static func observations(
+        of store: (any Store)?, _ changes: CacheInvalidationLog, _ counts: ProxyMetrics, logger: Logger,
+        now: @escaping @Sendable () -> Timestamp
+    ) -> UpstreamObservations {
+        let writer = store.map { store in
+            BackgroundStoreWriter(store: store, logger: logger, now: now) { changes.markChanged($0, in: $1) }
+        }
+        return UpstreamObservations(
+            revocations: RevocationCache(writer: writer, counts: counts), writer: writer)
+    }
+}
+
+extension ServiceComponents {
+    /// Waits until the observations from before the start are loaded, at most this long. Returns at once if the store
+    /// is not open: its observations are then added later.
+    package func whenLoaded(within limit: Duration = .seconds(30)) async {
+        guard let loading, store?.isOpen ?? false else { return }
+        _ = await TaskTimeout.value(of: loading, within: limit)
+    }
+
+    /// Returns when every queued write is in the store. After that the store may be closed.
+    package func finishWriting() async {
+        await observations.writer?.finish()
+    }
+}
+
+extension VerifyReceiptService {
+    /// Creates the service without a store and without the other services.
+    package init(
+        settings: ProxyConfiguration, transport: (any HTTPTransport)?, tables: FieldTables, logger: Logger,
+        now: @escaping @Sendable () -> Timestamp = { .now },
+        sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
+    ) throws {
+        self.init(
+            try ServiceComponents(settings: settings, transport: transport, logger: logger, now: now, sleep: sleep),
+            tables: tables)
+    }
+
+    /// Clears the caches of all customers after an erasure, and loads the observations again from the store.
+    ///
+    /// - Throws: ``StorageError`` if the store cannot be read. The other caches are empty then.
+    package func invalidateErasedCustomers(in store: any Store) async throws(StorageError) {
+        customerCaches.removeAll()
+        try await observations.reload(from: store.revocations)
+    }
+}
+
+extension CustomerViewService {
+    /// Creates the service of a configuration.
+    package init(_ components: ServiceComponents, tables: FieldTables) {
+        self.init(
+            decoder: components.decoder, verifier: components.verifier, apps: components.apps,
+            serverAPI: components.serverAPI, revocations: components.revocations,
+            renderer: CustomerViewRenderer(tables: tables), deadline: components.deadline, now: components.now,
+            logger: components.logger)
+    }
+}
+
+extension ResponseArchive {
+    /// `nil` if no app needs an archive: its retention is 0 days, or no app names the source `apple`.
+    convenience init?(
+        _ settings: ProxyConfiguration, store: any Store, _ observations: UpstreamObservations, _ logger: Logger
+    ) {
+        guard settings.lastGood.days > 0, settings.apps.contains(where: { $0.answer.contains(.apple) }),
+            let writer = observations.writer
+        else { return nil }
+        self.init(
+            limits: settings.lastGood, store: store, writer: writer, revocations: observations.revocations,
+            logger: logger)
+    }
+}
+
+extension TrustStore {
+    /// Apple's anchors, and the roots and intermediates of the settings.
+    package convenience init(settings: ProxyConfiguration) throws {
+        func certificates(_ encodings: [[UInt8]], key: String) throws -> [Certificate] {
+            try encodings.map { encoding in
+                do throws(CryptographyError) {
+                    return try Certificate(der: encoding.span)
+                } catch {
+                    throw ConfigurationError(["\(key): a certificate cannot be used: \(error.reason)"])
+                }
+            }
+        }
+        try self.init(
+            anchors: .apple().adding(
+                roots: certificates(settings.trustedRoots, key: "trust.roots"),
+                intermediates: certificates(settings.intermediates, key: "trust.intermediates")))
+    }
+}
+
+extension VerifyReceiptSource {
+    /// The source for the endpoints of the settings: Apple's, or those of a simulator.
+    ///
+    /// - Throws: ``ConfigurationError`` if an endpoint is not a usable URL.
+    init(
+        settings: ProxyConfiguration, transport: any HTTPTransport, counts: ProxyMetrics = ProxyMetrics(),
+        sleep: @escaping @Sendable (Duration) async -> Void
+    ) throws {
+        let endpoints: VerifyReceiptEndpoints
+        do {
+            endpoints = try VerifyReceiptEndpoints(
+                production: settings.verifyReceipt.production, sandbox: settings.verifyReceipt.sandbox)
+        } catch {
+            throw ConfigurationError(["upstream.verifyReceipt: \(error)"])
+        }
+        self.init(
+            client: VerifyReceiptClient(transport: transport, endpoints: endpoints, counts: counts.upstream),
+            sleep: sleep)
+    }
+}

@@ -1,0 +1,58 @@
+import BridgeConfiguration
+import AppStoreClients
+import Responses
+import Logging
+import AppStoreTypes
+
+/// The source `apple`: forwards the request to Apple's verifyReceipt and returns the response byte for byte, unless one
+/// of the app's rules refuses it.
+struct AppleResponseSource: ResponseSource {
+    /// `nil` if there are no network connections.
+    let client: VerifyReceiptSource?
+    let rules: AppRules
+    let logger: RequestLogger
+
+    /// Forwards the request. The configured secret is sent if the client sent no password, or one of `acceptedSecrets`.
+    func answer(_ request: ResolvedRequest, on turn: AnswerPolicy.Turn) async -> SourceResult {
+        let limit = request.deadline.share(before: turn.laterCalls)
+        guard let client else { return .unavailable(fallback: request.unavailable(from: .apple)) }
+        let outcome = await client.answer(
+            body: request.request.forwardedBody(password: request.password.replacement), route: request.route,
+            isVerifiedHere: request.authenticReceipt != nil, followsToSandbox: followsToSandbox(request),
+            within: limit)
+        switch outcome {
+        case .pass(let answer, let environment):
+            if let refusal = await rules.refusal(of: answer.body, answer.status, from: environment, to: request) {
+                return .answered(SourceResponse(refusal))
+            }
+            return .answered(
+                SourceResponse(forwarded(answer, from: environment), origin: .apple(answer, from: environment)))
+        case .sandboxDenied:
+            return .answered(
+                SourceResponse(
+                    VerifyReceiptResult(.failure(.notAuthentic), source: .receipt, environment: .sandbox)))
+        case .unavailable(let last, let environment, let reason, let wasCalled, _):
+            // The circuit breaker logs once when it opens. A request that it refuses is therefore logged at the debug
+            // level only.
+            logger.log(
+                wasCalled ? .warning : .debug, "Apple's verifyReceipt is unavailable; trying the next source",
+                by: "apple", environment, of: request, ["reason": "\(reason)"])
+            return .unavailable(
+                fallback: last.map { forwarded($0, from: environment) } ?? request.unavailable(from: .apple))
+        }
+    }
+
+    /// Whether a 21007 of Apple's production endpoint is followed to the sandbox endpoint.
+    ///
+    /// A receipt that is authentic here and says Production is followed even if the app denies the sandbox. If Apple's
+    /// 21007 is a fault, the sandbox endpoint returns 21008, and the next source is tried.
+    private func followsToSandbox(_ request: ResolvedRequest) -> Bool {
+        request.app.sandbox != .deny || request.authenticReceipt != nil
+    }
+
+    /// Apple's response, byte for byte.
+    private func forwarded(_ answer: UpstreamResponse, from environment: AppStoreEnvironment) -> VerifyReceiptResult {
+        VerifyReceiptResult(
+            VerifyReceiptAnswer(status: answer.status, body: answer.body), source: .apple, environment: environment)
+    }
+}

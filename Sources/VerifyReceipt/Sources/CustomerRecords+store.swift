@@ -1,0 +1,156 @@
+package import AppStorePayloads
+import AppStoreClients
+import BridgeConfiguration
+package import Storage
+package import AppStoreTypes
+
+extension CustomerRecords {
+    /// The identifiers under which changes of this customer are recorded: original transaction ids, and the app
+    /// transaction id.
+    var watchedIdentifiers: [String] {
+        var identifiers: Set<String> = []
+        for transaction in transactions {
+            if let id = transaction.payload.originalTransactionId { identifiers.insert(id) }
+            if let id = transaction.payload.appTransactionId { identifiers.insert(id) }
+        }
+        return Array(identifiers)
+    }
+
+    /// Creates records from the store. Signatures are not verified again, because every text was verified before it
+    /// was stored, and only this program writes to that file. Returns `nil` if a text cannot be read.
+    package init?(_ stored: StoredCustomer, in scope: AppScope) {
+        var transactions: [Signed<TransactionPayload>] = []
+        transactions.reserveCapacity(stored.transactions.count)
+        var newest: [String: Int] = [:]
+        for text in stored.transactions {
+            guard let signed = Signed<TransactionPayload>(storedText: text) else { return nil }
+            if let original = signed.payload.originalTransactionId {
+                let index = newest[original]
+                if index.map({ transactions[$0].payload.isOlder(than: signed.payload) }) ?? true {
+                    newest[original] = transactions.count
+                }
+            }
+            transactions.append(signed)
+        }
+        var subscriptions: [SubscriptionRecord] = []
+        for subscription in stored.subscriptions {
+            var renewal: Signed<RenewalPayload>?
+            if let text = subscription.renewal {
+                guard let signed = Signed<RenewalPayload>(storedText: text) else { return nil }
+                renewal = signed
+            }
+            subscriptions.append(
+                SubscriptionRecord(
+                    subscriptionGroupIdentifier: subscription.subscriptionGroupIdentifier,
+                    originalTransactionId: subscription.originalTransactionId, status: subscription.status,
+                    transaction: newest[subscription.originalTransactionId].map { transactions[$0] },
+                    renewal: renewal))
+        }
+        self.init(
+            environment: scope.environment, bundleId: scope.bundleId.rawValue, appAppleId: stored.appAppleId,
+            transactions: transactions, subscriptions: subscriptions, revision: stored.revision)
+    }
+}
+
+extension TransactionPayload {
+    /// Returns whether this transaction precedes another: by purchase date, then by transaction id.
+    fileprivate func isOlder(than other: TransactionPayload) -> Bool {
+        let dates = (purchaseDate?.milliseconds ?? .min, other.purchaseDate?.milliseconds ?? .min)
+        guard dates.0 == dates.1 else { return dates.0 < dates.1 }
+        guard let id = transactionId.flatMap(TransactionIdentifier.init(rawValue:)),
+            let otherId = other.transactionId.flatMap(TransactionIdentifier.init(rawValue:))
+        else { return false }
+        return id < otherId
+    }
+}
+
+extension CustomerRow {
+    /// Maximum number of a receipt's identifiers that are not in its history. A receipt with more of them is answered
+    /// from other sources.
+    private static let maximumAliases = 1_000
+
+    /// Creates the row for the result of a lookup. Returns `nil` if it must not be stored:
+    ///
+    /// - Several histories in one result. It is unknown which purchase belongs to which history, and a receipt of
+    ///     one customer must not show the purchases of another.
+    /// - A record without an id or a date.
+    ///
+    /// - Parameter keys: identifiers of the receipt that the records were looked up for.
+    init?(_ records: CustomerRecords, keys: CustomerIdentifiers, askedAt: Timestamp) {
+        guard records.revision != nil else { return nil }
+        var transactions: [TransactionRow] = []
+        transactions.reserveCapacity(records.transactions.count)
+        var historyIds: Set<String> = []
+        for signed in records.transactions {
+            guard let row = TransactionRow(signed) else { return nil }
+            historyIds.insert(row.transactionId)
+            historyIds.insert(row.originalTransactionId)
+            transactions.append(row)
+        }
+        let renewals = records.subscriptions.compactMap { $0.renewal.flatMap(RenewalRow.init) }
+        guard let signedDate = (transactions.map(\.signedDate) + renewals.map(\.signedDate)).max() else { return nil }
+        let statuses = records.subscriptions.map { subscription in
+            StatusRow(
+                originalTransactionId: subscription.originalTransactionId, status: subscription.status,
+                subscriptionGroupIdentifier: subscription.subscriptionGroupIdentifier,
+                clock: [subscription.transaction?.payload.signedDate, subscription.renewal?.payload.signedDate]
+                    .compactMap { $0 }.max() ?? signedDate)
+        }
+        // An original transaction id that is not in the history belongs to it only if the lookup asked for that id. If
+        // a history is found, `CustomerLookup` asks for at most three ids.
+        let aliases = keys.originalTransactionIds.prefix(3) + keys.transactionIds
+        self.init(
+            askedAt: askedAt, signedDate: signedDate, appAppleId: records.appAppleId, revision: records.revision,
+            transactions: transactions, statuses: statuses, renewals: renewals,
+            aliases: Array(
+                aliases.lazy.map(\.rawValue).filter { !historyIds.contains($0) }.prefix(Self.maximumAliases)))
+    }
+}
+
+extension TransactionRow {
+    /// Creates the row for a transaction. Returns `nil` if it has no id, or no date at all.
+    ///
+    /// - Parameter date: signing date of the notification that contains it, used if the transaction has none.
+    package init?(_ signed: Signed<TransactionPayload>, date: Timestamp? = nil) {
+        let payload = signed.payload
+        guard let id = payload.transactionId, let signedDate = payload.signedDate ?? date else { return nil }
+        self.init(
+            transactionId: id, originalTransactionId: payload.originalTransactionId ?? id,
+            appTransactionId: payload.appTransactionId, isSubscription: payload.isSubscription,
+            signedDate: signedDate, revocation: RevocationRow(payload), text: signed.text)
+    }
+}
+
+extension RevocationRow {
+    /// Creates the row for a revoked transaction. Returns `nil` if it is not revoked, or if it is a consumable, whose
+    /// revocation responses never show.
+    init?(_ payload: TransactionPayload) {
+        guard let id = payload.transactionId, let date = payload.revocationDate,
+            payload.type != ProductType.consumable.rawValue
+        else { return nil }
+        self.init(
+            transactionId: id, webOrderLineItemId: payload.webOrderLineItemId, date: date,
+            reason: payload.revocationReason, signedDate: payload.signedDate)
+    }
+}
+
+extension RenewalRow {
+    /// Creates the row for a renewal. Returns `nil` if it has no id or no date.
+    init?(_ signed: Signed<RenewalPayload>) {
+        self.init(signed, date: nil)
+    }
+
+    /// Creates the row for a renewal. Returns `nil` if it has no id, or no date at all.
+    ///
+    /// - Parameter date: signing date of the notification that contains it, used if the renewal has none.
+    package init?(_ signed: Signed<RenewalPayload>, date: Timestamp?) {
+        guard let id = signed.payload.originalTransactionId, let signedDate = signed.payload.signedDate ?? date else {
+            return nil
+        }
+        self.init(originalTransactionId: id, signedDate: signedDate, text: signed.text)
+    }
+}
+
+extension TransactionPayload {
+    var isSubscription: Bool { type == ProductType.autoRenewable.rawValue }
+}

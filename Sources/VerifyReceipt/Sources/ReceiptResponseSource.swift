@@ -1,0 +1,45 @@
+import BridgeConfiguration
+import AppStorePayloads
+import Responses
+import ReceiptDecoding
+import AppStoreTypes
+
+/// The source `receipt`: the authentic receipt alone, with the refunds that became known since it was issued.
+struct ReceiptResponseSource: ResponseSource {
+    let revocations: RevocationCache
+    let renderer: VerifyReceiptRenderer
+
+    func answer(_ request: ResolvedRequest, on turn: AnswerPolicy.Turn) async -> SourceResult {
+        do throws(ResolvedRequest.Refusal) {
+            return read(try request.trustedReceipt(for: .receipt), of: request, isFallback: turn.isFallback)
+        } catch {
+            return error.result
+        }
+    }
+
+    /// Renders a response from a trusted receipt, unless it may be stale and is only a fallback.
+    func read(_ receipt: Receipt, of request: ResolvedRequest, isFallback: Bool) -> SourceResult {
+        let history = PurchaseHistory(
+            receipt: receipt, revocations: revocations.revocations(of: receipt.bundleId, in: receipt.environment))
+        if isFallback, request.app.staleSubscription == .retry, history.receipt.mayBeStale(at: request.now) {
+            return .unavailable(fallback: request.unavailable(from: .receipt))
+        }
+        return .answered(SourceResponse(renderer.answer(history, to: request, from: .receipt)))
+    }
+}
+
+extension VerifyReceiptRenderer {
+    /// Renders the response to a receipt that holds no purchase which the Server API could be called for: the receipt
+    /// alone is complete.
+    func completeAnswer(_ receipt: Receipt, to request: ResolvedRequest) -> SourceResult {
+        .answered(SourceResponse(answer(PurchaseHistory(receipt: receipt), to: request, from: .receipt)))
+    }
+}
+
+extension ReceiptContents {
+    /// Returns whether a response would need the status of a subscription that the records do not have. This is only
+    /// possible for an iOS 6 receipt, because its status says whether the subscription is active.
+    func lacksStatus(in records: CustomerRecords) -> Bool {
+        if case .transaction(let receipt) = self { receipt.lacksStatus(in: records) } else { false }
+    }
+}

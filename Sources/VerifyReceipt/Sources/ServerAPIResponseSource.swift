@@ -1,0 +1,114 @@
+import BridgeConfiguration
+import AppStorePayloads
+import AppStoreClients
+import Responses
+import ReceiptDecoding
+import Logging
+import AppStoreTypes
+
+/// The source `api`: looks the customer up with the App Store Server API and renders a response from the records.
+struct ServerAPIResponseSource: ResponseSource {
+    /// `nil` if there are no network connections.
+    let customers: ServerAPISource?
+    let observations: UpstreamObservations
+    let renderer: VerifyReceiptRenderer
+    /// Answers for a receipt whose transactions the Server API does not know, if the app wants that.
+    let receipts: ReceiptResponseSource
+    let logger: RequestLogger
+    /// Waits before the Server API is called again for a renewal that is due.
+    let sleep: @Sendable (Duration) async -> Void
+
+    /// The pause before the Server API is called again for a renewal that is due.
+    private static let renewalPause = Duration.milliseconds(500)
+
+    func answer(_ request: ResolvedRequest, on turn: AnswerPolicy.Turn) async -> SourceResult {
+        let limit = request.deadline.share(before: turn.laterCalls)
+        let receipt: Receipt
+        do throws(ResolvedRequest.Refusal) {
+            receipt = try request.trustedReceipt(for: .api)
+        } catch {
+            return error.result
+        }
+        let keys = observations.lookupKeys(of: receipt)
+        guard !keys.isEmpty else { return renderer.completeAnswer(receipt, to: request) }
+        do throws(ServerAPIError) {
+            let lookup = Lookup(request: request, receipt: receipt, keys: keys, end: ContinuousClock.now + limit)
+            guard let reply = try await reply(to: lookup, isFresh: request.options.isFresh) else {
+                return .unavailable(fallback: request.unavailable(from: .api))
+            }
+            return .answered(SourceResponse(reply))
+        } catch {
+            return result(of: error, receipt, in: request)
+        }
+    }
+
+    /// One customer to look up.
+    private struct Lookup: Sendable {
+        let request: ResolvedRequest
+        let receipt: Receipt
+        let keys: CustomerIdentifiers
+        /// The deadline of all calls and pauses.
+        let end: ContinuousClock.Instant
+    }
+
+    /// Renders a response from the Server API's records; `nil` if the app has no key.
+    ///
+    /// - Parameter isFresh: calls the API even if records are cached.
+    private func reply(to lookup: Lookup, isFresh: Bool) async throws(ServerAPIError) -> VerifyReceiptResult? {
+        let (request, receipt) = (lookup.request, lookup.receipt)
+        guard
+            let records = try await customers?.records(
+                for: lookup.keys, bundleId: receipt.bundleId, environment: receipt.environment, isFresh: isFresh,
+                priority: request.options.priority, within: lookup.end - .now)
+        else { return nil }
+        observations.revocations.record(records, of: receipt.bundleId)
+        guard !receipt.contents.lacksStatus(in: records) else {
+            throw ServerAPIError(.statusesMissing, at: "statuses", "no status of the receipt's subscription")
+        }
+        let history = PurchaseHistory(receipt: receipt, records: records, configuredAppAppleId: request.app.appAppleId)
+        let reply = renderer.answer(history, to: request, from: .api, request.password)
+        guard !isFresh, reply.answer.status == .subscriptionExpired, records.mayBeRenewing(at: request.now),
+            lookup.end - .now > Self.renewalPause
+        else { return reply }
+        // The record of a renewal can appear minutes after it is due. The API is called a second time before a paying
+        // subscriber is locked out.
+        await sleep(Self.renewalPause)
+        return (try? await self.reply(to: lookup, isFresh: true)) ?? reply
+    }
+
+    /// The result of a lookup that failed.
+    private func result(of error: ServerAPIError, _ receipt: Receipt, in request: ResolvedRequest) -> SourceResult {
+        logger.log(
+            error.isRefusal ? .debug : .warning, "App Store Server API lookup failed; trying the next source",
+            by: "api", receipt.environment, of: request, ["reason": "\(error)"])
+        guard !error.isUnknownTransaction else { return resultForUnknownTransaction(of: receipt, in: request) }
+        return .unavailable(fallback: request.reply(error.answer(in: receipt.environment), from: .api))
+    }
+
+    /// The result for an authentic receipt whose transactions the Server API does not know. The app's
+    /// `unknownTransaction` decides.
+    private func resultForUnknownTransaction(of receipt: Receipt, in request: ResolvedRequest) -> SourceResult {
+        switch request.app.unknownTransaction {
+        case .accountNotFound:
+            let answer = VerifyReceiptAnswer.accountNotFound(environment: request.environment)
+            return .requiresUpstream(fallback: request.reply(answer, from: .api))
+        case .receipt:
+            return switch receipts.read(receipt, of: request, isFallback: true) {
+            case .answered(let response): .unavailable(fallback: response.result)
+            case .unavailable(let reply), .requiresUpstream(let reply): .unavailable(fallback: reply)
+            case .notAttempted: .notAttempted
+            }
+        }
+    }
+}
+
+extension ServerAPIError {
+    /// The response if the Server API failed and no other source has one. The receipt is authentic, so it never says
+    /// the opposite.
+    func answer(in environment: AppStoreEnvironment) -> VerifyReceiptAnswer {
+        if errorNumber == .accountNotFound { return .accountNotFound(environment: environment) }
+        // Our key or our clock is wrong. 21009 is the status that Apple returns for an internal data access error.
+        if code == .unauthorized { return .failure(.internalDataAccess) }
+        return .temporarilyUnavailable(isRetryable: true)
+    }
+}

@@ -1,0 +1,148 @@
+package import AppStorePayloads
+package import AppStoreClients
+package import Storage
+import BridgeConfiguration
+package import AppStoreTypes
+import Telemetry
+import Transport
+
+/// The lookups of the source `api`: one client for each app that has a key, and a cache of recent records.
+package struct ServerAPISource: Sendable {
+    private struct App: Sendable {
+        let client: ServerAPIClient
+        let budget: ServerAPIBudget
+        /// The lifetime of cached records, in milliseconds.
+        let lifetime: Int64
+    }
+
+    private let apps: [BundleIdentifier: App]
+    private let cache: CustomerRecordsCache
+    /// The rate limits of all apps, including those of previous configurations. Calls that were made count, however
+    /// often the configuration is reloaded.
+    private let allBudgets: [BundleIdentifier: ServerAPIBudget]
+    private let now: @Sendable () -> Timestamp
+    /// Writes records to the store; `nil` if there is no store.
+    private let writer: BackgroundStoreWriter?
+    /// `nil` if nothing is counted.
+    private let counts: ProxyMetrics?
+
+    /// Creates a source.
+    ///
+    /// - Parameters:
+    ///   - share: the part of Apple's hourly limits to use, above 0 and at most 1.
+    ///   - reserve: the part of that share which only live traffic may use.
+    ///   - previous: the source of the previous configuration. Its rate limits and its cache stay in use.
+    init(
+        settings: ProxyConfiguration, transport: any HTTPTransport, verifier: SignedPayloadVerifier,
+        now: @escaping @Sendable () -> Timestamp, share: Double = 1, reserve: Double = 0.3,
+        retry: RetryPolicy = RetryPolicy(), writer: BackgroundStoreWriter? = nil,
+        counts: ProxyMetrics? = nil, previous: ServerAPISource? = nil
+    ) throws {
+        let hosts: ServerAPIHosts
+        do throws(TransportError) {
+            hosts = try ServerAPIHosts(
+                production: settings.serverAPI.production, sandbox: settings.serverAPI.sandbox)
+        } catch {
+            throw ConfigurationError(["upstream.serverAPI: \(error)"])
+        }
+        let clock = AppStoreClock(now: now, uptime: AppStoreClock.system.uptime, sleep: AppStoreClock.system.sleep)
+        let parts = ServerAPIClient.Dependencies(
+            transport: transport, hosts: hosts, verifier: verifier, retry: retry, clock: clock, counts: counts?.upstream
+        )
+        var apps: [BundleIdentifier: App] = [:]
+        var allBudgets = previous?.allBudgets ?? [:]
+        for app in settings.apps {
+            guard let bundleId = app.bundleId, let account = app.serverAPI else { continue }
+            let budget = allBudgets[bundleId] ?? ServerAPIBudget(share: share, reserve: reserve)
+            allBudgets[bundleId] = budget
+            apps[bundleId] = App(
+                client: ServerAPIClient(
+                    account: account, parts: parts, budget: budget, previous: previous?.apps[bundleId]?.client),
+                budget: budget,
+                lifetime: app.cacheSeconds * 1000)
+        }
+        self.apps = apps
+        self.allBudgets = allBudgets
+        cache = previous?.cache ?? CustomerRecordsCache()
+        self.now = now
+        self.writer = writer
+        self.counts = counts
+    }
+
+    /// Returns the API's records of the customer with these identifiers, from the cache if possible; `nil` if the app
+    /// has no key.
+    ///
+    /// - Parameters:
+    ///   - keys: not empty.
+    ///   - environment: `nil` tries production, then the sandbox.
+    ///   - isFresh: calls the API again, for at most 3 seconds, because the caller already has a response. Not within
+    ///     seconds of the last such call.
+    ///   - priority: the priority within the rate limit.
+    ///   - limit: the time for all calls, pauses and waiting together.
+    func records(
+        for keys: CustomerIdentifiers, bundleId: BundleIdentifier, environment: AppStoreEnvironment?,
+        isFresh: Bool = false,
+        priority: HourlyBudget.Priority = .live, within limit: Duration
+    ) async throws(ServerAPIError) -> CustomerRecords? {
+        guard let app = apps[bundleId] else { return nil }
+        let key = CustomerRecordsCache.Key(bundleId: bundleId, environment: environment, identifiers: keys)
+        let records = cache.records(for: key, at: now(), lifetime: app.lifetime, confirmed: isFresh)
+        if !isFresh { counts?.recordCache.add((records == nil ? HitLabel.miss : .hit).rawValue) }
+        if let records { return records }
+        let limit = isFresh ? min(limit, .seconds(3)) : limit
+        return try await lookUp(app, key, CallOptions(priority: priority, timeLimit: limit), isConfirming: isFresh)
+    }
+
+    /// Calls the API even if records are cached, with the priority of batch work, and caches the result.
+    @discardableResult
+    package func refresh(_ keys: CustomerIdentifiers, in scope: AppScope) async throws(ServerAPIError)
+        -> CustomerRecords?
+    {
+        guard let app = apps[scope.bundleId] else { return nil }
+        let key = CustomerRecordsCache.Key(bundleId: scope.bundleId, environment: scope.environment, identifiers: keys)
+        return try await lookUp(app, key, CallOptions(priority: .batch, timeLimit: .seconds(60)))
+    }
+
+    /// Looks a customer up, then caches and stores the records.
+    private func lookUp(
+        _ app: App, _ key: CustomerRecordsCache.Key, _ options: CallOptions, isConfirming: Bool = false
+    ) async throws(ServerAPIError) -> CustomerRecords {
+        let (mark, askedAt) = (cache.mark, now())
+        let records = try await app.client.records(
+            for: key.identifiers, bundleId: key.bundleId.rawValue, environment: key.environment, options)
+        cache.insert(
+            records, for: key, at: now(), lifetime: app.lifetime, askedAt: mark, isConfirmed: isConfirming)
+        writer?.save(records, for: key.identifiers, bundleId: key.bundleId, askedAt: askedAt)
+        return records
+    }
+
+    /// Invalidates the cached records of the customers with these identifiers, because something about them has
+    /// changed.
+    package func invalidate(_ identifiers: [String], in scope: AppScope) { cache.invalidate(identifiers, in: scope) }
+
+    /// Clears the cache. Records of a lookup in flight are not cached either.
+    func removeAll() { cache.removeAll() }
+
+    /// Returns whether the app has a key.
+    package func handles(_ bundleId: BundleIdentifier) -> Bool { apps[bundleId] != nil }
+
+    /// The client of an app, for calls whose results are not cached; `nil` if the app has no key.
+    func client(for bundleId: BundleIdentifier) -> ServerAPIClient? { apps[bundleId]?.client }
+
+    /// The rate limits of all apps with a key.
+    var budgets: [ServerAPIBudget] { apps.values.map(\.budget) }
+
+    /// The remaining calls of each app, sorted by bundle id.
+    package var appBudgets: [AppBudget] {
+        let uptime = AppStoreClock.system.uptime()
+        return apps.map { AppBudget(bundleId: $0, levels: $1.budget.levels(at: uptime)) }
+            .sorted { $0.bundleId.rawValue < $1.bundleId.rawValue }
+    }
+}
+
+/// The remaining calls of an app to the App Store Server API.
+package struct AppBudget: Sendable {
+    package let bundleId: BundleIdentifier
+    /// Only endpoints that were called at least once.
+    package let levels: [ServerAPIBudget.Level]
+}

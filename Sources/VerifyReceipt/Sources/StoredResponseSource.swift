@@ -1,0 +1,51 @@
+import BridgeConfiguration
+import AppStorePayloads
+import Responses
+import ReceiptDecoding
+import Storage
+import AppStoreTypes
+
+/// The source `stored`: renders a response from the stored records of the customer, as if the Server API had just
+/// returned them.
+///
+/// If `stored` comes before the sources that call Apple, only records that are as good as a call are used: no older
+/// than the app's `storedMaxAge`. If it comes after them, older records are used as well, if they cannot be stale.
+struct StoredResponseSource: ResponseSource {
+    /// `nil` if there is no store.
+    let customers: StoreSource?
+    let observations: UpstreamObservations
+    let renderer: VerifyReceiptRenderer
+
+    func answer(_ request: ResolvedRequest, on turn: AnswerPolicy.Turn) async -> SourceResult {
+        let limit = request.deadline.reading(before: turn.laterCalls)
+        let receipt: Receipt
+        do throws(ResolvedRequest.Refusal) {
+            receipt = try request.trustedReceipt(for: .stored)
+        } catch {
+            return error.result
+        }
+        let keys = observations.lookupKeys(of: receipt)
+        guard !keys.isEmpty else { return renderer.completeAnswer(receipt, to: request) }
+        guard
+            let snapshot = await customers?.snapshot(
+                of: keys, in: AppScope(of: receipt), at: request.now, within: limit),
+            !receipt.contents.lacksStatus(in: snapshot.records),
+            isUsable(snapshot, for: request, isFallback: turn.isFallback)
+        else { return .notAttempted }
+        let history = PurchaseHistory(
+            receipt: receipt, records: snapshot.records, configuredAppAppleId: request.app.appAppleId)
+        return .answered(
+            SourceResponse(
+                renderer.answer(history, to: request, from: .stored, request.password),
+                origin: turn.isFallback ? .rendered : .current(snapshot)))
+    }
+
+    /// Returns whether the records are as good as a call, or good enough for a fallback.
+    private func isUsable(
+        _ snapshot: StoredCustomerSnapshot, for request: ResolvedRequest, isFallback: Bool
+    ) -> Bool {
+        let app = request.app
+        let isLastGood = isFallback && (app.staleSubscription == .answer || !snapshot.mayBeStale(at: request.now))
+        return isLastGood || snapshot.isCurrent(at: request.now, maximumAge: app.storedMaxAge * 1_000)
+    }
+}

@@ -1,0 +1,88 @@
+package import AppStoreClients
+import AppStoreTypes
+import Transport
+
+/// The calls of the source `apple`: sends the requests that ``UpstreamRouter`` decides on, within a deadline.
+package struct VerifyReceiptSource: Sendable {
+    private let client: VerifyReceiptClient
+    private let sleep: @Sendable (Duration) async -> Void
+
+    /// Creates a source.
+    ///
+    /// - Parameter sleep: waits between two attempts. Returns early if the task is canceled.
+    package init(client: VerifyReceiptClient, sleep: @escaping @Sendable (Duration) async -> Void) {
+        self.client = client
+        self.sleep = sleep
+    }
+
+    /// The outcome of all attempts together.
+    enum Outcome: Sendable {
+        case pass(UpstreamResponse, from: AppStoreEnvironment)
+        /// Apple says that the receipt is from the sandbox, which this app denies. The sandbox endpoint was not called.
+        case sandboxDenied
+        /// There is no response to return.
+        ///
+        /// - Parameters:
+        ///   - last: the last temporary status that Apple returned; `nil` if there was none.
+        ///   - wasCalled: false if no request was sent, for example because the circuit breaker is open.
+        ///   - isUnreachable: whether the last attempt failed to connect.
+        case unavailable(
+            last: UpstreamResponse?, from: AppStoreEnvironment, reason: String, wasCalled: Bool, isUnreachable: Bool)
+    }
+
+    /// Sends a request to Apple, with retries.
+    ///
+    /// - Parameters:
+    ///   - isVerifiedHere: whether the receipt is authentic by our own check.
+    ///   - followsToSandbox: false if the app denies sandbox receipts.
+    ///   - limit: the time for all attempts and pauses together.
+    func answer(
+        body: [UInt8], route: UpstreamRouter.Route, isVerifiedHere: Bool, followsToSandbox: Bool = true,
+        within limit: Duration
+    ) async -> Outcome {
+        let end = ContinuousClock.now + limit
+        var router = UpstreamRouter(route: route, isVerifiedHere: isVerifiedHere, followsToSandbox: followsToSandbox)
+        var instruction = router.first
+        var (wasCalled, isUnreachable) = (false, false)
+        while true {
+            switch instruction {
+            case .pass(let answer, let environment):
+                return .pass(answer, from: environment)
+            case .sandboxDenied:
+                return .sandboxDenied
+            case .unavailable(let last, let environment, let reason):
+                return .unavailable(
+                    last: last, from: environment, reason: reason, wasCalled: wasCalled, isUnreachable: isUnreachable)
+            case .call(let environment, let pause):
+                var remaining = end - ContinuousClock.now
+                if pause > 0 {
+                    guard remaining > .milliseconds(pause) else {
+                        instruction = router.outOfTime
+                        continue
+                    }
+                    await sleep(.milliseconds(pause))
+                    remaining = end - ContinuousClock.now
+                }
+                guard remaining > .zero, !Task.isCancelled else {
+                    instruction = router.outOfTime
+                    continue
+                }
+                let reply = await client.send(
+                    body: body, to: environment, timeout: remaining, isRetry: pause > 0)
+                wasCalled = wasCalled || !reply.isRefusal
+                isUnreachable = reply.isUnreachable
+                instruction = router.received(reply)
+            }
+        }
+    }
+}
+
+extension VerifyReceiptReply {
+    fileprivate var isRefusal: Bool { if case .outage(let failure) = self { failure.isRefusal } else { false } }
+
+    fileprivate var isUnreachable: Bool {
+        guard case .outage(let failure) = self else { return false }
+        let code = TransportError.Code(rawValue: failure.code.rawValue)
+        return ServerAPIError(TransportError(code, at: failure.place, failure.reason)).isUnreachable
+    }
+}

@@ -1,0 +1,164 @@
+import AppStorePayloads
+import ArgumentParser
+import BridgeConfiguration
+import Comparison
+import Batch
+import Cryptography
+import Foundation
+import Server
+import VerifyReceipt
+import Reports
+import AppStoreTypes
+import BatchInput
+import Transport
+
+/// The `compare` command: compares verifyReceipt with the App Store Server API.
+struct CompareCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "compare",
+        abstract: "Compares verifyReceipt with the App Store Server API, receipt by receipt.",
+        discussion: """
+            SOURCE is .csv, .jsonl, .sqlite or .db, a directory of files, or - for JSONL on standard input; .gz is accepted. \
+            A row is either a stored receipt, which is looked up with both APIs (--config), or a line of JSON with both \
+            recorded responses: {"id", "verifyReceipt": {…}, "history": {…}, "statuses": {…}}. Signed rows in it are \
+            verified, decoded rows are marked as unverified. Each difference is a line of JSON, on standard output or in \
+            --to FILE. With --to, running the same command again resumes the comparison and retries temporary failures.
+
+            Exit codes: 0 success; 1 done, but rows could not be compared or, with --fail-on-diff, differ unexpectedly; \
+            2 usage, configuration, or a source that is not the one this comparison started with; 3 stopped by a limit, \
+            by a shared secret or key that Apple rejects, or by a temporary failure.
+
+            Example:
+              receipt-bridge compare receipts.jsonl --config bridge.yaml \\
+                  --to differences.jsonl --report comparison.html
+            """)
+
+    @OptionGroup var configuration: ConfigurationOptions
+    @OptionGroup var rows: BatchOptions
+
+    @Argument(
+        help: ArgumentHelp("The receipts or recorded pairs to compare.", valueName: "source"), completion: .file())
+    var source: String
+
+    @Option(
+        name: .customLong("to"),
+        help: ArgumentHelp(
+            "Write differences to this JSONL file; progress is stored in FILE.progress.", valueName: "file"),
+        completion: .file())
+    var destination: String?
+
+    @Option(
+        help: ArgumentHelp("Write a report; the name ends in .html, .json or .md.", valueName: "file"),
+        completion: .file())
+    var report: [String] = []
+
+    @Flag(help: "Exit with 1 if there are unexpected differences.")
+    var failOnDiff = false
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Number of receipts whose two documents the page shows side by side, 0 to 1000; those with unexpected \
+            differences come first.
+            """, valueName: "number"))
+    var pairs = 40
+
+    mutating func validate() throws {
+        if destination == "-" { destination = nil }
+        guard (0...ComparisonPage.maximumPairs).contains(pairs) else {
+            throw ValidationError("--pairs: 0 to \(ComparisonPage.maximumPairs)")
+        }
+        guard !rows.fresh || destination != nil else { throw ValidationError("--fresh needs --to") }
+        for path in report where !["html", "json", "md"].contains(where: { path.hasSuffix(".\($0)") }) {
+            throw ValidationError("--report: the name must end in .html, .json or .md")
+        }
+    }
+
+    func run() async throws {
+        let settings: ProxyConfiguration
+        let trust: TrustStore
+        var transport: CurlTransport?
+        var live: LiveComparison?
+        do {
+            settings = try configuration.settingsWithRoots()
+            trust = try TrustStore(settings: settings)
+            if settings.apps.contains(where: { $0.serverAPI != nil }) {
+                let curl = try CurlTransport(settings: settings)
+                live = LiveComparison(
+                    verifyReceipt: try BatchVerifyReceiptClient(settings: settings, transport: curl),
+                    serverAPI: try BatchServerAPIClient(
+                        settings: settings, transport: curl, trust: trust, share: rows.budget))
+                transport = curl
+            }
+        } catch {
+            throw ConfigurationOptions.report(error)
+        }
+        let comparer = RowComparer(
+            reader: ReceiptReader(trust: trust), verifier: SignedPayloadVerifier(trust: trust),
+            renderer: BatchResponseRenderer(settings: settings, trust: trust), live: live,
+            overrides: overrides(settings)
+        )
+        let result: Result<Void, any Error>
+        do { result = .success(try await run(comparer, asking: live)) } catch { result = .failure(error) }
+        await transport?.shutDown()
+        try result.get()
+    }
+
+    /// Returns the configured comparison rules by bundle id. If an app is configured twice, the last entry applies.
+    private func overrides(_ settings: ProxyConfiguration) -> [String: [String: ComparisonContext.Override]] {
+        Dictionary(
+            settings.apps.compactMap { app in app.bundleId.map { ($0.rawValue, app.comparisonOverrides) } },
+            uniquingKeysWith: { _, last in last })
+    }
+
+    /// Comparisons of recorded pairs are limited by the processor, so there is one worker per core. Lookups wait for
+    /// the network, so there are 16.
+    private func options(asks: Bool) -> ComparisonRunOptions {
+        var options = ComparisonRunOptions(
+            source: source, workers: rows.workers ?? (asks ? 16 : ProcessInfo.processInfo.activeProcessorCount))
+        options.destination = destination
+        options.sourceOptions = rows.sourceOptions()
+        options.isFresh = rows.fresh
+        options.rowLimit = rows.limit
+        options.timeLimit = rows.timeLimit
+        options.reports = report
+        options.shownPairs = pairs
+        options.checkpointInterval = rows.checkpointInterval
+        return options
+    }
+
+    /// Runs the comparison and prints its summary. Ctrl-C stops it at the next checkpoint.
+    private func run(_ comparer: RowComparer, asking live: LiveComparison?) async throws {
+        let monitor = ComparisonMonitor()
+        let signals = StopSignals.watching { monitor.stop() }
+        defer { signals.cancel() }
+        let result: ComparisonRun.RunResult
+        do {
+            let progress = { @Sendable () -> ProgressText? in monitor.snapshot.progress(wait: live?.rateLimitWait) }
+            result = try await ProgressLine().showing(progress) {
+                let run = try ComparisonRun(options(asks: live != nil), comparer: comparer, monitor: monitor) {
+                    Terminal.result($0)
+                }
+                return try await run.run()
+            }
+        } catch let error as RunError {
+            Terminal.say("\(error)")
+            switch error {
+            case .notPossible: throw ExitCode.usage
+            case .interrupted: throw ExitCode.limit
+            }
+        }
+        Terminal.note(ComparisonTable.text(result))
+        if live == nil, result.compared == 0, result.failed > 0 {
+            Terminal.say(
+                "stored receipts were not looked up, because no App Store Server API key is configured",
+                hint: "specify a configuration with serverAPI by --config or RECEIPT_BRIDGE_CONFIG")
+        }
+        if let stop = result.stop {
+            Terminal.say(
+                "stopped: \(stop.sentence)\(destination == nil ? "" : "; run the same command again to resume")")
+            throw ExitCode.limit
+        }
+        if result.failed > 0 || (failOnDiff && result.unexpected > 0) { throw ExitCode.someNotVerified }
+    }
+}

@@ -1,0 +1,89 @@
+import ArgumentParser
+import BridgeConfiguration
+import Foundation
+import Server
+
+/// Options of every command that verifies receipts.
+struct ConfigurationOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Configuration file (YAML); the default is RECEIPT_BRIDGE_CONFIG.", valueName: "file"),
+        completion: .file(extensions: ["yaml", "yml"]))
+    var config: String?
+
+    @Option(
+        help: ArgumentHelp("Directory of test root certificates to trust in addition to Apple's.", valueName: "dir"),
+        completion: .directory)
+    var roots: String?
+
+    /// Reads the configuration. Flags take precedence over environment variables, these over the file, and the file
+    /// over the defaults.
+    func settings(_ flags: [ConfigurationEnvironment.Flag] = []) throws(ConfigurationError) -> ProxyConfiguration {
+        try ConfigurationEnvironment.settings(
+            file: config.map { URL(filePath: $0) }, environment: ProcessInfo.processInfo.environment, flags: flags,
+            checks: .server)
+    }
+
+    /// Reads the configuration and adds the test roots of `--roots`. For commands that are not servers: they may
+    /// contact Apple even with test roots.
+    func settingsWithRoots() throws(ConfigurationError) -> ProxyConfiguration {
+        var settings: ProxyConfiguration
+        do throws(ConfigurationError) {
+            settings = try self.settings()
+        } catch {
+            var unused = ProxyConfiguration()
+            do throws(ConfigurationError) {
+                try addRoots(to: &unused)
+            } catch let roots {
+                throw ConfigurationError(error.findings + roots.findings, isUnreadable: error.isUnreadable)
+            }
+            throw error
+        }
+        try addRoots(to: &settings)
+        return settings
+    }
+
+    /// Adds the certificates in `--roots`. A simulator writes `roots` and `intermediates` next to each other.
+    /// Intermediates are not trusted; they only link a certificate to a root.
+    func addRoots(to settings: inout ProxyConfiguration) throws(ConfigurationError) {
+        guard let roots else { return }
+        let folder = URL(filePath: roots).standardizedFileURL
+        let intermediatesFolder = folder.deletingLastPathComponent().appending(path: "intermediates")
+        do throws(ConfigurationError) {
+            try settings.trust(certificatesIn: folder, named: roots)
+            // The user did not name this directory, so it may be missing or empty.
+            if CertificateLoader.files(at: intermediatesFolder)?.isEmpty == false {
+                settings.intermediates += try CertificateLoader.read(intermediatesFolder)
+            }
+        } catch {
+            throw ConfigurationError(error.findings.map { "--roots: \($0)" })
+        }
+    }
+
+    /// Prints the error and returns its exit code.
+    static func report(_ error: any Error) -> ExitCode {
+        if let error = error as? ConfigurationError {
+            for finding in error.findings { Terminal.say(finding) }
+            return .usage
+        }
+        Terminal.say("\(error)")
+        return .defect
+    }
+}
+
+/// The option of commands that render verifyReceipt responses.
+struct MappingsOption: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Directory of field tables to use instead of the built-in tables.", valueName: "dir"),
+        completion: .directory)
+    var mappings: String?
+
+    /// Replaces the field tables of the configuration.
+    func apply(to settings: inout ProxyConfiguration) throws(ConfigurationError) {
+        guard let mappings else { return }
+        do throws(ConfigurationError) {
+            try settings.use(mappings: URL(filePath: mappings))
+        } catch {
+            throw ConfigurationError(error.findings.map { "--mappings: \($0)" })
+        }
+    }
+}

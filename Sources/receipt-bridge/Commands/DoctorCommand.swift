@@ -1,0 +1,59 @@
+import ArgumentParser
+import Administration
+import BridgeConfiguration
+import Foundation
+import Transport
+
+/// The `doctor` command: checks whether an installation has what it needs.
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Checks configuration, keys, clock, store and the connection to Apple; changes nothing.",
+        discussion: """
+            Exit codes: 0 no check failed; 1 a check failed; 2 the configuration cannot be read.
+
+            Example:
+              receipt-bridge doctor --config bridge.yaml
+            """)
+
+    @OptionGroup var configuration: ConfigurationOptions
+    @Flag(help: "Print a JSON array instead of the table.")
+    var json = false
+    @Flag(help: "Skip all checks that need the network: hosts, proxy and clock.")
+    var offline = false
+
+    func run() async throws {
+        let environment = ProcessInfo.processInfo.environment
+        let checks: [CheckResult]
+        do throws(ConfigurationError) {
+            let settings = try configuration.settingsWithRoots()
+            checks = await runChecks(settings, environment)
+        } catch {
+            show(Doctor.checks(configurationError: error))
+            throw error.isUnreadable ? ExitCode.usage : ExitCode.someNotVerified
+        }
+        show(checks)
+        guard !checks.contains(where: { $0.verdict == .fail }) else { throw ExitCode.someNotVerified }
+    }
+
+    /// Runs the checks. If libcurl cannot be initialized, the checks that need the network are replaced by one
+    /// failure.
+    private func runChecks(_ settings: ProxyConfiguration, _ environment: [String: String]) async -> [CheckResult] {
+        var transport: CurlTransport?
+        var failure: [CheckResult] = []
+        do {
+            transport = offline ? nil : try CurlTransport(settings: settings)
+        } catch {
+            failure = [CheckResult("upstream", .fail, "\(error)")]
+        }
+        let doctor = Doctor(settings: settings, transport: transport, environment: environment)
+        let checks = await doctor.checks() + failure
+        await transport?.shutDown()
+        return checks
+    }
+
+    /// Prints the results. Text from outside is made visible in the table; JSON is printed as it is.
+    private func show(_ checks: [CheckResult]) {
+        if json { Terminal.line(checks.json) } else { Terminal.result(Array(Terminal.visible(checks.table).utf8)) }
+    }
+}

@@ -1,0 +1,133 @@
+import ArgumentParser
+import BridgeConfiguration
+import Foundation
+import VerifyReceipt
+import Storage
+import Administration
+import AppStoreTypes
+
+/// The `forget` command: erases a customer from the store, whether a server is running or not.
+struct ForgetCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "forget",
+        abstract: "Erases one customer from the store.",
+        discussion: """
+            Erases all data of the customer in the store: records, notifications, deliveries, refunds. Prints one line of \
+            JSON with the number of erased rows of each kind, the rows that were kept and why, and the places outside the \
+            store. A running server clears its in-memory caches within 10 seconds.
+
+            Then the store file is rewritten, so that no remains of erased rows are left in it. That temporarily needs as \
+            much disk space again, and a running server cannot write to the store in the meantime. --no-rewrite skips it; \
+            --rewrite without a customer does it later.
+
+            Exit codes: 0 erased; 1 the store has no data of that customer; 2 usage, configuration; 3 erased, but the file \
+            could not be rewritten.
+
+            Example:
+              receipt-bridge forget --original-transaction-id 730000000240001 \\
+                  --dry-run --config bridge.yaml
+            """)
+
+    @OptionGroup var configuration: ConfigurationOptions
+    @Option(
+        help: ArgumentHelp("The customer who owns this transaction (original or renewal).", valueName: "transaction-id")
+    )
+    var originalTransactionId: String?
+    @Option(help: ArgumentHelp("The customers with this account token in a record.", valueName: "uuid"))
+    var appAccountToken: String?
+    @Option(help: ArgumentHelp("Only customers of this app.", valueName: "bundle-id"))
+    var bundleId: String?
+    @Option(help: ArgumentHelp("Only customers in this environment of the App Store.", valueName: "environment"))
+    var environment: EnvironmentName?
+    @Flag(
+        help:
+            "Delete data of all customers that is older than `retention` in the configuration, as a running server does."
+    )
+    var expired = false
+    @Flag(help: "Keep id and date of refunded purchases, so that they are not honored again.")
+    var keepRevocations = false
+    @Flag(help: "Print the counts without erasing anything.")
+    var dryRun = false
+    @Flag(inversion: .prefixedNo, help: "Rewrite the file, so that no remains of erased rows are left in it.")
+    var rewrite: Bool?
+
+    func validate() throws {
+        switch (originalTransactionId, appAccountToken) {
+        case (let id?, nil):
+            guard TransactionIdentifier(rawValue: id) != nil else {
+                throw ValidationError("--original-transaction-id: 1 to 20 digits, not all of them 0")
+            }
+        case (nil, let token?):
+            guard UUID(uuidString: token) != nil else { throw ValidationError("--app-account-token: must be a UUID") }
+        case (nil, nil) where expired || rewrite == true:
+            guard bundleId == nil, environment == nil, !keepRevocations else {
+                throw ValidationError("--bundle-id, --environment and --keep-revocations need a customer")
+            }
+        default: throw ValidationError("specify either --original-transaction-id or --app-account-token")
+        }
+        guard subject == nil || !expired else {
+            throw ValidationError("--expired concerns all customers and cannot be combined with one")
+        }
+        guard bundleId.map({ BundleIdentifier(rawValue: $0) != nil }) ?? true else {
+            throw ValidationError("--bundle-id: not a bundle id")
+        }
+    }
+
+    /// The customer to erase; `nil` if the command only rewrites the file or deletes expired data.
+    private var subject: ErasureSubject? {
+        if let id = originalTransactionId.flatMap(TransactionIdentifier.init(rawValue:)) { return .transaction(id) }
+        return appAccountToken.flatMap { UUID(uuidString: $0) }.map { .accountToken($0) }
+    }
+
+    func run() async throws {
+        if expired { return try await deleteExpired() }
+        let (erasure, isRewritten) = try await configuration.withStore { store throws(StorageError) in
+            let erasure = try await erase(from: store)
+            guard !dryRun, rewrite ?? true, erasure?.isEmpty != true else { return (erasure, false) }
+            do throws(StorageError) {
+                try await store.maintenance?.compact()
+                return (erasure, true)
+            } catch {
+                Terminal.say("the file was not rewritten: \(error)", hint: "run forget --rewrite to do that later")
+                return (erasure, false)
+            }
+        }
+        if let erasure {
+            Terminal.line(ErasureAnswer.line(erasure, isDryRun: dryRun, isRewritten: isRewritten))
+            guard !erasure.isEmpty else {
+                Terminal.say("the store has no data of that customer")
+                throw ExitCode.someNotVerified
+            }
+        }
+        if !isRewritten, !dryRun, rewrite ?? true { throw ExitCode.limit }
+    }
+
+    /// Deletes expired data now, instead of waiting for the server's next retention run.
+    private func deleteExpired() async throws {
+        let retention: Retention
+        do throws(ConfigurationError) {
+            retention = try configuration.settings().retention
+        } catch {
+            throw ConfigurationOptions.report(error)
+        }
+        let deleted = try await configuration.withStore { store throws(StorageError) in
+            let data = store.personalData
+            let deleted =
+                try await dryRun
+                ? data.expired(retention, at: .now) : data.expire(retention, at: .now) { _ in true }
+            if rewrite == true, !dryRun { try await store.maintenance?.compact() }
+            return deleted
+        }
+        Terminal.line(ErasureAnswer.line(expired: deleted, isDryRun: dryRun, isRewritten: rewrite == true && !dryRun))
+    }
+
+    /// Returns `nil` if the command only rewrites the file.
+    private func erase(from store: any Store) async throws(StorageError) -> Erasure? {
+        guard let subject else { return nil }
+        let request = ErasureRequest(
+            subject, bundleId: bundleId.flatMap(BundleIdentifier.init(rawValue:)),
+            environment: environment?.environment, keepsRevocations: keepRevocations)
+        let data = store.personalData
+        return try await dryRun ? data.footprint(of: request) : data.erase(request, at: .now)
+    }
+}

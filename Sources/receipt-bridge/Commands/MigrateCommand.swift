@@ -1,0 +1,203 @@
+import ArgumentParser
+import BridgeConfiguration
+import Cryptography
+import Foundation
+import Storage
+import Batch
+import VerifyReceipt
+import Responses
+import BatchInput
+import Transport
+
+/// The `migrate` command: reads stored receipts, and writes original transaction ids and the Server API's records.
+struct MigrateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "migrate",
+        abstract: "Converts stored receipts to original transaction ids and App Store Server API records.",
+        discussion: """
+            SOURCE is .csv, .jsonl, .sqlite or .db, a directory of files, or - for JSONL on standard input; .gz is accepted. \
+            DEST is .jsonl, .csv, .sqlite or .db. Every row of the source gives exactly one row of the result. Running the \
+            same command again resumes the migration, however it was stopped; its progress is stored in DEST.progress.
+
+            Exit codes: 0 success; 1 done, but rows were refused, not found or failed; 2 usage, configuration, or a source \
+            that is not the one this migration started with; 3 stopped by a limit or a temporary failure.
+
+            Example:
+              receipt-bridge migrate receipts.csv --to result.jsonl \\
+                  --with-api --config bridge.yaml
+            """)
+
+    @OptionGroup var configuration: ConfigurationOptions
+    @OptionGroup var rows: BatchOptions
+
+    @Argument(help: ArgumentHelp("The stored receipts.", valueName: "source"), completion: .file())
+    var source: String
+
+    @Option(name: .customLong("to"), help: ArgumentHelp("The result file.", valueName: "dest"), completion: .file())
+    var destination: String
+
+    @Flag(
+        help: "Look up each customer once with the App Store Server API (default if the configuration has a key).")
+    var withApi = false
+
+    @Flag(help: "Only decode, without any calls (default without a configuration).")
+    var offline = false
+
+    @Flag(
+        help: """
+            Decodes the receipts and prints how many customers and calls --with-api would have. Makes no calls and writes no \
+            results. The keys are read from the configuration.
+            """)
+    var plan = false
+
+    @Flag(help: "Look up customers again that were found before, only for changes.")
+    var refresh = false
+
+    @Flag(help: "Also look up receipts that are not authentic; `verified` is false in their rows.")
+    var allowUnverified = false
+
+    @Option(
+        help: ArgumentHelp(
+            "A column or key with your users' UUIDs, which become the account tokens of their purchases.",
+            valueName: "column"))
+    var accountTokenColumn: String?
+
+    @Flag(help: "Set the account tokens; without this flag the run only prints what it would set.")
+    var setAccountTokens = false
+
+    @Option(
+        help: ArgumentHelp("Write a report; the name ends in .html or .json.", valueName: "file"), completion: .file())
+    var report: [String] = []
+
+    func validate() throws {
+        guard !(withApi && offline) else { throw ValidationError("--with-api and --offline cannot be combined") }
+        guard !setAccountTokens || accountTokenColumn != nil else {
+            throw ValidationError("--set-account-tokens needs --account-token-column")
+        }
+        for path in report where !path.hasSuffix(".html") && !path.hasSuffix(".json") {
+            throw ValidationError("--report: the name must end in .html or .json")
+        }
+    }
+
+    func run() async throws {
+        let settings: ProxyConfiguration
+        let trust: TrustStore
+        do {
+            settings = try configuration.settingsWithRoots()
+            trust = try TrustStore(settings: settings)
+        } catch {
+            throw ConfigurationOptions.report(error)
+        }
+        guard asksAPI(settings) else {
+            guard !(plan || refresh || setAccountTokens || accountTokenColumn != nil || allowUnverified) else {
+                Terminal.say(
+                    "--plan, --refresh, --allow-unverified and the account token options need --with-api and a configuration"
+                )
+                throw ExitCode.usage
+            }
+            return try await run(settings, trust: trust, directory: nil)
+        }
+        let transport: CurlTransport
+        let lookups: BatchServerAPIClient
+        do {
+            transport = try CurlTransport(settings: settings)
+            lookups = try BatchServerAPIClient(
+                settings: settings, transport: transport, trust: trust, share: rows.budget)
+        } catch {
+            throw ConfigurationOptions.report(error)
+        }
+        guard lookups.isConfigured else {
+            Terminal.say(
+                "--with-api needs an app with serverAPI in the configuration",
+                hint: "specify the configuration with --config or RECEIPT_BRIDGE_CONFIG")
+            throw ExitCode.usage
+        }
+        let directory = AppStoreCustomerLookup(
+            lookups: lookups, renderer: CustomerViewRenderer(tables: settings.tables))
+        let result: Result<Void, any Error>
+        do { result = .success(try await run(settings, trust: trust, directory: directory)) } catch {
+            result = .failure(error)
+        }
+        await transport.shutDown()
+        try result.get()
+    }
+
+    /// Without an option, the API is used if the configuration has a key for it.
+    private func asksAPI(_ settings: ProxyConfiguration) -> Bool {
+        if withApi || offline { return withApi }
+        return settings.apps.contains { $0.serverAPI != nil }
+    }
+
+    private func options(_ settings: ProxyConfiguration, withAPI: Bool) -> MigrationOptions {
+        var options = MigrationOptions(
+            source: source, destination: destination,
+            workers: rows.workers ?? ProcessInfo.processInfo.activeProcessorCount)
+        options.persisted.source = rows.sourceOptions(accountTokenColumn: accountTokenColumn)
+        options.persisted.withAPI = withAPI
+        options.persisted.allowUnverified = allowUnverified
+        options.persisted.trust = settings.trustDigest
+        options.isFresh = rows.fresh
+        options.isPlan = plan
+        options.isRefresh = refresh
+        options.rowLimit = rows.limit
+        options.timeLimit = rows.timeLimit
+        options.accountTokens = setAccountTokens ? .set : .dryRun
+        options.checkpointInterval = rows.checkpointInterval
+        options.reports = report
+        return options
+    }
+
+    /// Runs the migration and prints its summary.
+    ///
+    /// - Parameter directory: Looks up customers; `nil` for decoding only.
+    private func run(_ settings: ProxyConfiguration, trust: TrustStore, directory: AppStoreCustomerLookup?) async throws
+    {
+        let monitor = MigrationMonitor()
+        let display = MigrationDisplay(monitor: monitor) { directory?.rateLimitWait }
+        let runResult: Migration.RunResult
+        do throws(RunError) {
+            let migration = try Migration(
+                options(settings, withAPI: directory != nil), reader: ReceiptReader(trust: trust),
+                lookups: directory,
+                monitor: monitor,
+                notify: { display.say($0) })
+            runResult = try await Self.showingProgress(display, monitor) { () async throws(RunError) in
+                try await migration.run()
+            }
+        } catch {
+            Terminal.say("\(error)")
+            switch error {
+            case .notPossible: throw ExitCode.usage
+            case .interrupted: throw ExitCode.limit
+            }
+        }
+        if let directory, runResult.stop == .planned {
+            Terminal.line(MigrationTable.plan(runResult, callsPerHour: directory.callsPerHour))
+            return
+        }
+        display.table(MigrationTable.text(runResult))
+        switch runResult.stop {
+        case nil: if runResult.hasFailures || runResult.customersWithoutToken > 0 { throw ExitCode.someNotVerified }
+        case let stop?:
+            Terminal.say("stopped: \(stop.sentence); run the same command again to resume")
+            throw ExitCode.limit
+        }
+    }
+
+    /// Shows progress during the work. The first Ctrl-C or SIGTERM stops the run at its next checkpoint.
+    private static func showingProgress(
+        _ display: MigrationDisplay, _ monitor: MigrationMonitor,
+        _ work: () async throws(RunError) -> Migration.RunResult
+    ) async throws(RunError) -> Migration.RunResult {
+        let progressTask = Task { await display.run() }
+        let signals = StopSignals.watching { monitor.stop() }
+        defer {
+            progressTask.cancel()
+            signals.cancel()
+        }
+        let runResult = try await work()
+        progressTask.cancel()
+        await progressTask.value
+        return runResult
+    }
+}

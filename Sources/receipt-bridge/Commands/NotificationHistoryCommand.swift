@@ -1,0 +1,182 @@
+import ArgumentParser
+import BridgeConfiguration
+import Foundation
+import Storage
+import Logging
+import Administration
+import Server
+import Notifications
+import VerifyReceipt
+import Responses
+import Reports
+import AppStoreTypes
+import BatchInput
+import FileSupport
+
+/// The `notifications history` command: fetches missed notifications from Apple's notification history.
+struct NotificationHistoryCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "history",
+        abstract: "Prints the notifications of a time interval; --replay stores those that were missed.",
+        discussion: """
+            Prints each notification as a line of JSON, on standard output or appended to --to FILE. With --to, running the \
+            same command again resumes, and later appends new notifications (progress is stored in FILE.progress). --replay \
+            stores each notification as if the App Store had just sent it; notifications that are already stored are not \
+            changed, and a server may be running on the same store.
+
+            Exit codes: 0 success; 1 done, but some notifications were not verified or were rejected; 2 usage, \
+            configuration; 3 stopped by a limit or a temporary failure.
+
+            Example:
+              receipt-bridge notifications history --start 2026-11-01 \\
+                  --replay --config bridge.yaml
+            """)
+
+    @OptionGroup var options: OperationOptions
+    @Option(
+        help: ArgumentHelp(
+            "Start of the interval, for example 2026-11-21 or 2026-11-21T12:00:00Z (default: 180 days ago, in the sandbox 30).",
+            valueName: "instant"))
+    var start: String?
+    @Option(help: ArgumentHelp("End of the interval (default: now).", valueName: "instant"))
+    var end: String?
+    @Flag(help: "Only notifications that were not delivered.")
+    var onlyFailures = false
+    @Option(help: ArgumentHelp("Only notifications of this type, for example REFUND.", valueName: "type"))
+    var type: String?
+    @Option(help: ArgumentHelp("Only notifications of this subtype; needs --type.", valueName: "subtype"))
+    var subtype: String?
+    @Option(
+        help: ArgumentHelp("Only notifications about the customer of this transaction.", valueName: "transaction-id"))
+    var transactionId: String?
+    @Flag(help: "Store the notifications as if the App Store had just sent them.")
+    var replay = false
+    @Option(
+        name: .customLong("to"), help: ArgumentHelp("Append the lines to this JSONL file.", valueName: "file"),
+        completion: .file())
+    var destination: String?
+
+    mutating func validate() throws {
+        if destination == "-" { destination = nil }
+        for (name, text) in [("start", start), ("end", end)] {
+            guard text.map({ Timestamp(instant: $0) != nil }) ?? true else {
+                throw ValidationError("--\(name): must be an instant, for example 2026-11-21 or 2026-11-21T12:00:00Z")
+            }
+        }
+    }
+
+    /// Length of a window of the history in milliseconds. Progress is saved after each window. It is a day; a single
+    /// customer has few notifications, so one window covers the whole history.
+    private var windowLength: Int64 { transactionId == nil ? 86_400_000 : 200 * 86_400_000 }
+
+    func run() async throws {
+        try await options.run { context in
+            let environment = context.scope.environment
+            let filter = try HistoryFilter(
+                type: type, subtype: subtype, transactionId: transactionId, onlyFailures: onlyFailures)
+            let receiver = replay ? try await self.receiver(context) : nil
+            let interval = try HistoryInterval(
+                start: start.flatMap { Timestamp(instant: $0) }, end: end.flatMap { Timestamp(instant: $0) },
+                in: environment, now: .now)
+            if interval.isClamped {
+                let days = HistoryInterval.days(environment)
+                Terminal.say("Apple keeps notifications for \(days) days; starting at \(interval.start.iso8601)")
+            }
+            var checkpoint = try destination.map { path in
+                try HistoryCheckpoint(
+                    nextTo: path,
+                    for: "\(context.scope.bundleId) \(environment.rawValue) \(filter.name) \(start ?? "-") \(replay)")
+            }
+            var output = try self.output(&checkpoint)
+            let begin = max(interval.start, checkpoint?.done ?? interval.start)
+            let catchUp = NotificationCatchUp(
+                client: context.client, environment: environment, filter: filter, receiver: receiver)
+            let monitor = SweepMonitor()
+            let signals = StopSignals.watching { monitor.stop() }
+            defer { signals.cancel() }
+            let display = HistoryDisplay(interval: begin..<max(begin, interval.end))
+            let isDone = try await catchUp.run(
+                over: HistoryWindows(from: begin, to: interval.end, length: windowLength), to: &output,
+                counts: { display.show($0) }
+            ) { instant, size in
+                if let size { try checkpoint?.save(done: instant, size: size) }
+                display.reached(instant)
+                return !monitor.isStopped
+            }
+            try checkpoint?.end()
+            display.end(isReplay: replay)
+            guard isDone else {
+                Terminal.say("stopped: a signal\(destination == nil ? "" : "; run the same command again to resume")")
+                throw ExitCode.limit
+            }
+            if display.counts.notVerified + display.counts.refused > 0 { throw ExitCode.someNotVerified }
+        }
+    }
+
+    /// Returns the receiver that stores notifications exactly as the server does.
+    private func receiver(_ context: CommandContext) async throws -> NotificationReceiver {
+        let store = try context.requiredStore(for: "--replay")
+        let services = try ServiceGraph(
+            settings: context.settings, transport: context.transport, store: store, tables: context.settings.tables,
+            logger: .toStandardError(level: .error))
+        await services.whenLoaded()
+        return services.notifications
+    }
+
+    /// Opens the destination. A file is truncated to the length in the checkpoint, because a killed run may have
+    /// written more.
+    private func output(_ checkpoint: inout HistoryCheckpoint?) throws -> LineOutput {
+        guard let destination else { return LineOutput { Terminal.result($0) } }
+        let file = try OutputFile(path: destination, cutAt: checkpoint?.size)
+        try checkpoint?.begin()
+        return LineOutput(file: file)
+    }
+}
+
+/// Progress and summary of `notifications history`, on standard error.
+final class HistoryDisplay {
+    private(set) var counts = NotificationCatchUp.Counts()
+    private let interval: Range<Timestamp>
+    private let line = ProgressLine()
+    private var last = ContinuousClock.now
+    private var instant: Timestamp
+
+    init(interval: Range<Timestamp>) {
+        self.interval = interval
+        instant = interval.lowerBound
+    }
+
+    /// Shows the counts.
+    func show(_ counts: NotificationCatchUp.Counts) {
+        self.counts = counts
+        showNow()
+    }
+
+    /// Records that everything before `instant` has been read.
+    func reached(_ instant: Timestamp) {
+        self.instant = instant
+        showNow()
+    }
+
+    /// Updates the line, but not more often than `line.pause`.
+    private func showNow() {
+        guard last.duration(to: .now) >= line.pause else { return }
+        last = .now
+        line.show(
+            ProgressText([
+                .init("\(counts.records) notifications", importance: 1),
+                .init("up to \(instant.iso8601)", importance: 0),
+            ]))
+    }
+
+    /// Prints the summary.
+    func end(isReplay: Bool) {
+        line.clear()
+        var text =
+            "\(counts.records) notifications from \(interval.lowerBound.iso8601) to \(interval.upperBound.iso8601)"
+        if isReplay { text += ": \(counts.new) new, \(counts.known) already stored" }
+        if counts.refused > 0 { text += ", \(counts.refused) rejected" }
+        if counts.notVerified > 0 { text += ", \(counts.notVerified) not verified" }
+        Terminal.say(text)
+    }
+}

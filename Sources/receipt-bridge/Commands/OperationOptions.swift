@@ -1,0 +1,167 @@
+import AppStorePayloads
+import AppStoreClients
+import ArgumentParser
+import BridgeConfiguration
+import Cryptography
+import Foundation
+import Storage
+import Logging
+import Administration
+import Notifications
+import VerifyReceipt
+import Reports
+import AppStoreTypes
+import BatchInput
+import FileSupport
+import Transport
+
+/// The `--environment` option of endpoints that exist in both environments.
+enum EnvironmentName: String, ExpressibleByArgument, CaseIterable {
+    case production, sandbox
+
+    var environment: AppStoreEnvironment { self == .production ? .production : .sandbox }
+}
+
+/// Options of the commands that send a request about one app to the App Store Server API.
+struct OperationOptions: ParsableArguments {
+    @OptionGroup var configuration: ConfigurationOptions
+    @Option(help: ArgumentHelp("The app; optional if exactly one is configured.", valueName: "bundle-id"))
+    var bundleId: String?
+    @Option(help: "The environment of the App Store.")
+    var environment = EnvironmentName.production
+
+    /// Opens the resources of a command, runs it and closes them. Errors are printed and turned into an exit code.
+    func run(_ body: (CommandContext) async throws -> Void) async throws {
+        do {
+            let settings = try configuration.settingsWithRoots()
+            let transport = try CurlTransport(settings: settings)
+            let store: (any Store)?
+            do {
+                store = try settings.storePath.map { path throws(StorageError) in try StoreOpening.open(path) }
+            } catch {
+                await transport.shutDown()
+                throw error
+            }
+            let result: Result<Void, any Error>
+            do {
+                let context = try CommandContext(
+                    settings: settings, transport: transport, store: store, bundleId: bundleId,
+                    environment: environment.environment)
+                let waiting = { @Sendable () -> ProgressText? in
+                    ProgressText.Part.waiting(context.rateLimitWait(), importance: 0).map { ProgressText([$0]) }
+                }
+                result = .success(try await ProgressLine().showing(waiting) { try await body(context) })
+            } catch {
+                result = .failure(error)
+            }
+            await transport.shutDown()
+            await store?.close()
+            try result.get()
+        } catch {
+            throw OperationFailure.exit(for: error)
+        }
+    }
+}
+
+/// One app and environment, with its Server API client and the store.
+struct CommandContext {
+    let settings: ProxyConfiguration
+    let transport: CurlTransport
+    /// `nil` if no store is configured.
+    let store: (any Store)?
+    let scope: AppScope
+    let client: ServerAPIClient
+    /// Returns how long calls wait for a rate limit; `nil` if no call waits.
+    let rateLimitWait: @Sendable () -> Duration?
+
+    /// Limits of one call. A user waits for the result, but can wait longer than an app.
+    static let options = CallOptions(timeLimit: .seconds(60), maximumCalls: 20)
+
+    /// - Throws: ``InvalidOperation`` if the app is not configured, is ambiguous or has no key.
+    fileprivate init(
+        settings: ProxyConfiguration, transport: CurlTransport, store: (any Store)?, bundleId: String?,
+        environment: AppStoreEnvironment
+    ) throws {
+        let apps = AppRegistry(settings: settings)
+        let configuredApp = try bundleId.map { text throws(InvalidOperation) in
+            guard let configuredApp = BundleIdentifier(rawValue: text), apps.configured(configuredApp) != nil else {
+                throw InvalidOperation("--bundle-id: \(text) is not configured")
+            }
+            return configuredApp
+        }
+        guard let app = configuredApp ?? apps.only?.bundleId else {
+            throw apps.isEmpty
+                ? InvalidOperation(
+                    "no app is configured", hint: "specify the configuration with --config or RECEIPT_BRIDGE_CONFIG")
+                : InvalidOperation("several apps are configured", hint: "specify one with --bundle-id")
+        }
+        let clients = try UpstreamClients(
+            settings: settings, transport: transport, trust: try TrustStore(settings: settings))
+        guard let client = clients.client(for: app) else {
+            throw InvalidOperation("\(app) has no serverAPI in the configuration")
+        }
+        self.settings = settings
+        self.transport = transport
+        self.store = store
+        self.client = client
+        rateLimitWait = { clients.rateLimitWait }
+        scope = AppScope(bundleId: app, environment: environment)
+    }
+
+    /// Returns the store.
+    ///
+    /// - Parameter command: The command or option that needs a store; the error names it.
+    func requiredStore(for command: String) throws(InvalidOperation) -> any Store {
+        guard let store else {
+            throw InvalidOperation(
+                "\(command) needs a store", hint: "set store in the configuration")
+        }
+        return store
+    }
+
+    /// Prints the request that a call would send.
+    func preview(_ call: ServerAPICall) throws(ServerAPIError) {
+        Terminal.line(DryRun.line(try client.preview(call, in: scope.environment)))
+    }
+}
+
+/// Prints the errors of these commands and turns them into exit codes.
+enum OperationFailure {
+    /// Prints the error and returns the exit code to throw.
+    static func exit(for error: any Error) -> any Error {
+        switch error {
+        case let error as InvalidOperation:
+            Terminal.say(error.reason, hint: error.hint)
+            return ExitCode.usage
+        case let error as ServerAPIError:
+            Terminal.say(error.errorNumber?.meaning.map { "\($0) (\(error))" } ?? "\(error)")
+            return error.exit
+        case let error as SignedPayloadError:
+            Terminal.say("\(error)")
+            return ExitCode.someNotVerified
+        case let error as StorageError:
+            Terminal.say("\(error)")
+            return error.code == .full || error.code == .failed ? ExitCode.limit : ExitCode.usage
+        case let error as SinkError:
+            Terminal.say("\(error)")
+            return ExitCode.usage
+        case let error as NotificationRejection:
+            Terminal.say("\(error)", hint: "run the same command again to resume")
+            return ExitCode.limit
+        case let error as ExitCode: return error
+        default: return ConfigurationOptions.report(error)
+        }
+    }
+}
+
+extension ServerAPIError {
+    /// Temporary errors, rate limits and rejected keys exit with 3, because the same command may succeed later.
+    fileprivate var exit: ExitCode {
+        switch code {
+        case .budgetSpent: .limit
+        case .invalidIdentifier, .privateKey, .noEndpoint: .usage
+        case .unauthorized: .limit
+        default: isTemporary || httpStatus == 429 ? .limit : .someNotVerified
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import Logging
+import Telemetry
+import UnixSignals
+
+/// Ctrl-C and SIGTERM handling of commands that can be resumed.
+enum StopSignals {
+    /// The first signal asks the work to stop at its next step. The second signal ends the process at once, because a
+    /// read may wait forever. Progress that was saved before is available to the next run.
+    static func watching(_ stop: @escaping @Sendable () -> Void) -> Task<Void, Never> {
+        Task {
+            var isFirst = true
+            for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
+                guard isFirst else {
+                    Terminal.say("stopped at once by a second signal")
+                    _exit(3)
+                }
+                isFirst = false
+                stop()
+            }
+        }
+    }
+}
+
+/// Disables core dumps, because a dump of the server would contain secrets, private keys and receipts.
+///
+/// Only the soft limit is lowered, so that `prlimit --core=unlimited --pid PID` still allows a dump for a diagnosis.
+/// `PR_SET_DUMPABLE` is not used: it would make the files in `/proc/PID` belong to root, so that monitoring as the
+/// server's own user could not read them.
+enum CoreDumps {
+    #if canImport(Glibc)
+        private static let resource = __rlimit_resource_t(RLIMIT_CORE.rawValue)
+    #else
+        private static let resource = RLIMIT_CORE
+    #endif
+
+    /// Sets the soft limit of core dumps to 0. A failure is ignored.
+    static func disable() {
+        var limit = rlimit()
+        guard getrlimit(resource, &limit) == 0 else { return }
+        limit.rlim_cur = 0
+        setrlimit(resource, &limit)
+    }
+}
+
+extension Logger {
+    /// Returns a logger that writes one JSON object per line to standard error.
+    ///
+    /// - Parameter metadataProvider: Metadata that is added to every line.
+    static func toStandardError(
+        level: Logger.Level, metadataProvider: Logger.MetadataProvider? = nil
+    ) -> Logger {
+        var logger = Logger(label: "receipt-bridge") { _ in JSONLogHandler(metadataProvider: metadataProvider) }
+        logger.logLevel = level
+        return logger
+    }
+}

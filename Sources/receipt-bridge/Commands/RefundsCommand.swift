@@ -1,0 +1,220 @@
+import AppStorePayloads
+import AppStoreClients
+import ArgumentParser
+import BridgeConfiguration
+import Cryptography
+import Foundation
+import Storage
+import Administration
+import VerifyReceipt
+import Reports
+import AppStoreTypes
+import BatchInput
+import FileSupport
+import Transport
+
+/// The `refunds` command: finds refunds.
+struct RefundsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "refunds", abstract: "Finds refunds.", subcommands: [Sweep.self])
+
+    struct Sweep: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "sweep",
+            abstract: "Looks up the refunds of every customer in the store, and prints new refunds.",
+            discussion: """
+                Prints each refund as a line of JSON, on standard output or appended to --to FILE, and only once: a later \
+                sweep prints only refunds that are new since then. Refunds are stored as soon as they are found. A sweep that \
+                was stopped resumes; a sweep that finished starts over and looks up only changes.
+
+                Exit codes: 0 success; 1 done, but some customers are unknown to the App Store, belong to apps without a key, \
+                or could not be looked up; 2 usage, configuration; 3 stopped by a limit or a temporary failure.
+
+                Example:
+                  receipt-bridge refunds sweep --to refunds.jsonl --config bridge.yaml
+                """)
+
+        @OptionGroup var configuration: ConfigurationOptions
+        @Option(
+            name: .customLong("to"), help: ArgumentHelp("Append refunds to this JSONL file.", valueName: "file.jsonl"),
+            completion: .file())
+        var destination: String?
+        @Option(
+            help: ArgumentHelp(
+                "Only the customers in this file: one transaction id or JSON object per line.", valueName: "file"),
+            completion: .file())
+        var ids: String?
+        @Option(
+            help: ArgumentHelp(
+                "With --ids: the app of lines without one; optional if exactly one is configured.",
+                valueName: "bundle-id"))
+        var bundleId: String?
+        @Option(help: "With --ids: the environment of lines without one.")
+        var environment = EnvironmentName.production
+        @Option(
+            help: ArgumentHelp(
+                "Print only refunds since this instant, for example 2026-11-21 or 2026-11-21T12:00:00Z.",
+                valueName: "instant"
+            ))
+        var since: String?
+        @Option(
+            help: ArgumentHelp(
+                "Share of Apple's rate limits to use, 0.01 to 1; a running server uses the same limits.",
+                valueName: "share"))
+        var budget = 0.5
+        @Option(help: ArgumentHelp("Look up at most this many customers in this run.", valueName: "customers"))
+        var limit: Int?
+        @Option(help: ArgumentHelp("Stop starting new work after this many hours.", valueName: "hours"))
+        var maxHours: Double?
+
+        mutating func validate() throws {
+            if destination == "-" { destination = nil }
+            guard (0.01...1).contains(budget) else { throw ValidationError("--budget: 0.01 to 1") }
+            guard limit ?? 1 > 0 else { throw ValidationError("--limit: at least 1") }
+            guard maxHours.map({ $0 > 0 && $0 <= 100_000 }) ?? true else {
+                throw ValidationError("--max-hours: more than 0, at most 100000")
+            }
+            guard since.map({ Timestamp(instant: $0) != nil }) ?? true else {
+                throw ValidationError("--since: must be an instant, for example 2026-11-21 or 2026-11-21T12:00:00Z")
+            }
+            guard bundleId == nil || ids != nil else { throw ValidationError("--bundle-id needs --ids") }
+        }
+
+        /// Apple's rate limit of this endpoint.
+        private static let requestsPerSecond = 10.0
+
+        func run() async throws {
+            do {
+                let settings = try configuration.settingsWithRoots()
+                guard let path = settings.storePath else {
+                    throw InvalidOperation(
+                        "refunds sweep needs a store", hint: "set store in the configuration")
+                }
+                try settings.checkKeys()
+                let curl = try CurlTransport(settings: settings)
+                let result: Result<Void, any Error>
+                do {
+                    let clients = try UpstreamClients(
+                        settings: settings,
+                        transport: RateLimitedTransport(curl, perSecond: Self.requestsPerSecond * budget),
+                        trust: TrustStore(settings: settings), share: budget)
+                    let store = try StoreOpening.open(path)
+                    result = .success(try await run(settings, clients, store.refunds, at: path))
+                    await store.close()
+                } catch {
+                    result = .failure(error)
+                }
+                await curl.shutDown()
+                try result.get()
+            } catch {
+                throw OperationFailure.exit(for: error)
+            }
+        }
+
+        /// Runs or resumes the sweep and prints its summary. A sweep with failed lookups stays unfinished, so that
+        /// the next run retries them.
+        private func run(
+            _ settings: ProxyConfiguration, _ clients: UpstreamClients, _ store: any RefundStore, at storePath: String
+        ) async throws {
+            guard clients.isConfigured else {
+                throw InvalidOperation(
+                    "no app has serverAPI in the configuration",
+                    hint: "specify the configuration with --config or RECEIPT_BRIDGE_CONFIG")
+            }
+            let checkpoint = try SweepCheckpoint(nextTo: storePath)
+            let name = ids.map { "ids \(URL(filePath: $0).standardizedFileURL.path)" } ?? "store"
+            let begin = try checkpoint.begin(name, at: .now)
+            let targets = try await targets(settings, store, since: begin)
+            let monitor = SweepMonitor()
+            let path = destination.map { URL(filePath: $0).standardizedFileURL.path }
+            var output = try await output(at: path, store)
+            let sweep = RefundSweep(
+                clients: clients, store: store,
+                limits: .init(customers: limit, time: maxHours.map { .seconds($0 * 3_600) }), monitor: monitor,
+                since: since.flatMap { Timestamp(instant: $0) })
+            let line = ProgressLine()
+            let progressTask = Task { await Self.show(monitor, clients, on: line) }
+            let signals = StopSignals.watching { monitor.stop() }
+            defer {
+                progressTask.cancel()
+                signals.cancel()
+                line.clear()
+            }
+            let stop = try await sweep.run(targets, to: &output, at: path)
+            if let path { try await store.endRefundOutput(path) }
+            line.clear()
+            Terminal.say(Self.text(monitor.now, clients.calls))
+            if let stop {
+                Terminal.say("stopped: \(stop.sentence); run the same command again to resume")
+                throw ExitCode.limit
+            }
+            let counts = monitor.now
+            guard counts.failed == 0 else {
+                Terminal.say("run the same command again to retry the customers that failed")
+                throw ExitCode.someNotVerified
+            }
+            try checkpoint.finish(name)
+            if counts.notFound + counts.withoutKey > 0 { throw ExitCode.someNotVerified }
+        }
+
+        /// Returns the customers that this sweep has not looked up yet: those of `--ids`, or all in the store.
+        private func targets(
+            _ settings: ProxyConfiguration, _ store: any RefundStore, since begin: Timestamp
+        ) async throws -> [RefundTarget] {
+            guard let ids else { return try await store.refundTargets(notSweptSince: begin) }
+            let apps = AppRegistry(settings: settings)
+            guard let app = bundleId.flatMap(BundleIdentifier.init(rawValue:)) ?? apps.only?.bundleId else {
+                throw InvalidOperation("several apps are configured", hint: "specify one with --bundle-id")
+            }
+            guard let bytes = ReceiptInputs.read(ids) else { throw InvalidOperation("--ids: cannot read \(ids)") }
+            let list = try RefundList(bytes, scope: AppScope(bundleId: app, environment: environment.environment))
+            if list.skipped > 0 { Terminal.say("\(list.skipped) lines have no id") }
+            var targets: [RefundTarget] = []
+            for (identifier, scope) in list.entries {
+                let target = try await store.refundTarget(identifier, in: scope, notSweptSince: begin)
+                if let target { targets.append(target) }
+            }
+            return targets
+        }
+
+        /// Opens the destination. A file that an earlier run wrote is truncated to the refunds that were marked as
+        /// reported; another file that is not empty is an error.
+        private func output(at path: String?, _ store: any RefundStore) async throws -> LineOutput {
+            guard let path else { return LineOutput { Terminal.result($0) } }
+            if FileManager.default.fileExists(atPath: path), let size = try await store.sizeOfRefundOutput(path) {
+                return LineOutput(file: try OutputFile(path: path, cutAt: size))
+            }
+            let file = try OutputFile(path: path, cutAt: nil)
+            try await store.beginRefundOutput(path)
+            return LineOutput(file: file)
+        }
+
+        /// Returns the summary of a run. For example, `20 of 20 customers, 20 calls: 3 new refunds`.
+        private static func text(_ counts: SweepCounts, _ calls: Int64) -> String {
+            var text =
+                "\(counts.swept) of \(counts.customers) customers, \(calls) calls: \(counts.reported) new refunds"
+            for (count, words) in [
+                (counts.notFound, "unknown to the App Store"), (counts.failed, "failed"),
+                (counts.withoutKey, "belong to apps without a key"),
+            ] where count > 0 { text += ", \(count) \(words)" }
+            return text
+        }
+
+        /// Shows progress until the task is canceled.
+        private static func show(_ monitor: SweepMonitor, _ clients: UpstreamClients, on line: ProgressLine) async {
+            while (try? await Task.sleep(for: line.pause)) != nil {
+                let counts = monitor.now
+                let customers = "\(Int64(counts.swept).grouped) of \(Int64(counts.customers).grouped) customers"
+                var parts: [ProgressText.Part] = [
+                    .init(customers, importance: 5), .init("\(clients.calls.grouped) calls", importance: 0),
+                    .init("\(Int64(counts.reported).grouped) new refunds", importance: 4, after: ": "),
+                ]
+                if counts.failed > 0 { parts.append(.init("\(Int64(counts.failed).grouped) failed", importance: 3)) }
+                if let waiting = ProgressText.Part.waiting(clients.rateLimitWait, importance: 9) {
+                    parts.append(waiting)
+                }
+                line.show(ProgressText(parts))
+            }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+import ArgumentParser
+import BridgeConfiguration
+import Cryptography
+import Administration
+import Notifications
+import Foundation
+import Storage
+import Logging
+import VerifyReceipt
+import Responses
+import Server
+import ServiceLifecycle
+import Transport
+import UnixSignals
+
+/// The `serve` command: the proxy.
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Runs the verifyReceipt proxy server.",
+        discussion: """
+            Works without any configuration: requests are forwarded to Apple, and if Apple is unavailable the response is \
+            computed from the receipt itself.
+
+            Example:
+              receipt-bridge serve --config bridge.yaml --listen 127.0.0.1:8080
+            """
+    )
+
+    @OptionGroup var configuration: ConfigurationOptions
+    @Option(help: ArgumentHelp("Address to listen on; IPv6 as [::]:8080.", valueName: "host:port"))
+    var listen: String?
+    @OptionGroup var mappings: MappingsOption
+    @Option(
+        help: ArgumentHelp(
+            "Lowest level of log messages to write: debug, info, notice, warning, error.", valueName: "level"))
+    var logLevel = LogLevel.notice
+
+    enum LogLevel: String, ExpressibleByArgument, CaseIterable {
+        case debug, info, notice, warning, error
+    }
+
+    /// Runs the server until SIGTERM or SIGINT. Resources are closed in the reverse order of their use: first the
+    /// listeners, then upstream connections, then the store after its pending writes.
+    func run() async throws {
+        let logger = Logger.toStandardError(
+            level: Logger.Level(rawValue: logLevel.rawValue) ?? .notice, metadataProvider: .request)
+        CoreDumps.disable()
+        // Installed before anything else: from here on SIGHUP no longer ends the process.
+        let hangups = await UnixSignalsSequence(trapping: .sighup)
+        let transport: CurlTransport
+        let server: ProxyServer
+        let store: (any Store)?
+        let reload: ConfigurationReload<UnixSignalsSequence>
+        do {
+            // Without SHA-1 and RSA-1024 the server would reject genuine old receipts, so it does not start.
+            try SelfTest.run()
+            let settings = try read()
+            let descriptors = try FileDescriptorBudget(of: settings, logger: logger)
+            for key in settings.unknownVariables {
+                logger.notice("environment variable is not used by this version", metadata: ["key": "\(key)"])
+            }
+            transport = try CurlTransport(settings: settings, connections: descriptors.upstream)
+            store = openStore(settings, logger)
+            warn(of: settings, store, logger)
+            let upstream = CircuitBreakingTransport(transport) { logger.note($0) }
+            let pipelines = try ServiceGraph(
+                settings: settings, transport: upstream, store: store, tables: settings.tables, logger: logger)
+            await pipelines.whenLoaded()
+            let shadow = Shadow(
+                settings: settings, pipeline: pipelines.verifyReceipt, store: store,
+                logger: logger)
+            let forwarder = Forwarder(
+                settings: settings, context: pipelines.forwarding, transport: transport, tables: settings.tables,
+                logger: logger)
+            server = try ProxyServer(
+                settings: settings, pipelines: pipelines, store: store, shadow: shadow, forwarder: forwarder,
+                upstream: upstream, version: ReceiptBridge.version, descriptors: descriptors, logger: logger
+            ) { ports in
+                var address = settings.listen
+                address.port = ports.public
+                // Written at every log level, because scripts wait for it.
+                var announcing = logger
+                announcing.logLevel = .notice
+                announcing.notice("listening on \(settings.tls == nil ? "http" : "https")://\(address)")
+            }
+            let reloadStore = store
+            reload = ConfigurationReload(
+                signals: hangups, server: server, read: { () throws(ConfigurationError) in try read() },
+                make: { settings, previous in
+                    try ServiceGraph(
+                        settings: settings, transport: upstream, store: reloadStore, previous: previous,
+                        tables: settings.tables, logger: logger)
+                }, logger: logger)
+        } catch {
+            throw ConfigurationOptions.report(error)
+        }
+        do {
+            try await ServiceGroup(
+                configuration: .init(
+                    services: [reload, server], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+            ).run()
+        } catch let error as ConfigurationError {
+            throw ConfigurationOptions.report(error)
+        } catch {
+            Terminal.say("stopped: \(error)")
+            await transport.shutDown()
+            await close(store, logger)
+            throw ExitCode.usage
+        }
+        await transport.shutDown()
+        await server.live.now.pipelines.finishWriting()
+        await close(store, logger)
+    }
+
+    /// Closes the store, which copies its write-ahead log into the file. If that fails, a backup needs both files.
+    private func close(_ store: (any Store)?, _ logger: Logger) async {
+        guard let failure = await store?.close() else { return }
+        logger.warning(
+            "the store file is incomplete without its -wal file; copy both files",
+            metadata: ["reason": "\(failure)"])
+    }
+
+    /// Warns about files that other users can read or change. The store is made private if it belongs to this user;
+    /// secret files are not changed.
+    private func warn(of settings: ProxyConfiguration, _ store: (any Store)?, _ logger: Logger) {
+        let warn: @Sendable (String, String) -> Void = { path, others in
+            logger.warning(
+                "a private file can be read or changed by other users",
+                metadata: ["path": "\(path)", "by": "\(others)"])
+        }
+        for path in Set(settings.secretFiles.map(\.path)).sorted() {
+            if let others = StoreOpening.exposure(ofFile: path) { warn(path, others) }
+        }
+        guard let store, let path = settings.storePath else { return }
+        let warnOfStore: @Sendable () -> Void = {
+            for file in StoreOpening.exposedFiles(of: path) { warn(file.path, file.by) }
+        }
+        if store.isOpen { return warnOfStore() }
+        Task { if await store.whenOpen() { warnOfStore() } }
+    }
+
+    /// Reads the configuration. Flags take precedence over environment variables, and these over the file.
+    private func read() throws(ConfigurationError) -> ProxyConfiguration {
+        try configuration.settings([configuration.addRoots, mappings.apply, listen])
+    }
+
+    /// Applies `--listen`.
+    private func listen(in settings: inout ProxyConfiguration) throws(ConfigurationError) {
+        guard let listen else { return }
+        guard let address = ProxyConfiguration.Address(listen) else {
+            throw ConfigurationError(["--listen: \(listen) is not HOST:PORT"])
+        }
+        settings.listen = address
+    }
+
+    /// Opens the store, or starts without it: requests are answered even if the store is unavailable. Opening is
+    /// retried.
+    private func openStore(_ settings: ProxyConfiguration, _ logger: Logger) -> (any Store)? {
+        guard let path = settings.storePath else { return nil }
+        return StoreOpening.openRetrying(path) { error in
+            if let error {
+                logger.error(
+                    "store unavailable; running without persistence, will retry",
+                    metadata: ["reason": "\(error)"])
+            } else {
+                logger.notice("store opened")
+            }
+        }
+    }
+}
+
+extension CurlTransport {
+    /// - Throws: `ConfigurationError`, `TransportError`.
+    convenience init(settings: ProxyConfiguration, connections: Int = FileDescriptorBudget.maximumUpstream) throws {
+        try self.init(
+            CurlConfiguration(
+                version: ReceiptBridge.version, proxy: settings.upstreamProxy.map { .url($0) } ?? .environment,
+                // A host that hangs can use at most half of the connections.
+                maximumConnectionsPerHost: min(64, connections / 2), maximumConnections: connections))
+    }
+}
+
+extension Logger {
+    /// Logs that a circuit breaker has changed its state.
+    fileprivate func note(_ host: CircuitBreakingTransport.HostState) {
+        let messages: [CircuitBreaker.State: Logger.Message] = [
+            .closed: "circuit breaker closed for App Store host; the host responds again",
+            .open: "circuit breaker open for App Store host; requests are not sent until it recovers",
+            .halfOpen: "circuit breaker half-open for App Store host; sending a probe request",
+        ]
+        log(
+            level: host.state == .open ? .error : .notice,
+            messages[host.state] ?? "circuit breaker of App Store host changed",
+            metadata: ["host": "\(host.host)", "state": "\(host.state.rawValue)", "opened": "\(host.opened)"])
+    }
+}

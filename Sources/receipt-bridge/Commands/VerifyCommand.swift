@@ -1,0 +1,113 @@
+import JSON
+import ArgumentParser
+import BridgeConfiguration
+import Foundation
+import Logging
+import VerifyReceipt
+import ReceiptDecoding
+import Responses
+import AppStoreTypes
+import Transport
+
+/// The `verify` command: evaluates one receipt as the server does.
+struct VerifyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Prints the verifyReceipt response for a receipt, exactly as the server returns it.",
+        discussion: """
+            Exit codes: 0 if the status is 0 or 21006; 1 for any other status; 2 usage, configuration.
+
+            Example:
+              receipt-bridge verify receipt.b64 --answer receipt
+            """)
+
+    enum Environment: String, ExpressibleByArgument, CaseIterable {
+        case production, sandbox, auto
+
+        var route: UpstreamRouter.Route {
+            switch self {
+            case .production: .only(.production)
+            case .sandbox: .only(.sandbox)
+            case .auto: .auto
+            }
+        }
+    }
+
+    @OptionGroup var inputs: ReceiptInputs
+    @OptionGroup var configuration: ConfigurationOptions
+    @OptionGroup var mappings: MappingsOption
+    @Option(
+        help: ArgumentHelp(
+            "The source of the response: receipt, api, apple (default: the app's `answer`, or apple then receipt).",
+            valueName: "source"))
+    var answer: String?
+    @Option(help: "The endpoint to use.")
+    var environment = Environment.auto
+    @Flag(help: "Return only the newest row of each subscription in latest_receipt_info.")
+    var excludeOldTransactions = false
+
+    func validate() throws {
+        // This command opens no store, so that it works while another process uses the store.
+        let sources = AnswerSource.allCases.filter { $0 != .stored }.map(\.rawValue)
+        if let answer, !sources.contains(answer) {
+            let names = sources.joined(separator: ", ")
+            throw ValidationError("--answer \(answer): must be one of \(names)")
+        }
+    }
+
+    func run() async throws {
+        let sources = answer.flatMap(AnswerSource.init(rawValue:)).map { [$0] }
+        let transport: CurlTransport
+        let pipeline: VerifyReceiptService
+        do {
+            var settings = try configuration.settingsWithRoots()
+            try mappings.apply(to: &settings)
+            if sources == [.api], !settings.apps.contains(where: { $0.serverAPI != nil }) {
+                throw ConfigurationError([
+                    "--answer api needs an app with serverAPI in the configuration (--config or RECEIPT_BRIDGE_CONFIG)"
+                ])
+            }
+            transport = try CurlTransport(settings: settings)
+            pipeline = try VerifyReceiptService(
+                settings: settings, transport: transport, tables: settings.tables,
+                logger: .toStandardError(level: .error))
+        } catch {
+            throw ConfigurationOptions.report(error)
+        }
+        var exit = ExitCode.success
+        for input in inputs.all {
+            guard let bytes = input.bytes else {
+                Terminal.say("\(input.name): cannot be read")
+                exit = .usage
+                continue
+            }
+            let reply = await pipeline.answer(body: body(of: bytes), route: environment.route, sources: sources)
+            Terminal.result(reply.answer.body)
+            if inputs.files.count > 1 || Terminal.resultsGoToTerminal { Terminal.line("") }
+            let isSuccess = reply.answer.status == .valid || reply.answer.status == .subscriptionExpired
+            if reply.answer.status == .malformedReceipt, ReceiptDecoder.repaired(bytes.span) != nil {
+                Terminal.say("\(input.name): rejected as by the server; `receipt-bridge decode` shows the reason")
+            }
+            if !isSuccess, exit == .success { exit = .someNotVerified }
+        }
+        await transport.shutDown()
+        guard exit == .success else { throw exit }
+    }
+
+    /// Returns the request body that an app would post for the file's contents: the base64 text as it is, or the
+    /// base64 of binary data.
+    private func body(of bytes: [UInt8]) -> [UInt8] {
+        let isText = bytes.first != UInt8(ascii: "{") && bytes.allSatisfy { (0x20...0x7E).contains($0) || isBreak($0) }
+        let text =
+            isText
+            ? String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+            : String(decoding: Base64Text.encode(bytes), as: UTF8.self)
+        return JSONWriter.object(reserving: text.utf8.count + 128) {
+            $0.member("receipt-data", text)
+            $0.member("exclude-old-transactions", ifPresent: excludeOldTransactions ? true : nil)
+        }
+    }
+
+    /// Tabs and line breaks are allowed in base64 text, because editors and mail programs insert them.
+    private func isBreak(_ byte: UInt8) -> Bool { byte == 0x09 || byte == 0x0A || byte == 0x0D }
+}

@@ -1,0 +1,173 @@
+import JSON
+import Foundation
+import VerifyReceipt
+import ReceiptDecoding
+import Responses
+import Reports
+import AppStoreTypes
+
+/// The output of `decode` for one input.
+struct InspectionReport {
+    let file: String
+    let inspection: ReceiptDecoder.Inspection
+    let tables: FieldTables
+    /// The inspection of the JWS; `nil` if the input is a receipt.
+    var signedText: JWSInspection?
+
+    /// Returns the report for a file that cannot be read.
+    static func unreadable(_ file: String) -> InspectionReport {
+        InspectionReport(
+            file: file,
+            inspection: ReceiptDecoder.Inspection(
+                kind: .unknown, repairs: [],
+                failure: ReceiptDecodingError(.unreadable, at: "file", "cannot be read"), contents: nil),
+            tables: .bundled)
+    }
+
+    /// A JSON object with `file`, `kind`, `verified`, `repairs`, `failure`, `environment`, `environmentConflict`
+    /// (only for transactionReceipts), `bundleId`, `receipt`, `transactions`, `lookupKeys`.
+    var json: [UInt8] {
+        var writer = JSONWriter(reserving: 4096)
+        writer.beginObject()
+        writer.member("file", file)
+        writer.member("kind", inspection.kind.rawValue)
+        writer.member("verified", isVerified)
+        writer.member("repairs", inspection.repairs.map(\.rawValue))
+        writer.key("failure")
+        write(failure, into: &writer)
+        if let signedText {
+            write(signedText, into: &writer)
+        } else if let contents = inspection.contents {
+            write(contents, into: &writer)
+        } else {
+            writeNothing(into: &writer)
+        }
+        writer.endObject()
+        return writer.finish()
+    }
+
+    var failure: ReceiptDecodingError? { signedText.map(\.failure) ?? inspection.failure }
+    var isVerified: Bool { failure == nil }
+
+    /// Writes `environment`, `bundleId`, `payload` and, for a notification, `nested`: the payloads of the signed
+    /// texts inside it.
+    private func write(_ report: JWSInspection, into writer: inout JSONWriter) {
+        writer.member("environment", report.environment)
+        writer.member("bundleId", report.bundleId)
+        guard let claims = report.claims else { return }
+        writer.key("payload")
+        writer.values(json: claims)
+        guard !report.nested.isEmpty else { return }
+        writer.object("nested") { writer in
+            for (name, claims) in report.nested {
+                writer.key(name)
+                writer.values(json: claims)
+            }
+        }
+    }
+
+    private func write(_ failure: ReceiptDecodingError?, into writer: inout JSONWriter) {
+        guard let failure else { return writer.null() }
+        writer.object {
+            $0.member("code", failure.code.rawValue)
+            $0.member("place", failure.place)
+            $0.member("reason", failure.reason)
+        }
+    }
+
+    private func write(_ contents: ReceiptContents, into writer: inout JSONWriter) {
+        let renderer = CamelCaseRenderer(tables: tables)
+        writer.member("environment", contents.environment?.rawValue)
+        if case .transaction(let receipt) = contents {
+            writer.member("environmentConflict", receipt.environmentConflict)
+        }
+        writer.member("bundleId", contents.bundleId)
+        writer.key("receipt")
+        renderer.writeReceipt(contents, into: &writer)
+        writer.key("transactions")
+        renderer.writeTransactions(of: contents, into: &writer)
+        let keys = contents.lookupKeys
+        writer.object("lookupKeys") {
+            $0.member("originalTransactionIds", keys.originalTransactionIds.map(\.rawValue))
+            $0.member("transactionIds", keys.transactionIds.map(\.rawValue))
+        }
+    }
+
+    /// Writes the same keys if nothing could be read, so that a script finds them in every line.
+    private func writeNothing(into writer: inout JSONWriter) {
+        for key in ["environment", "bundleId", "receipt"] {
+            writer.key(key)
+            writer.null()
+        }
+        writer.member("transactions", [])
+        writer.object("lookupKeys") {
+            $0.member("originalTransactionIds", [])
+            $0.member("transactionIds", [])
+        }
+    }
+
+    // MARK: - Text
+
+    var text: String {
+        var lines = ["\(printable(file)): \(kindName), \(verdict)"]
+        if !inspection.repairs.isEmpty {
+            lines.append("  repaired:     \(inspection.repairs.map(\.rawValue).joined(separator: ", "))")
+        }
+        if let failure {
+            lines.append("  failure:      \(failure.code.rawValue) at \(failure.place)")
+            lines.append("                \(failure.reason)")
+        }
+        if let signedText {
+            lines.append("  environment:  \(printable(signedText.environment ?? "unknown"))")
+            lines.append("  bundle id:    \(printable(signedText.bundleId))")
+            return (lines + JWSListing(inspection: signedText).lines).joined(separator: "\n")
+        }
+        guard let contents = inspection.contents else { return lines.joined(separator: "\n") }
+        lines.append("  environment:  \(contents.environment?.rawValue ?? "unknown")")
+        lines.append("  bundle id:    \(printable(contents.bundleId))")
+        switch contents {
+        case .app(let receipt):
+            lines.append("  created:      \(date(receipt.receiptCreationDate))")
+            lines.append("  app version:  \(printable(receipt.applicationVersion))")
+            lines.append("  purchases:    \(receipt.purchases.count)")
+            lines += receipt.purchases.map { purchase in
+                line(
+                    purchase.productId, purchase.transactionId, purchase.originalTransactionId,
+                    from: purchase.purchaseDate, to: purchase.expiresDate)
+            }
+        case .transaction(let receipt):
+            lines.append(
+                line(
+                    receipt.productId, receipt.transactionId, receipt.originalTransactionId,
+                    from: receipt.purchaseDate, to: receipt.expiresDate))
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private var kindName: String {
+        switch inspection.kind {
+        case .appReceipt: "App Receipt"
+        case .transactionReceipt: "transactionReceipt (iOS 6)"
+        case .jws: signedText.map { JWSListing(inspection: $0).kindName } ?? "signed text (JWS)"
+        case .unknown: "not a receipt"
+        }
+    }
+
+    /// The capitals make the result visible in a long listing.
+    private var verdict: String { isVerified ? "authentic" : "NOT AUTHENTIC" }
+
+    /// Returns a line about one purchase.
+    private func line(
+        _ product: String?, _ transaction: String?, _ original: String?, from: Timestamp?, to: Timestamp?
+    ) -> String {
+        let period = to.map { " until \(date($0))" } ?? ""
+        return "  - \(printable(product)) \(printable(transaction)) (of \(printable(original))) \(date(from))\(period)"
+    }
+
+    private func date(_ timestamp: Timestamp?) -> String {
+        timestamp.map { DateTriplet($0).text } ?? "-"
+    }
+
+    /// Escapes control characters and line breaks, so that a product id cannot imitate a line of this output.
+    private func printable(_ text: String?) -> String { text.map { PrintableText.text(of: $0) } ?? "-" }
+}

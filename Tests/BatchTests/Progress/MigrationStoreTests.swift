@@ -1,0 +1,292 @@
+import Batch
+import Foundation
+import GRDB
+import SQLiteFiles
+import Storage
+import Testing
+
+@Suite("Migration progress files")
+struct MigrationStoreTests {
+    private let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).progress").path
+
+    private func with<Value>(_ work: (MigrationStore) throws -> Value) throws -> Value {
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        return try work(try MigrationStore(path: path))
+    }
+
+    private func customer(_ identifiers: String..., in ledger: MigrationStore, token: String? = nil) throws -> Int64 {
+        try ledger.customer(
+            of: identifiers, bundleId: "com.example.app", environment: "Production", accountToken: token)
+    }
+
+    @Test("Saved values are readable at once, and the file is private and locked")
+    func state() throws {
+        try with { ledger in
+            try ledger.file.save([1, 2], as: "a")
+            try ledger.commit()
+            try ledger.file.save([3], as: "a")
+            #expect(try ledger.file.state("a") == [3])
+            let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+            #expect(throws: StorageError.self) { try MigrationStore(path: path) }
+        }
+    }
+
+    @Test("Uncommitted changes are lost when the process ends")
+    func crash() throws {
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        do {
+            let ledger = try MigrationStore(path: path)
+            try ledger.file.save([1], as: "a")
+            try ledger.commit()
+            try ledger.file.save([2], as: "a")
+        }
+        let ledger = try MigrationStore(path: path)
+        #expect(try ledger.file.state("a") == [1])
+    }
+
+    @Test("Rows that share an identifier belong to one customer, in any order of rows")
+    func customers() throws {
+        try with { ledger in
+            let first = try customer("1", in: ledger)
+            let second = try customer("2", "3", in: ledger)
+            #expect(first != second)
+            #expect(try customer("3", in: ledger) == second)
+            _ = try ledger.stage(StagedRow(row: 1, id: "r", customer: second, result: [7]))
+            let both = try customer("2", "1", in: ledger)
+            #expect(both == min(first, second))
+            #expect(try customer("3", in: ledger) == both)
+            let waiting = try ledger.waitingCustomers(in: 1, after: 0, limit: 10)
+            #expect(waiting.map(\.identifiers) == [["1", "2", "3"]])
+            #expect(try ledger.stagedRows(after: 0, limit: 10).map(\.staged.customer) == [both])
+            let elsewhere = try ledger.customer(
+                of: ["1"], bundleId: "com.example.app", environment: "Sandbox", accountToken: nil)
+            #expect(elsewhere != both)
+        }
+    }
+
+    @Test("A history merges pending customers with its identifiers, so that they are not looked up")
+    func histories() throws {
+        try with { ledger in
+            let (first, second) = (try customer("1", in: ledger), try customer("2", in: ledger))
+            _ = try ledger.stage(StagedRow(row: 1, id: "r", customer: second, result: []))
+            let columns = CustomerColumns(
+                environment: "Production", appAppleId: 5, transactions: [1], subscriptions: [2],
+                signedTransactions: [3], revision: "r", identifiers: ["1", "2"])
+            try ledger.record(.known(columns), of: first)
+            #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 10).isEmpty)
+            #expect(try !ledger.isWaiting(second))
+            let finding = try #require(try ledger.stagedRows(after: 0, limit: 10).first?.finding)
+            guard case .known(let found) = finding else {
+                Issue.record("\(finding)")
+                return
+            }
+            #expect(found.appAppleId == 5 && found.transactions == [1] && found.revision == "r")
+            let tally = try ledger.tally()
+            #expect(tally.all == 1 && tally.known == 1)
+        }
+    }
+
+    private func known(_ identifiers: String...) -> CustomerLookupResult {
+        let text = Array("[\(identifiers.map { "\"\($0)\"" }.joined(separator: ","))]".utf8)
+        return .known(
+            CustomerColumns(
+                environment: "Production", appAppleId: 5, transactions: text, subscriptions: [2],
+                signedTransactions: [3], revision: "r", identifiers: identifiers))
+    }
+
+    /// Returns the transactions of a row's customer, or `nil` if there are none.
+    private func records(of row: Int64, in ledger: MigrationStore) throws -> [UInt8]? {
+        let found = try ledger.stagedRows(after: row - 1, limit: 1).first?.finding
+        guard case .known(let columns)? = found else { return nil }
+        return columns.transactions
+    }
+
+    @Test("Merging a customer with one that was not found keeps the data of the first", arguments: [true, false])
+    func mergedRecords(isKnownFirst: Bool) throws {
+        try with { ledger in
+            let keys = [try customer("1", in: ledger), try customer("2", in: ledger)]
+            let (key, other) = isKnownFirst ? (keys[0], keys[1]) : (keys[1], keys[0])
+            let finding = isKnownFirst ? known("1") : known("2")
+            try ledger.record(finding, of: key)
+            try ledger.record(.notFound(reason: "4040010"), of: other)
+            for (row, customer) in zip(Int64(1)..., [key, other]) {
+                #expect(try ledger.stage(StagedRow(row: row, id: "r\(row)", customer: customer, result: [])))
+            }
+            let before = try records(of: 1, in: ledger)
+            #expect(before != nil)
+            #expect(try customer("1", "2", in: ledger) == key)
+            for row in Int64(1)...2 { #expect(try records(of: row, in: ledger) == before) }
+            let waiting = try ledger.waitingCustomers(in: 1, after: 0, limit: 10)
+            #expect(waiting.map(\.identifiers) == [["1", "2"]])
+            #expect(waiting.first?.previousLookup?.revision == "r")
+            try ledger.record(known("1", "2"), of: key)
+            #expect(try ledger.tally().known == 1)
+        }
+    }
+
+    @Test("Only a customer that gains an identifier outside its history is looked up again")
+    func gains() throws {
+        try with { ledger in
+            let (first, second) = (try customer("1", in: ledger), try customer("8", in: ledger))
+            try ledger.record(known("1", "2"), of: first)
+            try ledger.record(.notFound(reason: "4040010"), of: second)
+            #expect(try customer("1", "2", in: ledger) == first)
+            #expect(try customer("8", in: ledger) == second)
+            #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 10).isEmpty)
+            #expect(try customer("1", "3", in: ledger) == first)
+            #expect(try customer("8", "9", in: ledger) == second)
+            #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 10).map(\.key) == [first, second])
+        }
+    }
+
+    @Test("A row that is not authentic gets its own customer, which changes no other customer and has no account token")
+    func claims() throws {
+        try with { ledger in
+            func claimed(_ identifiers: String...) throws -> Int64 {
+                try ledger.claimedCustomer(
+                    of: identifiers, bundleId: "com.example.app", environment: "Production")
+            }
+            let (first, second) = (try customer("1", in: ledger, token: "a"), try customer("2", in: ledger))
+            let claim = try claimed("2", "1")
+            #expect(try claimed("1", "2") == claim)
+            #expect(try claimed("1") != claim)
+            #expect(try customer("1", in: ledger) == first)
+            #expect(try customer("2", in: ledger) == second)
+            let waiting = try ledger.waitingCustomers(in: 1, after: 0, limit: 10)
+            #expect(waiting.map(\.identifiers) == [["1"], ["2"], ["1", "2"], ["1"]])
+            #expect(waiting.map(\.accountToken) == ["a", nil, nil, nil])
+            try ledger.record(known("1", "2"), of: claim)
+            #expect(try ledger.isWaiting(first))
+            #expect(try ledger.isWaiting(second))
+            #expect(try ledger.customersWithToken(after: 0, limit: 10).isEmpty)
+        }
+    }
+
+    @Test("A customer keeps the previous lookup result until a new lookup succeeds")
+    func refresh() throws {
+        try with { ledger in
+            let keys = [try customer("1", in: ledger), try customer("2", in: ledger)]
+            for (row, customer) in zip(Int64(1)..., keys) {
+                #expect(try ledger.stage(StagedRow(row: row, id: "r\(row)", customer: customer, result: [])))
+            }
+            try ledger.record(known("1"), of: keys[0])
+            try ledger.record(.notFound(reason: "4040010"), of: keys[1])
+            let before = try ledger.stagedRows(after: 0, limit: 10).map(\.finding)
+            try ledger.refreshCustomers()
+            #expect(try ledger.tally().waiting == 2)
+            #expect(try ledger.stagedRows(after: 0, limit: 10).map(\.finding) == before)
+            try ledger.record(.failed(reason: "deadline"), of: keys[0])
+            #expect(try ledger.staleCustomers() == 1)
+            #expect(try ledger.stagedRows(after: 0, limit: 10).map(\.finding) == before)
+            try ledger.record(.notFound(reason: "4040010"), of: keys[0])
+            #expect(try records(of: 1, in: ledger) == nil)
+            try ledger.refreshCustomers()
+            #expect(try records(of: 1, in: ledger) == nil)
+        }
+    }
+
+    @Test("A file of an older version or of another program is refused")
+    func versions() throws {
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        for version in [0, 1] {
+            let queue = try DatabaseQueue(path: path)
+            try queue.write { db in
+                try db.execute(sql: "CREATE TABLE IF NOT EXISTS customer (key INTEGER PRIMARY KEY)")
+                try db.execute(sql: "PRAGMA user_version = \(version)")
+            }
+            try queue.close()
+            let error = #expect(throws: StorageError.self) { _ = try MigrationStore(path: path) }
+            #expect(error?.code == .changed)
+        }
+    }
+
+    @Test("Each reason for refusal is stored once, and a file with a reason in each row is migrated")
+    func reasonsOfRefusals() throws {
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        func refusal(_ row: Int64, _ id: String, _ reason: String = "ends at byte 9") -> Refusal {
+            Refusal(row: row, id: id, code: "truncated", place: "a\0b", reason: reason)
+        }
+        do { _ = try MigrationStore(path: path) }
+        // The format of version 2: text from outside as bytes in TEXT columns.
+        let queue = try DatabaseQueue(path: path)
+        try queue.write { db in
+            try db.execute(
+                sql: """
+                    DROP TABLE refusal; DROP TABLE refusalReason;
+                    CREATE TABLE refusal (
+                        row INTEGER PRIMARY KEY, id TEXT NOT NULL, code TEXT NOT NULL, place TEXT NOT NULL,
+                        reason TEXT NOT NULL);
+                    INSERT INTO refusal VALUES
+                        (1, x'6131', 'truncated', x'610062', CAST('ends at byte 9' AS BLOB)),
+                        (2, x'6132', 'truncated', x'610062', CAST('ends at byte 7' AS BLOB)),
+                        (3, x'6100', 'truncated', x'610062', CAST('ends at byte 9' AS BLOB));
+                    PRAGMA user_version = 2;
+                    """)
+        }
+        try queue.close()
+        do {
+            let ledger = try MigrationStore(path: path)
+            #expect(
+                try ledger.refusals(after: 0, limit: 10)
+                    == [refusal(1, "a1"), refusal(2, "a2", "ends at byte 7"), refusal(3, "a\0")])
+            try ledger.deleteRows(after: 2)
+            try ledger.add([refusal(3, "a3"), refusal(4, "a4", "another")])
+            try ledger.commit()
+        }
+        do {
+            let ledger = try MigrationStore(path: path)
+            #expect(
+                try ledger.refusals(after: 1, limit: 10)
+                    == [refusal(2, "a2", "ends at byte 7"), refusal(3, "a3"), refusal(4, "a4", "another")])
+        }
+        let reasons = try DatabaseQueue(path: path).read {
+            try String.fetchAll($0, sql: "SELECT CAST(reason AS TEXT) FROM refusalReason ORDER BY 1")
+        }
+        #expect(reasons == ["another", "ends at byte 7", "ends at byte 9"])
+    }
+
+    @Test("Customers whose lookup failed are retried, and those that were not found are not")
+    func failures() throws {
+        try with { ledger in
+            let (first, second) = (try customer("1", in: ledger), try customer("2", in: ledger))
+            try ledger.record(.failed(reason: "deadline"), of: first)
+            try ledger.record(.notFound(reason: "4040010"), of: second)
+            try ledger.retryFailedCustomers()
+            #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 10).map(\.key) == [first])
+            let tally = try ledger.tally()
+            #expect(tally.waiting == 1 && tally.notFound == 1)
+        }
+    }
+
+    @Test(
+        "A customer has an account token if its rows have the same one, case-insensitively, and none if they have two")
+    func tokens() throws {
+        try with { ledger in
+            let first = try customer("1", in: ledger, token: "AB")
+            #expect(try customer("1", in: ledger, token: "ab") == first)
+            #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 1).first?.accountToken == "AB")
+            _ = try customer("2", in: ledger, token: "cd")
+            _ = try customer("1", "2", in: ledger)
+            #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 1).first?.accountToken == nil)
+            #expect(try ledger.customersWithSeveralTokens() == 1)
+        }
+    }
+
+    /// A regression test. When ids ended at their first zero byte, two rows became one, and renaming the second one
+    /// never ended.
+    @Test("Ids are stored unchanged, including zero bytes")
+    func zeroBytes() throws {
+        try with { ledger in
+            let ids = ["a\0b", "a\0c", "\0", "a"]
+            for (row, id) in zip(Int64(1)..., ids) {
+                #expect(try ledger.stage(StagedRow(row: row, id: id, customer: nil, result: [1])))
+                try ledger.add([Refusal(row: row, id: id, code: "c", place: "p\0q", reason: "r")])
+            }
+            #expect(try !ledger.stage(StagedRow(row: 9, id: "a\0b", customer: nil, result: [])))
+            #expect(try ledger.stagedRows(after: 0, limit: 10).map(\.staged.id) == ids)
+            #expect(try ledger.refusals(after: 0, limit: 10).map(\.id) == ids)
+            #expect(try ledger.refusals(after: 0, limit: 10).first?.place == "p\0q")
+        }
+    }
+}

@@ -1,0 +1,328 @@
+import BridgeConfiguration
+import Foundation
+import Simulator
+import AppStoreTypes
+import Server
+import TestSupport
+import Testing
+
+@Suite("Configuration findings")
+struct ConfigurationFindingsTests {
+    private static let upstream =
+        #"upstream: {verifyReceipt: {production: "http://127.0.0.1:1/v", sandbox: "http://127.0.0.1:2/v"}}"#
+    private static let app = "bundleId: com.example.app"
+
+    /// The findings, without the file's name if they begin with it; empty if there are none.
+    private func findings(
+        _ yaml: String, in folder: TemporaryFolder? = nil, environment: [String: String] = [:],
+        flags: [ConfigurationEnvironment.Flag] = []
+    ) throws -> [String] {
+        let folder = try folder ?? TemporaryFolder()
+        defer { withExtendedLifetime(folder) {} }
+        let file = URL(filePath: try folder.write("bridge.yaml", yaml))
+        do throws(ConfigurationError) {
+            _ = try ConfigurationEnvironment.settings(
+                file: file, environment: environment, flags: flags, checks: .server)
+            return []
+        } catch {
+            return error.findings.map { $0.hasPrefix("bridge.yaml: ") ? String($0.dropFirst(13)) : "(\($0))" }
+        }
+    }
+
+    // MARK: - All findings
+
+    @Test("Mistakes in keys and broken rules across keys are reported together")
+    func together() throws {
+        let yaml = """
+            listen: 127.0.0.1:7000
+            operations: {listen: "127.0.0.1:7000"}
+            deadlineSeconds: 99
+            upstream: {proxy: x, verifyReceipt: {production: x}}
+            userHeader: "a b"
+            apps:
+              - {bundle: com.example.app, colour: red, cacheSeconds: 9999}
+            """
+        #expect(
+            try findings(yaml) == [
+                "deadlineSeconds: 99 is not in the range 1 to 30", "apps[0].bundleId: missing",
+                "apps[0].cacheSeconds: 9999 is not in the range 0 to 3600", "apps[0].bundle: unknown key",
+                "apps[0].colour: unknown key",
+                "upstream.verifyReceipt.production: x: the URL must begin with https:// or http://",
+                "operations.listen: 127.0.0.1:7000 is already the address of listen",
+                "upstream.proxy: expected http://HOST:PORT or https://HOST:PORT",
+                "userHeader: a b is not a valid header name",
+            ])
+    }
+
+    @Test("A finding names the environment variable or flag that set the value")
+    func places() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("root.cer", try SharedSimulator.pki.root.certificate)
+        let yaml = "trust: {roots: [root.cer]}\noperations: {listen: \"0.0.0.0:2\"}\nunknown: 1"
+        let environment = [
+            "RECEIPT_BRIDGE_UPSTREAM_VERIFYRECEIPT_PRODUCTION": "ftp://x/",
+            "RECEIPT_BRIDGE_UPSTREAM_VERIFYRECEIPT_SANDBOX": "https://b.example/v",
+            "RECEIPT_BRIDGE_USERHEADER": "a b",
+        ]
+        let found = try findings(
+            yaml, in: folder, environment: environment,
+            flags: [{ $0.listen = ProxyConfiguration.Address(host: "0.0.0.0", port: 1) }])
+        #expect(
+            found == [
+                "unknown: unknown key",
+                "(RECEIPT_BRIDGE_UPSTREAM_VERIFYRECEIPT_PRODUCTION: ftp://x/: the URL must begin with https:// or "
+                    + "http://)",
+                "(--listen: trust.roots is for simulators, so 0.0.0.0:1 must be on loopback)",
+                "operations.listen: trust.roots is for simulators, so 0.0.0.0:2 must be on loopback",
+                "(RECEIPT_BRIDGE_USERHEADER: a b is not a valid header name)",
+            ])
+    }
+
+    @Test(
+        "An operations listener that is not on loopback needs tokens",
+        arguments: ["0.0.0.0:8081", "[::]:8081", "192.0.2.1:8081", "bridge.example:8081"])
+    func operationsWithoutTokens(address: String) throws {
+        let folder = try TemporaryFolder()
+        try folder.write("token.txt", "Zm9ydHktdHdv")
+        let yaml = "operations: {listen: \"\(address)\"}\n"
+        let expected =
+            "operations.listen: \(address) is not on loopback and there are no tokens: set tokens, otherwise every client that "
+            + "reaches it can read the data of every customer"
+        #expect(try findings(yaml, in: folder) == [expected])
+        #expect(try findings(yaml + "tokens: []", in: folder) == [expected])
+        #expect(try findings(yaml + "tokens: [{file: token.txt}]", in: folder) == [])
+        // Only the finding for the tokens is reported.
+        #expect(try findings(yaml + "tokens: [{file: nowhere.txt}]", in: folder).count == 1)
+        #expect(
+            try findings("store: none", in: folder, environment: ["RECEIPT_BRIDGE_OPERATIONS_LISTEN": address])
+                == ["(RECEIPT_BRIDGE_OPERATIONS_LISTEN\(expected.dropFirst("operations.listen".count)))"])
+        for address in ["127.0.0.1:8081", "127.9.9.9:8081", "[::1]:8081", "localhost:8081"] {
+            #expect(try findings("operations: {listen: \"\(address)\"}", in: folder) == [])
+        }
+    }
+
+    /// A key with a mistake keeps its default, which must not cause further findings.
+    static let single: [(yaml: String, expected: String)] = [
+        (#"{listen: 8080, operations: {listen: "127.0.0.1:8080"}}"#, "listen: 8080 is not HOST:PORT"),
+        ("{userHeader: [x], apps: [{\(app), replay: refuse}]}", "userHeader: expected the name of a header"),
+        ("{store: mysql, apps: [{\(app), answer: [stored]}]}", "store: expected sqlite:PATH, or none"),
+        (
+            #"{store: mysql, apps: [{\#(app), forward: [{url: "https://a.example", as: raw}]}]}"#,
+            "store: expected sqlite:PATH, or none"
+        ),
+        ("apps: [{\(app), answer: [[api]]}]", "apps[0].answer: expected a list of texts"),
+        ("apps: [{\(app), sandbox: {testers: 5}}]", "apps[0].sandbox.testers: expected a list"),
+        ("apps: [com.example.app]", "apps[0]: expected keys and values"),
+        ("apps: [{bundleId: [x]}]", "apps[0].bundleId: expected a bundle id, for example com.example.app"),
+    ]
+
+    @Test("A mistake is reported once, without findings that only follow from it", arguments: single)
+    func once(_ sample: (yaml: String, expected: String)) throws {
+        #expect(try findings(sample.yaml) == [sample.expected])
+    }
+
+    @Test("A secret written in the file gives one finding that does not show it")
+    func secretsAndAccounts() throws {
+        let forms = "expected {file: path} or {env: NAME}"
+        let key = "keyId: k, privateKey: {env: KEY}"
+        for (yaml, expected) in [
+            ("sharedSecret: canary", "sharedSecret: \(forms)"), ("tokens: [canary]", "tokens[0]: \(forms)"),
+            ("sharedSecret: [canary]", "sharedSecret: \(forms)"),
+            ("sharedSecret: {file: [canary]}", "sharedSecret.file: expected text"),
+            ("apps: [{\(Self.app), acceptedSecrets: [canary]}]", "apps[0].acceptedSecrets[0]: \(forms)"),
+            (
+                "apps: [{\(Self.app), answer: [api], serverAPI: {issuerId: \"\", \(key)}}]",
+                "apps[0].serverAPI.issuerId: expected text"
+            ),
+            (
+                "apps: [{\(Self.app), shadow: api, serverAPI: {issuerId: i, keyId: k, privateKey: canary}}]",
+                "apps[0].serverAPI.privateKey: \(forms)"
+            ),
+            (
+                "apps: [{\(Self.app), answer: [api], serverAPI: {issuerId: i, \(key), keyID: k}}]",
+                "apps[0].serverAPI.keyID: unknown key"
+            ),
+            (
+                "apps: [{\(Self.app), serverAPI: {\(key)}}]",
+                "apps[0].serverAPI: expected issuerId, keyId and privateKey"
+            ),
+            ("apps: [{\(Self.app), serverAPI: 5}]", "apps[0].serverAPI: expected keys and values"),
+        ] { #expect(try findings(yaml, environment: ["KEY": "k"]) == [expected], "\(yaml)") }
+    }
+
+    // MARK: - Values and expected values
+
+    static let kinds: [(key: String, expected: String)] = [
+        ("deadlineSeconds", "a whole number"), ("listen", "HOST:PORT"), ("profile", "one of apple, tolerant"),
+        ("store", "sqlite:PATH, or none"), ("mappings", "a directory"), ("userHeader", "the name of a header"),
+    ]
+
+    @Test("A list, a mapping or an empty text is reported with the expected value", arguments: kinds)
+    func kind(_ sample: (key: String, expected: String)) throws {
+        for value in ["[9]", "{a: 9}", "\"\""] {
+            let found = try findings("\(sample.key): \(value)")
+            #expect(found == ["\(sample.key): expected \(sample.expected)"], "\(value)")
+        }
+    }
+
+    @Test("A finding shows a URL without its user information and query")
+    func urls() throws {
+        let plain = "plain http is allowed only to loopback addresses; use https"
+        let unescaped = "the URL is longer than 8192 bytes or has a character that must be escaped"
+        for (url, expected) in [
+            ("ftp://x/", "ftp://x/: the URL must begin with https:// or http://"),
+            ("http://a.example/v", "http://a.example/v: \(plain)"),
+            ("http://a.example/v?key=canary", "http://a.example/v: \(plain)"),
+            ("https://u:canary@a.example/v", "***@a.example/v: \(unescaped)"),
+            ("https://u:can?/#ary@a.example/v", "***@a.example/v: \(unescaped)"),
+        ] {
+            for key in ["verifyReceipt", "serverAPI"] {
+                let found = try findings("upstream: {\(key): {production: \"\(url)\"}}")
+                #expect(found == ["upstream.\(key).production: \(expected)"])
+            }
+        }
+    }
+
+    @Test("A finding for sandbox or retention shows the value and all allowed forms")
+    func forms() throws {
+        let (policies, days) = ("allow, deny, {testers: [id, …]}", "1 to 36500 days, or forever")
+        for (yaml, expected) in [
+            ("apps: [{\(Self.app), sandbox: maybe}]", "apps[0].sandbox: maybe is not one of \(policies)"),
+            ("apps: [{\(Self.app), sandbox: [maybe]}]", "apps[0].sandbox: expected one of \(policies)"),
+            ("retention: {notifications: 0}", "retention.notifications: 0: expected \(days)"),
+            ("retention: {notifications: [9]}", "retention.notifications: expected \(days)"),
+        ] { #expect(try findings(yaml) == [expected], "\(yaml)") }
+    }
+
+    // MARK: - Certificates
+
+    @Test("A finding names each unusable certificate file and each directory without certificates")
+    func certificates() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("root.cer", try SharedSimulator.pki.root.certificate)
+        try folder.write("second.cer", "")
+        try folder.write("many/a.cer", try SharedSimulator.pki.root.certificate)
+        try folder.write("many/b.pem", "no certificate")
+        try folder.write("none/README", "no certificate")
+        let samples: [(key: String, list: String, expected: [String])] = [
+            ("roots", "root.cer", []), ("roots", "many/a.cer, root.cer", []),
+            ("roots", "root.cer, second.cer", ["second.cer cannot be used: certificate: truncated at byte 0"]),
+            ("roots", "none, nowhere, root.cer", ["no certificate in none", "cannot read nowhere"]),
+            ("roots", "none/", ["no certificate in none/"]), ("intermediates", "none", ["no certificate in none"]),
+        ]
+        for sample in samples {
+            let found = try findings("trust: {\(sample.key): [\(sample.list)]}\n\(Self.upstream)", in: folder)
+            #expect(found == sample.expected.map { "trust.\(sample.key): \($0)" }, "\(sample.list)")
+        }
+        let found = try findings("trust: {roots: [many]}\n\(Self.upstream)", in: folder)
+        #expect(found.count == 1 && found[0].hasPrefix("trust.roots: many/b.pem cannot be used: "), "\(found)")
+        let variable = try findings(
+            Self.upstream, environment: ["RECEIPT_BRIDGE_TRUST_ROOTS": folder.path("none")])
+        #expect(variable == ["(RECEIPT_BRIDGE_TRUST_ROOTS: no certificate in \(folder.path("none")))"])
+    }
+
+    @Test("A symbolic link to a directory of certificates is followed")
+    func linkedRoots() throws {
+        let folder = try TemporaryFolder()
+        defer { withExtendedLifetime(folder) {} }
+        try FileManager.default.createDirectory(atPath: folder.path("roots"), withIntermediateDirectories: true)
+        try folder.write("roots/a.cer", try SharedSimulator.pki.root.certificate)
+        try FileManager.default.createSymbolicLink(atPath: folder.path("link"), withDestinationPath: "roots")
+        for name in ["roots", "link", "link/"] {
+            #expect(try findings("{trust: {roots: [\(name)]}, \(Self.upstream)}", in: folder).isEmpty, "\(name)")
+        }
+    }
+
+    @Test(
+        "A secret written instead of its file's path is not shown",
+        arguments: [
+            "-----BEGIN PRIVATE KEY-----\\nQ0FOQVJZ", "Q0FOQVJZ0123456789", "Q0FO\\nQVJZ", "Q0FO/QVJZ+==",
+            "Q0FO.QVJZ0123456789",
+        ])
+    func secretForPath(secret: String) throws {
+        let yaml = """
+            sharedSecret: {file: "\(secret)"}
+            tokens: [{file: "\(secret)"}]
+            apps:
+              - bundleId: com.example.app
+                serverAPI: {issuerId: i, keyId: k, privateKey: {file: "\(secret)"}}
+            """
+        let plain = secret.replacing("\\n", with: "\n")
+        let environment = [
+            "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.other", "RECEIPT_BRIDGE_APP_SERVERAPI_ISSUERID": "i",
+            "RECEIPT_BRIDGE_APP_SERVERAPI_KEYID": "k", "RECEIPT_BRIDGE_APP_SERVERAPI_PRIVATEKEY_FILE": plain,
+            "RECEIPT_BRIDGE_APP_SHAREDSECRET_FILE": plain,
+        ]
+        let found = try findings(yaml, environment: environment)
+        #expect(found.count == 5, "\(found)")
+        for line in found {
+            #expect(!line.contains("Q0FO") && !line.contains("QVJZ") && line.contains("file"), "\(line)")
+        }
+    }
+
+    @Test("Every flag is checked, and a value that a flag overrides is not")
+    func everyFlag() throws {
+        let folder = try TemporaryFolder()
+        defer { withExtendedLifetime(folder) {} }
+        try folder.write("root.cer", try SharedSimulator.pki.root.certificate)
+        let yaml = "{trust: {roots: [root.cer]}, listen: \"0.0.0.0:1\", \(Self.upstream)}"
+        let broken: ConfigurationEnvironment.Flag = { _ throws(ConfigurationError) in
+            throw ConfigurationError(["--mappings: broken"])
+        }
+        let found = try findings(
+            yaml, in: folder, flags: [broken, { $0.listen = ProxyConfiguration.Address(host: "127.0.0.1", port: 0) }])
+        #expect(found == ["(--mappings: broken)"])
+        let roots: ConfigurationEnvironment.Flag = { _ throws(ConfigurationError) in
+            throw ConfigurationError(["--roots: broken"])
+        }
+        let both = try findings("{listen: \"0.0.0.0:1\", \(Self.upstream)}", flags: [roots, broken])
+        #expect(
+            both == [
+                "(--roots: broken)", "(--mappings: broken)",
+                "listen: trust.roots is for simulators, so 0.0.0.0:1 must be on loopback",
+            ])
+    }
+
+    @Test("The requirements of a forwarding target are checked even if its password has a mistake")
+    func forwardingPassword() throws {
+        let found = try findings(
+            """
+            store: none
+            apps: [{bundleId: com.example.app, forward: [{url: "https://a.example", as: v1, password: {file: no.txt}}]}]
+            """)
+        #expect(
+            found == [
+                "apps[0].forward[0].password: cannot read no.txt", "apps[0].forward: needs a store",
+                "apps[0].forward: v1 needs serverAPI with issuerId, keyId and privateKey",
+            ])
+    }
+
+    @Test("Test roots that cannot be loaded still exclude listeners that are not on loopback")
+    func uselessRoots() throws {
+        let found = try findings("{trust: {roots: [nowhere]}, listen: \"0.0.0.0:1\", \(Self.upstream)}")
+        #expect(
+            found == [
+                "trust.roots: cannot read nowhere",
+                "listen: trust.roots is for simulators, so 0.0.0.0:1 must be on loopback",
+            ])
+    }
+
+    @Test("If one certificate of a directory is invalid, none of them is trusted")
+    func trust() throws {
+        let folder = try TemporaryFolder()
+        defer { withExtendedLifetime(folder) {} }
+        try folder.write("a.cer", try SharedSimulator.pki.root.certificate)
+        var settings = ProxyConfiguration()
+        try settings.trust(certificatesIn: folder.url, named: "roots")
+        #expect(settings.trustedRoots.count == 1)
+        try folder.write("b.cer", "x")
+        settings = ProxyConfiguration()
+        do throws(ConfigurationError) {
+            try settings.trust(certificatesIn: folder.url, named: "roots")
+            Issue.record("trusted")
+        } catch {
+            #expect(error.findings.count == 1 && error.findings[0].hasPrefix("roots/b.cer cannot be used: "))
+        }
+        #expect(settings.trustedRoots.isEmpty && settings.intermediates.isEmpty)
+    }
+}

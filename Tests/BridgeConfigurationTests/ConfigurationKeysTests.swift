@@ -1,0 +1,269 @@
+import BridgeConfiguration
+import Foundation
+import Responses
+import Server
+import TestSupport
+import Testing
+
+/// Checks that the table of settings, the reader, docs/CONFIGURATION.md and a reload know the same keys. For a new key
+/// these tests fail until it is in ``sample``, and until the document is written again.
+@Suite("Configuration keys")
+struct ConfigurationKeysTests {
+    /// Every key on a line of its own, with two values separated by ` | `. A key without a second value is in
+    /// ``unchangeable``.
+    private static let sample = """
+        listen: 127.0.0.1:1 | 127.0.0.1:2
+        operations:
+          listen: 127.0.0.1:3 | 127.0.0.1:4
+          drainSeconds: 1 | 2
+        tokens:
+          - file: a.txt | b.txt
+        store: sqlite:a.sqlite | sqlite:b.sqlite
+        retention:
+          notifications: 500 | forever
+          superseded: 500 | forever
+          customers: 500 | forever
+          comparisons: 500 | forever
+          forwardedDeliveries: 500 | forever
+          learntIdentifiers: 500 | forever
+          refunds: 500 | forever
+          renewalExtensions: 500 | forever
+        profile: apple | tolerant
+        mappings: tables-a | tables-b
+        trust:
+          roots: [a.cer] | [b.cer]
+          intermediates: [a.cer] | [b.cer]
+        upstream:
+          verifyReceipt:
+            production: https://a.example/p | https://b.example/p
+            sandbox: https://a.example/s | https://b.example/s
+          serverAPI:
+            production: https://a.example | https://b.example
+            sandbox: https://s.example | https://t.example
+          proxy: http://a.example:3128 | http://b.example:3128
+        sharedSecret:
+          file: a.txt | b.txt
+        unknownApps: pass | refuse
+        deadlineSeconds: 5 | 6
+        lastGood:
+          days: 7 | 8
+          megabytes: 3 | 4
+        limits:
+          requestsPerMinute: 600 | 601
+          connections: 500 | 501
+          connectionsPerClient: 50 | 51
+          headSeconds: 5 | 6
+          requestSeconds: 30 | 31
+        trustedProxies: [10.0.0.1] | [10.0.0.2]
+        userHeader: X-User | X-Account
+        tls:
+          certificate: a.pem | b.pem
+          privateKey: key.pem
+        apps:
+          - bundleId: com.example.one
+            appAppleId: 1 | 2
+            sharedSecret:
+              file: a.txt | b.txt
+            acceptedSecrets:
+              - file: a.txt | b.txt
+            clientPassword: optional | required
+            sandbox: allow | deny
+            replay: report | refuse
+            serverAPI:
+              issuerId: i | j
+              keyId: k | l
+              privateKey:
+                file: a.p8 | b.p8
+            answer: [apple, receipt] | [receipt, apple]
+            staleSubscription: retry | answer
+            unknownTransaction: receipt | accountNotFound
+            latestReceiptInfoOrder: ascending | descending
+            cacheSeconds: 60 | 61
+            storedMaxAge: 3600 | 3601
+            shadow: none | api
+            shadowSampling: 0.5 | 1
+            comparisonRules:
+              order: expected | ignore
+            forward:
+              - url: https://a.example | https://b.example
+                as: raw | camel
+                secret:
+                  file: a.txt | b.txt
+              - url: https://c.example
+                as: v1
+                password:
+                  file: a.txt | b.txt
+                v1Profile: current | 2020
+          - bundleId: com.example.two
+            sandbox:
+              testers: [1] | [2]
+        """
+
+    /// The bundle id identifies an app, and a private key belongs to its certificate, so neither can change alone.
+    private static let unchangeable: Set = ["tls.privateKey", "apps[].bundleId"]
+
+    private struct Line {
+        /// The path of the key, for example `apps[].forward[].url`.
+        let key: String
+        let first: String
+        /// The line with the second value; `nil` if the key has one value, or other keys inside it.
+        let second: String?
+    }
+
+    private static let lines: [Line] = {
+        var path: [(indentation: Int, name: String)] = []
+        return sample.split(separator: "\n").map { line in
+            let text = line.replacing("- ", with: "  ")
+            let indentation = text.prefix { $0 == " " }.count
+            path.removeAll { $0.indentation >= indentation }
+            if text != line, let list = path.indices.last, !path[list].name.hasSuffix("[]") { path[list].name += "[]" }
+            path.append((indentation, String(text.dropFirst(indentation).prefix { $0 != ":" })))
+            let values = line.split(separator: " | ")
+            let start = line.prefix { $0 != ":" }
+            return Line(
+                key: path.map(\.name).joined(separator: "."), first: String(values[0]),
+                second: values.count == 2 ? "\(start): \(values[1])" : nil)
+        }
+    }()
+
+    /// The keys without other keys inside them.
+    private static let leaves: [String] = {
+        let keys = lines.map(\.key)
+        return keys.filter { key in !keys.contains { $0.hasPrefix("\(key).") || $0.hasPrefix("\(key)[].") } }
+    }()
+
+    /// The sample with the first value of each key, except one line that has its second value.
+    private static func document(changing changed: Int? = nil) -> String {
+        lines.enumerated().map { $0.offset == changed ? $0.element.second ?? "" : $0.element.first }
+            .joined(separator: "\n")
+    }
+
+    /// Writes the files that the sample names.
+    private static func folder() throws -> TemporaryFolder {
+        let folder = try TemporaryFolder()
+        for name in ["a", "b"] {
+            try folder.write("\(name).txt", "secret-\(name)")
+            try folder.write("\(name).p8", "key-\(name)")
+            for table in FieldTables.fileNames {
+                let file = Repository.folder.appending(path: "Mappings/\(table)")
+                try folder.write("tables-\(name)/\(table)", try Data(contentsOf: file))
+            }
+        }
+        let first = try ListenerPair()
+        let second = try ListenerPair(key: first.key)
+        try folder.write("key.pem", first.keyPEM)
+        for (name, pair) in [("a", first), ("b", second)] {
+            try folder.write("\(name).pem", pair.chainPEM)
+            try folder.write("\(name).cer", pair.authority)
+        }
+        return folder
+    }
+
+    /// Removes indexes and bundle ids, for example from `apps[0].sandbox` and `apps[com.example.one].sandbox`, which
+    /// both become `apps[].sandbox`.
+    private func normalized(_ key: String) -> String { key.replacing(/\[[^\]]+\]/, with: "[]") }
+
+    // MARK: - The reader
+
+    @Test("The reader requests exactly the keys of the sample")
+    func reader() throws {
+        let folder = try Self.folder()
+        let requested = try ConfigurationFile.requestedKeys(in: Self.document(), folder: folder.url, checks: .server)
+        // The names of comparison rules are keys as well. They are documented in docs/COMPARISON.md.
+        let rules = "apps[].comparisonRules."
+        let unlike = Set(requested.map(normalized)).symmetricDifference(Self.lines.map(\.key))
+        #expect(unlike.filter { !$0.hasPrefix(rules) } == [])
+        let changeable = Set(Self.lines.filter { $0.second != nil }.map(\.key))
+        #expect(Set(Self.leaves).subtracting(changeable) == Self.unchangeable)
+    }
+
+    // MARK: - Documentation
+
+    @Test("docs/CONFIGURATION.md contains the current tables; RECORD_GOLDENS=1 writes them there and fails once")
+    func document() throws {
+        let file = Repository.folder.appending(path: "docs/CONFIGURATION.md")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        let begin = try #require(text.range(of: "<!-- settings: begin -->\n"))
+        let end = try #require(text.range(of: "<!-- settings: end -->"))
+        let section = "\n" + SettingsDocument.markdown + "\n"
+        if ProcessInfo.processInfo.environment["RECORD_GOLDENS"] == "1" {
+            let recorded = text[..<begin.upperBound] + section + text[end.lowerBound...]
+            try Data(recorded.utf8).write(to: file)
+            Issue.record("recorded: run the tests again without RECORD_GOLDENS")
+        } else {
+            #expect(
+                text[begin.upperBound..<end.lowerBound] == section,
+                "stale: run `RECORD_GOLDENS=1 swift test --filter ConfigurationKeysTests`")
+        }
+    }
+
+    @Test("Every row of the tables has its own key, and every variable of a row is known to the reader")
+    func variables() throws {
+        #expect(Set(SettingsDocument.keys).count == SettingsDocument.keys.count)
+        for variable in SettingsDocument.variables {
+            var environment = ["RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app"]
+            environment[variable] = "x"
+            // A mapping or a list of mappings has no value of its own; the variables of its members are below it.
+            let parents = ["RECEIPT_BRIDGE_APPS", "RECEIPT_BRIDGE_TLS", "RECEIPT_BRIDGE_APP_SERVERAPI"]
+            if parents.contains(variable) { continue }
+            do throws(ConfigurationError) {
+                let settings = try ConfigurationFile.parse(
+                    "", name: "", folder: URL(filePath: "/nowhere"), environment: environment, checks: .server)
+                #expect(!settings.unknownVariables.contains(variable), "\(variable)")
+            } catch {
+                #expect(error.findings.contains { variable.hasPrefix($0.prefix { $0 != ":" }) }, "\(error)")
+            }
+        }
+    }
+
+    /// The key whose row documents this key. Values inside a secret, sandbox rules, comparison rules and forwarding
+    /// targets have no row of their own.
+    private func row(of key: String) -> String {
+        let values = ["apps[].sandbox", "apps[].comparisonRules", "apps[].forward"]
+        return values.first { key.hasPrefix($0) } ?? key.replacing(/(\[\])?\.file$/, with: "")
+    }
+
+    @Test("docs/CONFIGURATION.md has one row for each key, and no other rows")
+    func rows() throws {
+        let docs = Repository.folder.appending(path: "docs")
+        let text = try String(contentsOf: docs.appending(path: "CONFIGURATION.md"), encoding: .utf8)
+        let parents = ["apps", "tls", "apps[].serverAPI", "apps[].sandbox.testers"]
+        #expect(Set(SettingsDocument.keys).symmetricDifference(Self.leaves.map(row) + parents) == [])
+        let forwarding = try String(contentsOf: docs.appending(path: "FORWARDING.md"), encoding: .utf8)
+        for key in Self.leaves {
+            if let match = key.firstMatch(of: /^apps\[\]\.forward\[\]\.(\w+)/) {
+                #expect(forwarding.contains(try Regex("[ -] \(match.1): ")), "\(key)")
+            }
+        }
+        #expect(text.contains("`{testers: [id, …]}`"))
+    }
+
+    // MARK: - Reload
+
+    @Test("A reload reports every changed key, and the document lists those that need a restart")
+    func reload() throws {
+        let folder = try Self.folder()
+        func settings(changing line: Int? = nil) throws -> ProxyConfiguration {
+            try ConfigurationFile.parse(
+                Self.document(changing: line), name: "", folder: folder.url, environment: [:], checks: .server)
+        }
+        let old = try settings()
+        var needRestart: Set<String> = []
+        for (index, line) in Self.lines.enumerated() where line.second != nil {
+            let changes = ConfigurationDiff(from: old, to: try settings(changing: index))
+            let names = changes.applied + changes.needRestart
+            let isNamed = names.map(normalized).map { name in
+                line.key == name || line.key.hasPrefix("\(name).") || line.key.hasPrefix("\(name)[].")
+            }
+            #expect(isNamed == [true], "\(line.key): \(names)")
+            needRestart.formUnion(changes.needRestart)
+        }
+        #expect(
+            needRestart == ["listen", "operations.listen", "store", "upstream.proxy", "limits.connections"])
+        #expect(needRestart.union(["tls"]) == Set(SettingsDocument.keysThatNeedRestart))
+        let file = Repository.folder.appending(path: "docs/CONFIGURATION.md")
+        let section = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n## While it runs\n")
+        try #require(section.count == 2)
+        for key in needRestart { #expect(section[1].contains("`\(key)`"), "\(key)") }
+    }
+}

@@ -1,0 +1,86 @@
+import AppStoreTypes
+import JSON
+import Responses
+import Testing
+
+@Suite("Reading a verifyReceipt response")
+struct VerifyReceiptResponseTests {
+    private func response(_ json: String) throws -> VerifyReceiptResponse {
+        try VerifyReceiptResponse(Array(json.utf8))
+    }
+
+    @Test("The rows of an App Receipt's response are the purchases of the receipt, then the latest ones")
+    func rows() throws {
+        let response = try response(
+            #"""
+            {"status":0,"environment":"Sandbox","receipt":{"bundle_id":"com.example.reader","in_app":[
+            {"transaction_id":"1","original_transaction_id":"1"},
+            {"transaction_id":"2","original_transaction_id":"1","cancellation_date_ms":"5","cancellation_reason":"1"}]},
+            "latest_receipt_info":[{"transaction_id":"3","original_transaction_id":"1","expires_date_ms":"1700",
+            "web_order_line_item_id":"9"}],
+            "pending_renewal_info":[{"original_transaction_id":"1","auto_renew_status":"0",
+            "is_in_billing_retry_period":"1","grace_period_expires_date_ms":"1800"}]}
+            """#)
+        #expect(response.bundleId == "com.example.reader" && response.environment == "Sandbox")
+        let purchases = response.purchases
+        #expect(purchases.map(\.transactionId) == ["1", "2", "3"])
+        #expect(purchases.map(\.isLatest) == [false, false, true] && purchases.allSatisfy { !$0.isFlat })
+        #expect(purchases[2].expires == Timestamp(milliseconds: 1_700) && purchases[2].webOrderLineItemId == "9")
+        #expect(purchases[1].revocation?.date == Timestamp(milliseconds: 5) && purchases[1].revocation?.reason == 1)
+        #expect(response.revocationStates.map(\.transactionId) == ["2", "3"])
+        let renewal = try #require(response.renewals["1"])
+        #expect(renewal.isOn == false && renewal.isRetrying && renewal.graceEnds == Timestamp(milliseconds: 1_800))
+        #expect(response.lookupKeys.transactionIds.map(\.rawValue) == ["1", "2", "3"])
+        #expect(response.lookupKeys.originalTransactionIds.map(\.rawValue) == ["1"])
+    }
+
+    @Test("In the flat response to an iOS 6 receipt, the receipt and the latest object are one purchase each")
+    func flat() throws {
+        let response = try response(
+            #"""
+            {"status":21006,"auto_renew_status":1,"receipt":{"bid":"com.example.reader","transaction_id":"1",
+            "original_transaction_id":"1","expires_date":"1600"},
+            "latest_expired_receipt_info":{"transaction-id":"2","original_transaction_id":"1","expires_date":1700}}
+            """#)
+        #expect(response.bundleId == "com.example.reader" && response.environment == nil)
+        #expect(response.receipt?.isFlatReceipt == true)
+        #expect(response.purchases.map(\.transactionId) == ["1", "2"] && response.purchases.allSatisfy(\.isFlat))
+        #expect(response.purchases.map(\.expires?.milliseconds) == [1_600, 1_700])
+        #expect(response.renewals["1"]?.isOn == true)
+    }
+
+    @Test("A purchase that an upgrade replaced is not revoked, and an unreadable cancellation says nothing")
+    func revocations() throws {
+        let states = try response(
+            #"""
+            {"latest_receipt_info":[{"transaction_id":"1","cancellation_date_ms":"5","is_upgraded":"true"},
+            {"transaction_id":"2","cancellation_date":"2011-02-17 06:20:57 Etc/GMT"},{"transaction_id":"3"}]}
+            """#
+        ).revocationStates
+        #expect(states.map(\.transactionId) == ["1", "3"] && states.allSatisfy { $0.revocation == nil })
+    }
+
+    @Test("The last of repeated members counts, null is absent, and names with escapes are read")
+    func members() throws {
+        let root = try response(
+            #"{"a":1,"a":"2","b":null,"\u0063":"x","d-e":"f","n":4990.0,"m":1.5e3,"t":"4990.0","o":{},"l":[null,{}]}"#
+        ).root
+        #expect(root["a"]?.integer == 2 && root["b"] == nil && root["c"]?.text == "x" && root["d_e"]?.text == "f")
+        #expect(root["n"]?.integer == 4_990 && root["n"]?.text == "4990.0" && root["m"]?.milliseconds == 1_500)
+        #expect(root["t"]?.integer == nil && root["o"]?.object != nil && root["o"]?.elements == nil)
+        #expect(root["l"]?.elements?.count == 2 && root.objects("l").count == 1 && root.objects("x").isEmpty)
+    }
+
+    @Test("Flags are read from all spellings", arguments: ["true", "1", #""true""#, #""1""#])
+    func flags(spelling: String) throws {
+        #expect(try response(#"{"f":\#(spelling)}"#).root["f"]?.flag == true)
+        #expect(try response(#"{"f":"yes"}"#).root["f"]?.flag == nil)
+    }
+
+    @Test(
+        "A body that is not one JSON object is rejected",
+        arguments: ["", "[]", #"{"a":1} x"#, String(repeating: #"{"a":"#, count: 70)])
+    func rejected(body: String) {
+        #expect(throws: JSONStructureError.self) { try VerifyReceiptResponse(Array(body.utf8)) }
+    }
+}

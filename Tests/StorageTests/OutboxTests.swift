@@ -1,0 +1,124 @@
+import AppStoreTypes
+import Storage
+import Testing
+
+@Suite("Outbox in the store")
+struct OutboxTests {
+    private static let now = Timestamp(milliseconds: 10_000)
+    private static let later = Timestamp(milliseconds: 11_000)
+
+    /// Stores notifications about purchases, one after another.
+    private func receive(_ purchases: [String], on stage: StoreStage, _ target: ForwardingTargetKey) async throws {
+        for (index, purchase) in purchases.enumerated() {
+            let date = Timestamp(milliseconds: Int64(index))
+            let row = NotificationRow(
+                uuid: "\(index)", version: 2, type: "DID_RENEW", subtype: nil, signedDate: date, receivedAt: date,
+                text: "text \(index)")
+            let status = StatusRow(
+                originalTransactionId: purchase, status: 1, subscriptionGroupIdentifier: nil, clock: date)
+            _ = try await stage.store.notifications.save(
+                row, NotificationUpdate(status: status), of: stage.scope, for: [target])
+        }
+    }
+
+    private func target(_ stage: StoreStage) -> ForwardingTargetKey {
+        ForwardingTargetKey(bundleId: stage.scope.bundleId, form: "raw", url: "http://127.0.0.1:9/")
+    }
+
+    private func claim(
+        _ lessee: String, at now: Timestamp = now, limit: Int = 9, on store: any Store, _ target: ForwardingTargetKey
+    ) async throws -> [StoredDelivery] {
+        let lease = DeliveryLease(lessee: lessee, until: now.advanced(byMilliseconds: 1_000))
+        return try await store.outbox.claim(to: target, for: lease, at: now, limit: limit)
+    }
+
+    @Test("Two workers never get the same delivery, nor two about one purchase", arguments: StoreTestEngine.available)
+    func exclusive(on engine: StoreTestEngine) async throws {
+        let stage = try StoreStage(engine)
+        let target = target(stage)
+        try await receive(["1", "2", "1", "3", "2"], on: stage, target)
+        let other = try stage.second()
+        let first = try await claim("a", limit: 2, on: stage.store, target)
+        #expect(first.map(\.uuid) == ["0", "1"] && first.map(\.text) == ["text 0", "text 1"])
+        #expect(try await claim("b", on: other, target).map(\.uuid) == ["3"])
+        #expect(try await claim("a", on: stage.store, target).isEmpty)
+        try await stage.store.outbox.settle(first[0], .delivered(bodies: 1))
+        #expect(try await claim("b", on: other, target).map(\.uuid) == ["2"])
+        await other.close()
+    }
+
+    @Test("Concurrent workers get each delivery once", arguments: StoreTestEngine.available)
+    func concurrent(on engine: StoreTestEngine) async throws {
+        let stage = try StoreStage(engine)
+        let target = target(stage)
+        try await receive((0..<60).map { "\($0)" }, on: stage, target)
+        let claimed = try await withThrowingTaskGroup(of: [String].self) { group in
+            for worker in 0..<6 {
+                group.addTask {
+                    var uuids: [String] = []
+                    while true {
+                        let some = try await claim("\(worker)", limit: 3, on: stage.store, target)
+                        guard !some.isEmpty else { return uuids }
+                        uuids += some.map(\.uuid)
+                    }
+                }
+            }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(claimed.count == 60 && Set(claimed).count == 60)
+    }
+
+    @Test(
+        "A lease that ran out is claimed again, and its failure no longer counts", arguments: StoreTestEngine.available)
+    func expiry(on engine: StoreTestEngine) async throws {
+        let stage = try StoreStage(engine)
+        let (outbox, target) = (stage.store.outbox, target(stage))
+        try await receive(["1"], on: stage, target)
+        let first = try #require(try await claim("a", on: stage.store, target).first)
+        let early = Self.later.advanced(byMilliseconds: -1)
+        #expect(try await !outbox.hasDueDelivery(to: target, at: early))
+        #expect(try await claim("b", at: early, on: stage.store, target).isEmpty)
+        #expect(try await outbox.hasDueDelivery(to: target, at: Self.later))
+        let second = try #require(try await claim("b", at: Self.later, on: stage.store, target).first)
+        try await outbox.settle(first, .failed(code: "x", bodiesSent: 0, next: Self.now))
+        #expect(try await outbox.deliveries().map(\.attempts) == [0])
+        #expect(try await claim("c", at: Self.later, on: stage.store, target).isEmpty)
+        try await outbox.settle(second, .failed(code: "y", bodiesSent: 0, next: Self.later))
+        #expect(try await outbox.deliveries().map(\.lastFailure) == ["y"])
+        #expect(try await claim("c", at: Self.later, on: stage.store, target).count == 1)
+    }
+
+    @Test(
+        "A released delivery, and one queued again during its attempt, is due at once",
+        arguments: StoreTestEngine.available)
+    func release(on engine: StoreTestEngine) async throws {
+        let stage = try StoreStage(engine)
+        let (outbox, target) = (stage.store.outbox, target(stage))
+        try await receive(["1", "2"], on: stage, target)
+        let claimed = try await claim("a", on: stage.store, target)
+        try await outbox.release([claimed[1]])
+        let again = try await claim("b", on: stage.store, target)
+        #expect(again.map(\.uuid) == ["1"])
+        // The lease of another worker stays.
+        try await outbox.release([claimed[1]])
+        #expect(try await claim("c", on: stage.store, target).isEmpty)
+        let queued = try await outbox.replay(.notification(uuid: "0"), at: Self.now)
+        #expect(queued.map(\.uuid) == ["0"])
+        // The attempt in flight goes on, and no other begins.
+        #expect(try await claim("c", on: stage.store, target).isEmpty)
+        try await outbox.settle(claimed[0], .delivered(bodies: 1))
+        #expect(try await claim("c", on: stage.store, target).map(\.uuid) == ["0"])
+        #expect(try await outbox.deliveryBacklog().map(\.waiting) == [2])
+    }
+
+    @Test(
+        "Of the due deliveries about one purchase the first is selected, unless one is in flight",
+        arguments: [
+            ([], 9, [1, 2, 4, 6]), (["a"], 9, [2, 4, 6]), (["a", "b"], 9, [4, 6]), ([], 2, [1, 2]), ([], 0, []),
+            (["a"], 1, [2]),
+        ] as [(Set<String>, Int, [Int64])])
+    func selection(leased: Set<String>, limit: Int, expected: [Int64]) {
+        let due = zip(1..., ["a", "b", "a", nil, "b", nil]).map { DueDelivery(id: $0, subject: $1) }
+        #expect(ClaimSelection.ids(of: due, leasedSubjects: leased, limit: limit) == expected)
+    }
+}

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Compares the imports of each target with its dependencies in Package.swift.
+
+A missing dependency does not build on every machine, and an unused one hides what a target needs.
+With --graph it prints the targets of Sources instead: files and lines, the targets they import with the number of importing
+files, and the depth of the graph.
+"""
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+IMPORT = re.compile(
+    r"^(?:@\w+(?:\([^)]*\))?\s+)*(?:public |package |internal |private |fileprivate )?import (?:(?:struct|class|enum|func|protocol|var) )?(\w+)",
+    re.M)
+TARGET = re.compile(r'\.(target|testTarget|executableTarget|systemLibrary)\(\s*name: "([^"]+)"')
+
+
+def call(text, start):
+    """Returns the text of the call whose parenthesis is the first after start."""
+    depth = 0
+    for index in range(text.index("(", start), len(text)):
+        depth += {"(": 1, ")": -1}.get(text[index], 0)
+        if depth == 0:
+            return text[start:index + 1]
+    raise SystemExit("imports: Package.swift has an unclosed parenthesis")
+
+
+def manifest():
+    """Returns the declared internal dependencies and the folder of each target."""
+    text = (ROOT / "Package.swift").read_text()
+    targets = {}
+    for match in TARGET.finditer(text):
+        kind, name = match.groups()
+        if name == "receipt-bridge-fuzz":
+            continue
+        block = call(text, match.start())
+        list_ = re.search(r"dependencies: \[(.*?)\](?=,?\s*(?:path|exclude|resources|swiftSettings|linkerSettings|\)))", block, re.S)
+        body = re.sub(r"\.product\([^)]*\)", "", list_.group(1)) if list_ else ""
+        folder = ROOT / ("Tests" if kind == "testTarget" or 'path: "Tests/' in block else "Sources") / name
+        targets[name] = (re.findall(r'"([^"]+)"', body), folder, kind)
+    return targets
+
+
+def imports(folder, modules):
+    """Returns the number of files of a folder that import each of the modules."""
+    counts = {}
+    for file in sorted(folder.rglob("*.swift")):
+        for module in set(IMPORT.findall(file.read_text())) & modules.keys():
+            counts[modules[module]] = counts.get(modules[module], 0) + 1
+    return counts
+
+
+def main():
+    targets = manifest()
+    modules = {name.replace("-", "_"): name for name in targets}
+    used = {name: imports(folder, modules) for name, (_, folder, _) in targets.items()}
+    if "--graph" in sys.argv[1:]:
+        return graph(targets, used)
+    problems = []
+    # Tests depend on the executable to have it built.
+    executables = {name for name, (_, _, kind) in targets.items() if kind == "executableTarget"}
+    for name, (declared, _, _) in targets.items():
+        problems += [f"{name} imports {other} without declaring it" for other in used[name] if other not in declared and other != name]
+        problems += [f"{name} declares {other} without importing it" for other in declared if other not in used[name] and other not in executables]
+        problems += [f"{name} declares {other} twice" for other in set(declared) if declared.count(other) > 1]
+    print("\n".join(sorted(problems)) or f"imports: {len(targets)} targets import exactly what Package.swift declares")
+    return 1 if problems else 0
+
+
+def graph(targets, used):
+    sources = {name: folder for name, (_, folder, _) in targets.items() if folder.parent.name == "Sources"}
+
+    def depth(name):
+        return 1 + max((depth(other) for other in used[name] if other in sources and other != name), default=0)
+
+    arrows = 0
+    for name in sorted(sources, key=lambda name: (depth(name), name)):
+        files = list(sources[name].rglob("*.swift"))
+        lines = sum(len(file.read_text().splitlines()) for file in files)
+        others = sorted((other, count) for other, count in used[name].items() if other in sources and other != name)
+        arrows += len(others)
+        print(f"{depth(name)}  {name} ({len(files)} files, {lines} lines) -> " + ", ".join(f"{other} {count}" for other, count in others))
+    print(f"{len(sources)} targets, {arrows} arrows, depth {max(map(depth, sources))}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
