@@ -421,6 +421,7 @@ let package = Package(
             name: "ReceiptDecodingTests",
             dependencies: [
                 "AppStoreTypes",
+                "COpenSSL",
                 "Cryptography",
                 "ReceiptDecoding",
                 "Simulator",

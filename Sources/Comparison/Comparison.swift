@@ -1,3 +1,4 @@
+package import AppStorePayloads
 package import AppStoreTypes
 
 /// A comparison of two sides, which names every difference. Computed in the initializer, without clock or I/O.
@@ -126,9 +127,9 @@ package struct ComparisonContext: Sendable {
     package var isAuthentic: Bool?
     /// `true` if the verifyReceipt request had `exclude-old-transactions`.
     package var excludesOldTransactions = false
-    /// Transaction ids of consumables in the records that the second side was rendered from. Needed because a
-    /// verifyReceipt response does not state product types.
-    package var consumables: Set<String> = []
+    /// The consumables in the records that the second side was rendered from. Needed because a verifyReceipt response
+    /// does not state product types.
+    package var consumables = ConsumableIdentifiers()
     /// Overrides by rule name. Names of unknown rules have no effect, see ``ComparisonRules/unknown(in:)``.
     package var overrides: [String: Override] = [:]
 

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import AppStoreTypes
 
 /// A condition of a ``ComparisonRule``.
@@ -32,6 +33,8 @@ package enum ComparisonCondition: Sendable, Hashable {
     case notAutoRenewable
     /// The row of the App Store Server API has a revocation date.
     case revokedInHistory
+    /// A consumable that was refunded according to ``ComparisonContext/consumables``.
+    case refundedConsumable
     /// Both rows have the same web order line item id.
     case sameLineItem
     /// The App Store Server API lists both ids for this customer.
@@ -105,10 +108,12 @@ package enum ComparisonCondition: Sendable, Hashable {
                 || finding.right?.isUpgraded == true && finding.left?[.revocationDate] != nil
         case .consumable:
             return finding.right?.isConsumable == true
-                || finding.identifier.map(facts.context.consumables.contains) ?? false
+                || finding.identifier.map(facts.context.consumables.all.contains) ?? false
         case .notAutoRenewable:
             return finding.left?.isAutoRenewable != true && finding.right?.isAutoRenewable != true
         case .revokedInHistory: return finding.right?[.revocationDate] != nil
+        case .refundedConsumable:
+            return finding.identifier.map(facts.context.consumables.refunded.contains) ?? false
         case .sameLineItem:
             return finding.left?.identifier(.webOrderLineItemId) != nil
                 && finding.left?.identifier(.webOrderLineItemId) == finding.right?.identifier(.webOrderLineItemId)

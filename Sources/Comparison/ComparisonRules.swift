@@ -189,6 +189,10 @@ package enum ComparisonRules {
             source: RuleSources.history,
             "Receipts contain a consumable until it is finished, the history always."),
         ComparisonRule(
+            "refundedConsumable", .expected, rows, [.row], when: [.onlyVerifyReceipt, .refundedConsumable],
+            source: RuleSources.latest,
+            "`refundedConsumables: drop` leaves out a refunded consumable, of which verifyReceipt shows no refund."),
+        ComparisonRule(
             "unfinishedConsumable", .unexpected, [.latest], [.row], when: [.onlyVerifyReceipt, .consumable],
             source: RuleSources.latest,
             "verifyReceipt lists a consumable until the app finishes it; the history does not show when that is."),

@@ -62,6 +62,7 @@ extension ComparisonCondition {
         case .consumable: "a consumable"
         case .notAutoRenewable: "not an auto-renewable subscription"
         case .revokedInHistory: "revoked in the history"
+        case .refundedConsumable: "a consumable that was refunded"
         case .sameLineItem: "same line item"
         case .knownToServerAPI: "the Server API lists both ids for this customer"
         case .matchedOtherwise: "matched without the id"

@@ -15,6 +15,8 @@ package final class Certificate: @unchecked Sendable {
     package let issuer: [UInt8]
     /// The subject's Name in DER, including tag and length.
     package let subject: [UInt8]
+    /// The SubjectPublicKeyInfo in DER, including tag and length.
+    let publicKeyInfo: [UInt8]
     /// Validity period in seconds since 1970, both bounds inclusive.
     package let validity: ClosedRange<Int64>
 
@@ -56,6 +58,7 @@ package final class Certificate: @unchecked Sendable {
         self.der = Self.copy(0..<bytes.count, of: bytes)
         self.issuer = Self.copy(summary.issuer, of: bytes)
         self.subject = Self.copy(summary.subject, of: bytes)
+        self.publicKeyInfo = Self.copy(summary.publicKeyInfo.whole, of: bytes)
     }
 
     deinit {

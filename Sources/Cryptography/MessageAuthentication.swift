@@ -5,9 +5,8 @@ import COpenSSL
 ///
 /// https://www.rfc-editor.org/rfc/rfc2104
 package enum HMAC {
-    /// Returns the HMAC-SHA256 as 64 lower-case hexadecimal digits; empty only if OpenSSL on this system refuses the
-    /// algorithm.
-    package static func hex(_ bytes: [UInt8], key: [UInt8]) -> String {
+    /// Returns the 32 bytes of the HMAC-SHA256; empty only if OpenSSL on this system refuses the algorithm.
+    package static func sha256(_ bytes: [UInt8], key: [UInt8]) -> [UInt8] {
         var result = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var length: UInt32 = 0
         // An empty key is valid, but OpenSSL reads a null pointer as "keep the previous key".
@@ -15,8 +14,14 @@ package enum HMAC {
         guard
             COpenSSL.HMAC(
                 EVP_sha256(), padded, Int32(key.count), bytes, bytes.count, &result, &length) != nil
-        else { return "" }
-        return Hexadecimal.text(of: result.prefix(Int(length)))
+        else { return [] }
+        return Array(result.prefix(Int(length)))
+    }
+
+    /// Returns the HMAC-SHA256 as 64 lower-case hexadecimal digits; empty only if OpenSSL on this system refuses the
+    /// algorithm.
+    package static func hex(_ bytes: [UInt8], key: [UInt8]) -> String {
+        Hexadecimal.text(of: sha256(bytes, key: key))
     }
 }
 
@@ -24,7 +29,11 @@ package enum HMAC {
 package enum ConstantTime {
     /// Returns whether the texts are equal. The duration reveals only whether their lengths differ.
     package static func equal(_ left: String, _ right: String) -> Bool {
-        let (left, right) = (Array(left.utf8), Array(right.utf8))
+        equal(Array(left.utf8), Array(right.utf8))
+    }
+
+    /// Returns whether the bytes are equal. The duration reveals only whether their numbers differ.
+    package static func equal(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         guard left.count == right.count else { return false }
         return left.withUnsafeBytes { left in
             right.withUnsafeBytes { right in

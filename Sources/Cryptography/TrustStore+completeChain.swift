@@ -18,7 +18,8 @@ extension TrustStore {
     /// Returns the key of a signer whose presented chain is valid for the role. The caller checks the time of signing
     /// against the returned window.
     ///
-    /// Only the presented intermediate is tried, and the presented root must equal a pinned one byte for byte. A
+    /// Only the presented intermediate is tried, and the presented root must be a pinned one, or have the subject and
+    /// the key of a pinned one: a re-issue of Apple's root. The chain is always verified from the pinned one. A
     /// verified chain is cached even if the signature under it turns out to be invalid. So a client that sends a
     /// genuine chain with a forged signature costs two certificate verifications once, not with every JWS.
     ///
@@ -26,14 +27,15 @@ extension TrustStore {
     package func signer(
         of chain: PresentedChain, in bytes: borrowing Span<UInt8>, role: SignerRole
     ) throws(CryptographyError) -> VerifiedSigner {
-        if let cached = completeChains.signer(of: chain, role: role, in: bytes) { return cached }
+        let pinned = pinnedRoot(at: chain.root, in: bytes)
+        if let pinned, let cached = completeChains.signer(of: chain, below: pinned, role: role, in: bytes) {
+            return cached
+        }
         let leaf = try Certificate(der: bytes.extracting(chain.leaf))
         guard leaf.hasExtension(role.leafMarker) else {
             throw CryptographyError(
                 .markerMissing, "the signer's certificate lacks the marker extension \(role.leafMarker)")
         }
-        var pinned: Certificate?
-        for root in anchors.roots where bytes.holds(root.der, at: chain.root) { pinned = root }
         guard let pinned else { throw CryptographyError(.untrusted, "the last certificate is not a pinned root") }
         let authority = try Certificate(der: bytes.extracting(chain.authority))
         guard authority.subject == leaf.issuer, pinned.subject == authority.issuer else {
@@ -42,5 +44,33 @@ extension TrustStore {
         let signer = try verifier.verify(leaf: leaf, authority: authority, role: role)
         completeChains.insert(signer, leaf: leaf, authority: authority, root: pinned, role: role)
         return signer
+    }
+
+    /// Returns the pinned root that a presented root is, or is a re-issue of. `nil` if there is none.
+    ///
+    /// Nothing else in the presented certificate is used, not even its signature: whoever holds the key of a pinned
+    /// root can sign with it anyway.
+    private func pinnedRoot(at range: Range<Int>, in bytes: borrowing Span<UInt8>) -> Certificate? {
+        for root in anchors.roots where bytes.holds(root.der, at: range) { return root }
+        guard range.count <= Certificate.maximumSize, let summary = summary(at: range, in: bytes) else { return nil }
+        for root in anchors.roots
+        where bytes.holds(root.publicKeyInfo, at: summary.publicKeyInfo.whole)
+            && bytes.holds(root.subject, at: summary.subject)
+        {
+            return root
+        }
+        return nil
+    }
+
+    /// Returns the fields of exactly one certificate; `nil` if the bytes are something else.
+    private func summary(at range: Range<Int>, in bytes: borrowing Span<UInt8>) -> CertificateSummary? {
+        do throws(BERError) {
+            var cursor = BERCursor(range)
+            let summary = try CertificateSummary(cursor.next(in: bytes), in: bytes)
+            try cursor.finish()
+            return summary
+        } catch {
+            return nil
+        }
     }
 }

@@ -3,27 +3,27 @@ import AppStoreTypes
 /// Strings. ``key(_:)`` and ``value(_:)`` use these methods.
 extension JSONWriter {
     /// Writes a JSON string with quotes, and with escapes where RFC 8259 requires them.
-    package mutating func quoted(_ text: String) {
+    @inlinable public mutating func quoted(_ text: String) {
         bytes.append(0x22)
         characters(text)
         bytes.append(0x22)
     }
 
     /// Writes the contents of a JSON string, without quotes.
-    package mutating func characters(_ text: String) {
+    @inlinable public mutating func characters(_ text: String) {
         var text = text
         text.withUTF8 { characters(utf8: $0) }
     }
 
     /// Writes the contents of a JSON string from UTF-8, without quotes.
-    package mutating func characters(utf8: UnsafeBufferPointer<UInt8>) {
+    @inlinable public mutating func characters(utf8: UnsafeBufferPointer<UInt8>) {
         let plain = Self.plainPrefix(of: utf8)
         bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[..<plain]))
         for index in plain..<utf8.count { escaped(utf8[index]) }
     }
 
     /// Writes one byte, escaped if JSON requires it. Bytes of multi-byte UTF-8 characters are never escaped.
-    private mutating func escaped(_ byte: UInt8) {
+    @usableFromInline mutating func escaped(_ byte: UInt8) {
         switch byte {
         case 0x22: ascii(#"\""#)
         case 0x5C: ascii(#"\\"#)
@@ -41,7 +41,7 @@ extension JSONWriter {
 
     /// Returns the number of bytes before the first one that needs an escape. It checks eight bytes at a time,
     /// because `latest_receipt` has about a hundred thousand bytes.
-    private static func plainPrefix(of utf8: UnsafeBufferPointer<UInt8>) -> Int {
+    @inlinable static func plainPrefix(of utf8: UnsafeBufferPointer<UInt8>) -> Int {
         let bytes = UnsafeRawBufferPointer(utf8)
         var index = 0
         while index + 8 <= bytes.count {
@@ -58,5 +58,5 @@ extension JSONWriter {
         return index
     }
 
-    private static var ones: UInt64 { 0x0101_0101_0101_0101 }
+    @inlinable static var ones: UInt64 { 0x0101_0101_0101_0101 }
 }

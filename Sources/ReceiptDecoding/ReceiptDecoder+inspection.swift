@@ -84,6 +84,9 @@ extension ReceiptDecoder {
         }
     }
 
+    /// Returns whether a text has the form of a JWS. Nothing in it is verified.
+    package static func isCompactJWS(_ text: [UInt8]) -> Bool { ReceiptInput.isCompactJWS(text) }
+
     /// Returns the authentic receipt before the trailing bytes because of which ``decode(_:)`` rejected the text;
     /// `nil` for any other error.
     ///

@@ -49,6 +49,8 @@ package struct ReceiptDecoder: Sendable {
             return (.transaction(blob.receipt), try authenticate(blob))
         case .jws:
             throw ReceiptDecodingError(.signedTransaction, at: "text", "a signed transaction instead of a receipt")
+        case .unknown where input.bytes.starts(with: BridgeHandle.prefix):
+            throw ReceiptDecodingError(.bridgeHandle, at: "text", "a handle of this program instead of a receipt")
         case .unknown:
             throw ReceiptDecodingError(.notAReceipt, at: "bytes", "neither a PKCS#7 container nor a property list")
         }
@@ -73,9 +75,10 @@ package struct ReceiptDecoder: Sendable {
     ) throws(ReceiptDecodingError) {
         let key = try signerKey(of: container, in: bytes)
         let signer = try container.signature.get().signer
+        try signer.signedAttributes?.check(content: container.content.span, digest: signer.digest)
+        let message = signer.signedAttributes?.message ?? container.content
         do throws(CryptographyError) {
-            try key.verify(
-                bytes.extracting(signer.signature), over: container.content.span, digest: signer.digest)
+            try key.verify(bytes.extracting(signer.signature), over: message.span, digest: signer.digest)
         } catch {
             throw ReceiptDecodingError(error, at: "SignerInfo.signature")
         }

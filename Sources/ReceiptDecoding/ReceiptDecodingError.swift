@@ -19,6 +19,8 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
         case notAReceipt
         /// The text is a signed transaction of StoreKit 2 instead of a receipt.
         case signedTransaction
+        /// The text is a handle that a server of this program issued instead of a receipt.
+        case bridgeHandle
         /// The text is the inner list of a transactionReceipt, without its signature.
         case purchaseInfoOnly
         /// The structure is broken; the place and the reason say where.
@@ -96,8 +98,9 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
     /// The meaning of the code for a verifyReceipt response.
     package var verdict: Verdict {
         switch code {
-        case .unreadable, .empty, .tooLarge, .notBase64, .notAReceipt, .signedTransaction, .purchaseInfoOnly,
-            .malformed, .truncated, .truncatedDescription, .trailingBytes, .tooMany, .missingAttribute,
+        case .unreadable, .empty, .tooLarge, .notBase64, .notAReceipt, .signedTransaction, .bridgeHandle,
+            .purchaseInfoOnly, .malformed, .truncated, .truncatedDescription, .trailingBytes, .tooMany,
+            .missingAttribute,
             .unsupportedVersion:
             .notAReceipt
         case .unsigned, .severalSigners, .signerCertificateMissing, .unsupportedAlgorithm, .malformedCertificate,

@@ -8,7 +8,7 @@ import Cryptography
 ///                           signature OCTET STRING, unsignedAttrs [1] OPTIONAL }
 /// ```
 /// RFC 5652, section 5.3. Apple's receipts have exactly one SignerInfo and no signedAttrs, so the signature covers
-/// the content directly.
+/// the content directly. With signedAttrs it covers those, and they contain the digest of the content.
 struct SignerInfo: Sendable {
     /// The range of the issuer's name, with its tag and length.
     let issuer: Range<Int>
@@ -18,6 +18,8 @@ struct SignerInfo: Sendable {
     let digest: DigestAlgorithm
     /// The range of the signature.
     let signature: Range<Int>
+    /// The signed attributes; `nil` if the signature covers the content directly.
+    let signedAttributes: SignedAttributes?
 
     /// 1.3.14.3.2.26
     private static let sha1: [UInt8] = [0x2B, 0x0E, 0x03, 0x02, 0x1A]
@@ -57,7 +59,7 @@ struct SignerInfo: Sendable {
     private init(_ element: BERElement, in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) {
         let digestName: BERElement
         let signatureName: BERElement
-        let hasSignedAttributes: Bool
+        let attributes: BERElement?
         do throws(BERError) {
             var fields = element.inside
             _ = try fields.next(BERTag.integer, in: bytes)
@@ -65,16 +67,16 @@ struct SignerInfo: Sendable {
             issuer = try identifier.next(BERTag.sequence, in: bytes).whole
             serialNumber = try identifier.next(BERTag.integer, in: bytes).content
             digestName = try Self.algorithmName(&fields, in: bytes)
-            hasSignedAttributes = try fields.nextIfPresent(BERTag.context(0), in: bytes) != nil
+            attributes = try fields.nextIfPresent(BERTag.context(0), in: bytes)
             signatureName = try Self.algorithmName(&fields, in: bytes)
             signature = try fields.next(BERTag.octetString, in: bytes).content
         } catch {
             throw ReceiptDecodingError(error, at: "SignerInfo")
         }
-        guard !hasSignedAttributes else {
-            throw ReceiptDecodingError(
-                .unsupportedAlgorithm, at: "SignerInfo.signedAttrs",
-                "signed attributes, which Apple's receipts never have")
+        if let attributes {
+            signedAttributes = try SignedAttributes(attributes, in: bytes)
+        } else {
+            signedAttributes = nil
         }
         let sha1 = digestName.holds(Self.sha1, in: bytes)
         guard sha1 || digestName.holds(Self.sha256, in: bytes) else {

@@ -37,6 +37,7 @@ package struct ErasureRule: Sendable {
     package static let exempt: [String: DataKind] = [
         "app": .apps, "addressee": .targets, "comparison": .comparisons, "difference": .differences,
         "refundOutput": .refundOutputs, "signedHeader": .signers, "erasure": .erasures,
+        "handleKey": .handleKeys, "erasedIdentifier": .erasedIdentifiers,
     ]
 
     private static let ids = list("ids")

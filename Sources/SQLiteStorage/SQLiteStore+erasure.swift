@@ -21,6 +21,9 @@ extension SQLiteStore: PersonalDataStore {
             for locator in found {
                 try Self.erase(
                     locator, keepsRevocations: request.keepsRevocations, isDryRun: false, in: db, counting: &erasure)
+                if let marks = request.marks {
+                    try Self.leave(marks, of: locator.identifiers, in: locator.scope, at: now, db)
+                }
             }
             let rows = erasure.kinds.reduce(0) { $0 + $1.count }
             if !erasure.isEmpty {

@@ -122,7 +122,8 @@ extension SQLiteStore: NotificationStore {
     }
 
     /// Returns the customer of a new purchase: the one that has the subscription, otherwise the one that has the app
-    /// transaction id, and why that customer may be stale.
+    /// transaction id, otherwise the one that has the subscription from which it was migrated. Also returns why that
+    /// customer may be stale.
     private static func owner(
         of row: TransactionRow, app: Int64, in db: Database
     ) throws -> (customer: Int64?, cause: StalenessCause?) {
@@ -135,9 +136,14 @@ extension SQLiteStore: NotificationStore {
                         """), arguments: [value, app])
         }
         if let owner = try customer("originalTransactionId", row.originalTransactionId) { return (owner, nil) }
-        guard let download = row.appTransactionId, let owner = try customer("appTransactionId", download) else {
-            return (nil, nil)
+        if let download = row.appTransactionId, let owner = try customer("appTransactionId", download) {
+            return (owner, .ownedByDownload(isSubscription: row.isSubscription))
         }
-        return (owner, .ownedByDownload(isSubscription: row.isSubscription))
+        if let previous = row.previousOriginalTransactionId,
+            let owner = try customer("originalTransactionId", previous)
+        {
+            return (owner, .ownedByMigration)
+        }
+        return (nil, nil)
     }
 }

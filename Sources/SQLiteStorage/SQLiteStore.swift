@@ -141,6 +141,7 @@ package final class SQLiteStore: Sendable {
         migrator.registerMigration("learntByOriginals", migrate: addLearntByOriginals)
         migrator.registerMigration("comparedCustomers", migrate: addComparedCustomers)
         migrator.registerMigration("leases", migrate: addLeases)
+        migrator.registerMigration("handles", migrate: addHandles)
         return migrator
     }
 
@@ -215,6 +216,7 @@ extension SQLiteStore: Store {
     package var comparisons: any ComparisonLog { self }
     package var extensions: any ExtensionLog { self }
     package var personalData: any PersonalDataStore { self }
+    package var handles: any BridgeHandleStore { self }
     package var maintenance: (any StoreMaintenance)? { self }
 }
 

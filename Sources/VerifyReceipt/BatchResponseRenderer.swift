@@ -35,11 +35,13 @@ package struct BatchResponseRenderer: Sendable {
         if let records, case .transaction(let contents) = receipt.contents, contents.lacksStatus(in: records) {
             return nil
         }
-        let app = apps.configured(receipt.bundleId)
-        let history = PurchaseHistory(receipt: receipt, records: records, configuredAppAppleId: app?.appAppleId)
+        let app = apps.configured(receipt.bundleId) ?? AppConfiguration(bundleId: receipt.bundleId)
+        let history = PurchaseHistory(
+            receipt: receipt, records: records, configuredAppAppleId: app.appAppleId,
+            dropsRefundedConsumables: app.refundedConsumables == .drop)
         let options = AnswerOptions(
             excludesOldTransactions: excludesOldTransactions,
-            latestReceiptInfoOrder: app?.latestReceiptInfoOrder ?? .ascending)
+            latestReceiptInfoOrder: app.latestReceiptInfoOrder)
         return renderer.answer(history: history, requestDate: time, options: options).body
     }
 }

@@ -33,6 +33,8 @@ package struct ServiceComponents: Sendable {
     let observations: UpstreamObservations
     /// Detects a purchase that several users present.
     let replays: ReplayDetector
+    /// The keys of bridge handles.
+    package let handles: HandleKeyring
     /// The customers whose data in the store changed.
     package let changes: CacheInvalidationLog
     /// The metrics of all services.
@@ -103,6 +105,7 @@ package struct ServiceComponents: Sendable {
                 StoreSource(store: $0, changes: changes, revocations: observations.revocations, logger: logger)
             }
         lastGood = store.flatMap { ResponseArchive(settings, store: $0, observations, logger) }
+        handles = HandleKeyring(settings: settings, store: store)
         replays = previous?.replays ?? ReplayDetector()
         deadline = settings.deadline
         (self.now, self.sleep, self.logger) = (now, sleep, logger)

@@ -12,7 +12,8 @@ import Telemetry
 /// A request passes these steps, each of which may end it:
 ///
 /// 1. The response cache, if an app names `stored` first.
-/// 2. Parsing and decoding: a body that is not JSON, or holds no base64, gets 21002.
+/// 2. Parsing and decoding: a body that is not JSON, or holds no base64, gets 21002. Signed transactions and handles
+///    are verified by ``SignedItemVerifier``.
 /// 3. The app of the receipt: with `unknownApps: refuse` an unknown one gets 21003, or 21002 if the text is no receipt.
 /// 4. Replay detection, if the caller names its user.
 /// 5. The app's sources, in ``RequestEvaluation``.
@@ -30,6 +31,8 @@ package struct VerifyReceiptService: Sendable {
     private let cachedResponses: CachedResponses?
     private let rules: AppRules
     private let evaluation: RequestEvaluation
+    /// Verifies what is presented instead of a receipt.
+    private let signedItems: SignedItemVerifier
     /// The time from a request to its response.
     private let deadline: Duration
     private let now: @Sendable () -> Timestamp
@@ -51,6 +54,7 @@ package struct VerifyReceiptService: Sendable {
         cachedResponses = CachedResponses(components)
         customerCaches = CustomerCaches(components, responses: cachedResponses?.cache)
         rules = AppRules(components)
+        signedItems = SignedItemVerifier(components)
         evaluation = RequestEvaluation(
             components, rules: rules, renderer: VerifyReceiptRenderer(tables: tables), cachedResponses: cachedResponses)
     }
@@ -120,12 +124,17 @@ package struct VerifyReceiptService: Sendable {
             counts.responseCache.add((reply == nil ? HitLabel.miss : .hit).rawValue)
             if let reply { return reply }
         }
-        var request: VerifyReceiptRequest
+        let request: VerifyReceiptRequest
         do throws(VerifyReceiptRequest.Failure) {
             request = try read(body)
         } catch {
             logger.debug("verifyReceipt request rejected with 21002", metadata: ["reason": "\(error.rawValue)"])
             return VerifyReceiptResult(.failure(.malformedReceipt), source: .receipt, environment: route.environment)
+        }
+        let text = request.receiptText.reveal()
+        let presented = PresentedItem(text.span)
+        guard case .receipt = presented else {
+            return await reply(to: presented, in: request, on: route, requestOptions)
         }
         let verification = verification(of: request, requestOptions)
         if case .rejected = verification, !request.hasBase64Text {
@@ -137,25 +146,55 @@ package struct VerifyReceiptService: Sendable {
             return VerifyReceiptResult(
                 .failure(status), source: .receipt, environment: verification.environment(on: route))
         case .app(let app):
-            let ruleReceipt = rules.receipt(for: app, verification, in: request, requestOptions)
-            let isReplay = ruleReceipt.map {
-                rules.isReplay($0.contents.lookupKeys, in: AppScope(of: $0), of: app, requestOptions)
-            }
-            if isReplay == true, app.replay == .refuse {
-                return VerifyReceiptResult(
-                    .failure(.notAuthentic), source: .receipt, environment: verification.environment(on: route))
-            }
-            // The body is in memory only once while Apple is called.
-            request.dropText()
-            var reply = await evaluation.answer(
-                ResolvedRequest(
-                    request, on: route, verification, receiptForRules: ruleReceipt, isReplay: isReplay ?? false,
-                    app: app, options: requestOptions, cacheKey: cacheKey, now: now(),
-                    deadline: RequestDeadline(deadline)))
-            if case .authentic(let receipt) = verification { reply.authenticApp = receipt.bundleId }
-            reply.claimedApp = app.bundleId
-            return reply
+            return await reply(to: verification, of: app, in: request, on: route, requestOptions, cacheKey: cacheKey)
         }
+    }
+
+    /// Answers a request that holds a signed transaction or a handle. Nothing of it is sent to Apple.
+    private func reply(
+        to presented: PresentedItem, in request: VerifyReceiptRequest, on route: UpstreamRouter.Route,
+        _ requestOptions: RequestOptions
+    ) async -> VerifyReceiptResult {
+        let outcome = await signedItems.verify(
+            presented, at: now(), within: RequestDeadline(deadline).reading(before: 1),
+            text: request.receiptText.reveal())
+        switch outcome {
+        case .refused(let status):
+            logger.debug("signed item rejected", metadata: ["status": "\(status)"])
+            let answer: VerifyReceiptAnswer =
+                status == .temporarilyUnavailable ? .temporarilyUnavailable() : .failure(status)
+            return VerifyReceiptResult(answer, source: .receipt, environment: route.environment)
+        case .authentic(let item, let app, let keys):
+            var options = requestOptions
+            options.sources = signedItems.sources(options.sources ?? app.answer, for: item)
+            return await reply(
+                to: .authentic(item), of: app, in: request, on: route, options, cacheKey: nil, handleKeys: keys)
+        }
+    }
+
+    /// Answers a request whose item is verified and whose app is known.
+    private func reply(
+        to verification: ReceiptVerification, of app: AppConfiguration, in request: VerifyReceiptRequest,
+        on route: UpstreamRouter.Route, _ requestOptions: RequestOptions, cacheKey: [UInt8]?,
+        handleKeys: BridgeHandleKeys? = nil
+    ) async -> VerifyReceiptResult {
+        let item = rules.item(for: app, verification, in: request, requestOptions)
+        let isReplay = item.map { rules.isReplay($0.replayKeys, in: $0.scope, of: app, requestOptions) }
+        if isReplay == true, app.replay == .refuse {
+            return VerifyReceiptResult(
+                .failure(.notAuthentic), source: .receipt, environment: verification.environment(on: route))
+        }
+        // The body is in memory only once while Apple is called.
+        var request = request
+        request.dropText()
+        var reply = await evaluation.answer(
+            ResolvedRequest(
+                request, on: route, verification, itemForRules: item, isReplay: isReplay ?? false,
+                app: app, options: requestOptions, cacheKey: cacheKey, now: now(),
+                deadline: RequestDeadline(deadline), handleKeys: handleKeys))
+        reply.authenticApp = verification.authenticItem?.receipt?.bundleId
+        reply.claimedApp = app.bundleId
+        return reply
     }
 
     /// Decodes and verifies the receipt of a request. A client's refused receipt may be sampled for repairs.

@@ -1,6 +1,7 @@
 import AppStorePayloads
 import AppStoreClients
 import HTTPTestServer
+import Simulator
 import AppStoreTypes
 import Synchronization
 import Testing
@@ -209,6 +210,24 @@ struct CustomerRecordsTests {
         #expect(await empty.failure(environment: .xcode)?.code == .noEndpoint)
         #expect(empty.requests.count == 6)
         await empty.end()
+    }
+
+    @Test("The id of an app transaction finds its customer, is no anomaly, and is unknown if there is only the id")
+    func appTransactionId() async throws {
+        let download = JSONValue.Member("appTransactionId", .string("704"))
+        let known = try ScriptedServerAPI { path, _ in
+            guard path.contains("/history/704") else { return Self.unknown }
+            return try CannedResponse.history(
+                [transaction("100", type: "Consumable", changing: [download])], revision: "r")
+        }
+        let records = try await known.records(["704"], environment: .production)
+        await known.end()
+        #expect(records.transactions.map(\.payload.transactionId) == ["100"] && records.anomalies.isEmpty)
+        let unknown = try ScriptedServerAPI { path, _ in
+            path.contains("/history/") ? Self.unknown : CannedResponse.error(4_000_048, status: 400)
+        }
+        #expect(await unknown.failure()?.code == .notFound)
+        await unknown.end()
     }
 
     @Test("A 401 from production makes the lookup try the sandbox, for apps that were never released")

@@ -152,6 +152,44 @@ struct SignedPayloadTests {
         #expect(try code(try sign(x5c: try self.chain(otherSigner))) == .unsupportedAlgorithm)
     }
 
+    // Covers threat T17 (docs/threat-model.md).
+    @Test("A root with the subject and the key of a pinned root counts as it, and nothing less does")
+    func reissuedRoot() throws {
+        let pki = try Shared.pki
+        let trust = try TrustStore(
+            anchors: TrustAnchors(roots: [try Certificate(der: pki.jwsRoot.certificate.span)], intermediates: []))
+        let verifier = SignedPayloadVerifier(trust: trust)
+        func code(_ root: [UInt8]) throws -> SignedPayloadError.Code? {
+            let chain = try chain()
+            let text = try sign(x5c: [chain[0], chain[1], .string(Base64.encode(root))])
+            do throws(SignedPayloadError) {
+                _ = try verifier.verify(text, as: TransactionPayload.self, now: Shared.noon)
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        var template = pki.jwsRoot.template
+        template.validity = .past
+        let reissued = try CertificateIdentity.selfSigned(template, key: pki.jwsRoot.key).certificate
+        #expect(reissued != pki.jwsRoot.certificate)
+        // The signature in it is not used, so a damaged one makes no difference, and the chain is verified once.
+        let damaged = Array(reissued.dropLast()) + [reissued[reissued.count - 1] ^ 1]
+        for root in [reissued, damaged, pki.jwsRoot.certificate, reissued] {
+            #expect(try code(root) == nil)
+        }
+        #expect(trust.chainVerifications == 1 && trust.cachedChains == 1)
+        let otherKey = try CertificateIdentity.selfSigned(pki.jwsRoot.template, key: .p384()).certificate
+        template.subject.commonName += " 2"
+        let otherName = try CertificateIdentity.selfSigned(template, key: pki.jwsRoot.key).certificate
+        let longer = reissued + [0]
+        let large = DEREncoder.sequence(reissued, [UInt8](repeating: 5, count: Certificate.maximumSize))
+        for root in [otherKey, otherName, longer, large, Array(reissued.dropLast(3)), [], [0x30]] {
+            #expect(try code(root) == .untrustedChain)
+        }
+        #expect(trust.cachedChains == 1)
+    }
+
     @Test("Certificates are checked for the time of signing, or for now if there is none")
     func times() throws {
         let pki = try Shared.pki

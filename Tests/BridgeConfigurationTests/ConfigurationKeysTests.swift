@@ -18,6 +18,8 @@ struct ConfigurationKeysTests {
           drainSeconds: 1 | 2
         tokens:
           - file: a.txt | b.txt
+        handleKeys:
+          - file: a.txt | b.txt
         store: sqlite:a.sqlite | sqlite:b.sqlite
         retention:
           notifications: 500 | forever
@@ -45,6 +47,7 @@ struct ConfigurationKeysTests {
           file: a.txt | b.txt
         unknownApps: pass | refuse
         deadlineSeconds: 5 | 6
+        outageStatus: 21005 | 503
         lastGood:
           days: 7 | 8
           megabytes: 3 | 4
@@ -77,7 +80,9 @@ struct ConfigurationKeysTests {
             answer: [apple, receipt] | [receipt, apple]
             staleSubscription: retry | answer
             unknownTransaction: receipt | accountNotFound
+            signedTransactions: answer | refuse
             latestReceiptInfoOrder: ascending | descending
+            refundedConsumables: drop | keep
             cacheSeconds: 60 | 61
             storedMaxAge: 3600 | 3601
             shadow: none | api
@@ -94,6 +99,8 @@ struct ConfigurationKeysTests {
                 password:
                   file: a.txt | b.txt
                 v1Profile: current | 2020
+                latestReceipt: handle | absent
+                numbers: true | false
           - bundleId: com.example.two
             sandbox:
               testers: [1] | [2]
@@ -142,7 +149,7 @@ struct ConfigurationKeysTests {
     private static func folder() throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
         for name in ["a", "b"] {
-            try folder.write("\(name).txt", "secret-\(name)")
+            try folder.write("\(name).txt", "a secret of 16 bytes, \(name)")
             try folder.write("\(name).p8", "key-\(name)")
             for table in FieldTables.fileNames {
                 let file = Repository.folder.appending(path: "Mappings/\(table)")

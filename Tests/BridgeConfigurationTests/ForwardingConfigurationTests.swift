@@ -74,6 +74,18 @@ struct ForwardingConfigurationTests {
                 "[{url: \"https://a.example\", as: camel, v1Profile: current}]",
                 "apps[0].forward[0].v1Profile: needs as: v1"
             ),
+            (
+                "[{url: \"https://a.example\", as: raw, latestReceipt: absent}]",
+                "apps[0].forward[0].latestReceipt: needs as: v1"
+            ),
+            (
+                "[{url: \"https://a.example\", as: camel, numbers: true}]",
+                "apps[0].forward[0].numbers: needs as: v1"
+            ),
+            (
+                "[{url: \"https://a.example\", as: v1, password: {env: PASSWORD}, numbers: 1}]",
+                "apps[0].forward[0].numbers: 1 is not one of true, false"
+            ),
             ("[{url: \"https://a.example\", as: v1}]", "apps[0].forward: v1 needs a password"),
             ("{url: \"https://a.example\", as: raw}", "apps[0].forward: expected a list"),
             (
@@ -84,6 +96,13 @@ struct ForwardingConfigurationTests {
     func refused(forward: String, expected: String) throws {
         let finding = try finding(forward)
         #expect(finding.hasPrefix("bridge.yaml: \(expected)"), "\(finding)")
+    }
+
+    @Test("A key of handles has at least 16 bytes")
+    func handleKeys() throws {
+        #expect(
+            try finding("[]", before: "handleKeys: [{env: SECRET}]").hasSuffix(
+                "handleKeys: a key has fewer than 16 bytes"))
     }
 
     @Test("Forwarding needs a store, and version 1 also the Server API and a password")

@@ -109,6 +109,7 @@ extension ProxyConfigurationTests {
             "APP_CLIENTPASSWORD": "required", "APP_SANDBOX": "deny", "APP_STALESUBSCRIPTION": "answer",
             "APP_UNKNOWNTRANSACTION": "accountNotFound", "APP_CACHESECONDS": "5", "APP_STOREDMAXAGE": "6",
             "APP_ANSWER": "stored,api", "APP_LATESTRECEIPTINFOORDER": "descending", "APP_SHADOW": "apple",
+            "APP_REFUNDEDCONSUMABLES": "keep", "OUTAGESTATUS": "503",
             "APP_SHADOWSAMPLING": "0.5", "APP_SERVERAPI_ISSUERID": "i", "APP_SERVERAPI_KEYID": "k",
             "APP_SERVERAPI_PRIVATEKEY_FILE": try file("k.p8", Array("key".utf8)),
             "APP_COMPARISONRULES_ORDER": "ignore",
@@ -118,6 +119,7 @@ extension ProxyConfigurationTests {
         let settings = try ConfigurationEnvironment.settings(file: nil, environment: environment, checks: .server)
         #expect(settings.listen.port == 1 && settings.operationsListen.port == 2 && settings.usesTolerantProfile)
         #expect(settings.storePath == "/tmp/e.sqlite" && settings.unknownApps == .refuse)
+        #expect(settings.outageStatus == .serviceUnavailable && settings.apps.map(\.refundedConsumables) == [.keep])
         #expect(settings.tokens.map { $0.reveal() } == ["one", "two"])
         #expect(settings.trustedRoots == [root] && settings.intermediates == [root])
         #expect(settings.verifyReceipt.production == "https://a.example/v")

@@ -80,6 +80,7 @@ struct ProxyConfigurationTests {
             sharedSecret: {file: secrets/account.txt}
             unknownApps: refuse
             deadlineSeconds: 5
+            outageStatus: 21107
             lastGood: {days: 7, megabytes: 3}
             limits: {requestsPerMinute: 600, connections: 500, connectionsPerClient: 50, headSeconds: 5, requestSeconds: 30}
             trustedProxies: [10.0.0.0/8, "::1"]
@@ -97,6 +98,7 @@ struct ProxyConfigurationTests {
                 storedMaxAge: 3600
                 staleSubscription: answer
                 latestReceiptInfoOrder: descending
+                refundedConsumables: keep
                 shadow: none
                 shadowSampling: 1.0
               - bundleId: com.example.other
@@ -112,6 +114,7 @@ struct ProxyConfigurationTests {
         #expect(settings.upstreamProxy == "http://proxy.example:3128")
         #expect(settings.sharedSecret == SharedSecret("account"))
         #expect(settings.unknownApps == .refuse && settings.deadline == .seconds(5))
+        #expect(settings.outageStatus == .status(VerifyReceiptStatus(rawValue: 21107)))
         #expect(settings.lastGood.days == 7 && settings.lastGood.bytes == 3 << 20)
         try #require(settings.apps.count == 2)
         let app = settings.apps[0]
@@ -122,6 +125,7 @@ struct ProxyConfigurationTests {
         #expect(app.answer == [.api, .receipt, .stored, .apple] && app.storedMaxAge == 3600)
         #expect(app.serverAPI?.issuerId == "i" && app.serverAPI?.keyId == "k")
         #expect(app.serverAPI?.bundleId == "com.example.app" && app.latestReceiptInfoOrder == .descending)
+        #expect(app.refundedConsumables == .keep && settings.apps[1].refundedConsumables == .drop)
         #expect(settings.serverAPI.production == "https://a.example")
         #expect(settings.serverAPI.sandbox == "https://b.example")
         #expect(settings.tokens.map { $0.reveal() } == settings.sharedSecret.map { [$0.reveal()] })
@@ -143,7 +147,7 @@ struct ProxyConfigurationTests {
         #expect(settings.verifyReceipt.production == "https://buy.itunes.apple.com/verifyReceipt")
         #expect(settings.verifyReceipt.sandbox == "https://sandbox.itunes.apple.com/verifyReceipt")
         #expect(settings.unknownApps == .pass && settings.apps.isEmpty && !settings.usesTolerantProfile)
-        #expect(settings.deadline == .seconds(9))
+        #expect(settings.deadline == .seconds(9) && settings.outageStatus == .status(.temporarilyUnavailable))
         #expect(settings.lastGood.days == 30 && settings.lastGood.bytes == 512 << 20)
     }
 
@@ -157,6 +161,7 @@ struct ProxyConfigurationTests {
             profile: lenient
             unknownApps: maybe
             deadlineSeconds: 31
+            outageStatus: 21004
             lastGood: {days: 366, megabytes: 0, hours: 1}
             trust: {roots: [nowhere.cer], leaves: []}
             upstream: {verifyReceipt: {staging: x}, apple: y}
@@ -174,7 +179,8 @@ struct ProxyConfigurationTests {
             "unknownApps: maybe is not one of pass, refuse", "deadlineSeconds: 31 is not in the range 1 to 30",
             "lastGood.days: 366 is not in the range 0 to 365",
             "lastGood.megabytes: 0 is not in the range 1 to 1000000",
-            "lastGood.hours: unknown key", "trust.roots: cannot read nowhere.cer",
+            "outageStatus: 21004: expected 21005, 21100 to 21199, 503", "lastGood.hours: unknown key",
+            "trust.roots: cannot read nowhere.cer",
             "trust.leaves: unknown key", "upstream.verifyReceipt.staging: unknown key",
             "upstream.apple: unknown key", "sharedSecret: expected {file: path} or {env: NAME}",
             "apps[0].sharedSecret: cannot read missing.txt", "apps[0].colour: unknown key",

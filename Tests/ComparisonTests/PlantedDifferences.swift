@@ -1,3 +1,4 @@
+import AppStorePayloads
 import Comparison
 import Foundation
 
@@ -154,7 +155,15 @@ struct PlantedDifference: Sendable {
                 "300", of: "coins", "Consumable", at: ComparisonFixture.now - ComparisonFixture.day)
             answer["latest_receipt_info"] = $0.latest + [coins.wire]
             $0.otherAnswer = answer
-            $0.context.consumables = ["300"]
+            $0.context.consumables.all = ["300"]
+        },
+        PlantedDifference("refundedConsumable") {
+            $0.otherAnswer = $0.answer
+            let coins = ComparisonFixture.purchase(
+                "300", of: "coins", "Consumable", at: ComparisonFixture.now - ComparisonFixture.day)
+            $0.snapshot.append(coins.wire)
+            $0.latest.append(coins.wire)
+            $0.context.consumables = ConsumableIdentifiers(all: ["300"], refunded: ["300"])
         },
         PlantedDifference("unfinishedConsumable", .unexpected) {
             $0.otherAnswer = $0.answer
@@ -162,7 +171,7 @@ struct PlantedDifference: Sendable {
                 ComparisonFixture.purchase(
                     "300", of: "coins", "Consumable", at: ComparisonFixture.now - ComparisonFixture.day
                 ).wire)
-            $0.context.consumables = ["300"]
+            $0.context.consumables.all = ["300"]
         },
         PlantedDifference("missingTransaction", .unexpected) {
             $0.otherAnswer = $0.answer
@@ -170,7 +179,7 @@ struct PlantedDifference: Sendable {
                 ComparisonFixture.purchase(
                     "300", of: "coins", "Consumable", at: ComparisonFixture.now - ComparisonFixture.day
                 ).wire)
-            $0.context.consumables = ["299"]
+            $0.context.consumables = ConsumableIdentifiers(all: ["299"], refunded: ["299"])
         },
         PlantedDifference("refundedPurchase") {
             var row = ComparisonFixture.purchase(

@@ -301,7 +301,14 @@ struct CommandTests {
         store.faults.add(SimulatedFault(.html))
         let down = try await Binary.run(
             "verify", "--config", "receipt-bridge.yaml", "--answer", "apple", "receipts/c000001-r1.b64", in: folder)
-        #expect(down.exit == 1 && down.text == #"{"status":21005,"is_retryable":true}"#)
+        #expect(down.exit == 1 && down.text == #"{"status":21005,"is_retryable":true,"is-retryable":true}"#)
+        for (configured, status) in [("21150", 21150), ("503", 21005)] {
+            let other = try await Binary.run(
+                "verify", "--config", "receipt-bridge.yaml", "--answer", "apple", "receipts/c000001-r1.b64", in: folder,
+                environment: ["RECEIPT_BRIDGE_OUTAGESTATUS": configured])
+            #expect(other.exit == 1)
+            #expect(other.text == #"{"status":\#(status),"is_retryable":true,"is-retryable":true}"#)
+        }
         await store.stop()
     }
 

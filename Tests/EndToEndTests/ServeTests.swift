@@ -49,8 +49,10 @@ struct ServeTests {
                 #expect(answer.header("Receipt-Bridge-Environment") == line["environment"]?.text)
             }
             for line in hostile {
-                #expect(
-                    try await ask(line).status == line["status"]?.integer, "\(source) \(line["mangling"]?.text ?? "")")
+                let mangling = line["mangling"]?.text ?? ""
+                // Apple refuses a signed transaction of a configured app; `signedTransactions: answer` answers it.
+                let status = mangling == "signedTransaction" ? 0 : line["status"]?.integer
+                #expect(try await ask(line).status == status, "\(source) \(mangling)")
             }
             proxy.stop()
             #expect(await proxy.end() == 0)

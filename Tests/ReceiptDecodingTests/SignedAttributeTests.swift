@@ -6,12 +6,11 @@ import TestSupport
 import Testing
 
 /// T4: In CMS, a signature can cover attributes instead of the content, and one of the attributes is the digest of
-/// the content. If there are two digests, two parsers that use different ones trust different contents. Apple's
-/// receipts never have such attributes (neither `Receipts/` nor any genuine receipt that was inspected), so a receipt
-/// that has any is rejected before they are read: `unsupportedAlgorithm` at `SignerInfo.signedAttrs`, 21003.
+/// the content. If there are two digests, two parsers that use different ones trust different contents. So exactly one
+/// contentType and one messageDigest are accepted, each with exactly one value, and both must match the content.
 ///
-/// `Attribute ::= SEQUENCE { attrType OBJECT IDENTIFIER, attrValues SET OF AttributeValue }`, RFC 5652, sections 5.3
-/// and 11.
+/// `Attribute ::= SEQUENCE { attrType OBJECT IDENTIFIER, attrValues SET OF AttributeValue }`, RFC 5652, sections 5.3,
+/// 5.4 and 11.
 @Suite("Signed attributes in an App Receipt")
 struct SignedAttributeTests {
     struct Attributes: Sendable, CustomTestStringConvertible {
@@ -43,10 +42,18 @@ struct SignedAttributeTests {
             DEREncoder.objectIdentifier("1.2.840.113549.1.9.4"), DEREncoder.set(values.map(DEREncoder.octetString)))
     }
 
-    /// Sets of attributes. The first is valid according to CMS, and all of them must be rejected.
-    static let shapes: [Attributes] = [
+    /// Sets of attributes that CMS allows.
+    static let valid: [Attributes] = [
         Attributes("as CMS requires them") { digest, _ in [contentType, digests(digest)] },
         Attributes("with a signing time") { digest, _ in [contentType, signingTime, digests(digest)] },
+        Attributes("with 30 attributes of unknown types") { digest, _ in
+            [contentType, digests(digest)]
+                + (1...30).map { attribute("1.2.3.\($0)", DEREncoder.octetString([UInt8](repeating: 7, count: 40))) }
+        },
+    ]
+
+    /// Sets of attributes that must be rejected.
+    static let invalid: [Attributes] = [
         Attributes("messageDigest in two attributes") { [contentType, digests($0), digests($1)] },
         Attributes("messageDigest in two attributes, the other first") { [contentType, digests($1), digests($0)] },
         Attributes("the same messageDigest in two attributes") { digest, _ in
@@ -61,7 +68,34 @@ struct SignedAttributeTests {
         Attributes("contentType twice") { digest, _ in [contentType, otherType, digests(digest)] },
         Attributes("no contentType") { digest, _ in [digests(digest)] },
         Attributes("an empty set") { _, _ in [] },
-        Attributes("an element that is not an attribute") { _, _ in [DEREncoder.integer(1)] },
+        Attributes("an element that is not an attribute") { digest, _ in
+            [contentType, digests(digest), DEREncoder.integer(1)]
+        },
+        Attributes("bytes after the values of an attribute") { digest, _ in
+            [
+                contentType,
+                DEREncoder.sequence(
+                    DEREncoder.objectIdentifier("1.2.840.113549.1.9.4"),
+                    DEREncoder.set([DEREncoder.octetString(digest)]), DEREncoder.null),
+            ]
+        },
+        Attributes("messageDigest in pieces") { digest, _ in
+            [
+                contentType,
+                attribute(
+                    "1.2.840.113549.1.9.4",
+                    DEREncoder.value(tag: 0x24, parts: [DEREncoder.octetString(digest)])),
+            ]
+        },
+        Attributes("33 attributes") { digest, _ in
+            [contentType, digests(digest)] + (1...31).map { attribute("1.2.3.\($0)", DEREncoder.null) }
+        },
+        Attributes("more than 16,384 bytes") { digest, _ in
+            [
+                contentType, digests(digest),
+                attribute("1.2.3.4", DEREncoder.octetString([UInt8](repeating: 0, count: 16_384))),
+            ]
+        },
     ]
 
     /// Returns an AlgorithmIdentifier with NULL as its parameters.
@@ -72,13 +106,23 @@ struct SignedAttributeTests {
     /// Returns a receipt with these attributes. Either they are signed as a SET OF, as CMS requires, or the content
     /// is signed as in App Receipts and the attributes are added afterwards.
     ///
-    /// - Parameter shape: the attributes; if it is `nil`, the field for them is absent.
-    private func receipt(_ shape: Attributes?, _ digest: DigestAlgorithm, isContentSigned: Bool) throws -> [UInt8] {
+    /// - Parameters:
+    ///   - shape: the attributes; if it is `nil`, the field for them is absent.
+    ///   - isSorted: whether the receipt contains the attributes in the order of DER; otherwise in the reverse.
+    ///   - isSortedForSigning: the same for the bytes that are signed.
+    ///   - tag: the tag of the bytes that are signed.
+    private func receipt(
+        _ shape: Attributes?, _ digest: DigestAlgorithm, isContentSigned: Bool, isSorted: Bool = true,
+        isSortedForSigning: Bool = true, tag: UInt8 = 0x31
+    ) throws -> [UInt8] {
         let signer = try MintedReceipts.pki.receiptSigner
         let content = MintedReceipts.content().payload()
         let other = MintedReceipts.content { $0.purchases[2].quantity = 99 }.payload()
-        let attributes = shape?.make(SHA.digest(content, with: digest), SHA.digest(other, with: digest))
-        let signed = isContentSigned ? content : DEREncoder.set(attributes ?? [], sorted: false)
+        let sorted = shape?.make(SHA.digest(content, with: digest), SHA.digest(other, with: digest))
+            .sorted { $0.lexicographicallyPrecedes($1) }
+        let attributes = isSorted ? sorted : sorted.map { $0.reversed() }
+        let covered = isSortedForSigning ? sorted : attributes
+        let signed = isContentSigned || covered == nil ? content : DEREncoder.value(tag: tag, parts: covered ?? [])
         let digestName = Self.algorithm(digest == .sha1 ? "1.3.14.3.2.26" : "2.16.840.1.101.3.4.2.1")
         let info = DEREncoder.sequence(
             DEREncoder.integer(1), signer.leaf.issuerAndSerialNumber, digestName,
@@ -92,25 +136,56 @@ struct SignedAttributeTests {
             DEREncoder.objectIdentifier("1.2.840.113549.1.7.2"), DEREncoder.context(0, signedData))
     }
 
-    private static let refusal = ReceiptDecodingError(
-        .unsupportedAlgorithm, at: "SignerInfo.signedAttrs", "signed attributes, which Apple's receipts never have")
+    // T4
+    @Test("A receipt whose signature covers valid signed attributes is authentic", arguments: valid)
+    func accepted(shape: Attributes) throws {
+        for digest in [DigestAlgorithm.sha1, .sha256] {
+            for isSorted in [true, false] {
+                let bytes = try receipt(shape, digest, isContentSigned: false, isSorted: isSorted)
+                for decoder in [try Decoders.apple, try Decoders.tolerant] {
+                    #expect(decoder.refusal(of: bytes) == nil, "\(digest) \(isSorted)")
+                }
+            }
+        }
+    }
 
     // T4
-    @Test("A receipt with signed attributes is rejected, whatever they contain", arguments: shapes)
+    @Test("A receipt with ambiguous, missing or foreign signed attributes is rejected", arguments: invalid)
     func refused(shape: Attributes) throws {
         for digest in [DigestAlgorithm.sha1, .sha256] {
             for isContentSigned in [false, true] {
                 let bytes = try receipt(shape, digest, isContentSigned: isContentSigned)
                 for decoder in [try Decoders.apple, try Decoders.tolerant, try Decoders.withoutAuthorities] {
-                    #expect(decoder.refusal(of: bytes) == Self.refusal, "\(digest) \(isContentSigned)")
+                    let refusal = try #require(decoder.refusal(of: bytes), "\(digest) \(isContentSigned)")
+                    #expect(refusal.code == .badSignature && refusal.place == "SignerInfo.signedAttrs")
+                    #expect(refusal.verdict == .notAuthentic)
                 }
-                #expect(Self.refusal.verdict == .notAuthentic)
                 // Like every receipt that is not authentic, it can be inspected and is marked.
                 let inspection = try Decoders.tolerant.inspect(MintedReceipts.base64(bytes).span)
-                #expect(!inspection.isVerified && inspection.failure == Self.refusal)
+                #expect(!inspection.isVerified && inspection.failure?.code == .badSignature)
                 #expect(inspection.contents?.bundleId == "com.example.app")
             }
         }
+    }
+
+    // T4
+    @Test("Attributes added to a receipt whose content is signed are rejected", arguments: valid)
+    func added(shape: Attributes) throws {
+        let bytes = try receipt(shape, .sha256, isContentSigned: true)
+        let refusal = try #require(try Decoders.apple.refusal(of: bytes))
+        #expect(refusal.code == .badSignature && refusal.place == "SignerInfo.signature")
+    }
+
+    // T4
+    @Test("Attributes that are signed with the tag [0], or without sorting, are rejected")
+    func otherEncodings() throws {
+        let shape = Self.valid[1]
+        for tag: UInt8 in [0xA0, 0x30] {
+            let bytes = try receipt(shape, .sha256, isContentSigned: false, tag: tag)
+            #expect(try Decoders.apple.refusal(of: bytes)?.place == "SignerInfo.signature")
+        }
+        let unsorted = try receipt(shape, .sha256, isContentSigned: false, isSorted: false, isSortedForSigning: false)
+        #expect(try Decoders.apple.refusal(of: unsorted)?.place == "SignerInfo.signature")
     }
 
     // T4

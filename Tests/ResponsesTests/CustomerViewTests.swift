@@ -41,7 +41,8 @@ struct CustomerViewTests {
             view == #"{"bundleId":"com.example.reader","appAppleId":5,"environment":"Production","source":"api","#
                 + #""appAccountToken":"first","receipt":null,"subscriptions":[],"transactions":["#
                 + #"{"transactionId":"7"},{"transactionId":"99"},{"transactionId":"100"},{"transactionId":"1000"}],"#
-                + #""signedTransactions":["jws-7","jws-99","jws-100","jws-1000"],"verifiedAt":1691999446123}"#)
+                + #""signedTransactions":["jws-7","jws-99","jws-100","jws-1000"],"appTransaction":null,"#
+                + #""verifiedAt":1691999446123}"#)
     }
 
     @Test("Signed claims are unchanged, and absent values have no keys")
@@ -65,9 +66,74 @@ struct CustomerViewTests {
         #expect(
             view == #"{"bundleId":"com.example.reader","environment":"Production","source":"api","receipt":null,"#
                 + #""subscriptions":[{"subscriptionGroupIdentifier":"20","originalTransactionId":"1","status":3,"#
-                + #""productId":"month","expiresDate":9,"renewalInfo":{"autoRenewStatus":1,"new":true}},"#
-                + #"{"originalTransactionId":"2","status":5}],"transactions":[\#(claims)],"#
-                + #""signedTransactions":["jws-1"],"verifiedAt":1691999446123}"#)
+                + #""productId":"month","expiresDate":9,"introductoryOfferUsed":false,"renewalInfo":{"autoRenewStatus":1,"new":true}},"#
+                + #"{"originalTransactionId":"2","status":5,"introductoryOfferUsed":false}],"transactions":[\#(claims)],"#
+                + #""signedTransactions":["jws-1"],"appTransaction":null,"verifiedAt":1691999446123}"#)
+    }
+
+    /// A period of a subscription in a group.
+    private func period(
+        _ original: String, group: String?, offer: Int64? = nil, migratedFrom previous: String? = nil
+    ) -> Signed<TransactionPayload> {
+        var payload = transaction(original, at: 1).payload
+        payload.originalTransactionId = original
+        payload.subscriptionGroupIdentifier = group
+        payload.offerType = offer
+        payload.previousOriginalTransactionId = previous
+        return Signed(payload: payload, text: "jws")
+    }
+
+    /// The subscriptions in the view whose introductory offer was used.
+    private func used(
+        _ transactions: [Signed<TransactionPayload>], _ subscriptions: [(id: String, group: String?)]
+    ) throws -> [String] {
+        let view = try render(
+            transactions,
+            subscriptions.map {
+                SubscriptionRecord(
+                    subscriptionGroupIdentifier: $0.group, originalTransactionId: $0.id, status: 1, transaction: nil,
+                    renewal: nil)
+            })
+        return subscriptions.map(\.id).filter {
+            view.contains(#""originalTransactionId":"\#($0)","status":1,"introductoryOfferUsed":true"#)
+        }
+    }
+
+    @Test("An introductory offer counts for all subscriptions of its group, and only an introductory one")
+    func introductoryOffers() throws {
+        let history = [
+            period("1", group: "20", offer: 1), period("2", group: "20"), period("3", group: "30", offer: 2),
+            period("4", group: nil, offer: 1),
+        ]
+        #expect(try used(history, [("1", "20"), ("2", "20"), ("3", "30"), ("4", nil), ("5", nil)]) == ["1", "2", "4"])
+    }
+
+    @Test("A migrated subscription has used the introductory offer of the one before it, over several migrations")
+    func migratedOffers() throws {
+        let history = [
+            period("3", group: "50", migratedFrom: "2"), period("2", group: "40", migratedFrom: "1"),
+            period("1", group: "20", offer: 1), period("4", group: "60", migratedFrom: "9"),
+            period("5", group: "70", migratedFrom: "5"),
+        ]
+        let subscriptions = [("1", "20"), ("2", "40"), ("3", "50"), ("4", "60"), ("5", "70"), ("6", "50")]
+        #expect(try used(history, subscriptions.map { ($0, $1) }) == ["1", "2", "3", "6"])
+    }
+
+    @Test("The app transaction is the signed payload unchanged")
+    func appTransaction() throws {
+        let bundleId = try #require(BundleIdentifier(rawValue: "com.example.reader"))
+        var payload = AppTransactionPayload()
+        payload.claims = Array(#"{"appTransactionId":"704", "new":[1]}"#.utf8)
+        let records = CustomerRecords(
+            environment: .production, bundleId: nil, appAppleId: nil, transactions: [], subscriptions: [], revision: nil
+        )
+        let view = text(
+            CustomerViewRenderer(tables: .bundled).render(
+                CustomerView(
+                    bundleId: bundleId, records: records, appTransaction: Signed(payload: payload, text: "jws"),
+                    configuredAppAppleId: nil, verifiedAt: summer)))
+        #expect(
+            view.contains(#""signedTransactions":[],"appTransaction":{"appTransactionId":"704", "new":[1]},"verif"#))
     }
 
     /// The rows of the view from a receipt alone.

@@ -113,6 +113,34 @@ struct FieldTableTests {
                     """)
     }
 
+    @Test("Tables from before Apple's newest fields remain valid, and omit them")
+    func tablesFromBefore() throws {
+        func reduced(_ file: String, without names: [String]) throws -> [UInt8] {
+            let text = try String(contentsOf: Self.mappings.appending(path: file), encoding: .utf8)
+            let lines = text.split(separator: "\n").filter { line in
+                !names.contains { line.contains(#""model": "\#($0)""#) }
+            }
+            return Array(lines.joined(separator: "\n").utf8)
+        }
+        let newest = TransactionField.addedLater.map(\.rawValue)
+        let table = try FieldTable<TransactionField>(
+            json: reduced("transaction.json", without: newest), file: "transaction.json")
+        #expect(table.rows.map(\.wire) == FieldTables.bundled.transaction.rows.map(\.wire))
+        #expect(Set(table.omitted.map(\.field)) == Set(FieldTables.bundled.transaction.omitted.map(\.field)))
+        for omission in table.omitted where TransactionField.addedLater.contains(omission.field) {
+            #expect(omission.because == "the table is older than the property")
+        }
+        let renewals = try FieldTable<RenewalField>(
+            json: reduced("renewal.json", without: RenewalField.addedLater.map(\.rawValue)), file: "renewal.json")
+        #expect(Set(renewals.omitted.map(\.field)) == Set(FieldTables.bundled.renewal.omitted.map(\.field)))
+        let error = #expect(throws: FieldTableError.self) {
+            try FieldTable<TransactionField>(
+                json: reduced("transaction.json", without: newest + ["price"]), file: "transaction.json")
+        }
+        #expect(
+            error?.code == .unmappedModel && error?.reason == "TransactionPayload.price is neither mapped nor omitted")
+    }
+
     @Test("A property without a value does not fit any conversion")
     func everyProperty() {
         for conversion in Conversion.allCases {

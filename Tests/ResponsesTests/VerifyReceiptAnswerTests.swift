@@ -27,12 +27,15 @@ struct VerifyReceiptAnswerTests {
                 == #"{"environment":"Sandbox","status":21004}"#)
     }
 
-    @Test("A retryable error contains is_retryable only on request")
+    @Test("A 21005 of ours has both spellings of is_retryable, also with another number, and differs from Apple's")
     func temporarilyUnavailable() {
-        #expect(text(VerifyReceiptAnswer.temporarilyUnavailable().body) == #"{"status":21005}"#)
-        #expect(
-            text(VerifyReceiptAnswer.temporarilyUnavailable(isRetryable: true).body)
-                == #"{"status":21005,"is_retryable":true}"#)
+        let outage = VerifyReceiptAnswer.temporarilyUnavailable()
+        #expect(text(outage.body) == #"{"status":21005,"is_retryable":true,"is-retryable":true}"#)
+        #expect(outage.status == .temporarilyUnavailable && outage.isOwnOutage)
+        let other = VerifyReceiptAnswer.temporarilyUnavailable(as: VerifyReceiptStatus(rawValue: 21150))
+        #expect(text(other.body) == #"{"status":21150,"is_retryable":true,"is-retryable":true}"#)
+        let apples = VerifyReceiptAnswer(status: .temporarilyUnavailable, body: outage.body)
+        #expect(!apples.isOwnOutage && !VerifyReceiptAnswer.failure(.temporarilyUnavailable).isOwnOutage)
     }
 
     @Test("The response for a deleted account is not retryable")

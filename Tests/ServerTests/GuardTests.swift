@@ -53,6 +53,65 @@ struct GuardTests {
 
     // MARK: - Many
 
+    /// Exhausts a rate limit of one request. Returns the second response.
+    private func limited(_ outageStatus: OutageStatus) async throws -> (
+        answer: RawConnection.Answer?, metrics: MetricsReading
+    ) {
+        try await Proxy.serving { settings, _ in
+            settings.limits.requestsPerMinute = 1
+            settings.outageStatus = outageStatus
+        } _: { proxy in
+            let question = RawConnection.post("/verifyReceipt", try proxy.question())
+            #expect(try status(try await proxy.send(question)) == 0)
+            let answer = try await proxy.send(question)
+            return (answer, try await proxy.metrics())
+        }
+    }
+
+    @Test(
+        "outageStatus changes the number or the HTTP status of a 21005 of ours; the metrics count 21005",
+        arguments: [
+            ("21005", 200, 21005), ("21100", 200, 21100), ("21199", 200, 21199), ("503", 503, 21005),
+        ])
+    func outageStatus(configured: String, http: Int, number: Int) async throws {
+        let (answer, metrics) = try await limited(try #require(OutageStatus(configured)))
+        let limited = try #require(answer)
+        #expect(limited.status == http && limited.header("Retry-After") != nil)
+        #expect(limited.header("Content-Type") == "application/json")
+        #expect(limited.text == #"{"status":\#(number),"is_retryable":true,"is-retryable":true}"#)
+        let labels = #"{app="other",status="21005",source="receipt",environment="Production"}"#
+        #expect(metrics["receipt_bridge_verdicts_total\(labels)"] == 1)
+        #expect(metrics[#"receipt_bridge_http_requests_total{route="/verifyReceipt",status="\#(http)"}"#] >= 1)
+    }
+
+    @Test("With outageStatus 503 every 21005 of ours is HTTP 503, and Apple's own 21005 is forwarded unchanged")
+    func serviceUnavailable() async throws {
+        try await Proxy.serving { settings, app in
+            settings.outageStatus = .serviceUnavailable
+            settings.deadline = .seconds(1)
+            app.answer = [.apple]
+        } _: { proxy in
+            let question = RawConnection.post("/verifyReceipt", try proxy.question())
+            // Apple has a status of its own.
+            proxy.store.faults.add(SimulatedFault(.verdict(21005)))
+            let apples = try await proxy.send(question)
+            #expect(apples?.status == 200 && apples?.text == #"{"status":21005}"#)
+            #expect(apples?.header("Retry-After") == nil)
+            // Apple is down, and then too slow.
+            for fault in [SimulatedFault(.html), SimulatedFault(.delay, milliseconds: 5_000)] {
+                proxy.store.faults.removeAll()
+                proxy.store.faults.add(fault)
+                let ours = try await proxy.send(question)
+                #expect(ours?.status == 503 && ours?.header("Retry-After") == "5")
+                #expect(ours?.text == #"{"status":21005,"is_retryable":true,"is-retryable":true}"#)
+                #expect(ours?.header("Receipt-Bridge-Source") == "apple")
+            }
+            // Not an outage.
+            let malformed = try await proxy.send(RawConnection.post("/verifyReceipt", Array("{}".utf8)))
+            #expect(malformed?.status == 200 && malformed?.text == #"{"status":21002}"#)
+        }
+    }
+
     // T20
     @Test("A client over its rate limit gets 21005 from verifyReceipt and 429 from /v1")
     func rates() async throws {
@@ -63,7 +122,8 @@ struct GuardTests {
             let question = RawConnection.post("/verifyReceipt", try proxy.question())
             for _ in 0..<3 { #expect(try status(try await proxy.send(question)) == 0) }
             let limited = try #require(try await proxy.send(question))
-            #expect(limited.status == 200 && limited.text == #"{"status":21005,"is_retryable":true}"#)
+            #expect(
+                limited.status == 200 && limited.text == #"{"status":21005,"is_retryable":true,"is-retryable":true}"#)
             #expect(limited.header("Receipt-Bridge-Source") == "receipt")
             let seconds = limited.header("Retry-After").flatMap(Int.init) ?? 0
             #expect((1...20).contains(seconds))

@@ -42,6 +42,7 @@ struct RequestBodyBudgetTests {
             #expect(large?.status == 200 && large?.header("Retry-After") == "5")
             let denied = try JSONValue(reading: large?.body ?? [])
             #expect(denied["status"]?.integer == 21005 && denied["is_retryable"] == .bool(true))
+            #expect(denied["is-retryable"] == .bool(true))
             let problem =
                 #"{"code":"noRoom","detail":"the memory for request bodies is in use; retry after the time in Retry-After","#
             for (port, path) in [(proxy.port, "/v1/notifications"), (try proxy.operationsPort, "/v1/receipts")] {

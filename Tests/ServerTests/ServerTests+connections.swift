@@ -115,7 +115,7 @@ extension ServerTests {
             #expect(await eventually { proxy.store.requests.total == 1 })
             connection.closeSending()
             let answer = try #require(try await connection.answer())
-            #expect(answer.text == #"{"status":21005,"is_retryable":true}"#)
+            #expect(answer.text == #"{"status":21005,"is_retryable":true,"is-retryable":true}"#)
             #expect(answer.header("Receipt-Bridge-Source") == "apple")
         }
         // The Server API does not know the customer, so the response from the receipt is the fallback if no other
@@ -131,7 +131,7 @@ extension ServerTests {
             #expect(await eventually { proxy.store.requests.count("verifyReceipt.production") == 1 })
             connection.closeSending()
             let answer = try #require(try await connection.answer())
-            #expect(answer.text == #"{"status":21005,"is_retryable":true}"#)
+            #expect(answer.text == #"{"status":21005,"is_retryable":true,"is-retryable":true}"#)
         }
     }
 

@@ -6,12 +6,12 @@ import Testing
 @Suite("Customers in the store")
 struct CustomerStoreTests {
     private func transaction(
-        _ id: String, _ original: String, at date: Int64 = 1_000, download: String? = nil, text: String? = nil,
-        revoked: Bool = false
+        _ id: String, _ original: String, at date: Int64 = 1_000, download: String? = nil,
+        migratedFrom previous: String? = nil, text: String? = nil, revoked: Bool = false
     ) -> TransactionRow {
         TransactionRow(
-            transactionId: id, originalTransactionId: original, appTransactionId: download, isSubscription: true,
-            signedDate: Timestamp(milliseconds: date),
+            transactionId: id, originalTransactionId: original, appTransactionId: download,
+            previousOriginalTransactionId: previous, isSubscription: true, signedDate: Timestamp(milliseconds: date),
             revocation: revoked
                 ? RevocationRow(
                     transactionId: id, webOrderLineItemId: nil, date: Timestamp(milliseconds: date), reason: 0) : nil,
@@ -149,6 +149,28 @@ struct CustomerStoreTests {
         _ = try await stage.store.notifications.save(notification("b", at: 1_700), other, of: stage.scope)
         #expect(try await stage.find(["30"])?.transactions == ["10@1600", "30@1700"])
         #expect(try await stage.find(["10"])?.needsLookup == true)
+    }
+
+    @Test(
+        "A migrated subscription belongs to the customer of the one before it, who needs a lookup",
+        arguments: StoreTestEngine.available)
+    func migration(on engine: StoreTestEngine) async throws {
+        let stage = try StoreStage(engine)
+        try await stage.store.customers.save(customer([transaction("10", "10")]), of: stage.scope)
+        try await stage.store.customers.save(customer([transaction("20", "20", download: "d")]), of: stage.scope)
+        let update = NotificationUpdate(transaction: transaction("11", "11", at: 1_500, migratedFrom: "10"))
+        _ = try await stage.store.notifications.save(notification("a", at: 1_500), update, of: stage.scope)
+        #expect(try await stage.find(["11"])?.transactions == ["10@1000", "11@1500"])
+        #expect(try await stage.find(["10"])?.needsLookup == true)
+        // The app transaction id says more than the earlier subscription.
+        let other = NotificationUpdate(
+            transaction: transaction("12", "12", at: 1_600, download: "d", migratedFrom: "10"))
+        _ = try await stage.store.notifications.save(notification("b", at: 1_600), other, of: stage.scope)
+        #expect(try await stage.find(["12"])?.transactions == ["20@1000", "12@1600"])
+        // The earlier subscription is unknown.
+        let unknown = NotificationUpdate(transaction: transaction("13", "13", at: 1_700, migratedFrom: "99"))
+        _ = try await stage.store.notifications.save(notification("c", at: 1_700), unknown, of: stage.scope)
+        #expect(try await stage.find(["13"]) == nil)
     }
 
     @Test("A reversed revocation marks its customer as stale and deletes nothing", arguments: StoreTestEngine.available)

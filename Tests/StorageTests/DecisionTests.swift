@@ -21,6 +21,7 @@ struct DecisionTests {
     func staleness() {
         #expect(StalenessCause.ownedByDownload(isSubscription: true).needsLookup)
         #expect(!StalenessCause.ownedByDownload(isSubscription: false).needsLookup)
+        #expect(StalenessCause.ownedByMigration.needsLookup)
         for (isLatest, isSubscription, isKnown) in [
             (true, true, true), (true, false, false), (false, true, false), (false, false, true),
         ] {

@@ -168,7 +168,9 @@ struct CustomerRecordsCacheTests {
                 SimulatedFault(.serverAPI(.failure(code: 4_040_010, retryAfter: nil)), endpoint: "serverAPI"))
             let pipeline = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: [.api])
             let reply = await pipeline.answer(body: body(receipt), route: .auto)
-            #expect(String(decoding: reply.answer.body, as: UTF8.self) == "{\"status\":21005,\"is_retryable\":true}")
+            #expect(
+                String(decoding: reply.answer.body, as: UTF8.self)
+                    == #"{"status":21005,"is_retryable":true,"is-retryable":true}"#)
         }
     }
 }

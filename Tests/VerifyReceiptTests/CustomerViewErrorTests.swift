@@ -24,9 +24,11 @@ struct CustomerViewErrorTests {
         "", "[]", "{}", "x", #"{"receiptData":5}"#, #"{"receiptData":""}"#, #"{"receiptData":null}"#,
         #"{"signedTransaction":["a"]}"#, #"{"receiptData":"AAAA","signedTransaction":"a.b.c"}"#,
         #"{"receipt-data":"AAAA"}"#, #"{"receiptData":"AAAA"} x"#,
+        #"{"signedAppTransaction":""}"#, #"{"signedRenewalInfo":7}"#, #"{"signedRenewalInfo":"a","bundleId":7}"#,
+        #"{"signedAppTransaction":"a.b.c","signedRenewalInfo":"a.b.c"}"#, #"{"bundleId":"com.example.app"}"#,
     ]
 
-    @Test("A body without exactly one of the two keys is a malformed request", arguments: malformedBodies)
+    @Test("A body without exactly one of the four keys is a malformed request", arguments: malformedBodies)
     func malformedBody(body: String) async throws {
         try await CustomerViews.serving(customers: 1) { views in
             #expect(

@@ -36,6 +36,11 @@ struct CustomerViewTests {
                     #expect(subscription["productId"]?.text != nil && subscription["expiresDate"]?.integer != nil)
                     #expect(subscription["subscriptionGroupIdentifier"]?.text != nil)
                     #expect(subscription["renewalInfo"]?["autoRenewStatus"]?.integer != nil)
+                    let group = subscription["subscriptionGroupIdentifier"]
+                    let isUsed = rows.contains {
+                        $0["subscriptionGroupIdentifier"] == group && $0["offerType"] == .number(1)
+                    }
+                    #expect(subscription["introductoryOfferUsed"] == .bool(isUsed), "\(customer.id)")
                 }
             }
         }

@@ -18,11 +18,13 @@ struct CustomerViews {
 
     /// Runs the body, then stops everything that it needed.
     static func serving<Value>(
-        customers: Int = 36, _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void = { _, _ in },
+        customers: Int = 36, options: WorldOptions = .init(),
+        _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void = { _, _ in },
         _ work: (CustomerViews) async throws -> Value
     ) async throws -> Value {
         let store = try SimulatedStore(
-            seed: 7, customers: customers, clock: .fixed(SharedSimulator.noon), pki: try SharedSimulator.pki)
+            seed: 7, customers: customers, clock: .fixed(SharedSimulator.noon), pki: try SharedSimulator.pki,
+            options: options)
         let port = try await store.start()
         let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
         let result: Result<Value, any Error>
@@ -65,6 +67,16 @@ struct CustomerViews {
         try JSONValue(reading: await pipeline.view(body: body("signedTransaction", text)))
     }
 
+    func ask(signedAppTransaction text: String) async throws -> JSONValue {
+        try JSONValue(reading: await pipeline.view(body: body("signedAppTransaction", text)))
+    }
+
+    func ask(signedRenewalInfo text: String, bundleId: String? = nil) async throws -> JSONValue {
+        let members = [("signedRenewalInfo", text)] + (bundleId.map { [("bundleId", $0)] } ?? [])
+        let object = JSONValue.object(members.map { JSONValue.Member($0.0, .string($0.1)) })
+        return try JSONValue(reading: await pipeline.view(body: object.bytes))
+    }
+
     func ask(id: String, bundleId: String? = nil) async throws -> JSONValue {
         try JSONValue(reading: await pipeline.view(transactionId: id, bundleId: bundleId))
     }
@@ -83,6 +95,16 @@ struct CustomerViews {
 
     func body(_ key: String, _ text: String) -> [UInt8] {
         JSONValue.object([JSONValue.Member(key, .string(text))]).bytes
+    }
+
+    /// The renewal of a subscription, signed as the App Store signs it.
+    func signed(renewalOf original: String, environment: String? = "Production") throws -> String {
+        try store.pki.jwsSigner.jws(
+            payload: .object([
+                "originalTransactionId": .string(original), "autoRenewStatus": .number(1),
+                "environment": environment.map(JSONValue.string),
+                "signedDate": .number(SharedSimulator.noon.milliseconds),
+            ]))
     }
 
     /// A transaction, signed as the App Store signs it.

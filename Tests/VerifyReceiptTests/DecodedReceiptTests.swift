@@ -66,6 +66,15 @@ struct DecodedReceiptTests {
         #expect(try reader().read(Array(changed.utf8)).failure?.code == .badSignature)
     }
 
+    @Test("A handle is of no known kind, with a failure of its own, also inside a verifyReceipt response")
+    func handle() throws {
+        let handle = Base64.encode(Array("rb1.".utf8) + Array(repeating: 7, count: 90))
+        for text in [handle, " \(handle)\n", "{\"status\":0,\"latest_receipt\":\"\(handle)\"}"] {
+            let stored = try reader().read(Array(text.utf8))
+            #expect(stored.kind == .unknown && stored.failure?.code == .bridgeHandle, "\(text.prefix(24))")
+        }
+    }
+
     @Test("A text that is neither has a failure and no identifiers")
     func neither() throws {
         let reader = try reader()

@@ -39,7 +39,9 @@ struct EquivalenceTests {
             let reply = await pipeline.answer(body: body, route: .auto)
             #expect(reply.source == .api || receipt.originalTransactionIds.isEmpty, "\(receipt.id) by \(reply.source)")
             let theirs = try await apple(body, receipt.environment, port: port, transport: transport)
-            tally.add(try LeafDifferences(ours: reply.answer.body, theirs: theirs), of: receipt.id)
+            let refunded = receipt.customer.refundedConsumables
+            tally.add(
+                try LeafDifferences(ours: reply.answer.body, theirs: theirs, refunded: refunded), of: receipt.id)
         }
         await transport.shutDown()
         await store.stop()

@@ -16,6 +16,8 @@ enum ExpectedDifference: String, CaseIterable {
     case retryZero
     /// verifyReceipt lists a consumable that the app has not finished. The API does not say which ones these are.
     case unfinishedConsumable
+    /// A consumable that the records say was refunded has no row in our response. The simulator's response has one.
+    case refundedConsumable
     /// verifyReceipt's list ends at 100 rows, such consumables included; ours ends at 100 rows without them.
     case capOf100
     /// A subscription of iOS 6 that changed its product. Only a receipt holds the item id of the new product.
@@ -28,6 +30,7 @@ enum ExpectedDifference: String, CaseIterable {
         if path.hasSuffix(".transaction_id(same line item)") { return .restoredIdentifier }
         if path.hasSuffix("is_in_billing_retry_period"), ours == nil, theirs as? String == "0" { return .retryZero }
         if path == "latest_receipt_info(consumable)", ours == nil { return .unfinishedConsumable }
+        if path.hasSuffix("(refunded consumable)"), ours == nil { return .refundedConsumable }
         if path == "latest_receipt_info(beyond 100)", theirs == nil { return .capOf100 }
         if ["latest_receipt_info.item_id", "latest_expired_receipt_info.item_id"].contains(path), ours == nil {
             return .itemIdOfOtherProduct
@@ -40,14 +43,40 @@ enum ExpectedDifference: String, CaseIterable {
 /// `pending_renewal_info` by subscription, because Apple does not promise their order.
 struct LeafDifferences {
     private(set) var all: [(path: String, ours: Any?, theirs: Any?)] = []
+    /// The number of rows of refunded consumables in verifyReceipt's `latest_receipt_info`.
+    private var refundedRows = 0
 
-    /// - Parameter consumables: the ids of consumables that verifyReceipt lists in `latest_receipt_info` only if the
-    ///   app has not finished them.
-    init(ours: [UInt8], theirs: [UInt8], consumables: Set<String> = []) throws {
+    /// - Parameters:
+    ///   - consumables: the ids of consumables that verifyReceipt lists in `latest_receipt_info` only if the app has not
+    ///     finished them.
+    ///   - refunded: the ids of refunded consumables, of which our response has no row.
+    init(ours: [UInt8], theirs: [UInt8], consumables: Set<String> = [], refunded: Set<String> = []) throws {
         var ours = try JSONSerialization.jsonObject(with: Data(ours))
         var theirs = try JSONSerialization.jsonObject(with: Data(theirs))
+        removeRefunded(refunded, from: &theirs)
         alignLatestRows(&ours, &theirs, consumables)
         compare(ours, theirs, at: "")
+    }
+
+    /// Removes the rows of refunded consumables from an App Receipt's response.
+    private mutating func removeRefunded(_ refunded: Set<String>, from theirs: inout Any) {
+        guard var answer = theirs as? [String: Any] else { return }
+        func isRefunded(_ row: [String: Any]) -> Bool {
+            (row["transaction_id"] as? String).map(refunded.contains) ?? false
+        }
+        if var receipt = answer["receipt"] as? [String: Any], let rows = receipt["in_app"] as? [[String: Any]] {
+            for row in rows where isRefunded(row) { all.append(("receipt.in_app(refunded consumable)", nil, row)) }
+            receipt["in_app"] = rows.filter { !isRefunded($0) }
+            answer["receipt"] = receipt
+        }
+        if let rows = answer["latest_receipt_info"] as? [[String: Any]] {
+            for row in rows where isRefunded(row) {
+                all.append(("latest_receipt_info(refunded consumable)", nil, row))
+                refundedRows += 1
+            }
+            answer["latest_receipt_info"] = rows.filter { !isRefunded($0) }
+        }
+        theirs = answer
     }
 
     /// Removes the rows that only one list has because of unfinished consumables.
@@ -62,7 +91,7 @@ struct LeafDifferences {
         for row in otherRows where isUnfinished(row) { all.append(("latest_receipt_info(consumable)", nil, row)) }
         let finished = otherRows.filter { !isUnfinished($0) }
         // In a full list each unfinished consumable replaces an older row, and the oldest rows come first.
-        let beyond = otherRows.count == 100 ? ownRows.prefix(max(ownRows.count - finished.count, 0)) : []
+        let beyond = otherRows.count + refundedRows == 100 ? ownRows.prefix(max(ownRows.count - finished.count, 0)) : []
         for row in beyond { all.append(("latest_receipt_info(beyond 100)", row, nil)) }
         own["latest_receipt_info"] = Array(ownRows.dropFirst(beyond.count))
         other["latest_receipt_info"] = finished

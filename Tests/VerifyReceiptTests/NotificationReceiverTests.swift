@@ -165,6 +165,30 @@ struct NotificationReceiverTests {
         #expect(try await bridge.receive(foreign) == .stored(isNew: false))
     }
 
+    @Test("A migrated subscription without an app transaction id belongs to the customer of the one before it")
+    func migration() async throws {
+        let bridge = try StoringTestProxy()
+        bridge.appStore.update { world in
+            for index in world.purchases.indices { world.purchases[index].download = nil }
+        }
+        let receipt = try bridge.appStore.receipt()
+        #expect(await bridge.waitUntilStored(receipt))
+        let new = "700000000000900"
+        bridge.appStore.update { world in
+            world.purchases.append(
+                ScriptedAppStore.Purchase(
+                    id: new, original: new, purchased: SharedSimulator.noon,
+                    expires: SharedSimulator.noon.advanced(byMilliseconds: ScriptedAppStore.month), download: nil,
+                    previous: "700000000000100"))
+            world.subscriptions.append(ScriptedAppStore.Subscription(original: new))
+        }
+        let body = try bridge.appStore.notification("MIGRATION", of: new)
+        #expect(try await bridge.receive(body) == .stored(isNew: true))
+        let reply = await bridge.ask(receipt)
+        #expect(reply.source == .api && reply.body.contains(new))
+        #expect(reply.body == (await bridge.askAPI(receipt)).body)
+    }
+
     // T29
     @Test("A notification received after a newer one changes nothing, for a refund and for its reversal")
     func outOfOrder() async throws {

@@ -87,7 +87,7 @@ struct RequestEvaluationTests {
         let text = request.receiptText.reveal()
         let verification = ReceiptVerification(of: text.span, by: decoder)
         return ResolvedRequest(
-            request, on: .auto, verification, receiptForRules: verification.authenticReceipt,
+            request, on: .auto, verification, itemForRules: verification.authenticItem,
             isReplay: false, app: app, options: .init(), cacheKey: nil, now: SharedSimulator.noon,
             deadline: RequestDeadline(.seconds(9)))
     }

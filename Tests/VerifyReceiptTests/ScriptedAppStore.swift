@@ -31,6 +31,10 @@ final class ScriptedAppStore: HTTPTransport {
         var group: String? = "21000001"
         var lineItem: String? = nil
         var ownership = "PURCHASED"
+        /// The `appAccountToken`.
+        var token: String? = nil
+        /// The original transaction id before a migration.
+        var previous: String? = nil
     }
 
     /// The renewal state of a subscription.
@@ -108,7 +112,8 @@ final class ScriptedAppStore: HTTPTransport {
             return HTTPResponse(status: 200, body: Array(answer.utf8))
         }
         let (world, meanwhile) = update { world in
-            world.questions.append(path.contains("/history/") ? "history" : "statuses")
+            let isDownload = path.contains("/appTransactions/")
+            world.questions.append(isDownload ? "download" : path.contains("/history/") ? "history" : "statuses")
             return (world, world.meanwhile.take())
         }
         await meanwhile?()
@@ -116,6 +121,9 @@ final class ScriptedAppStore: HTTPTransport {
         guard world.purchases.contains(where: { path.contains($0.id) || path.contains($0.original) }) else {
             return HTTPResponse(
                 status: 404, body: Array(#"{"errorCode":4040010,"errorMessage":"Transaction id not found."}"#.utf8))
+        }
+        if path.contains("/appTransactions/") {
+            return HTTPResponse(status: 404, body: Array(#"{"errorCode":4040019,"errorMessage":"None."}"#.utf8))
         }
         guard let body = try? path.contains("/history/") ? history(world) : statuses(world) else {
             throw TransportError(.internalFault, at: "script", "no answer")
@@ -171,6 +179,8 @@ final class ScriptedAppStore: HTTPTransport {
                 "revocationReason": purchase.revoked.map { _ in .number(0) },
                 "isUpgraded": purchase.isUpgraded ? .bool(true) : nil, "environment": .string("Production"),
                 "appTransactionId": purchase.download.map { .string($0) },
+                "appAccountToken": purchase.token.map { .string($0) },
+                "previousOriginalTransactionId": purchase.previous.map { .string($0) },
             ]))
     }
 

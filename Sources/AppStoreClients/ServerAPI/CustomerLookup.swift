@@ -131,7 +131,8 @@ struct CustomerLookup {
             let transaction = try await client.transaction(identifier, in: environment, callBudget)
             return History(transactions: [transaction], bundleId: nil, appAppleId: nil, revision: nil)
         } catch {
-            guard error.isUnknownTransaction else { throw error }
+            // The id of an app transaction has no single transaction.
+            guard error.isUnknownTransaction || error.errorNumber == .appTransactionIdNotSupported else { throw error }
             return nil
         }
     }

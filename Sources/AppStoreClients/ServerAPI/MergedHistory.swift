@@ -14,13 +14,15 @@ struct MergedHistory {
     private(set) var transactions: [Signed<TransactionPayload>] = []
     private var indexes: [String: Int] = [:]
     private var originals: Set<String> = []
+    private var downloads: Set<String> = []
     private var appAppleId: Int64?
     private var revisions: [String?] = []
     var anomalies: [RecordAnomaly] = []
 
-    /// True if a transaction has this identifier or has it as its original transaction.
+    /// True if a transaction has this identifier, or has it as its original transaction or as its app transaction.
     func contains(_ identifier: TransactionIdentifier) -> Bool {
         indexes[identifier.rawValue] != nil || originals.contains(identifier.rawValue)
+            || downloads.contains(identifier.rawValue)
     }
 
     /// The original transaction ids of the auto-renewable subscriptions.
@@ -42,6 +44,7 @@ struct MergedHistory {
             let payload = transaction.payload
             if payload.bundleId == nil { anomalies.append(.transactionWithoutBundleId(payload.transactionId)) }
             if let original = payload.originalTransactionId { originals.insert(original) }
+            if let download = payload.appTransactionId { downloads.insert(download) }
             if let id = payload.transactionId {
                 if let index = indexes[id] {
                     transactions[index] = transaction

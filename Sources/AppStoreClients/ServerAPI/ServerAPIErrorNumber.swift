@@ -15,6 +15,8 @@ package struct ServerAPIErrorNumber: RawRepresentable, Sendable, Hashable, Custo
     package static let invalidRevision = Self(rawValue: 4_000_005)
     /// The identifier is not that of a transaction, although it has the right form.
     package static let invalidTransactionId = Self(rawValue: 4_000_006)
+    /// The identifier is that of an app transaction, which this endpoint does not accept.
+    package static let appTransactionIdNotSupported = Self(rawValue: 4_000_048)
     /// The customer's account does not exist.
     package static let accountNotFound = Self(rawValue: 4_040_001)
     /// The customer's account is temporarily not available.
@@ -29,6 +31,8 @@ package struct ServerAPIErrorNumber: RawRepresentable, Sendable, Hashable, Custo
     package static let originalTransactionIdNotFoundRetryable = Self(rawValue: 4_040_006)
     /// The transaction does not exist, or it belongs to the other environment.
     package static let transactionIdNotFound = Self(rawValue: 4_040_010)
+    /// There is no app transaction, for example because the purchase is older than app transactions.
+    package static let appTransactionNotFound = Self(rawValue: 4_040_019)
     /// Apple's rate limit is exceeded.
     package static let rateLimitExceeded = Self(rawValue: 4_290_000)
     /// An internal error at Apple.
@@ -61,6 +65,9 @@ extension ServerAPIErrorNumber {
         4_000_010: "the reason code is invalid",
         4_000_011: "the request identifier is invalid",
         4_000_012: "the start date is older than Apple's history",
+        4_000_013: "the start date must be before the end date",
+        4_000_014: "the pagination token is invalid",
+        4_000_017: "the pagination token has expired",
         4_000_018: "unknown notification type or subtype",
         4_000_019: "transaction id and notification type cannot be combined",
         4_000_020: "not the token of a test notification",
@@ -82,5 +89,6 @@ extension ServerAPIErrorNumber {
         4_040_008: "the test notification does not exist or has not been sent yet",
         4_040_009: "no such extension request for this product",
         4_040_010: "no such transaction in this environment",
+        4_040_019: "the App Store knows no download of the app for this transaction",
     ]
 }

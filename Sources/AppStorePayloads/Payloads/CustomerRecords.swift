@@ -34,11 +34,35 @@ package struct CustomerRecords: Sendable {
 }
 
 extension CustomerRecords {
-    /// The transaction ids of the consumables in the history.
-    package var consumables: Set<String> {
-        Set(
-            transactions.lazy.map(\.payload).filter { $0.type == ProductType.consumable.rawValue }
-                .compactMap(\.transactionId))
+    /// The consumables in the history.
+    package var consumables: ConsumableIdentifiers {
+        var consumables = ConsumableIdentifiers()
+        for transaction in transactions.lazy.map(\.payload)
+        where transaction.type == ProductType.consumable.rawValue {
+            guard let id = transaction.transactionId else { continue }
+            consumables.all.insert(id)
+            // The newest record of a transaction is the last one: a refund can be reversed.
+            if transaction.revocationDate == nil {
+                consumables.refunded.remove(id)
+            } else {
+                consumables.refunded.insert(id)
+            }
+        }
+        return consumables
+    }
+}
+
+/// The consumables of a history, by transaction id.
+package struct ConsumableIdentifiers: Sendable, Hashable {
+    /// All consumables.
+    package var all: Set<String>
+    /// Those that were refunded, also in part.
+    package var refunded: Set<String>
+
+    /// Creates a list, empty by default.
+    package init(all: Set<String> = [], refunded: Set<String> = []) {
+        self.all = all
+        self.refunded = refunded
     }
 }
 

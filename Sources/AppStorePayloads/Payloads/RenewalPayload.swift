@@ -51,6 +51,12 @@ package struct RenewalPayload: Sendable, Hashable {
     package var environment: String?
     /// The win-back offers for which the customer is eligible, best first.
     package var eligibleWinBackOfferIds: [String]?
+    /// The billing plan of the next period: see `TransactionPayload.billingPlanType`.
+    package var renewalBillingPlanType: String?
+    /// What happens at the end of a commitment. Absent if the subscription has none.
+    package var commitmentInfo: RenewalCommitment?
+    /// The items of the next period with the Advanced Commerce API, as their JSON bytes.
+    package var advancedCommerceInfo: [UInt8]?
 
     /// The payload as signed, in JSON. Fields that are not declared here remain available in it.
     package var claims: [UInt8] = []
@@ -83,6 +89,11 @@ extension RenewalPayload: SignedClaims {
         appTransactionId = try object.text("appTransactionId")
         environment = try object.text("environment")
         eligibleWinBackOfferIds = try object.texts("eligibleWinBackOfferIds")
+        renewalBillingPlanType = try object.text("renewalBillingPlanType")
+        commitmentInfo = try object.object("commitmentInfo").map { nested throws(JSONFieldError) in
+            try RenewalCommitment(nested)
+        }
+        advancedCommerceInfo = try object.rawObject("advancedCommerceInfo")
         claims = object.bytes
     }
 

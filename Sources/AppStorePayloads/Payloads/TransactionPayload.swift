@@ -70,6 +70,14 @@ package struct TransactionPayload: Sendable, Hashable {
     package var offerPeriod: String?
     /// `REFUND_FULL`, `REFUND_PRORATED` or `FAMILY_REVOKE`.
     package var revocationType: String?
+    /// `BILLED_UPFRONT` or `MONTHLY`.
+    package var billingPlanType: String?
+    /// The subscription from which this one was migrated to the Advanced Commerce API.
+    package var previousOriginalTransactionId: String?
+    /// The month within a commitment. Absent if the subscription has none.
+    package var commitmentInfo: TransactionCommitment?
+    /// The items of a purchase with the Advanced Commerce API, as their JSON bytes.
+    package var advancedCommerceInfo: [UInt8]?
 
     /// True if an upgrade replaced this transaction. Apple omits it otherwise.
     package var isUpgraded: Bool?
@@ -113,6 +121,12 @@ extension TransactionPayload: SignedClaims {
         appTransactionId = try object.text("appTransactionId")
         offerPeriod = try object.text("offerPeriod")
         revocationType = try object.text("revocationType")
+        billingPlanType = try object.text("billingPlanType")
+        previousOriginalTransactionId = try object.text("previousOriginalTransactionId")
+        commitmentInfo = try object.object("commitmentInfo").map { nested throws(JSONFieldError) in
+            try TransactionCommitment(nested)
+        }
+        advancedCommerceInfo = try object.rawObject("advancedCommerceInfo")
         isUpgraded = try object.flag("isUpgraded")
         claims = object.bytes
     }

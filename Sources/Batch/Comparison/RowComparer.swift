@@ -94,7 +94,7 @@ package struct RowComparer: Sendable {
             var context = context(id, scope)
             context.excludesOldTransactions = pair.excludesOldTransactions
             context.isAuthentic = receipt?.isVerified
-            context.consumables = records?.consumables ?? []
+            context.consumables = records?.consumables ?? ConsumableIdentifiers()
             let body = receipt.flatMap { receipt in
                 renderer.answer(
                     to: receipt, records: records, at: left.requestDate ?? now(),
@@ -147,7 +147,7 @@ package struct RowComparer: Sendable {
         context.now = sides.time
         context.timeDifference = sides.timeDifference
         context.isAuthentic = receipt.isVerified
-        context.consumables = sides.serverAPI?.consumables ?? []
+        context.consumables = sides.serverAPI?.consumables ?? ConsumableIdentifiers()
         guard sides.verifyReceipt.status.canBeCompared else {
             throw Self.failure(sides.verifyReceipt.status)
         }

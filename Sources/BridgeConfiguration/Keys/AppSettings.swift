@@ -47,7 +47,19 @@ extension AppConfiguration: Configurable {
                 default: "`[\(defaults.answer.map(\.rawValue).joined(separator: ", "))]`", \.answer,
                 "sources of the response, each the fallback of the previous one",
                 read: AppConfigurationReader.readAnswer),
+            .choice(
+                "signedTransactions", \.signedTransactions,
+                """
+                a signed transaction or a handle in `receipt-data`: [a \
+                response](COMPATIBILITY.md#signed-transactions-and-handles), or 21002
+                """),
             .choice("latestReceiptInfoOrder", \.latestReceiptInfoOrder, "order of `latest_receipt_info`"),
+            .choice(
+                "refundedConsumables", \.refundedConsumables,
+                """
+                a consumable of an App Receipt that the records of `api` or `stored` say was refunded: no row in the \
+                response, or its row as in the receipt ([COMPATIBILITY](COMPATIBILITY.md#refunded-consumables))
+                """),
         ]
     }
 

@@ -24,6 +24,17 @@ package struct ForwardTarget: Sendable, Hashable {
     /// The dialect of version 1 bodies: `current`, or `2020` for servers that expect a `CANCEL` at an upgrade.
     package var profile = NotificationV1Profile.current
 
+    /// The `latest_receipt` of version 1 bodies.
+    package enum LatestReceipt: String, Sendable, Hashable, CaseIterable {
+        /// A handle, which a server with the same keys accepts as `receipt-data`.
+        case handle
+        case absent
+    }
+
+    package var latestReceipt = LatestReceipt.handle
+    /// Whether `expiration_intent` of version 1 bodies is a number instead of a text.
+    package var writesNumbers = false
+
     package init(url: HTTPURL, form: Form) {
         self.url = url
         self.form = form
@@ -42,7 +53,7 @@ extension ConfigurationFile {
     /// Maximum number of targets of one app.
     private static let maximumTargets = 8
 
-    /// Reads `forward: [{url, as, secret, password, v1Profile}]`.
+    /// Reads `forward: [{url, as, secret, password, v1Profile, latestReceipt, numbers}]`.
     static func forwardTargets(_ name: String, of app: ConfigurationNode) -> [ForwardTarget] {
         let key = app.name(name)
         let nodes = app.list(name) ?? []
@@ -59,6 +70,11 @@ extension ConfigurationFile {
         return targets
     }
 
+    private enum Flag: String, CaseIterable {
+        case yes = "true"
+        case no = "false"
+    }
+
     /// Reads one target. Returns `nil` if its `url` or `as` is missing or invalid.
     private static func target(_ node: ConfigurationNode) -> ForwardTarget? {
         defer { node.finish() }
@@ -66,10 +82,15 @@ extension ConfigurationFile {
         let (text, form) = (node.text("url", expecting: "a URL"), node.choice("as", of: ForwardTarget.Form.self))
         let (secret, password) = (node.secret("secret"), node.secret("password"))
         let profile = node.choice("v1Profile", of: NotificationV1Profile.self)
+        let (latestReceipt, numbers) = (
+            node.choice("latestReceipt", of: ForwardTarget.LatestReceipt.self), node.choice("numbers", of: Flag.self)
+        )
         if text == nil { node.noteMissing("url", "missing") }
         if let form, form != .v1 {
             if password != nil { node.note("password", "needs as: v1") }
             if profile != nil { node.note("v1Profile", "needs as: v1") }
+            if latestReceipt != nil { node.note("latestReceipt", "needs as: v1") }
+            if numbers != nil { node.note("numbers", "needs as: v1") }
         }
         guard let text, let form else { return nil }
         do throws(TransportError) {
@@ -77,6 +98,8 @@ extension ConfigurationFile {
             target.secret = secret
             target.password = password
             target.profile = profile ?? .current
+            target.latestReceipt = latestReceipt ?? .handle
+            target.writesNumbers = numbers == .yes
             return target
         } catch {
             node.note("url", error.reason)

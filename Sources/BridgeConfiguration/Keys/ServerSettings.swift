@@ -152,6 +152,20 @@ extension ProxyConfiguration: Configurable {
             .seconds(
                 "deadlineSeconds", \.deadline, in: 1...30,
                 "timeout from a request to its response, however slow the App Store is"),
+            .custom(
+                "outageStatus", OutageStatus.values, default: "\(defaults.outageStatus)", \.outageStatus,
+                """
+                the `status` of every 21005 of ours, never of Apple's; `503`: HTTP 503 with `Retry-After`, and 21005 \
+                in the body ([COMPATIBILITY](COMPATIBILITY.md#outages))
+                """
+            ) { node, name, settings in
+                guard let text = node.text(name, expecting: OutageStatus.values) else { return }
+                if let status = OutageStatus(text) {
+                    settings.outageStatus = status
+                } else {
+                    node.note(name, "\(text): expected \(OutageStatus.values)")
+                }
+            },
             .integer(
                 "lastGood.days", \.lastGood.days, in: 0...365, .days,
                 """
@@ -183,6 +197,18 @@ extension ProxyConfiguration: Configurable {
                 `operations.listen` only, and only for [local \
                 requests](OPERATIONS.md#who-may-use-the-operations-listener)
                 """),
+            .custom(
+                "handleKeys", "list of secrets", default: "one key, made in `store`", \.handleKeys,
+                """
+                keys of the [handles](COMPATIBILITY.md#signed-transactions-and-handles) in `latest_receipt`: the first \
+                signs, all verify; each has at least 16 bytes. Servers with the same keys accept each other's handles
+                """
+            ) { node, name, settings in
+                settings.handleKeys = node.secrets(name)
+                if settings.handleKeys.contains(where: { $0.reveal().utf8.count < minimumHandleKeySize }) {
+                    node.note(name, "a key has fewer than \(minimumHandleKeySize) bytes")
+                }
+            },
         ]
     }
 
@@ -233,6 +259,9 @@ extension ProxyConfiguration: Configurable {
                 "the unencrypted private key of the certificate; reloaded on SIGHUP"),
         ]
     }
+
+    /// Minimum size of a key of bridge handles, in bytes.
+    private static let minimumHandleKeySize = 16
 
     /// Whether the public listener uses TLS.
     private var usesTLS: Bool { tls != nil }

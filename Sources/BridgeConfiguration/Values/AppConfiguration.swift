@@ -33,7 +33,7 @@ package struct AppConfiguration: Sendable {
     /// Handling of a receipt whose subscription has expired according to the receipt but may have been renewed since,
     /// if no other source is available.
     package enum StaleSubscription: String, Sendable, CaseIterable {
-        /// 21005 with `is_retryable`.
+        /// 21005, which asks the client to retry.
         case retry
         /// The receipt's own response, which may be out of date.
         case answer
@@ -45,6 +45,22 @@ package struct AppConfiguration: Sendable {
         case receipt
         /// 21010, which tells clients not to retry.
         case accountNotFound
+    }
+
+    /// Handling of a consumable in an App Receipt that was refunded according to the records of `api` and `stored`.
+    package enum RefundedConsumables: String, Sendable, CaseIterable {
+        /// The response has no row for it.
+        case drop
+        /// Its row is as in the receipt, without a sign of the refund.
+        case keep
+    }
+
+    /// Handling of signed transactions and handles in `receipt-data`.
+    package enum SignedTransactions: String, Sendable, CaseIterable {
+        /// Answered by the sources other than `apple`.
+        case answer
+        /// Refused with 21002, as Apple does.
+        case refuse
     }
 
     /// The class of a comparison rule's differences, instead of the rule's own.
@@ -71,6 +87,7 @@ package struct AppConfiguration: Sendable {
     /// Sandbox receipts to answer; `nil` if ``sandbox`` applies to all of them.
     package var testers: SandboxAllowlist?
     package var replay = Replay.report
+    package var signedTransactions = SignedTransactions.answer
     /// Sources of the response, each the fallback of the one before.
     package var answer: [AnswerSource] = [.apple, .receipt]
     package var staleSubscription = StaleSubscription.retry
@@ -87,6 +104,8 @@ package struct AppConfiguration: Sendable {
     package var serverAPI: ServerAPIAccount?
     /// The order of `latest_receipt_info` in responses that are rendered here.
     package var latestReceiptInfoOrder = AnswerOptions.Order.ascending
+    /// Handling of refunded consumables in responses of `api` and `stored`.
+    package var refundedConsumables = RefundedConsumables.drop
     /// The source that is queried after the response is sent, to compare its result with the response; `nil` for
     /// none.
     package var shadow: AnswerSource?

@@ -53,11 +53,16 @@ package struct ProxyConfiguration: Sendable {
     package var unknownApps = UnknownApps.pass
     /// Timeout from a request to its response, however slow the App Store is.
     package var deadline = defaultDeadline
+    /// How a client sees a 21005 of ours.
+    package var outageStatus = OutageStatus.standard
     /// The directory of the field tables; `nil` for the tables in the program.
     package internal(set) var mappings: String?
     package internal(set) var tables = FieldTables.bundled
     /// Bearer tokens for `/v1/*` on the public listener. If there are none, `/v1/*` is not available there.
     package var tokens: [Redacted<String>] = []
+    /// The keys of bridge handles, each of at least 16 bytes: the first signs, all verify. If there are none, the store
+    /// makes one.
+    package var handleKeys: [Redacted<String>] = []
     /// Rate, connection and time limits of the public listener.
     package var limits = Limits()
     /// Proxies whose `X-Forwarded-For` header is trusted for the address of a client.

@@ -18,10 +18,22 @@ struct DeliveryBodies: Sendable {
             if let body = delivery.rawBody { return [body] }
             return [CanonicalNotificationBody.version2(try source.text(of: delivery))]
         case .camel:
-            return [CamelNotificationRenderer().render(try source.verified(delivery), uuid: delivery.uuid)]
+            let verified = try source.verified(delivery)
+            let token = await appAccountToken(of: verified, delivery)
+            return [CamelNotificationRenderer().render(verified, uuid: delivery.uuid, appAccountToken: token)]
         case .v1:
             return try await version1Bodies(of: delivery, for: target)
         }
+    }
+
+    /// Returns the account token of the customer: from the notification, otherwise from the customer's history.
+    private func appAccountToken(of verified: VerifiedNotification, _ delivery: StoredDelivery) async -> String? {
+        if let token = CamelNotificationRenderer.appAccountToken(of: verified) { return token }
+        guard
+            let original = verified.transaction?.payload.originalTransactionId
+                ?? verified.transaction?.payload.transactionId ?? verified.renewal?.payload.originalTransactionId
+        else { return nil }
+        return await source.appAccountToken(of: original, in: delivery.scope)
     }
 
     /// Returns the version 1 bodies of a notification.
@@ -50,6 +62,9 @@ struct DeliveryBodies: Sendable {
             try await source.records(of: original, in: delivery.scope), transaction: transaction, renewal: renewal)
         facts.isSameProduct = history.isSameProductAsBefore(transaction)
         guard let row = row(of: payload, target, facts) else { return [] }
+        let handle =
+            target.latestReceipt == .handle && !row.sends.isEmpty
+            ? try await source.handle(of: original, for: delivery) : nil
         return row.sends.map { type in
             var notification = NotificationV1(
                 type: type, bundleId: delivery.scope.bundleId.rawValue, environment: delivery.scope.environment,
@@ -58,6 +73,8 @@ struct DeliveryBodies: Sendable {
             notification.password = target.password ?? source.app(delivery.scope.bundleId)?.sharedSecret
             (notification.transaction, notification.renewal) = (transaction, renewal)
             notification.renews = row.says
+            notification.handle = handle
+            notification.writesNumbers = target.writesNumbers
             notification.statusChangedAt =
                 type == .didChangeRenewalStatus ? renewal?.signedDate ?? payload.signedDate : renewalHistory.changedAt
             return NotificationV1Renderer(tables: tables).render(notification)

@@ -4,6 +4,7 @@ package import ConcurrencySupport
 package import BridgeConfiguration
 package import Storage
 import Responses
+import ReceiptDecoding
 package import VerifyReceipt
 package import AppStoreTypes
 
@@ -26,10 +27,17 @@ package struct ForwardingContext: Sendable {
     private let verifier: SignedPayloadVerifier
     private let apps: AppRegistry
     private let serverAPI: ServerAPISource?
+    private let handles: HandleKeyring
     private let now: @Sendable () -> Timestamp
+
+    /// Maximum time of reading the key of handles from the store.
+    private static let keyLimit = Duration.seconds(10)
 
     /// Maximum number of earlier notifications of one purchase that are searched for its last renewal state.
     private static let previousNotifications = 16
+
+    /// The time for the lookup of an account token.
+    private static let tokenLookup = Duration.seconds(5)
 
     /// Creates the context of a configuration.
     ///
@@ -40,12 +48,29 @@ package struct ForwardingContext: Sendable {
         verifier = components.verifier
         apps = components.apps
         serverAPI = components.serverAPI
+        handles = components.handles
         counts = components.countedApps
         now = components.now
     }
 
     /// Returns a configured app. If it has no shared secret of its own, the account's is filled in.
     package func app(_ bundleId: BundleIdentifier) -> AppConfiguration? { apps.configured(bundleId) }
+
+    /// Returns the handle of the customer with this purchase, for `latest_receipt`. Every attempt to deliver a
+    /// notification gives the same text.
+    package func handle(
+        of originalTransactionId: String, for delivery: StoredDelivery
+    ) async throws(ForwardingFailure) -> Redacted<String>? {
+        guard let id = TransactionIdentifier(rawValue: originalTransactionId) else { return nil }
+        do throws(HandleKeyring.Unavailable) {
+            return try await handles.keys(within: Self.keyLimit)?.text(
+                of: BridgeHandle(
+                    bundleId: delivery.scope.bundleId, environment: delivery.scope.environment,
+                    originalTransactionId: id, issuedAt: delivery.queuedAt))
+        } catch {
+            throw ForwardingFailure("store.handleKey")
+        }
+    }
 
     /// Returns the notification's compact JWS as it was received.
     package func text(of delivery: StoredDelivery) throws(ForwardingFailure) -> String {
@@ -81,6 +106,22 @@ package struct ForwardingContext: Sendable {
         }
         guard let records else { throw ForwardingFailure("lookup.notConfigured") }
         return records
+    }
+
+    /// Returns the account token in a customer's history: in the stored one however old it is, because a token stays,
+    /// otherwise in that of the App Store Server API. `nil` if no transaction has a token, or if no history is
+    /// available now: a notification is not delayed for it.
+    package func appAccountToken(of originalTransactionId: String, in scope: AppScope) async -> String? {
+        let keys = CustomerIdentifiers(originalTransactionIds: [originalTransactionId], transactionIds: [])
+        guard !keys.isEmpty else { return nil }
+        do {
+            if let customer = try await store.customers.customer(of: keys, in: scope) {
+                return CustomerRecords(customer, in: scope)?.appAccountToken
+            }
+            return try await serverAPI?.refresh(keys, in: scope, within: Self.tokenLookup)?.appAccountToken
+        } catch {
+            return nil
+        }
     }
 
     private func stored(

@@ -127,7 +127,7 @@ package struct NotificationReceiver: Sendable {
         invalidate(
             [
                 update.transaction?.originalTransactionId, update.renewal?.originalTransactionId,
-                update.transaction?.appTransactionId,
+                update.transaction?.appTransactionId, update.transaction?.previousOriginalTransactionId,
             ].compactMap { $0 }, in: scope)
         log(row, outcome, of: scope)
         return outcome

@@ -3,7 +3,7 @@ extension FieldTable {
     ///
     /// - Throws: ``FieldTableError`` for the first error: an unknown or missing key, the header of another file, a
     ///   repeated key or property, an unknown conversion or property, a conversion that does not fit the property, or
-    ///   a property that is neither mapped nor omitted.
+    ///   a property that is neither mapped nor omitted. Of the latter, ``ModelField/addedLater`` count as omitted.
     package init(json: [UInt8], file: String) throws(FieldTableError) {
         let document = try FieldTableDocument(json: json, file: file, hasPropertyListKeys: Field.hasPropertyListKeys)
         try document.expectHeader(model: Field.modelName, place: Field.place)
@@ -33,6 +33,10 @@ extension FieldTable {
             omitted.append(Omission(field: field, because: try entry.text("because")))
         }
         for field in Field.allCases where !fields.contains(field) {
+            if Field.addedLater.contains(field) {
+                omitted.append(Omission(field: field, because: "the table is older than the property"))
+                continue
+            }
             throw document.error(
                 .unmappedModel, "\(Field.modelName).\(field.rawValue) is neither mapped nor omitted")
         }

@@ -12,6 +12,9 @@ package protocol ModelField: RawRepresentable<String>, CaseIterable, Sendable, H
     static var place: String { get }
     /// Whether the rows of the table have a column `plist` with the key in a property list.
     static var hasPropertyListKeys: Bool { get }
+    /// The properties that are newer than the first version of the table. A table that does not mention them omits
+    /// them, so that a directory of tables from an earlier version remains valid.
+    static var addedLater: Set<Self> { get }
     /// The kind of value that the property has.
     var kind: ValueKind { get }
 }
@@ -19,6 +22,8 @@ package protocol ModelField: RawRepresentable<String>, CaseIterable, Sendable, H
 extension ModelField {
     /// Most tables do not have the column `plist`.
     package static var hasPropertyListKeys: Bool { false }
+    /// Most models have no such properties.
+    package static var addedLater: Set<Self> { [] }
 }
 
 /// The value of one field, from which both formats can be written: snake_case with verifyReceipt's types, or

@@ -8,7 +8,7 @@ package enum RenewalField: String, ModelField {
     case promotionalOfferId, offerCodeRefName
     case offerType, offerIdentifier, offerDiscountType, offerPeriod, renewalPrice, currency
     case recentSubscriptionStartDate, renewalDate, signedDate, appAccountToken, appTransactionId, environment
-    case eligibleWinBackOfferIds, claims
+    case eligibleWinBackOfferIds, claims, renewalBillingPlanType, commitmentInfo, advancedCommerceInfo
 
     package static let modelName = "RenewalPayload"
     package static let place = "pending_renewal_info[]"
@@ -19,11 +19,13 @@ package enum RenewalField: String, ModelField {
         case .isInBillingRetryPeriod: .flag
         case .gracePeriodExpiresDate, .recentSubscriptionStartDate, .renewalDate, .signedDate: .instant
         // These kinds have no conversion, so a table can only omit the properties.
-        case .claims: .bytes
+        case .claims, .commitmentInfo, .advancedCommerceInfo: .bytes
         case .eligibleWinBackOfferIds: .attributes
         default: .text
         }
     }
+
+    package static let addedLater: Set<Self> = [.renewalBillingPlanType, .commitmentInfo, .advancedCommerceInfo]
 
     /// Returns the value of the property; `nil` if the response does not have the key.
     package func value(of renewal: RenewalPayload) -> FieldValue? {
@@ -58,7 +60,8 @@ package enum RenewalField: String, ModelField {
         case .appAccountToken: renewal.appAccountToken.map(FieldValue.text)
         case .appTransactionId: renewal.appTransactionId.map(FieldValue.text)
         case .environment: renewal.environment.map(FieldValue.text)
-        case .eligibleWinBackOfferIds, .claims: nil
+        case .renewalBillingPlanType: renewal.renewalBillingPlanType.map(FieldValue.text)
+        case .eligibleWinBackOfferIds, .claims, .commitmentInfo, .advancedCommerceInfo: nil
         }
     }
 }

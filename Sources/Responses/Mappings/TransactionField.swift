@@ -11,6 +11,7 @@ package enum TransactionField: String, ModelField {
     case bundleId, environment, type, offerType, offerIdentifier, offerDiscountType, offerPeriod, signedDate
     case transactionReason, storefront, storefrontId, currency, price, appTransactionId, revocationType
     case revocationPercentage, claims
+    case billingPlanType, commitmentInfo, advancedCommerceInfo, previousOriginalTransactionId
 
     package static let modelName = "TransactionPayload"
     package static let place = "latest_receipt_info[]"
@@ -21,10 +22,14 @@ package enum TransactionField: String, ModelField {
         case .purchaseDate, .originalPurchaseDate, .expiresDate, .signedDate: .instant
         case .isUpgraded, .isTrialPeriod, .isInIntroOfferPeriod: .flag
         case .revocationDate: .cancellation
-        case .claims: .bytes
+        case .claims, .commitmentInfo, .advancedCommerceInfo: .bytes
         default: .text
         }
     }
+
+    package static let addedLater: Set<Self> = [
+        .billingPlanType, .commitmentInfo, .advancedCommerceInfo, .previousOriginalTransactionId,
+    ]
 
     /// Returns the value of the property; `nil` if the response does not have the key.
     package func value(of transaction: TransactionPayload) -> FieldValue? {
@@ -70,8 +75,10 @@ package enum TransactionField: String, ModelField {
         case .appTransactionId: transaction.appTransactionId.map(FieldValue.text)
         case .revocationType: transaction.revocationType.map(FieldValue.text)
         case .revocationPercentage: transaction.revocationPercentage.map(FieldValue.number)
-        // Bytes have no conversion, so a table can only omit the property.
-        case .claims: nil
+        case .billingPlanType: transaction.billingPlanType.map(FieldValue.text)
+        case .previousOriginalTransactionId: transaction.previousOriginalTransactionId.map(FieldValue.text)
+        // Bytes and objects have no conversion, so a table can only omit the properties.
+        case .claims, .commitmentInfo, .advancedCommerceInfo: nil
         }
     }
 }
@@ -88,7 +95,7 @@ extension TransactionPayload {
 
     /// Whether the period is free, whatever the type of the offer. An introductory offer without a discount type
     /// counts as free if its price is 0.
-    fileprivate var isTrial: Bool {
+    var isTrial: Bool {
         guard let discount = offerDiscountType else {
             return offerType == OfferType.introductory.rawValue && price == 0
         }
@@ -96,5 +103,5 @@ extension TransactionPayload {
     }
 
     /// Whether the period has an introductory price and is not free.
-    fileprivate var isPaidIntroduction: Bool { offerType == OfferType.introductory.rawValue && !isTrial }
+    var isPaidIntroduction: Bool { offerType == OfferType.introductory.rawValue && !isTrial }
 }

@@ -8,19 +8,22 @@ import AppStoreTypes
 /// ```
 /// { notificationUUID, notificationType, subtype?, signedDate?, environment?, bundleId?, appAppleId?, bundleVersion?,
 ///   status?, consumptionRequestReason?, transaction?: {…}, renewalInfo?: {…}, summary?: {…},
-///   externalPurchaseToken?: {…}, appData?: {…}, verified: true }
+///   externalPurchaseToken?: {…}, appData?: {…}, customer?: { appAccountToken }, verified: true }
 /// ```
 ///
-/// `transaction` and `renewalInfo` are the signed payloads unchanged, and the other objects are copied from the
+/// `customer` is not in the notification: see ``appAccountToken(of:)``. `transaction` and `renewalInfo` are the signed payloads unchanged, and the other objects are copied from the
 /// notification, so that members unknown to this program are preserved.
 package struct CamelNotificationRenderer: Sendable {
     package init() {}
 
     /// Returns the JSON text.
     ///
-    /// - Parameter uuid: the id under which the notification is stored, used if the notification has no
-    ///   `notificationUUID`.
-    package func render(_ verified: VerifiedNotification, uuid: String) -> [UInt8] {
+    /// - Parameters:
+    ///   - uuid: the id under which the notification is stored, used if the notification has no `notificationUUID`.
+    ///   - appAccountToken: the account token of the customer; `nil` if it is not known.
+    package func render(
+        _ verified: VerifiedNotification, uuid: String, appAccountToken: String? = nil
+    ) -> [UInt8] {
         let payload = verified.notification.payload
         let (transaction, renewal) = (verified.transaction?.payload.claims, verified.renewal?.payload.claims)
         var writer = JSONWriter(reserving: 1_024 + (transaction?.count ?? 0) + (renewal?.count ?? 0))
@@ -41,8 +44,34 @@ package struct CamelNotificationRenderer: Sendable {
         writer.member("summary", ifPresent: object?.rawJSON("summary"))
         writer.member("externalPurchaseToken", ifPresent: object?.rawJSON("externalPurchaseToken"))
         writer.member("appData", ifPresent: object?.rawJSON("appData"))
+        if let appAccountToken {
+            writer.key("customer")
+            writer.beginObject()
+            writer.member("appAccountToken", appAccountToken)
+            writer.endObject()
+        }
         writer.member("verified", true)
         writer.endObject()
         return writer.finish()
+    }
+
+    /// Returns the account token in a notification: of its transaction, otherwise of its renewal info.
+    package static func appAccountToken(of verified: VerifiedNotification) -> String? {
+        [verified.transaction?.payload.appAccountToken, verified.renewal?.payload.appAccountToken]
+            .lazy.compactMap(\.self).first { !$0.isEmpty }
+    }
+}
+
+extension CustomerRecords {
+    /// The account token of the customer: that of the first transaction with one, by purchase date and id.
+    package var appAccountToken: String? {
+        let rows = transactions.indices.lazy.map { index in
+            let payload = transactions[index].payload
+            return LatestRow(
+                index: index, milliseconds: payload.purchaseDate?.milliseconds, transactionId: payload.transactionId,
+                subscription: nil)
+        }
+        return rows.filter { transactions[$0.index].payload.appAccountToken?.isEmpty == false }.min()
+            .flatMap { transactions[$0.index].payload.appAccountToken }
     }
 }

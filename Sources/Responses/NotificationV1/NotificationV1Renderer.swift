@@ -24,6 +24,11 @@ package struct NotificationV1: Sendable {
     /// The renewal of each subscription, in the order of Apple's status response.
     package var renewals: [RenewalPayload]
 
+    /// The `latest_receipt` of `unified_receipt`: a handle; `nil` if the consumer gets none.
+    package var handle: Redacted<String>?
+    /// Whether `expiration_intent` is a number instead of a text.
+    package var writesNumbers = false
+
     package init(
         type: NotificationV1Type, bundleId: String, environment: AppStoreEnvironment,
         transactions: [TransactionPayload] = [], renewals: [RenewalPayload] = []
@@ -41,13 +46,13 @@ package struct NotificationV1: Sendable {
 /// ```
 /// { "notification_type", "password", "environment": "PROD" | "Sandbox", "bid", "bvrs",
 ///   "auto_renew_product_id", "auto_renew_status": "true" | "false", "auto_renew_status_change_date" ×3,
-///   "expiration_intent": 1…5, "original_transaction_id": 123,
-///   "unified_receipt": { "status": 0, "environment": "Production" | "Sandbox", "latest_receipt_info": […],
-///                        "pending_renewal_info": […] } }
+///   "expiration_intent": "1"…"5", "original_transaction_id": 123,
+///   "unified_receipt": { "status": 0, "environment": "Production" | "Sandbox", "latest_receipt": handle,
+///                        "latest_receipt_info": […], "pending_renewal_info": […] } }
 /// ```
 ///
-/// Three keys are never written: `latest_receipt`, because no receipts are stored; `auto_renew_adam_id`, because
-/// nothing signed contains it; and `deprecation`.
+/// Both lists are always present, because consumers demand them. Two keys are never written: `auto_renew_adam_id`,
+/// because nothing signed contains it, and `deprecation`. `latest_receipt` is a handle, because no receipts are stored.
 ///
 /// https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv1
 package struct NotificationV1Renderer: Sendable {
@@ -91,6 +96,10 @@ package struct NotificationV1Renderer: Sendable {
         writer.value(0)
         writer.key("environment")
         writer.value(notification.environment.rawValue)
+        if let handle = notification.handle {
+            writer.key("latest_receipt")
+            writer.value(handle.reveal())
+        }
         writer.key("latest_receipt_info")
         writer.beginArray()
         for row in rows {
@@ -99,16 +108,14 @@ package struct NotificationV1Renderer: Sendable {
             writer.endObject()
         }
         writer.endArray()
-        if !notification.renewals.isEmpty {
-            writer.key("pending_renewal_info")
-            writer.beginArray()
-            for renewal in notification.renewals {
-                writer.beginObject()
-                for column in tables.renewal.columns { writer.member(column.field.value(of: renewal), as: column) }
-                writer.endObject()
-            }
-            writer.endArray()
+        writer.key("pending_renewal_info")
+        writer.beginArray()
+        for renewal in notification.renewals {
+            writer.beginObject()
+            for column in tables.renewal.columns { writer.member(column.field.value(of: renewal), as: column) }
+            writer.endObject()
         }
+        writer.endArray()
         writer.endObject()
         writer.endObject()
         return writer.finish()
@@ -132,7 +139,7 @@ package struct NotificationV1Renderer: Sendable {
         }
         if let intent = renewal.expirationIntent {
             writer.key("expiration_intent")
-            writer.value(intent)
+            if notification.writesNumbers { writer.value(intent) } else { writer.value("\(intent)") }
         }
     }
 

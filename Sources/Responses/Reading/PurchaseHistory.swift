@@ -10,8 +10,9 @@ package struct PurchaseHistory: Sendable {
     /// The environment that the receipt belongs to.
     package let environment: AppStoreEnvironment
     /// The submitted receipt in canonical base64: standard alphabet, padded, no line breaks. It is returned as
-    /// `latest_receipt`, because only Apple can sign a newer one.
-    package let submittedText: Redacted<[UInt8]>
+    /// `latest_receipt`, because only Apple can sign a newer one. For a signed transaction it is a handle; `nil` if there
+    /// is none.
+    package let submittedText: Redacted<[UInt8]>?
     /// The records of the App Store Server API; `nil` if it was not called.
     package let records: CustomerRecords?
     /// The app's Apple ID from the Server API. In the sandbox the API returns none, so the configured one is used.
@@ -19,24 +20,30 @@ package struct PurchaseHistory: Sendable {
 
     /// Creates the history of an authentic receipt, and of the Server API's records if it was called.
     ///
-    /// - Parameter revocations: the revocations recorded earlier. Used only if there are no records.
+    /// - Parameters:
+    ///   - revocations: the revocations recorded earlier. Used only if there are no records.
+    ///   - dropsRefundedConsumables: whether an App Receipt loses the consumables that were refunded according to the
+    ///     records. A receipt or a response does not show the refund of a consumable in any other way.
     package init(
         receipt: Receipt, records: CustomerRecords? = nil, revocations: RevocationIndex = RevocationIndex(),
-        configuredAppAppleId: Int64? = nil
+        configuredAppAppleId: Int64? = nil, dropsRefundedConsumables: Bool = false
     ) {
         self.init(
             receipt: receipt.contents, environment: receipt.environment, submittedText: receipt.canonicalText,
-            records: records, revocations: revocations, configuredAppAppleId: configuredAppAppleId)
+            records: records, revocations: revocations, configuredAppAppleId: configuredAppAppleId,
+            dropsRefundedConsumables: dropsRefundedConsumables)
     }
 
     /// Creates the history of a receipt's contents. The caller must have checked that they are authentic.
     package init(
-        receipt: ReceiptContents, environment: AppStoreEnvironment, submittedText: Redacted<[UInt8]>,
+        receipt: ReceiptContents, environment: AppStoreEnvironment, submittedText: Redacted<[UInt8]>?,
         records: CustomerRecords? = nil, revocations: RevocationIndex = RevocationIndex(),
-        configuredAppAppleId: Int64? = nil
+        configuredAppAppleId: Int64? = nil, dropsRefundedConsumables: Bool = false
     ) {
-        self.receipt = receipt.overlaid(
+        let contents = receipt.overlaid(
             with: records.map { RevocationIndex($0.transactions.map(\.payload)) } ?? revocations)
+        let dropped = dropsRefundedConsumables ? records?.consumables.refunded ?? [] : []
+        self.receipt = contents.dropping(dropped)
         self.environment = environment
         self.submittedText = submittedText
         self.records = records
@@ -45,6 +52,14 @@ package struct PurchaseHistory: Sendable {
 }
 
 extension ReceiptContents {
+    /// Returns the same App Receipt without the purchases with these transaction ids. An iOS 6 receipt has one
+    /// purchase, which is never dropped.
+    fileprivate func dropping(_ transactionIds: Set<String>) -> ReceiptContents {
+        guard !transactionIds.isEmpty, case .app(var receipt) = self else { return self }
+        receipt.purchases.removeAll { $0.transactionId.map(transactionIds.contains) ?? false }
+        return .app(receipt)
+    }
+
     /// Returns the same purchases, with the revocations reported since.
     fileprivate func overlaid(with revocations: RevocationIndex) -> ReceiptContents {
         guard !revocations.isEmpty else { return self }

@@ -15,19 +15,22 @@ package struct CustomerView: Sendable {
     package let receipt: ReceiptContents?
     /// The records from the App Store Server API; `nil` if it was not queried.
     package let records: CustomerRecords?
+    /// The customer's download of the app; `nil` if it is not known.
+    package let appTransaction: Signed<AppTransactionPayload>?
     /// When all of this was verified.
     package let verifiedAt: Timestamp
 
     /// Creates a view from the records of the Server API, with the receipt if one was submitted.
     package init(
         bundleId: BundleIdentifier, records: CustomerRecords, receipt: ReceiptContents? = nil,
-        configuredAppAppleId: Int64?, verifiedAt: Timestamp
+        appTransaction: Signed<AppTransactionPayload>? = nil, configuredAppAppleId: Int64?, verifiedAt: Timestamp
     ) {
         self.bundleId = bundleId
         appAppleId = records.appAppleId ?? configuredAppAppleId
         environment = records.environment
         self.receipt = receipt
         self.records = records
+        self.appTransaction = appTransaction
         self.verifiedAt = verifiedAt
     }
 
@@ -40,6 +43,7 @@ package struct CustomerView: Sendable {
         environment = history.environment
         receipt = history.receipt
         records = nil
+        appTransaction = nil
         self.verifiedAt = verifiedAt
     }
 }

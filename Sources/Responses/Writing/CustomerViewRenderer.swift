@@ -8,13 +8,13 @@ import AppStoreTypes
 /// ```
 /// { bundleId, appAppleId?, environment, source: "api" | "receipt", appAccountToken?, receipt: {…} | null,
 ///   subscriptions: [ { subscriptionGroupIdentifier?, originalTransactionId, status, productId?, expiresDate?,
-///                      renewalInfo? } ],
-///   transactions: [ {…} ], signedTransactions: [ "eyJ…" ] | null, verifiedAt }
+///                      introductoryOfferUsed, renewalInfo? } ],
+///   transactions: [ {…} ], signedTransactions: [ "eyJ…" ] | null, appTransaction: {…} | null, verifiedAt }
 /// ```
 ///
 /// `transactions` and `signedTransactions` are in ascending order of (purchaseDate, transactionId as a number).
 /// Transactions and renewals of the Server API are the signed payloads unchanged, so that claims unknown to this
-/// program are preserved. Those of a receipt are written with the same names. A receipt alone does not contain the
+/// program are preserved, and so is the app transaction. Those of a receipt are written with the same names. A receipt alone does not contain the
 /// status of a subscription, so its `subscriptions` are always empty.
 package struct CustomerViewRenderer: Sendable {
     private let camelCase: CamelCaseRenderer
@@ -40,14 +40,14 @@ package struct CustomerViewRenderer: Sendable {
         writer.value(view.environment.rawValue)
         writer.key("source")
         writer.value(view.records == nil ? "receipt" : "api")
-        if let token = transactions?.lazy.compactMap(\.payload.appAccountToken).first(where: { !$0.isEmpty }) {
+        if let token = view.records?.appAccountToken {
             writer.key("appAccountToken")
             writer.value(token)
         }
         writer.key("receipt")
         if let receipt = view.receipt { camelCase.writeReceipt(receipt, into: &writer) } else { writer.null() }
         writer.key("subscriptions")
-        write(view.records?.subscriptions ?? [], into: &writer)
+        Self.writeSubscriptions(of: view.records, into: &writer)
         writer.key("transactions")
         if let transactions {
             Self.writeClaims(of: transactions, into: &writer)
@@ -56,6 +56,12 @@ package struct CustomerViewRenderer: Sendable {
         }
         writer.key("signedTransactions")
         if let transactions { Self.writeTexts(of: transactions, into: &writer) } else { writer.null() }
+        writer.key("appTransaction")
+        if let claims = view.appTransaction?.payload.claims, !claims.isEmpty {
+            writer.values(json: claims)
+        } else {
+            writer.null()
+        }
         writer.key("verifiedAt")
         writer.value(view.verifiedAt.milliseconds)
         writer.endObject()
@@ -74,7 +80,8 @@ package struct CustomerViewRenderer: Sendable {
             return writer.finish()
         }
         return (
-            text { Self.writeClaims(of: transactions, into: &$0) }, text { write(records.subscriptions, into: &$0) },
+            text { Self.writeClaims(of: transactions, into: &$0) },
+            text { Self.writeSubscriptions(of: records, into: &$0) },
             text { Self.writeTexts(of: transactions, into: &$0) }
         )
     }
@@ -112,9 +119,10 @@ package struct CustomerViewRenderer: Sendable {
     }
 
     /// Writes the subscriptions with their status and renewal.
-    private func write(_ subscriptions: [SubscriptionRecord], into writer: inout JSONWriter) {
+    private static func writeSubscriptions(of records: CustomerRecords?, into writer: inout JSONWriter) {
+        let introductoryOffers = IntroductoryOfferUse((records?.transactions ?? []).lazy.map(\.payload))
         writer.beginArray()
-        for subscription in subscriptions {
+        for subscription in records?.subscriptions ?? [] {
             let (transaction, renewal) = (subscription.transaction?.payload, subscription.renewal?.payload)
             writer.beginObject()
             if let group = subscription.subscriptionGroupIdentifier {
@@ -133,6 +141,8 @@ package struct CustomerViewRenderer: Sendable {
                 writer.key("expiresDate")
                 writer.value(date.milliseconds)
             }
+            writer.key("introductoryOfferUsed")
+            writer.value(introductoryOffers.isUsed(by: subscription))
             if let claims = renewal?.claims, !claims.isEmpty {
                 writer.key("renewalInfo")
                 writer.values(json: claims)

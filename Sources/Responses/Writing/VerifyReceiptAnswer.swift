@@ -7,6 +7,8 @@ package struct VerifyReceiptAnswer: Sendable, Hashable {
     package let status: VerifyReceiptStatus
     /// The JSON text in UTF-8.
     package let body: [UInt8]
+    /// Whether this is a 21005 of ours, and not one that Apple returned.
+    package private(set) var isOwnOutage = false
 
     /// Creates a response from an existing body; `status` must be the one in the body.
     package init(status: VerifyReceiptStatus, body: [UInt8]) {
@@ -27,10 +29,19 @@ extension VerifyReceiptAnswer {
         failure(.wrongSharedSecret, environment: environment, isRetryable: nil)
     }
 
-    /// Returns `{"status":21005}`, with `"is_retryable":true` if the caller knows that a retry of the same request
-    /// can succeed.
-    package static func temporarilyUnavailable(isRetryable: Bool = false) -> Self {
-        failure(.temporarilyUnavailable, environment: nil, isRetryable: isRetryable ? true : nil)
+    /// Returns `{"status":21005,"is_retryable":true,"is-retryable":true}`: a response of ours that asks the client to
+    /// retry. It has both spellings of the member, because clients read one or the other.
+    ///
+    /// - Parameter status: the number in the body.
+    package static func temporarilyUnavailable(as status: VerifyReceiptStatus = .temporarilyUnavailable) -> Self {
+        let body = JSONWriter.object(reserving: 80) {
+            $0.member("status", Int64(status.rawValue))
+            $0.member("is_retryable", true)
+            $0.member("is-retryable", true)
+        }
+        var answer = Self(status: status, body: body)
+        answer.isOwnOutage = true
+        return answer
     }
 
     /// Returns `{"environment":"Production","status":21010,"is_retryable":false}`, which is a genuine body from

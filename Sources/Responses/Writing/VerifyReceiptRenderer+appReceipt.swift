@@ -10,8 +10,8 @@ extension VerifyReceiptRenderer {
     ) -> VerifyReceiptAnswer {
         let rows = RenderedRows(receipt.purchases, table: tables.inApp)
         let hasLatest = !options.omitsLatest && receipt.purchases.contains(where: \.isAutoRenewable)
-        let latest = hasLatest ? history.submittedText.reveal() : nil
-        let latestRows = latest == nil ? [] : LatestRows.indices(of: receipt.latestRows, options: options)
+        let latest = hasLatest ? history.submittedText?.reveal() : nil
+        let latestRows = !hasLatest ? [] : LatestRows.indices(of: receipt.latestRows, options: options)
         let latestSize = latestRows.reduce(latest?.count ?? 0) { $0 + rows.ranges[$1].count + 1 }
         var writer = JSONWriter(reserving: 2_048 + rows.bytes.count + latestSize)
         writer.beginObject()
@@ -25,7 +25,7 @@ extension VerifyReceiptRenderer {
                 writer.member(column.key.beginning)
                 write(receipt, rows: rows, requestDate: requestDate, into: &writer)
             case .latestReceiptInfo:
-                guard latest != nil else { continue }
+                guard hasLatest else { continue }
                 writer.member(column.key.beginning)
                 writer.beginArray()
                 for index in latestRows { writer.values(json: rows.bytes[rows.ranges[index]]) }

@@ -16,7 +16,7 @@ extension VerifyReceiptRenderer {
         let isCurrent = match.map { [1, 4].contains($0.record.status) } ?? true
         let status: VerifyReceiptStatus = isCurrent ? .valid : .subscriptionExpired
         let subscription = options.omitsLatest ? nil : match
-        let submitted = subscription != nil && isCurrent ? history.submittedText.reveal() : nil
+        let submitted = subscription != nil && isCurrent ? history.submittedText?.reveal() : nil
         let renewal = subscription?.record.renewal?.payload
         var writer = JSONWriter(reserving: 4_096 + (submitted?.count ?? 0))
         writer.beginObject()

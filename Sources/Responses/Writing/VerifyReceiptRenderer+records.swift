@@ -34,7 +34,7 @@ extension VerifyReceiptRenderer {
         let rows = RenderedRows(receipt.purchases, table: tables.inApp)
         let hasLatest = !options.omitsLatest && records.transactions.contains { $0.payload.isAutoRenewable }
         let latest = hasLatest ? records.latestTransactions(for: receipt, options: options) : []
-        let submitted = hasLatest ? history.submittedText.reveal() : nil
+        let submitted = hasLatest ? history.submittedText?.reveal() : nil
         var writer = JSONWriter(
             reserving: 2_048 + rows.bytes.count + latest.count * 1_200 + (submitted?.count ?? 0)
                 + records.subscriptions.count * 600)

@@ -14,7 +14,7 @@ extension VerifyReceiptRenderer {
         let isRenewable = receipt.isAutoRenewable
         let isCurrent = (receipt.expiresDate.map { $0 > requestDate } ?? false) && !receipt.isCancelled
         let status: VerifyReceiptStatus = isRenewable && !isCurrent ? .subscriptionExpired : .valid
-        let submitted = isRenewable && isCurrent ? history.submittedText.reveal() : nil
+        let submitted = isRenewable && isCurrent ? history.submittedText?.reveal() : nil
         var writer = JSONWriter(reserving: 3_072 + (submitted?.count ?? 0))
         writer.beginObject()
         for column in tables.answer.columns {

@@ -12,6 +12,8 @@ struct VerifyReceiptController: Sendable {
     static let maximumBodyBytes = 3_145_728
     /// Up to this many bytes of a longer body are read and discarded, so that the client reads the error response.
     static let drainedBodyBytes = 8 << 20
+    /// `Retry-After` of an HTTP 503, in seconds, if nothing suggests another time.
+    static let outageRetryAfter = "5"
 
     let live: ReloadableState
     let shadow: Shadow?
@@ -86,30 +88,34 @@ struct VerifyReceiptController: Sendable {
     // MARK: - Responses
 
     /// Returns the response to a client that has exceeded its rate limit or whose body does not fit into the memory
-    /// budget. The status is 21005, which legacy clients retry later; no other status would be safe, because a client
-    /// could take it for a decision on the receipt.
+    /// budget. The status is 21005 (`outageStatus`), which legacy clients retry later; no other status would be safe,
+    /// because a client could take it for a decision on the receipt.
     private func busy(_ route: UpstreamRouter.Route, retryAfter seconds: String, _ context: ProxyRequestContext)
         -> Response
     {
         let reply = VerifyReceiptResult(
-            .temporarilyUnavailable(isRetryable: true), source: .receipt, environment: route.environment)
+            .temporarilyUnavailable(), source: .receipt, environment: route.environment)
         live.now.pipelines.verifyReceipt.count(reply)
         var response = response(reply, context)
         response.headers[.retryAfter] = seconds
         return response
     }
 
-    /// Returns the HTTP response, always with status 200. Its headers name source and environment, because the body
-    /// is exactly Apple's format.
+    /// Returns the HTTP response, with status 200 unless `outageStatus` is 503. Its headers name source and
+    /// environment, because the body is exactly Apple's format.
     private func response(_ reply: VerifyReceiptResult, _ context: ProxyRequestContext) -> Response {
         context.outcome.record(reply)
+        let outageStatus = live.now.settings.outageStatus
+        let isUnavailable = reply.answer.isOwnOutage && outageStatus == .serviceUnavailable
         var headers = HTTPFields()
         headers.reserveCapacity(6)
+        if isUnavailable { headers[.retryAfter] = Self.outageRetryAfter }
         headers[.contentType] = "application/json"
         headers[.receiptBridgeSource] = reply.source.rawValue
         headers[.receiptBridgeEnvironment] = reply.environment.rawValue
         return Response(
-            status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: reply.answer.body)))
+            status: isUnavailable ? .serviceUnavailable : .ok, headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: reply.body(outageStatus))))
     }
 }
 

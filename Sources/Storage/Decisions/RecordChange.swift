@@ -52,6 +52,9 @@ package enum StalenessCause: Sendable, Hashable {
     /// A record was inserted that belongs to the customer only by the download of the app. For a subscription, only a
     /// lookup returns the position among the customer's other subscriptions.
     case ownedByDownload(isSubscription: Bool)
+    /// A record was inserted that belongs to the customer only because it was migrated from one of the customer's
+    /// subscriptions. Only a lookup returns its position, and the end of the earlier subscription.
+    case ownedByMigration
     /// A refund was found. It does not include the subscription's status.
     case refund(isLatest: Bool, isSubscription: Bool, isKnownRevocation: Bool)
 
@@ -59,6 +62,7 @@ package enum StalenessCause: Sendable, Hashable {
     package var needsLookup: Bool {
         switch self {
         case .ownedByDownload(let isSubscription): isSubscription
+        case .ownedByMigration: true
         case .refund(let isLatest, let isSubscription, let isKnown): isLatest && isSubscription && !isKnown
         }
     }

@@ -9,6 +9,7 @@ package enum DataKind: String, Sendable, CaseIterable {
     case learntIdentifiers, lastGoodAnswers
     case comparisonExamples, comparedCustomers, comparisons, differences
     case apps, targets, refundOutputs, signers, erasures
+    case handleKeys, erasedIdentifiers
 
     /// When data of a kind expires.
     package enum Lifetime: Sendable {
@@ -64,6 +65,8 @@ package enum DataKind: String, Sendable, CaseIterable {
         case .signers: (.unlimited, .exempt("certificates of the App Store's signers"))
         case .erasures:
             (.unlimited, .exempt("time and number of rows of each erasure, without identifiers"))
+        case .handleKeys: (.unlimited, .exempt("a random key"))
+        case .erasedIdentifiers: (.unlimited, .exempt("keyed digests of erased ids, with the time of the erasure"))
         }
     }
 }

@@ -10,7 +10,7 @@ package enum ErasureSubject: Sendable, Hashable {
 }
 
 /// Which data of which customer to erase.
-package struct ErasureRequest: Sendable, Hashable {
+package struct ErasureRequest: Sendable {
     package let subject: ErasureSubject
     /// Erases in this app only; `nil` for all apps.
     package let bundleId: BundleIdentifier?
@@ -18,6 +18,8 @@ package struct ErasureRequest: Sendable, Hashable {
     package let environment: AppStoreEnvironment?
     /// Keeps the ids and dates of refunded purchases.
     package let keepsRevocations: Bool
+    /// What is left of the erased ids, so that a handle issued before the erasure is refused; `nil` to leave nothing.
+    package var marks: ErasureMarks?
 
     package init(
         _ subject: ErasureSubject, bundleId: BundleIdentifier? = nil, environment: AppStoreEnvironment? = nil,

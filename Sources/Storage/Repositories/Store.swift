@@ -21,6 +21,8 @@ package protocol Store: Sendable {
     var extensions: any ExtensionLog { get }
     /// Erasure and retention.
     var personalData: any PersonalDataStore { get }
+    /// The key of bridge handles, and which customers they must no longer open.
+    var handles: any BridgeHandleStore { get }
     /// Operations on the files of the store; `nil` if the engine has no files of its own.
     var maintenance: (any StoreMaintenance)? { get }
 

@@ -53,6 +53,9 @@ package struct TransactionRow: Sendable, Hashable {
     package let originalTransactionId: String
     /// The `appTransactionId` of the customer's download of the app; `nil` in payloads from before 2025.
     package let appTransactionId: String?
+    /// The subscription from which this one was migrated to the Advanced Commerce API. Not stored as a column: it finds
+    /// the customer of a new purchase.
+    package let previousOriginalTransactionId: String?
     /// `true` for auto-renewable subscriptions, the only purchases with a status.
     package let isSubscription: Bool
     /// When the record was signed. The version with the latest date is stored.
@@ -63,12 +66,14 @@ package struct TransactionRow: Sendable, Hashable {
     package let text: String
 
     package init(
-        transactionId: String, originalTransactionId: String, appTransactionId: String?, isSubscription: Bool,
-        signedDate: Timestamp, revocation: RevocationRow?, text: String
+        transactionId: String, originalTransactionId: String, appTransactionId: String?,
+        previousOriginalTransactionId: String? = nil, isSubscription: Bool, signedDate: Timestamp,
+        revocation: RevocationRow?, text: String
     ) {
         self.transactionId = transactionId
         self.originalTransactionId = originalTransactionId
         self.appTransactionId = appTransactionId
+        self.previousOriginalTransactionId = previousOriginalTransactionId
         self.isSubscription = isSubscription
         self.signedDate = signedDate
         self.revocation = revocation

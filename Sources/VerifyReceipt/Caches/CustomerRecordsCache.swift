@@ -23,9 +23,18 @@ final class CustomerRecordsCache: Sendable {
         let identifiers: CustomerIdentifiers
     }
 
+    /// What the App Store answered about a customer's download of the app.
+    enum Download: Sendable {
+        case known(Signed<AppTransactionPayload>)
+        /// There is none.
+        case absent
+    }
+
     /// The records of one customer, and the state they were fetched in.
     private struct Entry: Sendable {
         let records: CustomerRecords
+        /// `nil` if the App Store was not asked about it.
+        var download: Download?
         let storedAt: Timestamp
         let staleAt: Timestamp
         /// The identifiers under which changes of this customer are logged, and the position in that log when the
@@ -34,6 +43,13 @@ final class CustomerRecordsCache: Sendable {
         let mark: UInt64
         /// Whether this is the second lookup, made because the first result seemed out of date.
         let isConfirmed: Bool
+
+        /// The size of the entry in bytes.
+        var cost: Int {
+            var cost = records.transactions.reduce(1_024) { $0 + 1_024 + $1.text.utf8.count + $1.payload.claims.count }
+            if case .known(let signed)? = download { cost += signed.text.utf8.count + signed.payload.claims.count }
+            return cost
+        }
     }
 
     /// The limit for all records together, in bytes.
@@ -66,6 +82,18 @@ final class CustomerRecordsCache: Sendable {
     ///     because of a reload.
     ///   - confirmed: returns only the records of a second lookup, no older than five seconds.
     func records(for key: Key, at now: Timestamp, lifetime: Int64, confirmed: Bool = false) -> CustomerRecords? {
+        guard let entry = validEntry(for: key, at: now, lifetime: lifetime) else { return nil }
+        let isRecent = now < entry.storedAt.advanced(byMilliseconds: Self.shortLifetime)
+        return !confirmed || (entry.isConfirmed && isRecent) ? entry.records : nil
+    }
+
+    /// Returns the cached download of the app of a customer whose records are cached; `nil` if it is not cached.
+    func download(for key: Key, at now: Timestamp, lifetime: Int64) -> Download? {
+        validEntry(for: key, at: now, lifetime: lifetime)?.download
+    }
+
+    /// Returns the entry unless it has expired, in which case it is removed.
+    private func validEntry(for key: Key, at now: Timestamp, lifetime: Int64) -> Entry? {
         guard let entry = entries[key] else { return nil }
         // A clock that was set back must not extend the lifetime.
         let scope = AppScope(bundleId: key.bundleId, environment: entry.records.environment)
@@ -75,8 +103,15 @@ final class CustomerRecordsCache: Sendable {
             entries.remove(key)
             return nil
         }
-        let isRecent = now < entry.storedAt.advanced(byMilliseconds: Self.shortLifetime)
-        return !confirmed || (entry.isConfirmed && isRecent) ? entry.records : nil
+        return entry
+    }
+
+    /// Caches the download of the app with the records of the customer. It expires with them; without cached records
+    /// it is not cached.
+    func insert(_ download: Download, for key: Key, at now: Timestamp, lifetime: Int64) {
+        guard var entry = validEntry(for: key, at: now, lifetime: lifetime) else { return }
+        entry.download = download
+        entries.insert(entry, for: key, cost: entry.cost)
     }
 
     /// Caches records, unless they are incomplete.
@@ -90,11 +125,10 @@ final class CustomerRecordsCache: Sendable {
         isConfirmed: Bool = false
     ) {
         guard let staleAt = Self.staleAt(records, cachedAt: now, lifetime: lifetime) else { return entries.remove(key) }
-        let size = records.transactions.reduce(1_024) { $0 + 1_024 + $1.text.utf8.count + $1.payload.claims.count }
         let entry = Entry(
             records: records, storedAt: now, staleAt: staleAt, changeKeys: records.watchedIdentifiers, mark: mark,
             isConfirmed: isConfirmed)
-        entries.insert(entry, for: key, cost: size)
+        entries.insert(entry, for: key, cost: entry.cost)
     }
 
     /// Returns when the records expire; `nil` if they must not be cached at all.

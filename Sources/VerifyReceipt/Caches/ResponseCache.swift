@@ -25,7 +25,7 @@ final class ResponseCache: Sendable {
         let serial: UInt64
         let answer: ResponseTemplate
         /// See ``VerifyReceiptResult/consumables``.
-        let consumables: Set<String>
+        let consumables: ConsumableIdentifiers
     }
 
     private let cache = GenerationalCache<[UInt8], Entry>(limit: capacity)
@@ -47,6 +47,6 @@ final class ResponseCache: Sendable {
     func removeAll() { cache.removeAll() }
 
     func insert(_ entry: Entry, for key: [UInt8]) {
-        cache.insert(entry, for: key, cost: entry.answer.size + 1_024 + entry.consumables.count * 64)
+        cache.insert(entry, for: key, cost: entry.answer.size + 1_024 + entry.consumables.all.count * 64)
     }
 }

@@ -2,15 +2,14 @@ import AppStorePayloads
 import AppStoreClients
 import BridgeConfiguration
 import ConcurrencySupport
-import JSON
 import Logging
 import Responses
 import ReceiptDecoding
-package import AppStoreTypes
+import AppStoreTypes
 
-/// Answers the requests of new clients: a receipt, a signed transaction or an id in, the JSON view of its customer out.
+/// Answers the requests of new clients: a receipt, a signed text or an id in, the JSON view of its customer out.
 ///
-/// A receipt or a signed transaction must be authentic before anything in it is used. The records come from the App
+/// A receipt or a signed text must be authentic before anything in it is used. The records come from the App
 /// Store Server API; only a receipt can answer without it.
 package struct CustomerViewService: Sendable {
     private let decoder: ReceiptDecoder
@@ -46,34 +45,30 @@ package struct CustomerViewService: Sendable {
         self.logger = logger
     }
 
-    /// Returns the view, as JSON, of the customer whose receipt or signed transaction the body holds.
+    /// Returns the view, as JSON, of the customer whose receipt, signed transaction, signed app
+    /// transaction or signed renewal the body holds.
     package func view(body: [UInt8]) async throws(CustomerViewError) -> [UInt8] {
         switch try CustomerViewRequest(body: body) {
         case .receiptData(let text): try await view(receiptText: text.reveal())
         case .signedTransaction(let text): try await view(signedTransaction: text.reveal())
+        case .signedAppTransaction(let text): try await view(signedAppTransaction: text.reveal())
+        case .signedRenewalInfo(let text, let bundleId):
+            try await view(signedRenewal: text.reveal(), bundleId: bundleId)
         }
     }
 
-    /// Returns the view of the customer who owns a transaction. Both environments are searched.
+    /// Returns the view of the customer who owns a transaction, or to whom an app transaction id belongs. Both
+    /// environments are searched.
     ///
     /// - Parameter bundleId: may be `nil` if exactly one app is configured.
     package func view(transactionId: String, bundleId: String?) async throws(CustomerViewError) -> [UInt8] {
         guard let id = TransactionIdentifier(rawValue: transactionId) else {
             throw CustomerViewError(.malformedTransactionId, "a transaction id is 1 to 20 digits, not all of them 0")
         }
-        let app: ConfiguredApp
-        if let bundleId {
-            app = try configured(bundleId)
-        } else {
-            guard !apps.isEmpty else { throw Self.unknownApp }
-            guard let only = apps.only else {
-                throw CustomerViewError(.bundleIdRequired, "bundleId is needed unless exactly one app is configured")
-            }
-            app = ConfiguredApp(bundleId: only.bundleId, settings: only.app)
-        }
+        let app = try app(named: bundleId)
         let keys = CustomerIdentifiers(originalTransactionIds: [], transactionIds: [id.rawValue])
-        let records = try await records(for: keys, of: app, in: app.settings.sandbox == .deny ? .production : nil)
-        return render(records, of: app)
+        let customer = try await customer(keys, of: app, in: app.settings.sandbox == .deny ? .production : nil)
+        return render(customer, of: app)
     }
 
     // MARK: - Receipts
@@ -92,8 +87,9 @@ package struct CustomerViewService: Sendable {
         guard !keys.isEmpty, serverAPI?.handles(receipt.bundleId) ?? false else { return view(receipt, settings) }
         let app = ConfiguredApp(bundleId: receipt.bundleId, settings: settings)
         do throws(CustomerViewError) {
-            let records = try await records(for: keys, of: app, in: receipt.environment)
-            return render(records, of: app, receipt: PurchaseHistory(receipt: receipt, records: records).receipt)
+            let customer = try await customer(keys, of: app, in: receipt.environment)
+            let history = PurchaseHistory(receipt: receipt, records: customer.records)
+            return render(customer, of: app, receipt: history.receipt)
         } catch {
             // A failure of the App Store must not hit the customer: the receipt is genuine, and it answers if it cannot
             // be stale.
@@ -118,31 +114,73 @@ package struct CustomerViewService: Sendable {
             receipt: receipt, revocations: revocations.revocations(of: receipt.bundleId, in: receipt.environment))
     }
 
-    // MARK: - Signed transactions
+    // MARK: - Signed texts
 
     private func view(signedTransaction text: String) async throws(CustomerViewError) -> [UInt8] {
-        let transaction: TransactionPayload
-        do throws(SignedPayloadError) {
-            transaction = try verifier.verify(text, as: TransactionPayload.self, now: now()).payload
-        } catch {
-            throw CustomerViewError(error)
-        }
+        let transaction = try verified(text, as: TransactionPayload.self)
         let keys = CustomerIdentifiers(
             originalTransactionIds: [transaction.originalTransactionId ?? transaction.transactionId],
             transactionIds: [])
         guard let bundleId = transaction.bundleId, !keys.isEmpty else {
             throw CustomerViewError(.notASignedTransaction, "payload: the bundle id or the transaction id is missing")
         }
-        // Genuine signed transactions of 2021 name no environment, but one that a client submits must.
-        guard let environment = transaction.environment.flatMap(AppStoreEnvironment.init(rawValue:)),
-            environment != .xcode
-        else { throw CustomerViewError(.notAuthentic, "environment: missing or not accepted") }
         let app = try configured(bundleId)
-        try check(environment, for: app.settings)
-        return render(try await records(for: keys, of: app, in: environment), of: app)
+        let environment = try environment(transaction.environment, for: app)
+        return render(try await customer(keys, of: app, in: environment), of: app)
     }
 
-    // MARK: - Parts of all three
+    /// The view by a device's app transaction. Customers without purchases have one too.
+    private func view(signedAppTransaction text: String) async throws(CustomerViewError) -> [UInt8] {
+        let appTransaction = try verified(text, as: AppTransactionPayload.self)
+        let keys = CustomerIdentifiers(
+            originalTransactionIds: [], transactionIds: [appTransaction.appTransactionId].compactMap(\.self))
+        guard let bundleId = appTransaction.bundleId, !keys.isEmpty else {
+            throw CustomerViewError(
+                .notASignedTransaction, "payload: the bundle id or the app transaction id is missing")
+        }
+        let app = try configured(bundleId)
+        let environment = try environment(appTransaction.receiptType, for: app)
+        var customer = try await customer(keys, of: app, in: environment, download: keys.inOrder.first { _ in true })
+        customer.appTransaction = customer.appTransaction ?? Signed(payload: appTransaction, text: text)
+        return render(customer, of: app)
+    }
+
+    /// The view by a signed renewal, which does not name its app. The App Store knows its subscription only in the app
+    /// that it belongs to.
+    private func view(signedRenewal text: String, bundleId: String?) async throws(CustomerViewError) -> [UInt8] {
+        let renewal = try verified(text, as: RenewalPayload.self)
+        let keys = CustomerIdentifiers(
+            originalTransactionIds: [renewal.originalTransactionId], transactionIds: [])
+        guard !keys.isEmpty else {
+            throw CustomerViewError(.notASignedTransaction, "payload: the original transaction id is missing")
+        }
+        let app = try app(named: bundleId)
+        let environment = try environment(renewal.environment, for: app)
+        return render(try await customer(keys, of: app, in: environment), of: app)
+    }
+
+    private func verified<Payload: SignedClaims>(
+        _ text: String, as kind: Payload.Type
+    ) throws(CustomerViewError) -> Payload {
+        do throws(SignedPayloadError) {
+            return try verifier.verify(text, as: kind, now: now()).payload
+        } catch {
+            throw CustomerViewError(error)
+        }
+    }
+
+    /// Returns the environment of a signed text. Genuine ones of 2021 name none, but one that a client submits must.
+    private func environment(
+        _ name: String?, for app: ConfiguredApp
+    ) throws(CustomerViewError) -> AppStoreEnvironment {
+        guard let environment = name.flatMap(AppStoreEnvironment.init(rawValue:)), environment != .xcode else {
+            throw CustomerViewError(.notAuthentic, "environment: missing or not accepted")
+        }
+        try check(environment, for: app.settings)
+        return environment
+    }
+
+    // MARK: - Common parts
 
     /// An app and its configuration.
     private struct ConfiguredApp {
@@ -165,74 +203,89 @@ package struct CustomerViewService: Sendable {
         throw CustomerViewError(.sandboxDenied, "the app denies sandbox purchases")
     }
 
-    /// Looks the customer up, and records the revocations. A failure on the App Store's side is logged at most once a
-    /// minute per app.
-    private func records(
-        for keys: CustomerIdentifiers, of app: ConfiguredApp, in environment: AppStoreEnvironment?
-    ) async throws(CustomerViewError) -> CustomerRecords {
-        do throws(ServerAPIError) {
-            if let records = try await serverAPI?.records(
-                for: keys, bundleId: app.bundleId, environment: environment,
-                within: RequestDeadline(deadline).share(before: 0))
-            {
-                revocations.record(records, of: app.bundleId)
-                return records
-            }
-        } catch {
-            let failure = CustomerViewError(error, now: now())
-            if failure.code.httpStatus >= 500,
-                logThrottle.allows([apps.logName(of: app.bundleId)], at: now().sinceEpoch)
-            {
-                logger.warning(
-                    "App Store Server API lookup failed",
-                    metadata: ["bundleId": "\(app.bundleId)", "reason": "\(error)"])
-            }
-            throw failure
+    /// Returns the app of this bundle id, or the only one if the request names none.
+    private func app(named bundleId: String?) throws(CustomerViewError) -> ConfiguredApp {
+        if let bundleId { return try configured(bundleId) }
+        guard !apps.isEmpty else { throw Self.unknownApp }
+        guard let only = apps.only else {
+            throw CustomerViewError(.bundleIdRequired, "bundleId is needed unless exactly one app is configured")
         }
-        throw CustomerViewError(
-            .serverAPINotConfigured, "the app's configuration has no serverAPI with issuerId, keyId and privateKey")
+        return ConfiguredApp(bundleId: only.bundleId, settings: only.app)
     }
 
-    private func render(_ records: CustomerRecords, of app: ConfiguredApp, receipt: ReceiptContents? = nil) -> [UInt8] {
+    /// What the App Store knows of a customer.
+    private struct FoundCustomer {
+        let records: CustomerRecords
+        /// `nil` if there is none, or if it could not be had in time.
+        var appTransaction: Signed<AppTransactionPayload>?
+    }
+
+    /// Looks the customer up. The download of the app takes one more call, and the view does not depend on it.
+    ///
+    /// - Parameter download: the app transaction id, if the request was made with it. The history may be empty then.
+    private func customer(
+        _ keys: CustomerIdentifiers, of app: ConfiguredApp, in environment: AppStoreEnvironment?,
+        download: TransactionIdentifier? = nil
+    ) async throws(CustomerViewError) -> FoundCustomer {
+        let time = RequestDeadline(deadline)
+        let records: CustomerRecords?
+        var failure: ServerAPIError?
+        do throws(ServerAPIError) {
+            records = try await serverAPI?.records(
+                for: keys, bundleId: app.bundleId, environment: environment, within: time.share(before: 0))
+        } catch {
+            (records, failure) = (nil, error)
+        }
+        if let records {
+            revocations.record(records, of: app.bundleId)
+            let appTransaction = await serverAPI?.appTransaction(
+                of: records, for: keys, bundleId: app.bundleId, environment: environment, within: time.share(before: 0))
+            return FoundCustomer(records: records, appTransaction: appTransaction)
+        }
+        guard let failure else {
+            throw CustomerViewError(
+                .serverAPINotConfigured, "the app's configuration has no serverAPI with issuerId, keyId and privateKey")
+        }
+        // An empty history is also Apple's response to a key of another app. If the same key returns the download, the
+        // history is empty indeed.
+        if failure.code == .emptyHistory, let download, let environment,
+            let known = await serverAPI?.appTransaction(
+                download, bundleId: app.bundleId, environment: environment, within: time.share(before: 0))
+        {
+            return FoundCustomer(
+                records: .empty(of: app.bundleId.rawValue, known.payload.appAppleId, in: environment),
+                appTransaction: known)
+        }
+        throw logged(failure, of: app)
+    }
+
+    /// Converts a failure. One on the App Store's side is logged at most once a minute per app.
+    private func logged(_ error: ServerAPIError, of app: ConfiguredApp) -> CustomerViewError {
+        let failure = CustomerViewError(error, now: now())
+        if failure.code.httpStatus >= 500, logThrottle.allows([apps.logName(of: app.bundleId)], at: now().sinceEpoch) {
+            logger.warning(
+                "App Store Server API lookup failed",
+                metadata: ["bundleId": "\(app.bundleId)", "reason": "\(error)"])
+        }
+        return failure
+    }
+
+    private func render(_ customer: FoundCustomer, of app: ConfiguredApp, receipt: ReceiptContents? = nil) -> [UInt8] {
         renderer.render(
             CustomerView(
-                bundleId: app.bundleId, records: records, receipt: receipt,
-                configuredAppAppleId: app.settings.appAppleId, verifiedAt: now()))
+                bundleId: app.bundleId, records: customer.records, receipt: receipt,
+                appTransaction: customer.appTransaction, configuredAppAppleId: app.settings.appAppleId,
+                verifiedAt: now()))
     }
 }
 
-/// The body of `POST /v1/receipts`: exactly one of two keys. Other keys are ignored.
-///
-/// ```
-/// { "receiptData": base64 }    { "signedTransaction": "eyJ…" }
-/// ```
-package enum CustomerViewRequest: Sendable {
-    /// A receipt file of an app, in base64.
-    case receiptData(Redacted<[UInt8]>)
-    /// A signed transaction (JWS) of StoreKit 2.
-    case signedTransaction(Redacted<String>)
-
-    /// Parses a body.
-    ///
-    /// - Throws: `malformedRequest`.
-    package init(body: [UInt8]) throws(CustomerViewError) {
-        let receipt: String?
-        let transaction: String?
-        do {
-            let object = try JSONObject(body)
-            (receipt, transaction) = (try object.text("receiptData"), try object.text("signedTransaction"))
-        } catch let error as JSONFieldError {
-            throw CustomerViewError(.malformedRequest, "\(error)")
-        } catch {
-            throw CustomerViewError(.malformedRequest, "the body is not a JSON object")
-        }
-        switch (receipt, transaction) {
-        case (let receipt?, nil) where !receipt.isEmpty: self = .receiptData(Redacted(Array(receipt.utf8)))
-        case (nil, let transaction?) where !transaction.isEmpty: self = .signedTransaction(Redacted(transaction))
-        default:
-            throw CustomerViewError(
-                .malformedRequest, "exactly one of receiptData and signedTransaction is required, and must not be empty"
-            )
-        }
+extension CustomerRecords {
+    /// The records of a customer without purchases.
+    fileprivate static func empty(
+        of bundleId: String, _ appAppleId: Int64?, in environment: AppStoreEnvironment
+    ) -> CustomerRecords {
+        CustomerRecords(
+            environment: environment, bundleId: bundleId, appAppleId: appAppleId, transactions: [], subscriptions: [],
+            revision: nil)
     }
 }

@@ -93,6 +93,11 @@ struct UpstreamObservations: Sendable {
         return keys.isEmpty ? identifiers[Self.digest(of: receipt)] ?? keys : keys
     }
 
+    /// The identifiers to look the customer of an item up with.
+    func lookupKeys(of item: AuthenticItem) -> CustomerIdentifiers {
+        item.receipt.map(lookupKeys) ?? item.lookupKeys
+    }
+
     private static func digest(of receipt: Receipt) -> [UInt8] {
         SHA.digest(receipt.signedBytes.reveal(), with: .sha256)
     }

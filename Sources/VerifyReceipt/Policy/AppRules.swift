@@ -35,20 +35,20 @@ package struct AppRules: Sendable {
 
     // MARK: - The request
 
-    /// The receipt that an app's rules are checked against before any source is asked: also a receipt with trailing
+    /// The item that an app's rules are checked against before any source is asked: also a receipt with trailing
     /// bytes, which the `apple` profile refuses. `nil` if nothing in the request is authentic.
-    func receipt(
+    func item(
         for app: AppConfiguration, _ verification: ReceiptVerification, in request: VerifyReceiptRequest,
         _ options: VerifyReceiptService.RequestOptions
-    ) -> Receipt? {
+    ) -> AuthenticItem? {
         switch verification {
-        case .authentic(let receipt): return receipt
+        case .authentic(let item): return item
         case .rejected(let error, _):
             guard app.sandbox == .deny || app.testers != nil || (options.user != nil && app.replay != .off) else {
                 return nil
             }
             let text = request.receiptText.reveal()
-            return decoder.receiptBeforeTrailingBytes(of: text.span, refusedFor: error)
+            return decoder.receiptBeforeTrailingBytes(of: text.span, refusedFor: error).map { AuthenticItem($0) }
         }
     }
 
@@ -68,19 +68,19 @@ package struct AppRules: Sendable {
         guard app.sandbox == .deny || app.testers != nil else { return nil }
         let claimed: AppStoreEnvironment?
         switch request.verification {
-        case .authentic(let receipt): claimed = receipt.environment
+        case .authentic(let item): claimed = item.environment
         // If the environment is unknown (`nil`), the rules are checked against Apple's response. No other source
         // answers such a receipt.
-        case .rejected(_, let claims): claimed = request.receiptForRules?.environment ?? claims.environment
+        case .rejected(_, let claims): claimed = request.itemForRules?.environment ?? claims.environment
         }
         guard claimed == .sandbox || request.route == .only(.sandbox) else { return nil }
         let refused = request.reply(.failure(.notAuthentic), from: .receipt)
         guard app.sandbox != .deny, let testers = app.testers else { return refused }
         // The source that answers redirects a receipt of the other endpoint (21007, 21008).
-        if request.receiptForRules?.environment == .production { return nil }
-        guard let receipt = request.receiptForRules else { return refused }
-        let keys = observations.lookupKeys(of: receipt)
-        switch await isTester(keys, of: receipt.bundleId, among: testers, request) {
+        if request.itemForRules?.environment == .production { return nil }
+        guard let item = request.itemForRules else { return refused }
+        let keys = observations.lookupKeys(of: item)
+        switch await isTester(keys, of: item.bundleId, among: testers, request) {
         case true?: return nil
         case false?: return refused
         case nil: return request.unavailable(from: .api)
@@ -111,7 +111,7 @@ package struct AppRules: Sendable {
         if !isProduction {
             if app.sandbox == .deny { return refused }
             // Skipped if the receipt itself says that it is from the sandbox, because it was checked before.
-            if let testers = app.testers, let bundleId, request.receiptForRules?.environment != .sandbox {
+            if let testers = app.testers, let bundleId, request.itemForRules?.environment != .sandbox {
                 switch await isTester(keys, of: bundleId, among: testers, request) {
                 case true?: break
                 case false?: return refused

@@ -30,7 +30,7 @@ package struct RequestEvaluation: Sendable {
         logger.logUndecodedReceipt(of: request)
         if let refusal = await rules.refusal(of: request) { return refusal }
         if let refusal = request.responseToMissingPassword { return refusal }
-        var policy = AnswerPolicy(sources: request.sources, isAuthentic: request.authenticReceipt != nil)
+        var policy = AnswerPolicy(sources: request.sources, isAuthentic: request.authenticItem != nil)
         while let turn = policy.next() {
             if let reply = responseToDisconnectedClient(request, turn.firstCall) { return reply }
             if turn.prefersArchive, let reply = await archive?.response(to: request) { return reply }

@@ -5,28 +5,28 @@ import AppStoreTypes
 
 /// The outcome of decoding and verifying the text of a request.
 package enum ReceiptVerification: Sendable {
-    case authentic(Receipt)
+    case authentic(AuthenticItem)
     /// Not authentic. The fields are what the text claims to be; they decide which app's configuration applies and
     /// which rules are checked, and nothing else.
     case rejected(ReceiptDecodingError, UnverifiedReceiptFields)
 
     package init(of text: borrowing Span<UInt8>, by decoder: ReceiptDecoder) {
         do throws(ReceiptDecodingError) {
-            self = .authentic(try decoder.decode(text))
+            self = .authentic(AuthenticItem(try decoder.decode(text)))
         } catch {
             self = .rejected(error, decoder.claims(of: text))
         }
     }
 
-    /// The receipt; `nil` if it is not authentic.
-    package var authenticReceipt: Receipt? {
-        if case .authentic(let receipt) = self { receipt } else { nil }
+    /// The item; `nil` if it is not authentic.
+    package var authenticItem: AuthenticItem? {
+        if case .authentic(let item) = self { item } else { nil }
     }
 
-    /// The environment to report: the receipt's if it is authentic, otherwise the endpoint's.
+    /// The environment to report: the item's if it is authentic, otherwise the endpoint's.
     func environment(on route: UpstreamRouter.Route) -> AppStoreEnvironment {
         switch self {
-        case .authentic(let receipt): receipt.environment
+        case .authentic(let item): item.environment
         case .rejected: route.environment
         }
     }
@@ -64,7 +64,7 @@ extension AppRegistry {
         let bundleId: BundleIdentifier?
         let status: VerifyReceiptStatus?
         switch verification {
-        case .authentic(let receipt): (bundleId, status) = (receipt.bundleId, nil)
+        case .authentic(let item): (bundleId, status) = (item.bundleId, nil)
         case .rejected(let error, let claims): (bundleId, status) = (claims.bundleId, error.status)
         }
         switch resolution(of: bundleId) {

@@ -10,9 +10,9 @@ package struct ResolvedRequest: Sendable {
     let request: VerifyReceiptRequest
     let route: UpstreamRouter.Route
     let verification: ReceiptVerification
-    /// The receipt that the app's rules are checked against. It is never rendered into a response. `nil` if nothing
+    /// The item that the app's rules are checked against. It is never rendered into a response. `nil` if nothing
     /// in the request is authentic.
-    let receiptForRules: Receipt?
+    let itemForRules: AuthenticItem?
     /// Whether one of the receipt's purchases was presented by another user before.
     let isReplay: Bool
     let app: AppConfiguration
@@ -23,32 +23,39 @@ package struct ResolvedRequest: Sendable {
     let deadline: RequestDeadline
     /// The result of checking the password against the app's secrets.
     let password: SharedSecretCheck
+    /// The keys of bridge handles; `nil` if there are none, and for receipts, which need no handle.
+    let handleKeys: BridgeHandleKeys?
 
     package init(
         _ request: VerifyReceiptRequest, on route: UpstreamRouter.Route, _ verification: ReceiptVerification,
-        receiptForRules: Receipt?, isReplay: Bool, app: AppConfiguration, options: VerifyReceiptService.RequestOptions,
-        cacheKey: [UInt8]?, now: Timestamp, deadline: RequestDeadline
+        itemForRules: AuthenticItem?, isReplay: Bool, app: AppConfiguration,
+        options: VerifyReceiptService.RequestOptions,
+        cacheKey: [UInt8]?, now: Timestamp, deadline: RequestDeadline, handleKeys: BridgeHandleKeys? = nil
     ) {
         self.request = request
         self.route = route
         self.verification = verification
-        self.receiptForRules = receiptForRules
+        self.itemForRules = itemForRules
         self.isReplay = isReplay
         self.app = app
         self.options = options
         self.cacheKey = cacheKey
         self.now = now
         self.deadline = deadline
+        self.handleKeys = handleKeys
         password = SharedSecretCheck(
             request.password, for: app,
-            hasAutoRenewable: verification.authenticReceipt?.contents.hasAutoRenewable ?? false)
+            hasAutoRenewable: verification.authenticItem?.hasAutoRenewable ?? false)
     }
 
     /// The sources to ask, in order.
     var sources: [AnswerSource] { options.sources ?? app.answer }
 
-    /// The receipt; `nil` if it is not authentic.
-    var authenticReceipt: Receipt? { verification.authenticReceipt }
+    /// The presented item; `nil` if it is not authentic.
+    var authenticItem: AuthenticItem? { verification.authenticItem }
+
+    /// The receipt; `nil` if it is not authentic, or another item was presented.
+    var authenticReceipt: Receipt? { authenticItem?.receipt }
 
     /// The environment to report for a response that names none itself.
     var environment: AppStoreEnvironment { verification.environment(on: route) }
@@ -60,7 +67,7 @@ package struct ResolvedRequest: Sendable {
         guard case .missing = password else { return nil }
         // The endpoint is checked before the password: a receipt of the other endpoint is redirected (21007, 21008)
         // with or without one.
-        if let redirected = authenticReceipt.flatMap(misroutedStatus) {
+        if let redirected = authenticItem.flatMap(misroutedStatus) {
             return reply(.failure(redirected), from: .receipt)
         }
         return reply(.wrongSharedSecret(environment: environment), from: .receipt)
@@ -71,34 +78,51 @@ package struct ResolvedRequest: Sendable {
         let result: SourceResult
     }
 
-    /// Returns the receipt if a source other than Apple's own endpoint may answer with it. The receipt must be
+    /// Returns the item if a source other than Apple's own endpoint may answer with it. The item must be
     /// authentic and belong to the requested endpoint. If it holds an auto-renewable, the password must not be wrong.
-    func trustedReceipt(for source: AnswerSource) throws(Refusal) -> Receipt {
-        let receipt: Receipt
+    func trustedItem(for source: AnswerSource) throws(Refusal) -> AuthenticItem {
+        let item: AuthenticItem
         switch verification {
-        case .authentic(let authentic): receipt = authentic
+        case .authentic(let authentic): item = authentic
         case .rejected(let error, _):
             guard let status = error.status else {
                 throw Refusal(result: .unavailable(fallback: unavailable(from: source)))
             }
             throw refusal(.failure(status))
         }
-        if let redirected = misroutedStatus(receipt) { throw refusal(.failure(redirected)) }
-        if case .wrong = password, receipt.contents.hasAutoRenewable {
-            throw refusal(.wrongSharedSecret(environment: receipt.environment))
+        if let redirected = misroutedStatus(item) { throw refusal(.failure(redirected)) }
+        if case .wrong = password, item.hasAutoRenewable {
+            throw refusal(.wrongSharedSecret(environment: item.environment))
         }
-        return receipt
+        return item
     }
 
     private func refusal(_ answer: VerifyReceiptAnswer) -> Refusal {
         Refusal(result: .answered(SourceResponse(reply(answer, from: .receipt))))
     }
 
-    /// The status that redirects the client, 21007 or 21008. `nil` if the receipt belongs to the endpoint that the
+    /// The status that redirects the client, 21007 or 21008. `nil` if the item belongs to the endpoint that the
     /// client named, or if it named none.
-    private func misroutedStatus(_ receipt: Receipt) -> VerifyReceiptStatus? {
-        guard case .only(let environment) = route, environment != receipt.environment else { return nil }
+    private func misroutedStatus(_ item: AuthenticItem) -> VerifyReceiptStatus? {
+        guard case .only(let environment) = route, environment != item.environment else { return nil }
         return environment == .production ? .sandboxReceipt : .productionReceipt
+    }
+
+    // MARK: - Histories
+
+    /// The history of an item and of the records of its customer, to be rendered.
+    func history(
+        of item: AuthenticItem, records: CustomerRecords? = nil, revocations: RevocationIndex = RevocationIndex(),
+        download: AppTransactionPayload? = nil
+    ) -> PurchaseHistory {
+        item.history(
+            records: records, download: download, revocations: revocations, appAppleId: app.appAppleId,
+            dropsRefundedConsumables: app.refundedConsumables == .drop
+        ) { id in
+            handleKeys?.text(
+                of: BridgeHandle(
+                    bundleId: item.bundleId, environment: item.environment, originalTransactionId: id, issuedAt: now))
+        }
     }
 
     // MARK: - Replies
@@ -108,9 +132,9 @@ package struct ResolvedRequest: Sendable {
         VerifyReceiptResult(answer, source: source, environment: environment)
     }
 
-    /// A 21005 of ours, with `is_retryable`.
+    /// A 21005 of ours, which asks the client to retry.
     func unavailable(from source: AnswerSource) -> VerifyReceiptResult {
-        reply(.temporarilyUnavailable(isRetryable: true), from: source)
+        reply(.temporarilyUnavailable(), from: source)
     }
 }
 
@@ -118,7 +142,7 @@ extension VerifyReceiptRenderer {
     /// Renders a history, with the options of the request and of its app.
     ///
     /// - Parameter password: `nil` for a response from the receipt alone: it either holds nothing that a password
-    ///   protects, or ``ResolvedRequest/trustedReceipt(for:)`` has checked the password already.
+    ///   protects, or ``ResolvedRequest/trustedItem(for:)`` has checked the password already.
     func answer(
         _ history: PurchaseHistory, to request: ResolvedRequest, from source: AnswerSource,
         _ password: SharedSecretCheck? = nil
@@ -128,7 +152,7 @@ extension VerifyReceiptRenderer {
             latestReceiptInfoOrder: request.app.latestReceiptInfoOrder, omitsLatest: password?.omitsLatest ?? false)
         var reply = request.reply(
             answer(history: history, requestDate: request.now, options: options), from: source)
-        reply.consumables = history.records?.consumables ?? []
+        reply.consumables = history.records?.consumables ?? ConsumableIdentifiers()
         return reply
     }
 }

@@ -1,4 +1,5 @@
 import AppStoreClients
+package import AppStorePayloads
 package import BridgeConfiguration
 import ReceiptDecoding
 package import Responses
@@ -11,18 +12,25 @@ package struct VerifyReceiptResult: Sendable {
     package let source: AnswerSource
     /// The environment, as in the header `Receipt-Bridge-Environment`.
     package let environment: AppStoreEnvironment
-    /// The bundle id of the receipt; `nil` if it is not authentic.
+    /// The bundle id of the receipt; `nil` if it is not authentic, and for signed transactions and handles.
     package internal(set) var authenticApp: BundleIdentifier?
     /// The bundle id of the app whose configuration was used. The receipt may only claim it: it need not be authentic.
     package internal(set) var claimedApp: BundleIdentifier?
-    /// The transaction ids of the consumables in the records that the response was rendered from. The response itself
-    /// does not say which rows are consumables.
-    package internal(set) var consumables: Set<String> = []
+    /// The consumables in the records that the response was rendered from. The response itself does not say which rows
+    /// are consumables.
+    package internal(set) var consumables = ConsumableIdentifiers()
 
     /// Creates a result that belongs to no app yet.
     package init(_ answer: VerifyReceiptAnswer, source: AnswerSource, environment: AppStoreEnvironment) {
         self.answer = answer
         self.source = source
         self.environment = environment
+    }
+
+    /// Returns the JSON for the client. ``answer`` keeps 21005, which metrics and the log count; only the body has the
+    /// configured number.
+    package func body(_ outageStatus: OutageStatus) -> [UInt8] {
+        answer.isOwnOutage
+            ? VerifyReceiptAnswer.temporarilyUnavailable(as: outageStatus.bodyStatus).body : answer.body
     }
 }

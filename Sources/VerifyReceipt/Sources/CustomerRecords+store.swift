@@ -5,13 +5,14 @@ package import Storage
 package import AppStoreTypes
 
 extension CustomerRecords {
-    /// The identifiers under which changes of this customer are recorded: original transaction ids, and the app
-    /// transaction id.
+    /// The identifiers under which changes of this customer are recorded: original transaction ids, those from which
+    /// a subscription was migrated, and the app transaction id.
     var watchedIdentifiers: [String] {
         var identifiers: Set<String> = []
         for transaction in transactions {
             if let id = transaction.payload.originalTransactionId { identifiers.insert(id) }
             if let id = transaction.payload.appTransactionId { identifiers.insert(id) }
+            if let id = transaction.payload.previousOriginalTransactionId { identifiers.insert(id) }
         }
         return Array(identifiers)
     }
@@ -116,8 +117,10 @@ extension TransactionRow {
         guard let id = payload.transactionId, let signedDate = payload.signedDate ?? date else { return nil }
         self.init(
             transactionId: id, originalTransactionId: payload.originalTransactionId ?? id,
-            appTransactionId: payload.appTransactionId, isSubscription: payload.isSubscription,
-            signedDate: signedDate, revocation: RevocationRow(payload), text: signed.text)
+            appTransactionId: payload.appTransactionId,
+            previousOriginalTransactionId: payload.previousOriginalTransactionId,
+            isSubscription: payload.isSubscription, signedDate: signedDate, revocation: RevocationRow(payload),
+            text: signed.text)
     }
 }
 

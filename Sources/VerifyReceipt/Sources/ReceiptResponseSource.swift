@@ -4,23 +4,26 @@ import Responses
 import ReceiptDecoding
 import AppStoreTypes
 
-/// The source `receipt`: the authentic receipt alone, with the refunds that became known since it was issued.
+/// The source `receipt`: the authentic receipt or signed transaction alone, with the refunds that became known since it
+/// was issued.
 struct ReceiptResponseSource: ResponseSource {
     let revocations: RevocationCache
     let renderer: VerifyReceiptRenderer
 
     func answer(_ request: ResolvedRequest, on turn: AnswerPolicy.Turn) async -> SourceResult {
         do throws(ResolvedRequest.Refusal) {
-            return read(try request.trustedReceipt(for: .receipt), of: request, isFallback: turn.isFallback)
+            return read(try request.trustedItem(for: .receipt), of: request, isFallback: turn.isFallback)
         } catch {
             return error.result
         }
     }
 
-    /// Renders a response from a trusted receipt, unless it may be stale and is only a fallback.
-    func read(_ receipt: Receipt, of request: ResolvedRequest, isFallback: Bool) -> SourceResult {
-        let history = PurchaseHistory(
-            receipt: receipt, revocations: revocations.revocations(of: receipt.bundleId, in: receipt.environment))
+    /// Renders a response from a trusted item, unless it may be stale and is only a fallback, or holds no purchases
+    /// itself.
+    func read(_ item: AuthenticItem, of request: ResolvedRequest, isFallback: Bool) -> SourceResult {
+        guard item.holdsPurchases else { return .unavailable(fallback: request.unavailable(from: .receipt)) }
+        let history = request.history(
+            of: item, revocations: revocations.revocations(of: item.bundleId, in: item.environment))
         if isFallback, request.app.staleSubscription == .retry, history.receipt.mayBeStale(at: request.now) {
             return .unavailable(fallback: request.unavailable(from: .receipt))
         }
@@ -29,10 +32,10 @@ struct ReceiptResponseSource: ResponseSource {
 }
 
 extension VerifyReceiptRenderer {
-    /// Renders the response to a receipt that holds no purchase which the Server API could be called for: the receipt
+    /// Renders the response to an item that holds no purchase which the Server API could be called for: the item
     /// alone is complete.
-    func completeAnswer(_ receipt: Receipt, to request: ResolvedRequest) -> SourceResult {
-        .answered(SourceResponse(answer(PurchaseHistory(receipt: receipt), to: request, from: .receipt)))
+    func completeAnswer(_ item: AuthenticItem, to request: ResolvedRequest) -> SourceResult {
+        .answered(SourceResponse(answer(request.history(of: item), to: request, from: .receipt)))
     }
 }
 

@@ -23,50 +23,59 @@ struct ServerAPIResponseSource: ResponseSource {
 
     func answer(_ request: ResolvedRequest, on turn: AnswerPolicy.Turn) async -> SourceResult {
         let limit = request.deadline.share(before: turn.laterCalls)
-        let receipt: Receipt
+        let item: AuthenticItem
         do throws(ResolvedRequest.Refusal) {
-            receipt = try request.trustedReceipt(for: .api)
+            item = try request.trustedItem(for: .api)
         } catch {
             return error.result
         }
-        let keys = observations.lookupKeys(of: receipt)
-        guard !keys.isEmpty else { return renderer.completeAnswer(receipt, to: request) }
+        let keys = observations.lookupKeys(of: item)
+        guard !keys.isEmpty else { return renderer.completeAnswer(item, to: request) }
         do throws(ServerAPIError) {
-            let lookup = Lookup(request: request, receipt: receipt, keys: keys, end: ContinuousClock.now + limit)
+            let lookup = Lookup(request: request, item: item, keys: keys, end: ContinuousClock.now + limit)
             guard let reply = try await reply(to: lookup, isFresh: request.options.isFresh) else {
                 return .unavailable(fallback: request.unavailable(from: .api))
             }
             return .answered(SourceResponse(reply))
         } catch {
-            return result(of: error, receipt, in: request)
+            return result(of: error, item, in: request)
         }
     }
 
     /// One customer to look up.
     private struct Lookup: Sendable {
         let request: ResolvedRequest
-        let receipt: Receipt
+        let item: AuthenticItem
         let keys: CustomerIdentifiers
         /// The deadline of all calls and pauses.
         let end: ContinuousClock.Instant
     }
 
+    /// Maximum time of a call for an app transaction, without which there is a response too.
+    private static let downloadLimit = Duration.seconds(2)
+
     /// Renders a response from the Server API's records; `nil` if the app has no key.
     ///
     /// - Parameter isFresh: calls the API even if records are cached.
     private func reply(to lookup: Lookup, isFresh: Bool) async throws(ServerAPIError) -> VerifyReceiptResult? {
-        let (request, receipt) = (lookup.request, lookup.receipt)
+        let (request, item) = (lookup.request, lookup.item)
         guard
             let records = try await customers?.records(
-                for: lookup.keys, bundleId: receipt.bundleId, environment: receipt.environment, isFresh: isFresh,
+                for: lookup.keys, bundleId: item.bundleId, environment: item.environment, isFresh: isFresh,
                 priority: request.options.priority, within: lookup.end - .now)
         else { return nil }
-        observations.revocations.record(records, of: receipt.bundleId)
-        guard !receipt.contents.lacksStatus(in: records) else {
+        observations.revocations.record(records, of: item.bundleId)
+        guard !item.lacksStatus(in: records) else {
             throw ServerAPIError(.statusesMissing, at: "statuses", "no status of the receipt's subscription")
         }
-        let history = PurchaseHistory(receipt: receipt, records: records, configuredAppAppleId: request.app.appAppleId)
-        let reply = renderer.answer(history, to: request, from: .api, request.password)
+        var download: AppTransactionPayload?
+        if item.lacksDownload {
+            download = await customers?.appTransaction(
+                of: records, for: lookup.keys, bundleId: item.bundleId, environment: item.environment,
+                within: min(lookup.end - .now, Self.downloadLimit))?.payload
+        }
+        let reply = renderer.answer(
+            request.history(of: item, records: records, download: download), to: request, from: .api, request.password)
         guard !isFresh, reply.answer.status == .subscriptionExpired, records.mayBeRenewing(at: request.now),
             lookup.end - .now > Self.renewalPause
         else { return reply }
@@ -77,23 +86,25 @@ struct ServerAPIResponseSource: ResponseSource {
     }
 
     /// The result of a lookup that failed.
-    private func result(of error: ServerAPIError, _ receipt: Receipt, in request: ResolvedRequest) -> SourceResult {
+    private func result(of error: ServerAPIError, _ item: AuthenticItem, in request: ResolvedRequest) -> SourceResult {
         logger.log(
             error.isRefusal ? .debug : .warning, "App Store Server API lookup failed; trying the next source",
-            by: "api", receipt.environment, of: request, ["reason": "\(error)"])
-        guard !error.isUnknownTransaction else { return resultForUnknownTransaction(of: receipt, in: request) }
-        return .unavailable(fallback: request.reply(error.answer(in: receipt.environment), from: .api))
+            by: "api", item.environment, of: request, ["reason": "\(error)"])
+        guard !error.isUnknownTransaction else { return resultForUnknownTransaction(of: item, in: request) }
+        return .unavailable(fallback: request.reply(error.answer(in: item.environment), from: .api))
     }
 
-    /// The result for an authentic receipt whose transactions the Server API does not know. The app's
+    /// The result for an authentic item whose transactions the Server API does not know. The app's
     /// `unknownTransaction` decides.
-    private func resultForUnknownTransaction(of receipt: Receipt, in request: ResolvedRequest) -> SourceResult {
+    private func resultForUnknownTransaction(
+        of item: AuthenticItem, in request: ResolvedRequest
+    ) -> SourceResult {
         switch request.app.unknownTransaction {
         case .accountNotFound:
             let answer = VerifyReceiptAnswer.accountNotFound(environment: request.environment)
             return .requiresUpstream(fallback: request.reply(answer, from: .api))
         case .receipt:
-            return switch receipts.read(receipt, of: request, isFallback: true) {
+            return switch receipts.read(item, of: request, isFallback: true) {
             case .answered(let response): .unavailable(fallback: response.result)
             case .unavailable(let reply), .requiresUpstream(let reply): .unavailable(fallback: reply)
             case .notAttempted: .notAttempted
@@ -109,6 +120,6 @@ extension ServerAPIError {
         if errorNumber == .accountNotFound { return .accountNotFound(environment: environment) }
         // Our key or our clock is wrong. 21009 is the status that Apple returns for an internal data access error.
         if code == .unauthorized { return .failure(.internalDataAccess) }
-        return .temporarilyUnavailable(isRetryable: true)
+        return .temporarilyUnavailable()
     }
 }

@@ -93,14 +93,66 @@ package struct ServerAPISource: Sendable {
         return try await lookUp(app, key, CallOptions(priority: priority, timeLimit: limit), isConfirming: isFresh)
     }
 
+    /// Returns the app transaction of a customer whose records were just returned for these keys, from the cache if
+    /// possible. It takes one call of the live rate limit.
+    ///
+    /// Returns `nil` if the App Store knows none, or does not answer within the limit: nothing is decided by it.
+    func appTransaction(
+        of records: CustomerRecords, for keys: CustomerIdentifiers, bundleId: BundleIdentifier,
+        environment: AppStoreEnvironment?, within limit: Duration
+    ) async -> Signed<AppTransactionPayload>? {
+        guard let app = apps[bundleId], let id = records.downloadIdentifier else { return nil }
+        let key = CustomerRecordsCache.Key(bundleId: bundleId, environment: environment, identifiers: keys)
+        switch cache.download(for: key, at: now(), lifetime: app.lifetime) {
+        case .known(let signed)?: return signed
+        case .absent?: return nil
+        case nil: break
+        }
+        guard let download = await download(id, of: app, in: records.environment, within: limit) else { return nil }
+        cache.insert(download, for: key, at: now(), lifetime: app.lifetime)
+        guard case .known(let signed) = download else { return nil }
+        return signed
+    }
+
+    /// Returns an app transaction by its own id, without the cache; `nil` if there is none, or on any failure.
+    func appTransaction(
+        _ id: TransactionIdentifier, bundleId: BundleIdentifier, environment: AppStoreEnvironment,
+        within limit: Duration
+    ) async -> Signed<AppTransactionPayload>? {
+        guard let app = apps[bundleId],
+            case .known(let signed)? = await download(id, of: app, in: environment, within: limit)
+        else { return nil }
+        return signed
+    }
+
+    /// The time for Get App Transaction Info, because the caller already has a response without it.
+    private static let downloadTimeLimit = Duration.seconds(3)
+
+    /// Calls Get App Transaction Info. Returns `nil` on a failure.
+    private func download(
+        _ id: TransactionIdentifier, of app: App, in environment: AppStoreEnvironment, within limit: Duration
+    ) async -> CustomerRecordsCache.Download? {
+        guard limit > .zero else { return nil }
+        do throws(ServerAPIError) {
+            return .known(
+                try await app.client.appTransaction(
+                    id, in: environment,
+                    CallOptions(priority: .live, timeLimit: min(limit, Self.downloadTimeLimit))))
+        } catch {
+            return error.errorNumber == .appTransactionNotFound ? .absent : nil
+        }
+    }
+
     /// Calls the API even if records are cached, with the priority of batch work, and caches the result.
+    ///
+    /// - Parameter limit: the time for all calls, pauses and waiting together.
     @discardableResult
-    package func refresh(_ keys: CustomerIdentifiers, in scope: AppScope) async throws(ServerAPIError)
-        -> CustomerRecords?
-    {
+    package func refresh(
+        _ keys: CustomerIdentifiers, in scope: AppScope, within limit: Duration = .seconds(60)
+    ) async throws(ServerAPIError) -> CustomerRecords? {
         guard let app = apps[scope.bundleId] else { return nil }
         let key = CustomerRecordsCache.Key(bundleId: scope.bundleId, environment: scope.environment, identifiers: keys)
-        return try await lookUp(app, key, CallOptions(priority: .batch, timeLimit: .seconds(60)))
+        return try await lookUp(app, key, CallOptions(priority: .batch, timeLimit: limit))
     }
 
     /// Looks a customer up, then caches and stores the records.
@@ -137,6 +189,18 @@ package struct ServerAPISource: Sendable {
         let uptime = AppStoreClock.system.uptime()
         return apps.map { AppBudget(bundleId: $0, levels: $1.budget.levels(at: uptime)) }
             .sorted { $0.bundleId.rawValue < $1.bundleId.rawValue }
+    }
+}
+
+extension CustomerRecords {
+    /// The identifier by which the download of the app is looked up: the app transaction id, otherwise that of any
+    /// transaction; `nil` if there is no transaction.
+    fileprivate var downloadIdentifier: TransactionIdentifier? {
+        func first(_ ids: some Sequence<String?>) -> TransactionIdentifier? {
+            ids.lazy.compactMap { $0.flatMap(TransactionIdentifier.init(rawValue:)) }.first { _ in true }
+        }
+        return first(transactions.lazy.map(\.payload.appTransactionId))
+            ?? first(transactions.lazy.map(\.payload.transactionId))
     }
 }
 

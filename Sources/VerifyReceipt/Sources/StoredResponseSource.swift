@@ -18,22 +18,21 @@ struct StoredResponseSource: ResponseSource {
 
     func answer(_ request: ResolvedRequest, on turn: AnswerPolicy.Turn) async -> SourceResult {
         let limit = request.deadline.reading(before: turn.laterCalls)
-        let receipt: Receipt
+        let item: AuthenticItem
         do throws(ResolvedRequest.Refusal) {
-            receipt = try request.trustedReceipt(for: .stored)
+            item = try request.trustedItem(for: .stored)
         } catch {
             return error.result
         }
-        let keys = observations.lookupKeys(of: receipt)
-        guard !keys.isEmpty else { return renderer.completeAnswer(receipt, to: request) }
+        let keys = observations.lookupKeys(of: item)
+        guard !keys.isEmpty else { return renderer.completeAnswer(item, to: request) }
         guard
             let snapshot = await customers?.snapshot(
-                of: keys, in: AppScope(of: receipt), at: request.now, within: limit),
-            !receipt.contents.lacksStatus(in: snapshot.records),
+                of: keys, in: item.scope, at: request.now, within: limit),
+            !item.lacksStatus(in: snapshot.records),
             isUsable(snapshot, for: request, isFallback: turn.isFallback)
         else { return .notAttempted }
-        let history = PurchaseHistory(
-            receipt: receipt, records: snapshot.records, configuredAppAppleId: request.app.appAppleId)
+        let history = request.history(of: item, records: snapshot.records)
         return .answered(
             SourceResponse(
                 renderer.answer(history, to: request, from: .stored, request.password),

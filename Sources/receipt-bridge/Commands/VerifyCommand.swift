@@ -59,6 +59,7 @@ struct VerifyCommand: AsyncParsableCommand {
         let sources = answer.flatMap(AnswerSource.init(rawValue:)).map { [$0] }
         let transport: CurlTransport
         let pipeline: VerifyReceiptService
+        var outageStatus = OutageStatus.standard
         do {
             var settings = try configuration.settingsWithRoots()
             try mappings.apply(to: &settings)
@@ -67,6 +68,7 @@ struct VerifyCommand: AsyncParsableCommand {
                     "--answer api needs an app with serverAPI in the configuration (--config or RECEIPT_BRIDGE_CONFIG)"
                 ])
             }
+            outageStatus = settings.outageStatus
             transport = try CurlTransport(settings: settings)
             pipeline = try VerifyReceiptService(
                 settings: settings, transport: transport, tables: settings.tables,
@@ -82,7 +84,7 @@ struct VerifyCommand: AsyncParsableCommand {
                 continue
             }
             let reply = await pipeline.answer(body: body(of: bytes), route: environment.route, sources: sources)
-            Terminal.result(reply.answer.body)
+            Terminal.result(reply.body(outageStatus))
             if inputs.files.count > 1 || Terminal.resultsGoToTerminal { Terminal.line("") }
             let isSuccess = reply.answer.status == .valid || reply.answer.status == .subscriptionExpired
             if reply.answer.status == .malformedReceipt, ReceiptDecoder.repaired(bytes.span) != nil {

@@ -53,6 +53,53 @@ struct ForwarderTests {
         #expect(try await bridge.states() == [.delivered: 4])
     }
 
+    @Test("A camel body has the account token of the notification, otherwise the first one of the history")
+    func accountToken() async throws {
+        let own = "0c1f2a8e-6b37-4f0a-9d0e-3a2b1c4d5e6f"
+        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.camel)])
+        let appStore = bridge.bridge.appStore
+        func token() -> String? {
+            bridge.targets.all.last?.json?["customer"]?["appAccountToken"]?.text
+        }
+        try await bridge.forwarding {
+            // No transaction has a token; the history is looked up once and stored.
+            for count in 1...2 {
+                try await bridge.bridge.receive(try appStore.notification("DID_RENEW", of: Self.period))
+                #expect(await eventually { bridge.targets.all.count == count })
+                #expect(bridge.targets.all.last?.json?["customer"] == nil)
+            }
+            // The notification's own.
+            appStore.update { $0.change(Self.period) { $0.token = own } }
+            try await bridge.bridge.receive(try appStore.notification("DID_RENEW", of: Self.period))
+            #expect(await eventually { bridge.targets.all.count == 3 })
+            #expect(token() == own)
+            #expect(await bridge.settled())
+        }
+        #expect(appStore.questions.count { $0 == "history" } == 1)
+    }
+
+    @Test("A camel body is sent without an account token if the history is not available, and has it when it is")
+    func accountTokenLookup() async throws {
+        let token = "7e3fb20b-4cdb-47cc-936d-99d65f608138"
+        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.camel)])
+        let appStore = bridge.bridge.appStore
+        appStore.update { world in
+            world.isDown = true
+            world.change("700000000000100") { $0.token = token }
+        }
+        try await bridge.forwarding {
+            try await bridge.bridge.receive(try appStore.notification("DID_RENEW", of: Self.period))
+            #expect(await eventually { bridge.targets.all.count == 1 })
+            appStore.update { $0.isDown = false }
+            try await bridge.bridge.receive(try appStore.notification("REFUND", of: Self.period))
+            #expect(await eventually { bridge.targets.all.count == 2 })
+        }
+        let bodies = bridge.targets.all.compactMap(\.json)
+        #expect(bodies.map { $0["customer"]?["appAccountToken"]?.text } == [nil, token])
+        #expect(bodies.allSatisfy { $0["transaction"]?["appAccountToken"] == nil })
+        #expect(try await bridge.states() == [.delivered: 2])
+    }
+
     @Test("HMAC-SHA256 matches the test vectors of RFC 4231")
     func authentication() {
         #expect(

@@ -190,7 +190,13 @@ struct NotificationV1ForwardingTests {
         }
         let unified = try #require(body["unified_receipt"])
         #expect(unified["status"]?.integer == 0 && unified["environment"]?.text == "Production")
-        #expect(unified["latest_receipt"] == nil)
+        // What consumers of version 1 demand: a receipt as text, both lists, and every intent as text.
+        #expect(unified["latest_receipt"]?.text?.hasPrefix("cmIxL") == true)
+        #expect(body["expiration_intent"].map { $0.text != nil } ?? true)
+        #expect(
+            (unified["pending_renewal_info"]?.elements ?? []).allSatisfy {
+                $0["expiration_intent"].map { $0.text != nil } ?? true
+            })
         let rows = try #require(unified["latest_receipt_info"]?.elements)
         let ids = rows.compactMap { $0["transaction_id"]?.text }
         #expect(ids.contains(one.id ?? ""))
@@ -237,10 +243,13 @@ struct NotificationV1ForwardingTests {
             ])
         let body = try #require(post.json)
         #expect(body["notification_type"]?.text == "DID_RENEW" && body["password"]?.text == "theirs")
-        #expect(body["auto_renew_status"]?.text == "false" && body["expiration_intent"]?.integer == 1)
+        #expect(body["auto_renew_status"]?.text == "false" && body["expiration_intent"]?.text == "1")
         let unified = try #require(body["unified_receipt"])
         guard case .object(let inner) = unified else { throw SharedSimulator.Missing(what: "a receipt") }
-        #expect(inner.map(\.key) == ["status", "environment", "latest_receipt_info", "pending_renewal_info"])
+        #expect(
+            inner.map(\.key) == [
+                "status", "environment", "latest_receipt", "latest_receipt_info", "pending_renewal_info",
+            ])
         let rows = try #require(unified["latest_receipt_info"]?.elements)
         #expect(
             rows.compactMap { $0["transaction_id"]?.text }
@@ -256,6 +265,29 @@ struct NotificationV1ForwardingTests {
         let pending = try #require(unified["pending_renewal_info"]?.elements?.first)
         #expect(pending["auto_renew_status"]?.text == "0" && pending["expiration_intent"]?.text == "1")
         #expect(pending["auto_renew_product_id"]?.text == Self.month)
+    }
+
+    @Test("A target may do without latest_receipt, and may get numbers; the handle opens the customer's response")
+    func targetOptions() async throws {
+        let bridge = try ForwardingTestProxy([
+            ForwardingTestProxy.target(.v1) { ($0.latestReceipt, $0.writesNumbers) = (.absent, true) }
+        ])
+        let appStore = bridge.bridge.appStore
+        appStore.update { world in world.change { ($0.renews, $0.intent) = (0, 1) } }
+        try await bridge.forwarding {
+            try await bridge.bridge.receive(try appStore.notification("DID_RENEW", of: "700000000000101"))
+            #expect(await bridge.settled())
+        }
+        let body = try #require(bridge.targets.all.first?.json)
+        #expect(body["expiration_intent"]?.integer == 1 && body["unified_receipt"]?["latest_receipt"] == nil)
+        let other = try ForwardingTestProxy([ForwardingTestProxy.target(.v1)])
+        try await other.forwarding {
+            try await other.bridge.receive(try other.bridge.appStore.notification("DID_RENEW", of: "700000000000101"))
+            #expect(await other.settled())
+        }
+        let handle = try #require(other.targets.all.first?.json?["unified_receipt"]?["latest_receipt"]?.text)
+        let reply = await other.bridge.ask(handle)
+        #expect(reply.status == 0 && reply.json?["latest_receipt"]?.text?.hasPrefix("cmIxL") == true)
     }
 
     @Test("A refund of a consumable has the consumable's row with its cancellation")

@@ -1,0 +1,68 @@
+import AppStoreTypes
+import JSON
+import ReceiptDecoding
+
+/// What the text of `receipt-data` claims to be, by its form alone. Nothing is verified here.
+enum PresentedItem: Sendable {
+    /// Anything that is none of the others.
+    case receipt
+    /// A JWS: as it is, as base64 of it, or in a JSON object with the member `signedTransaction`.
+    case signedTransaction(Redacted<String>)
+    case handle
+    /// A transaction id, which proves nothing.
+    case identifier
+
+    /// Maximum size of a JWS in bytes. Apple's have 5 KB.
+    private static let maximumSize = 1 << 17
+
+    init(_ text: borrowing Span<UInt8>) {
+        guard !text.isEmpty else {
+            self = .receipt
+            return
+        }
+        if BridgeHandle.isClaimed(by: text) {
+            self = .handle
+        } else if text.count <= Self.maximumSize, let signed = Self.signedText(in: text) {
+            self = .signedTransaction(Redacted(String(decoding: signed, as: UTF8.self)))
+        } else if text.count <= Self.maximumIdentifierSize, Self.isIdentifier(text) {
+            self = .identifier
+        } else {
+            self = .receipt
+        }
+    }
+
+    /// Maximum number of digits of a transaction id.
+    private static let maximumIdentifierSize = 20
+
+    private static func isIdentifier(_ text: borrowing Span<UInt8>) -> Bool {
+        TransactionIdentifier(rawValue: String(decoding: bytes(of: text), as: UTF8.self)) != nil
+    }
+
+    /// Returns the JWS in one of its three forms. The first byte excludes almost every receipt.
+    private static func signedText(in text: borrowing Span<UInt8>) -> [UInt8]? {
+        switch text[0] {
+        case UInt8(ascii: "e"):
+            let bytes = trimmed(bytes(of: text))
+            return ReceiptDecoder.isCompactJWS(bytes) ? bytes : nil
+        case UInt8(ascii: "Z"):
+            guard let bytes = Base64Text.decode(text, .receipt) else { return nil }
+            let signed = trimmed(bytes)
+            return ReceiptDecoder.isCompactJWS(signed) ? signed : nil
+        case UInt8(ascii: "{"):
+            guard let object = try? JSONObject(bytes(of: text)), let signed = try? object.text("signedTransaction")
+            else { return nil }
+            let bytes = trimmed(Array(signed.utf8))
+            return ReceiptDecoder.isCompactJWS(bytes) ? bytes : nil
+        default: return nil
+        }
+    }
+
+    private static func bytes(of text: borrowing Span<UInt8>) -> [UInt8] {
+        text.withUnsafeBufferPointer { Array($0) }
+    }
+
+    private static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
+        let end = bytes.lastIndex { $0 > 0x20 }.map { $0 + 1 } ?? 0
+        return Array(bytes[..<end])
+    }
+}

@@ -1,0 +1,144 @@
+import AppStorePayloads
+import AppStoreTypes
+package import BridgeConfiguration
+import JSON
+import ReceiptDecoding
+import Responses
+import Storage
+
+/// Verifies signed transactions and handles in `receipt-data`.
+///
+/// | item | status |
+/// |---|---|
+/// | an id, or a JWS that is no transaction | 21002 |
+/// | a transaction of an app that is not configured, or whose `signedTransactions` is `refuse` | 21002 |
+/// | the signature or the chain fails, or it is Xcode's | 21003 |
+/// | a handle that was changed, whose key is unknown, or whose app is not configured | 21003 |
+/// | a handle issued before its customer was erased | 21003 |
+/// | a handle while its keys cannot be read | 21005 |
+package struct SignedItemVerifier: Sendable {
+    let verifier: SignedPayloadVerifier
+    let apps: AppRegistry
+    let handles: HandleKeyring
+    let serverAPI: ServerAPISource?
+    let hasStore: Bool
+
+    init(_ components: ServiceComponents) {
+        verifier = components.verifier
+        apps = components.apps
+        handles = components.handles
+        serverAPI = components.serverAPI
+        hasStore = components.stored != nil
+    }
+
+    /// A verified item with what answers it, or the status of the refusal.
+    enum Outcome: Sendable {
+        case authentic(AuthenticItem, AppConfiguration, BridgeHandleKeys?)
+        case refused(VerifyReceiptStatus)
+    }
+
+    /// Verifies an item.
+    ///
+    /// - Parameter limit: maximum time of reading the keys.
+    func verify(_ item: PresentedItem, at now: Timestamp, within limit: Duration, text: [UInt8]) async -> Outcome {
+        guard !apps.isEmpty else { return .refused(.malformedReceipt) }
+        switch item {
+        case .receipt, .identifier: return .refused(.malformedReceipt)
+        case .handle: return await verify(handle: text, within: limit)
+        case .signedTransaction(let signed):
+            switch Self.item(signed.reveal(), verifier, now) {
+            case .refused(let status): return .refused(status)
+            case .authentic(let item):
+                guard let app = app(of: item) else { return .refused(.malformedReceipt) }
+                // Without keys the answer has no `latest_receipt`.
+                return .authentic(item, app, (try? await handles.keys(within: limit)) ?? nil)
+            }
+        }
+    }
+
+    /// The app of an item; `nil` if it is not configured or refuses such items.
+    private func app(of item: AuthenticItem) -> AppConfiguration? {
+        apps.configured(item.bundleId).flatMap { $0.signedTransactions == .answer ? $0 : nil }
+    }
+
+    private func verify(handle text: [UInt8], within limit: Duration) async -> Outcome {
+        do throws(HandleKeyring.Unavailable) {
+            guard let keys = try await handles.keys(within: limit), let handle = try? keys.handle(in: text.span),
+                let app = apps.configured(handle.bundleId)
+            else { return .refused(.notAuthentic) }
+            guard app.signedTransactions == .answer else { return .refused(.malformedReceipt) }
+            guard try await !handles.isErased(handle, keys, within: limit) else { return .refused(.notAuthentic) }
+            return .authentic(AuthenticItem(handle), app, keys)
+        } catch {
+            return .refused(.temporarilyUnavailable)
+        }
+    }
+
+    // MARK: - Signed transactions
+
+    private enum Verification {
+        case authentic(AuthenticItem)
+        case refused(VerifyReceiptStatus)
+    }
+
+    /// Verifies a JWS. Its claims decide as which payload it is read.
+    private static func item(_ text: String, _ verifier: SignedPayloadVerifier, _ now: Timestamp) -> Verification {
+        do throws(SignedPayloadError) {
+            if claimsDownload(text) {
+                let download = try verifier.verify(text, as: AppTransactionPayload.self, now: now).payload
+                return verification(AuthenticItem(download), names: download.receiptType)
+            }
+            let transaction = try verifier.verify(text, as: TransactionPayload.self, now: now).payload
+            guard transaction.transactionId != nil else { return .refused(.malformedReceipt) }
+            return verification(AuthenticItem(transaction), names: transaction.environment)
+        } catch {
+            return .refused(error.verifyReceiptStatus)
+        }
+    }
+
+    /// Returns whether a JWS claims to be an app transaction.
+    private static func claimsDownload(_ text: String) -> Bool {
+        let segments = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard segments.count == 3, let claims = Base64Text.decode(Array(segments[1].utf8).span, .urlSafe),
+            let object = try? JSONObject(claims)
+        else { return false }
+        return object.has("receiptType")
+    }
+
+    /// A payload without an environment of the App Store is not authentic: one that a client presents must name it.
+    private static func verification(_ item: AuthenticItem?, names environment: String?) -> Verification {
+        if let item { return .authentic(item) }
+        let isOfAppStore = ["Production", "Sandbox"].contains(environment ?? "")
+        return .refused(isOfAppStore ? .malformedReceipt : .notAuthentic)
+    }
+
+    // MARK: - Sources
+
+    /// The sources that answer an item in `receipt-data` that is not a receipt: those of the app without `apple`, which
+    /// never sees such an item. If neither `api` nor `stored` is left, those that the configuration allows are asked,
+    /// and then the item itself.
+    func sources(_ named: [AnswerSource], for item: AuthenticItem) -> [AnswerSource] {
+        Self.sources(named, hasServerAPI: serverAPI?.handles(item.bundleId) ?? false, hasStore: hasStore)
+    }
+
+    /// The same as a value.
+    package static func sources(
+        _ named: [AnswerSource], hasServerAPI: Bool, hasStore: Bool
+    ) -> [AnswerSource] {
+        let own = named.filter { $0 != .apple }
+        if own.contains(.api) || own.contains(.stored) { return own }
+        return (hasServerAPI ? [.api] : []) + (hasStore ? [.stored] : []) + [.receipt]
+    }
+}
+
+extension SignedPayloadError {
+    /// The status for a JWS that is refused. What fails before the payload was authenticated is not authentic.
+    fileprivate var verifyReceiptStatus: VerifyReceiptStatus {
+        switch code {
+        case .malformed:
+            ["header", "signature", "x5c"].contains(where: place.hasPrefix) ? .notAuthentic : .malformedReceipt
+        case .unavailable: .temporarilyUnavailable
+        default: .notAuthentic
+        }
+    }
+}

@@ -1,0 +1,302 @@
+import AppStorePayloads
+import AppStoreClients
+import AppStoreTypes
+import BridgeConfiguration
+import Cryptography
+import Foundation
+import ReceiptDecoding
+import Responses
+import SQLiteStorage
+import Server
+import Simulator
+import Storage
+import TestSupport
+import Testing
+import VerifyReceipt
+
+@Suite("Signed transactions and handles in receipt-data")
+struct SignedTransactionTests {
+    private static let keys = ["a key of sixteen bytes or more", "another key, which is as long"]
+
+    /// A proxy with a ``ScriptedAppStore``.
+    private struct Bridge {
+        let appStore = ScriptedAppStore()
+        let clock = MovableClock()
+        let pipeline: VerifyReceiptService
+
+        init(
+            _ answer: [AnswerSource] = [.api], keys: [String] = [SignedTransactionTests.keys[0]],
+            store: (any Store)? = nil,
+            _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void = { _, _ in }
+        ) throws {
+            let pki = try MintedReceipts.pki
+            var app = AppConfiguration(bundleId: BundleIdentifier(rawValue: ScriptedAppStore.bundleId))
+            app.appAppleId = SimulatedApp.first.appAppleId
+            app.sharedSecret = SharedSecret(SimulatedApp.first.sharedSecret)
+            app.answer = answer
+            app.serverAPI = ServerAPIAccount(
+                issuerId: "issuer", keyId: "key", bundleId: ScriptedAppStore.bundleId,
+                privateKey: .text(Redacted(try SigningKey.p256().privateKeyPEM)))
+            var settings = ProxyConfiguration()
+            settings.trustedRoots = pki.roots.map(\.certificate)
+            settings.intermediates = pki.intermediates.map(\.certificate)
+            settings.serverAPI.production = "http://127.0.0.1:9/production"
+            settings.serverAPI.sandbox = "http://127.0.0.1:9/sandbox"
+            settings.verifyReceipt.production = "http://127.0.0.1:9/production/verifyReceipt"
+            settings.verifyReceipt.sandbox = "http://127.0.0.1:9/sandbox/verifyReceipt"
+            settings.handleKeys = keys.map { Redacted($0) }
+            change(&settings, &app)
+            if app.bundleId != nil { settings.apps = [app] }
+            let clock = clock
+            pipeline = try ServiceGraph(
+                settings: settings, transport: appStore, store: store, tables: .bundled, logger: .silent,
+                now: { clock.now }, sleep: { _ in }
+            ).verifyReceipt
+        }
+
+        /// The customer's newest transaction, as JWS.
+        func signed(
+            bundleId: String = ScriptedAppStore.bundleId, _ change: (inout ScriptedAppStore.Purchase) -> Void = { _ in }
+        ) throws -> String {
+            var purchase = try #require(appStore.update { $0.purchases.last })
+            change(&purchase)
+            return try ScriptedAppStore.signed(purchase, SharedSimulator.noon, bundleId: bundleId)
+        }
+
+        func ask(
+            _ item: String, password: String? = nil, route: UpstreamRouter.Route = .auto
+        ) async -> VerifyReceiptResult {
+            await pipeline.answer(body: Question.body(item, password: password), route: route)
+        }
+
+        /// The status and the source, for example `0 api`.
+        func short(_ item: String, password: String? = nil, route: UpstreamRouter.Route = .auto) async -> String {
+            let result = await ask(item, password: password, route: route)
+            return "\(result.answer.status.rawValue) \(result.source)"
+        }
+
+        /// The `latest_receipt` of the response.
+        func handle(_ item: String) async throws -> String {
+            try #require(try await json(item)["latest_receipt"]?.text)
+        }
+
+        func json(_ item: String) async throws -> JSONValue { try JSONValue(reading: await ask(item).answer.body) }
+    }
+
+    private static func production() throws -> String { try Bridge().signed() }
+
+    // MARK: - Equality
+
+    /// Returns the rows of a list in a response, as canonical JSON, without those of some transactions.
+    private static func rows(_ name: String, _ result: VerifyReceiptResult, without ids: Set<String>) throws -> [String]
+    {
+        let body = try #require(
+            try JSONSerialization.jsonObject(with: Data(result.answer.body)) as? [String: Any])
+        return try (body[name] as? [[String: Any]] ?? []).filter { row in
+            !((row["transaction_id"] as? String).map(ids.contains) ?? false)
+        }.map { row in
+            String(decoding: try JSONSerialization.data(withJSONObject: row, options: .sortedKeys), as: UTF8.self)
+        }
+    }
+
+    @Test("The response to a signed transaction has the rows of the response to a receipt of the same customer")
+    func equality() async throws {
+        try await ServerAPIWorld.asking(customers: 300) { appStore, port, transport in
+            let folder = try TemporaryFolder()
+            let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
+            let pipeline = try ServerAPIWorld.pipeline(
+                appStore, port: port, transport: transport, store: store, answer: [.api])
+            var (compared, downloads) = (0, 0)
+            for customer in appStore.world.customers {
+                guard let line = try appStore.signedRecords.line(of: customer),
+                    let signed = line["signedTransaction"]?.text
+                else { continue }
+                let answer = await pipeline.answer(body: Question.body(signed), route: .auto)
+                #expect(answer.answer.status == .valid && answer.source == .api, "\(customer.id) \(customer.kind)")
+                #expect(answer.environment == customer.environment)
+                let json = try JSONValue(reading: answer.answer.body)
+                #expect(json["receipt"]?["bundle_id"]?.text == SimulatedApp.first.bundleId)
+                #expect(json["receipt"]?["in_app"]?.elements?.isEmpty == false, "\(customer.id)")
+                if json["receipt"]?["original_application_version"]?.text != nil { downloads += 1 }
+                #expect((json["latest_receipt"] == nil) == (json["latest_receipt_info"] == nil))
+                for receipt in appStore.receipts(of: customer) {
+                    let theirs = await pipeline.answer(body: Question.body(receipt.base64), route: .auto)
+                    // The response to an iOS 6 receipt has another form.
+                    guard theirs.source == .api,
+                        try JSONValue(reading: theirs.answer.body)["receipt"]?["in_app"] != nil
+                    else { continue }
+                    for name in ["latest_receipt_info", "pending_renewal_info"] {
+                        #expect(
+                            try Self.rows(name, answer, without: answer.consumables.all)
+                                == Self.rows(name, theirs, without: theirs.consumables.all),
+                            "\(name) \(receipt.id) \(customer.kind)")
+                    }
+                    compared += 1
+                }
+                guard let handle = json["latest_receipt"]?.text else { continue }
+                let again = await pipeline.answer(body: Question.body(handle), route: .auto)
+                #expect(
+                    try Self.rows("pending_renewal_info", again, without: [])
+                        == Self.rows("pending_renewal_info", answer, without: []), "\(customer.id)")
+            }
+            #expect(compared > 150 && downloads > 100, "\(compared) \(downloads)")
+            await store.close()
+        }
+    }
+
+    @Test("A signed transaction is accepted in its three forms, an app transaction too, and nothing is sent upstream")
+    func forms() async throws {
+        let bridge = try Bridge([.apple, .receipt])
+        let signed = try bridge.signed()
+        for text in [signed, signed + "\n", Base64.encode(Array(signed.utf8)), #"{"signedTransaction":"\#(signed)"}"#] {
+            #expect(await bridge.short(text) == "0 api")
+        }
+        let download = try MintedReceipts.pki.jwsSigner.jws(
+            payload: .object([
+                "receiptType": .string("Production"), "bundleId": .string(ScriptedAppStore.bundleId),
+                "appAppleId": .number(SimulatedApp.first.appAppleId), "applicationVersion": .string("7"),
+                "originalApplicationVersion": .string("3"),
+                "receiptCreationDate": .number(SharedSimulator.noon.milliseconds),
+            ]))
+        let json = try await bridge.json(download)
+        #expect(json["status"]?.integer == 0 && json["receipt"]?["original_application_version"]?.text == "3")
+        #expect(json["receipt"]?["in_app"]?.elements?.isEmpty == true && json["latest_receipt"] == nil)
+        #expect(Set(bridge.appStore.questions).isSubset(of: ["history", "statuses", "download"]))
+    }
+
+    // MARK: - Refusals
+
+    // T34
+    @Test("What is no transaction, or of an app that is not configured, gets 21002; what is not authentic 21003")
+    func refusals() async throws {
+        let bridge = try Bridge([.apple, .api, .receipt])
+        let signed = try bridge.signed()
+        for (item, status) in [
+            ("700000000000101", 21002), ("{}", 21002), (#"{"signedTransaction":"700000000000101"}"#, 21002),
+            (try bridge.signed(bundleId: "com.example.stranger"), 21002),
+            (try ScriptedAppStore.signed(ScriptedAppStore.Subscription(), SharedSimulator.noon), 21002),
+            (String(signed.dropLast(8)) + "AAAAAAAA", 21003),
+            (signed.replacing(".", with: ".e", maxReplacements: 1), 21003),
+        ] {
+            #expect(await bridge.short(item) == "\(status) receipt", "\(item.prefix(40))")
+        }
+        #expect(bridge.appStore.questions.isEmpty)
+        let refusing = try Bridge { $1.signedTransactions = .refuse }
+        #expect(await refusing.short(signed) == "21002 receipt")
+        #expect(await refusing.short(try await bridge.handle(signed)) == "21002 receipt")
+        let unconfigured = try Bridge { $1.bundleId = nil }
+        #expect(await unconfigured.short(signed) == "21002 receipt")
+    }
+
+    @Test(
+        "The endpoint, the password and the rules of the app hold for signed transactions and handles as for receipts")
+    func rules() async throws {
+        let bridge = try Bridge()
+        let signed = try bridge.signed()
+        for item in [signed, try await bridge.handle(signed)] {
+            #expect(await bridge.short(item, route: .only(.sandbox)) == "21008 receipt")
+            #expect(await bridge.short(item, route: .only(.production)) == "0 api")
+            #expect(await bridge.short(item, password: "wrong") == "21004 receipt")
+            #expect(await bridge.short(item, password: SimulatedApp.first.sharedSecret) == "0 api")
+        }
+        let required = try Bridge { $1.clientPassword = .required }
+        #expect(await required.short(signed) == "21004 receipt")
+    }
+
+    @Test("Without records a signed transaction answers for itself, and a handle gets 21005")
+    func offline() async throws {
+        let bridge = try Bridge([.apple, .receipt])
+        let signed = try bridge.signed()
+        let handle = try await bridge.handle(signed)
+        let offline = try Bridge([.apple]) { $1.serverAPI = nil }
+        let json = try await offline.json(signed)
+        #expect(json["status"]?.integer == 0)
+        #expect(
+            json["latest_receipt_info"]?.elements?.compactMap { $0["transaction_id"]?.text } == ["700000000000101"])
+        #expect(json["latest_receipt"]?.text?.hasPrefix("cmIxL") == true && json["pending_renewal_info"] == nil)
+        #expect(await offline.short(handle) == "21005 receipt")
+        #expect(offline.appStore.questions.isEmpty)
+    }
+
+    @Test("The sources are those of the app without apple, otherwise those that are configured, then the item")
+    func sources() {
+        for (named, api, store, expected) in [
+            ([.apple, .receipt], true, true, [.api, .stored, .receipt]), ([.apple], false, false, [.receipt]),
+            ([.apple], false, true, [.stored, .receipt]), ([.apple, .api], true, true, [.api]),
+            ([.stored, .api, .receipt], true, true, [.stored, .api, .receipt]),
+            ([.receipt], true, false, [.api, .receipt]),
+        ] as [([AnswerSource], Bool, Bool, [AnswerSource])] {
+            #expect(SignedItemVerifier.sources(named, hasServerAPI: api, hasStore: store) == expected, "\(named)")
+        }
+    }
+
+    // MARK: - Handles
+
+    @Test("A handle is accepted by every server with its key, and by no other, and not with one changed byte")
+    func handles() async throws {
+        let bridge = try Bridge()
+        let handle = try await bridge.handle(try bridge.signed())
+        #expect(handle.utf8.count <= BridgeHandle.maximumTextSize && handle.utf8.count % 4 == 0)
+        #expect(try await bridge.json(handle)["receipt"]?["in_app"]?.elements?.count == 3)
+        let second = try Bridge(keys: Self.keys.reversed())
+        #expect(await second.short(handle) == "0 api")
+        #expect(await (try Bridge(keys: [Self.keys[1]])).short(handle) == "21003 receipt")
+        let stranger = try Bridge { $1.bundleId = BundleIdentifier(rawValue: "com.example.other") }
+        #expect(await stranger.short(handle) == "21003 receipt")
+        let bytes = try #require(Data(base64Encoded: handle))
+        for index in bytes.indices.dropFirst(4) {
+            var changed = bytes
+            changed[index] ^= 1
+            #expect(await bridge.short(changed.base64EncodedString()) == "21003 receipt", "\(index)")
+        }
+        // The bundle id is cut by one character, with a length that fits.
+        var cut = Array(bytes)
+        let start = 4 + 1 + 8
+        cut[start] -= 1
+        cut.remove(at: start + 1 + Int(cut[start]))
+        #expect(await bridge.short(Data(cut).base64EncodedString()) == "21003 receipt")
+    }
+
+    @Test("Without configured keys the store makes one, and a handle gets 21005 while the store cannot be read")
+    func storedKey() async throws {
+        let folder = try TemporaryFolder()
+        let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
+        let handle = try await Bridge(keys: [], store: store).handle(try Self.production())
+        #expect(await (try Bridge(keys: [], store: store)).short(handle) == "0 api")
+        let waiting = try Bridge(keys: [], store: store)
+        await store.close()
+        #expect(await waiting.short(handle) == "21005 receipt")
+        // A signed transaction needs no key to be verified.
+        #expect(try await waiting.json(try Self.production())["latest_receipt"] == nil)
+        let reopened = try SQLiteStore(path: folder.path("bridge.sqlite"))
+        #expect(await (try Bridge(keys: [], store: reopened)).short(handle) == "0 api")
+        await reopened.close()
+        // Without a store there are no handles.
+        let without = try Bridge(keys: [])
+        #expect(try await without.json(try Self.production())["latest_receipt"] == nil)
+        #expect(await without.short(handle) == "21003 receipt")
+    }
+
+    @Test("A handle issued before its customer was erased is refused, and one issued after is accepted")
+    func erased() async throws {
+        let folder = try TemporaryFolder()
+        let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
+        let bridge = try Bridge(store: store)
+        let signed = try bridge.signed()
+        let handle = try await bridge.handle(signed)
+        let id = try #require(TransactionIdentifier(rawValue: "700000000000100"))
+        #expect(
+            await eventually {
+                (try? await store.footprint(of: ErasureRequest(.transaction(id))))?.isEmpty == false
+            })
+        var settings = ProxyConfiguration()
+        settings.handleKeys = Self.keys.map { Redacted($0) }
+        var request = ErasureRequest(.transaction(id))
+        request.marks = try await HandleKeyring(settings: settings, store: store).erasureMarks(within: .seconds(5))
+        _ = try await store.erase(request, at: bridge.clock.now)
+        #expect(await bridge.short(handle) == "21003 receipt")
+        bridge.clock.now = bridge.clock.now.advanced(byMilliseconds: 1_000)
+        #expect(await bridge.short(try await bridge.handle(signed)) == "0 api")
+        await store.close()
+    }
+}
