@@ -153,7 +153,7 @@ package final class ProgressFile {
         isInTransaction = false
     }
 
-    /// Runs a change in the open transaction, and begins one if there is none.
+    /// Writes in the open transaction. Opens a transaction first if none is open.
     package func write<Result>(_ body: (Database) throws -> Result) throws(StorageError) -> Result {
         if !isInTransaction {
             try read { try $0.execute(sql: "BEGIN IMMEDIATE") }

@@ -22,7 +22,7 @@ package final class MigrationStore {
     /// The error for a value that differs from what was written.
     package func damaged(_ subject: String) -> StorageError { file.damaged(subject) }
 
-    /// Runs a change in the open transaction, and begins one if there is none.
+    /// Writes in the file's transaction, see ``ProgressFile/write(_:)``.
     func write<Result>(_ body: (Database) throws -> Result) throws(StorageError) -> Result { try file.write(body) }
 
     func read<Result>(_ body: (Database) throws -> Result) throws(StorageError) -> Result { try file.read(body) }

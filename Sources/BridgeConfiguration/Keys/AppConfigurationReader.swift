@@ -117,8 +117,8 @@ enum AppConfigurationReader {
 }
 
 extension ConfigurationFile {
-    /// Reads `apps`. The app that `RECEIPT_BRIDGE_APP_BUNDLEID` names is the file's app with that bundle id or, if
-    /// there is none, one more app.
+    /// Reads `apps`. `RECEIPT_BRIDGE_APP_BUNDLEID` selects the app of the file with that bundle id. If the file has no
+    /// such app, it adds one.
     static func readApps(_ root: ConfigurationNode, _ name: String, _ settings: inout ProxyConfiguration) {
         let file = root.file
         let environmentBundleId = file.variable("RECEIPT_BRIDGE_APP_BUNDLEID")

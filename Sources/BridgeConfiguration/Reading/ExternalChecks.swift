@@ -16,7 +16,7 @@ package struct ExternalChecks: Sendable {
 
     /// - Parameters:
     ///   - comparisonRules: the names of the comparison rules.
-    ///   - tls: returns the first mistake in a certificate and its key; `nil` if there is none.
+    ///   - tls: returns the first error in a certificate and its key; `nil` if both are valid.
     package init(comparisonRules: [String], tls: @escaping @Sendable (TLSFiles) -> TLSMistake?) {
         self.comparisonRules = comparisonRules
         self.tls = tls

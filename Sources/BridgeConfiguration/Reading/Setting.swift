@@ -37,8 +37,8 @@ struct Setting<Subject: Configurable> {
     /// The name in the log of a reload.
     var reportedName: String { group ?? key }
 
-    /// The environment variable that overrides the key; `nil` if there is none. A secret can be read from a file, too:
-    /// the suffix `_FILE` is added then.
+    /// The name of the environment variable that overrides the key; `nil` for a key that can be set in the file only.
+    /// For a secret, the variable with the suffix `_FILE` names a file that contains it.
     var variable: String? {
         isFileOnly ? nil : "\(Subject.variablePrefix)_\(key.uppercased().replacing(".", with: "_"))"
     }

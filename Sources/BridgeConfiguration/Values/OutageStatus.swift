@@ -14,7 +14,7 @@ package enum OutageStatus: Sendable, Hashable, CustomStringConvertible {
     /// The accepted values in words.
     static let values = "21005, 21100 to 21199, 503"
 
-    /// Reads a value of the configuration; `nil` if it is none of ``values``.
+    /// Reads a value of the configuration; `nil` if ``values`` does not contain it.
     package init?(_ text: String) {
         switch Int(text) {
         case 503: self = .serviceUnavailable

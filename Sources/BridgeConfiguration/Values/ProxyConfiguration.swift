@@ -60,8 +60,8 @@ package struct ProxyConfiguration: Sendable {
     package internal(set) var tables = FieldTables.bundled
     /// Bearer tokens for `/v1/*` on the public listener. If there are none, `/v1/*` is not available there.
     package var tokens: [Redacted<String>] = []
-    /// The keys of bridge handles, each of at least 16 bytes: the first signs, all verify. If there are none, the store
-    /// makes one.
+    /// The keys for bridge handles, each of at least 16 bytes. The first key signs, and all keys verify. If this list is
+    /// empty, a key is generated and stored in the store.
     package var handleKeys: [Redacted<String>] = []
     /// Rate, connection and time limits of the public listener.
     package var limits = Limits()
