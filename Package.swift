@@ -110,6 +110,19 @@ let package = Package(
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
+        // A client of PostgreSQL. It loads libpq when a store is opened, so that nothing else needs the library.
+        .target(
+            name: "PostgreSQLClient",
+            swiftSettings: strict),
+        .target(
+            name: "PostgreSQLStorage",
+            dependencies: [
+                "AppStoreTypes",
+                "Cryptography",
+                "PostgreSQLClient",
+                "Storage",
+            ],
+            swiftSettings: strict),
         // Steps of the request path, in order.
         .target(
             name: "ReceiptDecoding",
@@ -303,6 +316,8 @@ let package = Package(
                 "FileSupport",
                 "JSON",
                 "Notifications",
+                "PostgreSQLClient",
+                "PostgreSQLStorage",
                 "SQLiteFiles",
                 "SQLiteStorage",
                 "Server",
@@ -570,6 +585,8 @@ let package = Package(
             name: "StorageTests",
             dependencies: [
                 "AppStoreTypes",
+                "PostgreSQLClient",
+                "PostgreSQLStorage",
                 "SQLiteStorage",
                 "Storage",
                 "TestSupport",
@@ -586,6 +603,13 @@ let package = Package(
                 "Storage",
                 "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "PostgreSQLClientTests",
+            dependencies: [
+                "PostgreSQLClient",
+                "TestSupport",
             ],
             swiftSettings: strict),
         .testTarget(

@@ -5,8 +5,8 @@ package import AppStoreTypes
 extension SQLiteStore: CustomerStore, RevocationStore {
     /// Stores the complete history of one customer. Records that were signed later than the history's stay unchanged.
     package func save(_ customer: CustomerRow, of scope: AppScope) async throws(StorageError) {
-        let transactions = await encode(customer.transactions.map(\.text))
-        let renewals = await encode(customer.renewals.map(\.text))
+        let transactions = await encoder.encode(customer.transactions.map(\.text))
+        let renewals = await encoder.encode(customer.renewals.map(\.text))
         try await write { db in
             let app = try Self.appID(of: scope, in: db)
             let id = try Self.customer(with: customer, app: app, in: db)

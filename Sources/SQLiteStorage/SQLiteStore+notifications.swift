@@ -14,7 +14,7 @@ extension SQLiteStore: NotificationStore {
         _ notification: NotificationRow, _ update: NotificationUpdate, of scope: AppScope,
         for targetKeys: [ForwardingTargetKey] = []
     ) async throws(StorageError) -> NotificationOutcome {
-        let texts = await encode(notification, update)
+        let texts = await encoder.encode(notification, update)
         return try await write { db in
             let app = try Self.appID(of: scope, in: db)
             guard

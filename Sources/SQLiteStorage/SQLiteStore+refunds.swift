@@ -74,7 +74,7 @@ extension SQLiteStore: RefundStore {
     package func save(
         _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp
     ) async throws(StorageError) {
-        let texts = await encode(refunds.map(\.transaction.text))
+        let texts = await encoder.encode(refunds.map(\.transaction.text))
         try await write { db in
             let app = try Self.appID(of: target.scope, in: db)
             for (refund, text) in zip(refunds, texts) { try Self.save(refund, as: text, app: app, in: db) }

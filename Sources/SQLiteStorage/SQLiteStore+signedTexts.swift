@@ -3,10 +3,7 @@ import Foundation
 import GRDB
 import AppStoreTypes
 
-/// Storage of JWS: each header once, payload and signature as bytes.
-///
-/// A notification has 15 KB of text, which contains a header of 4 KB three times and base64 inside base64. A JWS that
-/// cannot be restored exactly is stored as received.
+/// The table of JWS headers, see ``JWSEncoder``.
 extension SQLiteStore {
     /// Creates the table of headers. Rows of earlier versions stay unchanged.
     static func addSignedTexts(_ db: Database) throws {
@@ -15,43 +12,10 @@ extension SQLiteStore {
 
     // MARK: - Into the store
 
-    /// Encodes a single JWS for storage.
-    func encode(_ text: String) async -> EncodedJWS {
-        guard let parts = JWSParts(text), let header = await headerID(of: parts.header) else { return .raw(text) }
-        return .packed(PackedJWS(parts, header: header))
-    }
-
-    /// Encodes several JWS for storage.
-    func encode(_ texts: [String]) async -> [EncodedJWS] {
-        var encoded: [EncodedJWS] = []
-        encoded.reserveCapacity(texts.count)
-        for text in texts { encoded.append(await encode(text)) }
-        return encoded
-    }
-
-    /// Encodes a notification together with its records.
-    func encode(_ notification: NotificationRow, _ update: NotificationUpdate) async -> EncodedNotification {
-        var (transaction, renewal): (EncodedNotification.Record?, EncodedNotification.Record?)
-        if let text = update.transaction?.text { transaction = (text, await encode(text)) }
-        if let text = update.renewal?.text { renewal = (text, await encode(text)) }
-        guard notification.version == 2, let text = JWSParts(notification.text),
-            let header = await headerID(of: text.header)
-        else { return EncodedNotification(raw: notification.text, transaction: transaction, renewal: renewal) }
-        return EncodedNotification(text, header: header, transaction: transaction, renewal: renewal)
-    }
-
-    /// Returns the row id of a header; `nil` if it cannot be stored. The row is committed in its own transaction
-    /// before this returns, so that no other row refers to a row id that was never committed.
-    private func headerID(of header: [UInt8]) async -> UInt16? {
-        if let existing = headers.id(of: header) { return existing }
-        guard header.count <= JWSHeaderTable.maximumBytes, !headers.isFull else { return nil }
-        do throws(StorageError) {
-            let id = try await write { db in try Self.headerID(of: header, in: db) }
-            if let id { headers.insert(id, header) } else { headers.markFull() }
-            return id
-        } catch {
-            // The next write reports the error.
-            return nil
+    /// Encodes JWS with the headers of this store.
+    var encoder: JWSEncoder {
+        JWSEncoder(headers: headers) { header async throws(StorageError) in
+            try await self.write { db in try Self.headerID(of: header, in: db) }
         }
     }
 
@@ -95,5 +59,25 @@ extension SQLiteStore {
 
     private func damaged(_ subject: String) -> StorageError {
         StorageError(.changed, at: path, "\(subject) failed its integrity check")
+    }
+}
+
+extension EncodedJWS: DatabaseValueConvertible {
+    /// TEXT for a raw JWS, BLOB for a packed one. SQLite stores a BLOB unchanged, also in a TEXT column.
+    var databaseValue: DatabaseValue {
+        switch self {
+        case .raw(let text): text.databaseValue
+        case .packed(let text): text.bytes.databaseValue
+        case .damaged: .null
+        }
+    }
+
+    static func fromDatabaseValue(_ value: DatabaseValue) -> EncodedJWS? {
+        switch value.storage {
+        case .null: nil
+        case .string(let text): .raw(text)
+        case .blob(let bytes): PackedJWS(bytes).map { .packed($0) } ?? .damaged
+        default: .damaged
+        }
     }
 }

@@ -1,4 +1,3 @@
-import Storage
 import Foundation
 import Synchronization
 
@@ -6,11 +5,11 @@ import Synchronization
 ///
 /// A header has about 4 KB and stays the same for years. A store has at most ``capacity`` headers: a JWS with any
 /// other header is stored as received.
-final class JWSHeaderTable: Sendable {
+package final class JWSHeaderTable: Sendable {
     /// Maximum number of headers in a store. The App Store has used about five in five years.
-    static let capacity = 64
+    package static let capacity = 64
     /// Maximum size of a header in bytes. A JWS with a longer header is stored as received.
-    static let maximumBytes = 16_384
+    package static let maximumBytes = 16_384
 
     private struct State {
         var headers: [(id: UInt16, text: [UInt8])] = []
@@ -19,20 +18,22 @@ final class JWSHeaderTable: Sendable {
 
     private let state = Mutex(State())
 
+    package init() {}
+
     /// Returns the row id of a header, or `nil` if it is not in the cache.
-    func id(of header: [UInt8]) -> UInt16? {
+    package func id(of header: [UInt8]) -> UInt16? {
         state.withLock { $0.headers }.first { entry in
             entry.text.count == header.count && memcmp(entry.text, header, header.count) == 0
         }?.id
     }
 
     /// Returns the header with a row id, or `nil` if it is not in the cache.
-    func text(of id: UInt16) -> [UInt8]? {
+    package func text(of id: UInt16) -> [UInt8]? {
         state.withLock { $0.headers }.first { $0.id == id }?.text
     }
 
-    /// Adds a committed header. After a rollback, SQLite may give the same row id to another header.
-    func insert(_ id: UInt16, _ header: [UInt8]) {
+    /// Adds a committed header. After a rollback, the database may give the same row id to another header.
+    package func insert(_ id: UInt16, _ header: [UInt8]) {
         state.withLock { state in
             guard !state.headers.contains(where: { $0.id == id }) else { return }
             state.headers.append((id, header))
@@ -40,7 +41,7 @@ final class JWSHeaderTable: Sendable {
     }
 
     /// `true` if the store has ``capacity`` headers and accepts no more.
-    var isFull: Bool { state.withLock { $0.isFull } }
+    package var isFull: Bool { state.withLock { $0.isFull } }
 
-    func markFull() { state.withLock { $0.isFull = true } }
+    package func markFull() { state.withLock { $0.isFull = true } }
 }

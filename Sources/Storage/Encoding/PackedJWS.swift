@@ -1,6 +1,5 @@
-import Storage
-import Foundation
 import AppStoreTypes
+package import Foundation
 
 /// The binary form in which a JWS is stored: the header as a row id, payload and signature without base64. Each JWS
 /// inside the payload is cut out and packed in the same way.
@@ -9,26 +8,26 @@ import AppStoreTypes
 ///     for each part its offset (4 bytes), its packed size (4 bytes) and the packed part; then the payload without parts
 ///
 /// Integers are big-endian. For example, a JWS without parts takes 68 bytes and its payload.
-struct PackedJWS: Sendable, Hashable {
+package struct PackedJWS: Sendable, Hashable {
     /// A JWS that was cut out of a payload.
-    struct Part: Sendable, Hashable {
+    package struct Part: Sendable, Hashable {
         /// Offset in the payload without parts at which it is inserted again.
-        let offset: Int
-        let text: PackedJWS
+        package let offset: Int
+        package let text: PackedJWS
     }
 
-    let header: UInt16
-    let signature: [UInt8]
+    package let header: UInt16
+    package let signature: [UInt8]
     /// In ascending order of offsets. Parts have no parts themselves.
-    let parts: [Part]
+    package let parts: [Part]
     /// The payload without the parts.
-    let payload: [UInt8]
+    package let payload: [UInt8]
 
     /// The first byte, which identifies this version of the format.
     private static let formatVersion: UInt8 = 1
 
     /// - Parameter inner: the JWS to cut out of the payload; ranges must not overlap.
-    init(_ text: JWSParts, header: UInt16, without inner: [(range: Range<Int>, text: PackedJWS)] = []) {
+    package init(_ text: JWSParts, header: UInt16, without inner: [(range: Range<Int>, text: PackedJWS)] = []) {
         self.header = header
         signature = text.signature
         var payload: [UInt8] = []
@@ -47,7 +46,7 @@ struct PackedJWS: Sendable, Hashable {
 
     // MARK: - Bytes
 
-    var bytes: Data {
+    package var bytes: Data {
         var bytes = Data([Self.formatVersion, UInt8(header >> 8), UInt8(truncatingIfNeeded: header)])
         bytes.append(contentsOf: signature)
         bytes.append(UInt8(truncatingIfNeeded: parts.count))
@@ -63,7 +62,7 @@ struct PackedJWS: Sendable, Hashable {
     }
 
     /// `nil` for bytes that ``bytes`` never produces.
-    init?(_ bytes: Data) {
+    package init?(_ bytes: Data) {
         self.init(bytes[...], mayHaveParts: true)
     }
 
@@ -102,7 +101,7 @@ struct PackedJWS: Sendable, Hashable {
     /// Returns the original text, as UTF-8.
     ///
     /// - Parameter headers: returns a header in base64url by its row id.
-    func text(headers: (UInt16) throws -> [UInt8]) rethrows -> [UInt8] {
+    package func text(headers: (UInt16) throws -> [UInt8]) rethrows -> [UInt8] {
         var whole: [UInt8] = []
         var position = 0
         for part in parts {
@@ -127,20 +126,20 @@ struct PackedJWS: Sendable, Hashable {
 ///     header "." BASE64URL(payload) "." BASE64URL(signature)
 ///
 /// RFC 7515, 3.1.
-struct JWSParts: Sendable, Hashable {
+package struct JWSParts: Sendable, Hashable {
     /// The header, still in base64url. There are only a few in years, although each contains the signer's
     /// certificates.
-    let header: [UInt8]
-    let payload: [UInt8]
+    package let header: [UInt8]
+    package let payload: [UInt8]
     /// The `ES256` signature of ``signatureBytes`` bytes.
-    let signature: [UInt8]
+    package let signature: [UInt8]
 
-    static let signatureBytes = 64
+    package static let signatureBytes = 64
     private static let signatureCharacters = Base64Text.urlSafeCount(of: signatureBytes)
 
     /// `nil` if encoding the parts again would not give the same text. ``Base64Text`` accepts only the canonical
     /// base64url encoding of a value, and that is the one it writes.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         var text = text
         let parts = text.withUTF8 { bytes -> (header: [UInt8], payload: [UInt8], signature: [UInt8])? in
             let end = bytes.count - Self.signatureCharacters

@@ -1,0 +1,2 @@
+import PostgreSQLClient
+import Storage
