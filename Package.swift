@@ -581,6 +581,15 @@ let package = Package(
                 "Simulator",
             ],
             swiftSettings: strict),
+        .target(
+            name: "StorageTestSupport",
+            dependencies: [
+                "AppStoreTypes",
+                "Cryptography",
+                "Storage",
+            ],
+            path: "Tests/StorageTestSupport",
+            swiftSettings: strict),
         .testTarget(
             name: "StorageTests",
             dependencies: [
@@ -589,6 +598,7 @@ let package = Package(
                 "PostgreSQLStorage",
                 "SQLiteStorage",
                 "Storage",
+                "StorageTestSupport",
                 "TestSupport",
             ],
             swiftSettings: strict),
@@ -601,6 +611,7 @@ let package = Package(
                 "SQLiteStorage",
                 "Simulator",
                 "Storage",
+                "StorageTestSupport",
                 "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],

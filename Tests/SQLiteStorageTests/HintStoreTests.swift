@@ -6,7 +6,7 @@ import AppStoreTypes
 import TestSupport
 import Testing
 
-@Suite("Version 1 notifications in the store")
+@Suite("Version 1 notifications of older versions in the file")
 struct HintStoreTests {
     private let folder: TemporaryFolder
     private let store: SQLiteStore
@@ -15,7 +15,7 @@ struct HintStoreTests {
 
     init() throws {
         folder = try TemporaryFolder()
-        store = try SQLiteStore(path: folder.path("bridge.sqlite"), hintsPerDay: 3)
+        store = try SQLiteStore(path: folder.path("bridge.sqlite"))
         let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
         scope = AppScope(bundleId: bundleId, environment: .production)
     }
@@ -24,10 +24,10 @@ struct HintStoreTests {
         try texts.map { try #require(TransactionIdentifier(rawValue: $0)) }
     }
 
-    private func save(_ name: String, at time: Int64, in other: AppScope? = nil) async throws {
+    private func save(_ name: String, at time: Int64) async throws {
         let row = NotificationRow(
             hint: name, type: "CANCEL", naming: try identifiers("1"), receivedAt: Timestamp(milliseconds: time))
-        _ = try await store.save(hint: row, about: [], of: other ?? scope)
+        _ = try await store.save(hint: row, about: [], of: scope)
     }
 
     private func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
@@ -38,45 +38,6 @@ struct HintStoreTests {
         try read { db in
             try String.fetchAll(db, sql: "SELECT \(columns) FROM notification ORDER BY id")
         }
-    }
-
-    // T29
-    @Test(
-        "Only the newest version 1 notifications of one day, app and environment are kept, up to the limit; version 2 is not counted"
-    )
-    func budget() async throws {
-        let sandbox = AppScope(bundleId: scope.bundleId, environment: .sandbox)
-        for index in 0..<3 {
-            let row = NotificationRow(
-                uuid: "signed \(index)", version: 2, type: "DID_RENEW", subtype: nil, signedDate: nil,
-                receivedAt: Timestamp(milliseconds: 5), text: "text")
-            _ = try await store.save(row, NotificationUpdate(), of: scope)
-        }
-        try await save("yesterday", at: Self.day - 1)
-        for index in 0..<5 { try await save("today \(index)", at: Self.day + Int64(index)) }
-        try await save("sandbox", at: Self.day, in: sandbox)
-        #expect(
-            try rows("uuid") == [
-                "signed 0", "signed 1", "signed 2", "yesterday", "today 2", "today 3", "today 4", "sandbox",
-            ])
-    }
-
-    @Test("A row contains each id once and at most sixteen, and is erased by any of them")
-    func contents() async throws {
-        let many = try (1...20).map { try #require(TransactionIdentifier(rawValue: "\(700 + $0)")) }
-        let row = NotificationRow(
-            hint: "sha256:0", type: "CANCEL", naming: try identifiers("5", "7", "5") + many,
-            receivedAt: Timestamp(milliseconds: 1))
-        _ = try await store.save(hint: row, about: try identifiers("5"), of: scope)
-        try await save("another", at: 2)
-        #expect(
-            try rows("text") == [
-                "5 7 701 702 703 704 705 706 707 708 709 710 711 712 713 714", "1",
-            ])
-        let erasure = try await store.erase(
-            ErasureRequest(.transaction(try identifiers("707")[0])), at: Timestamp(milliseconds: 9))
-        #expect(erasure.kinds == [Erasure.Kind(name: "notifications", count: 1)])
-        #expect(try rows("uuid") == ["another"])
     }
 
     // T29

@@ -12,9 +12,9 @@ enum StoreTestEngine: String, Sendable, CaseIterable {
     static var available: [StoreTestEngine] { allCases }
 
     /// Opens the store in a folder, or creates one.
-    fileprivate func open(in folder: TemporaryFolder) throws(StorageError) -> any Store {
+    fileprivate func open(in folder: TemporaryFolder, hintsPerDay: Int) throws(StorageError) -> any Store {
         switch self {
-        case .sqlite: try SQLiteStore(path: folder.path("bridge.sqlite"))
+        case .sqlite: try SQLiteStore(path: folder.path("bridge.sqlite"), hintsPerDay: hintsPerDay)
         }
     }
 }
@@ -25,11 +25,14 @@ struct StoreStage {
     let scope: AppScope
     private let engine: StoreTestEngine
     private let folder: TemporaryFolder
+    private let hintsPerDay: Int
 
-    init(_ engine: StoreTestEngine) throws {
+    /// - Parameter hintsPerDay: maximum number of version 1 notifications per day, app and environment.
+    init(_ engine: StoreTestEngine, hintsPerDay: Int = 10_000) throws {
         self.engine = engine
+        self.hintsPerDay = hintsPerDay
         folder = try TemporaryFolder()
-        store = try engine.open(in: folder)
+        store = try engine.open(in: folder, hintsPerDay: hintsPerDay)
         let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
         scope = AppScope(bundleId: bundleId, environment: .production)
     }
@@ -37,9 +40,9 @@ struct StoreStage {
     /// Closes the store and opens it again, as after a restart.
     func reopened() async throws -> any Store {
         await store.close()
-        return try engine.open(in: folder)
+        return try engine.open(in: folder, hintsPerDay: hintsPerDay)
     }
 
     /// Opens the same data a second time, as another process does.
-    func second() throws -> any Store { try engine.open(in: folder) }
+    func second() throws -> any Store { try engine.open(in: folder, hintsPerDay: hintsPerDay) }
 }

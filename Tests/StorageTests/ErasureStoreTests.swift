@@ -1,0 +1,146 @@
+import AppStoreTypes
+import Foundation
+import Storage
+import StorageTestSupport
+import Testing
+
+@Suite("Erasure of a customer from the store")
+struct ErasureStoreTests {
+    private static let now = Timestamp(milliseconds: 9_000)
+    private static let token = "5f0c1d1e-6f2b-4c8a-9d3e-7a1b2c3d4e5f"
+    private static let otherToken = "00000000-6f2b-4c8a-9d3e-7a1b2c3d4e5f"
+    private static let (mine, other) = ("73000000000000", "84000000000000")
+
+    private func request(_ id: String = "\(mine)1", keeps: Bool = false) throws -> ErasureRequest {
+        ErasureRequest(.transaction(try #require(TransactionIdentifier(rawValue: id))), keepsRevocations: keeps)
+    }
+
+    private func fill(_ prefix: String, token: String?, on stage: StoreStage) async throws {
+        try await CustomerDataFixture(prefix, token: token, in: stage.scope).save(to: stage.store)
+    }
+
+    private func save(_ transactions: [TransactionRow], on stage: StoreStage) async throws {
+        try await stage.store.customers.save(
+            CustomerRow(
+                askedAt: Self.now, signedDate: Self.now, appAppleId: nil, revision: "r", transactions: transactions,
+                statuses: [], renewals: [], aliases: []), of: stage.scope)
+    }
+
+    @Test(
+        "An erasure deletes the customer from every repository, and keeps other customers",
+        arguments: StoreTestEngine.available)
+    func whole(on engine: StoreTestEngine) async throws {
+        let stage = try StoreStage(engine)
+        let data = stage.store.personalData
+        try await fill(Self.other, token: Self.otherToken, on: stage)
+        let neighbor = try await data.footprint(of: request("\(Self.other)1"))
+        try await fill(Self.mine, token: Self.token, on: stage)
+        let preview = try await data.footprint(of: request())
+        #expect(try await data.lastErasure() == nil)
+        let erasure = try await data.erase(request(), at: Self.now)
+        #expect(erasure == preview && erasure.scopes == [stage.scope])
+        #expect(erasure.kinds.map { "\($0.name) \($0.count)" } == CustomerDataFixture.kinds)
+        #expect(erasure.waitingDeliveries == 2)
+        let last = try await data.lastErasure()
+        #expect(last != nil)
+        for id in ["\(Self.mine)1", "\(Self.mine)2", "\(Self.mine)8", "\(Self.mine)9"] {
+            #expect(try await data.footprint(of: request(id)).isEmpty, "\(id)")
+        }
+        #expect(try await data.erase(request(), at: Self.now).isEmpty)
+        #expect(try await data.lastErasure() == last)
+        #expect(try await data.footprint(of: request("\(Self.other)1")) == neighbor)
+        #expect(neighbor.kinds.map { "\($0.name) \($0.count)" } == CustomerDataFixture.kinds)
+    }
+
+    @Test(
+        "An account token selects all customers with the token in a record, case-insensitively, and no others",
+        arguments: StoreTestEngine.available)
+    func token(on engine: StoreTestEngine) async throws {
+        let stage = try StoreStage(engine)
+        let data = stage.store.personalData
+        try await fill(Self.other, token: Self.otherToken, on: stage)
+        try await fill(Self.mine, token: Self.token, on: stage)
+        let sandbox = AppScope(bundleId: stage.scope.bundleId, environment: .sandbox)
+        try await CustomerDataFixture("20000000000000", token: Self.token, in: sandbox).save(to: stage.store)
+        let token = try #require(UUID(uuidString: Self.token))
+        let narrow = try await data.footprint(of: ErasureRequest(.accountToken(token), environment: .sandbox))
+        #expect(narrow.scopes == [sandbox])
+        let unknown = try #require(BundleIdentifier(rawValue: "com.example.other"))
+        #expect(try await data.erase(ErasureRequest(.accountToken(token), bundleId: unknown), at: Self.now).isEmpty)
+        let erasure = try await data.erase(ErasureRequest(.accountToken(token)), at: Self.now)
+        #expect(erasure.scopes == [stage.scope, sandbox])
+        #expect(erasure.kinds.first { $0.name == "transactions" }?.count == 4)
+        #expect(try await data.footprint(of: ErasureRequest(.accountToken(token))).isEmpty)
+        let otherToken = try #require(UUID(uuidString: Self.otherToken))
+        #expect(try await !data.footprint(of: ErasureRequest(.accountToken(otherToken))).isEmpty)
+    }
+
+    @Test(
+        "A customer known only from an archived response is found by every id and by the token in it, with all purchases",
+        arguments: StoreTestEngine.available)
+    func answers(on engine: StoreTestEngine) async throws {
+        let stage = try StoreStage(engine)
+        let data = stage.store.personalData
+        func archive(_ question: String, _ ids: [String], _ token: String) async throws {
+            let rows = ids.map { #"{"transaction_id":"\#($0)","app_account_token":"\#(token)"}"# }
+            _ = try await stage.store.archive.save(
+                ArchivedResponseRow(
+                    question: Array(question.utf8), status: 0,
+                    body: Array("{\"latest_receipt_info\":[\(rows.joined(separator: ","))]}".utf8), latestReceipt: nil,
+                    digest: [1], originals: [ids[0]]), of: stage.scope, at: Self.now)
+        }
+        try await archive("a", ["91000000000001", "91000000000002"], Self.token)
+        try await archive("b", ["92000000000001", "92000000000002"], Self.otherToken)
+        let token = try #require(UUID(uuidString: Self.token))
+        let byToken = try await data.footprint(of: ErasureRequest(.accountToken(token)))
+        #expect(byToken.kinds == [.init(name: "lastGoodAnswers", count: 1)])
+        #expect(try await data.footprint(of: request("91000000000002")) == byToken)
+        // The history does not contain that period yet.
+        try await save([CustomerDataFixture.transaction("91000000000001", "91000000000001")], on: stage)
+        let erasure = try await data.erase(request("91000000000002"), at: Self.now)
+        #expect(erasure.kinds.map(\.name) == ["transactions", "customers", "lastGoodAnswers"], "\(erasure.kinds)")
+        #expect(try await stage.store.archive.archivedResponse(to: Array("a".utf8)) == nil)
+        #expect(try await stage.store.archive.archivedResponse(to: Array("b".utf8)) != nil)
+    }
+
+    @Test("Only the ids and dates of refunded purchases can be kept", arguments: StoreTestEngine.available)
+    func revocations(on engine: StoreTestEngine) async throws {
+        let stage = try StoreStage(engine)
+        try await fill(Self.mine, token: Self.token, on: stage)
+        let erasure = try await stage.store.personalData.erase(request(keeps: true), at: Self.now)
+        #expect(erasure.keptRevocations == 2 && !erasure.kinds.contains { $0.name == "revocations" })
+        let remaining = try await stage.store.revocations.revocations(limit: 9)[stage.scope] ?? []
+        #expect(
+            Set(remaining) == [
+                RevocationRow(
+                    transactionId: "\(Self.mine)2", webOrderLineItemId: nil, date: Timestamp(milliseconds: 4_000),
+                    reason: nil),
+                RevocationRow(
+                    transactionId: "\(Self.mine)9", webOrderLineItemId: nil, date: Timestamp(milliseconds: 1),
+                    reason: nil),
+            ])
+    }
+
+    @Test(
+        "A customer is found by an alias, and an alias that is another customer's id is not erased",
+        arguments: StoreTestEngine.available)
+    func aliases(on engine: StoreTestEngine) async throws {
+        let stage = try StoreStage(engine)
+        let data = stage.store.personalData
+        try await fill(Self.mine, token: nil, on: stage)
+        #expect(try await data.footprint(of: request("\(Self.mine)8")) == data.footprint(of: request()))
+        let other = CustomerDataFixture.transaction("\(Self.mine)8", "\(Self.mine)8", download: "99999999999999")
+        try await save([other], on: stage)
+        #expect(try await !data.erase(request(), at: Self.now).isEmpty)
+        let keys = CustomerIdentifiers(originalTransactionIds: ["\(Self.mine)8"], transactionIds: [])
+        #expect(try await stage.store.customers.customer(of: keys, in: stage.scope)?.transactions == [other.text])
+    }
+
+    @Test("Erasing an unknown customer erases nothing and records no erasure", arguments: StoreTestEngine.available)
+    func unknown(on engine: StoreTestEngine) async throws {
+        let stage = try StoreStage(engine)
+        try await fill(Self.other, token: nil, on: stage)
+        #expect(try await stage.store.personalData.erase(request(), at: Self.now).isEmpty)
+        #expect(try await stage.store.personalData.lastErasure() == nil)
+    }
+}
