@@ -606,7 +606,6 @@ let package = Package(
             name: "SQLiteStorageTests",
             dependencies: [
                 "AppStoreTypes",
-                "Cryptography",
                 "SQLiteFiles",
                 "SQLiteStorage",
                 "Simulator",

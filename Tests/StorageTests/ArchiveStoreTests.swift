@@ -106,7 +106,8 @@ struct ArchiveStoreTests {
         }
         #expect(try await archive.lastGoodUsage().count == 602)
         var calls = 1
-        while try await archive.deleteArchivedResponses(before: Timestamp(milliseconds: 2_000), downTo: 0) { calls += 1 }
+        let end = Timestamp(milliseconds: 2_000)
+        while try await archive.deleteArchivedResponses(before: end, downTo: 0) { calls += 1 }
         #expect(calls > 1)
         #expect(try await archive.lastGoodUsage() == (0, 0))
     }

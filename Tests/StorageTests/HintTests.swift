@@ -65,7 +65,8 @@ struct HintTests {
     }
 
     @Test(
-        "A version 1 notification marks the customers with its ids for a lookup, once", arguments: StoreTestEngine.available)
+        "A version 1 notification marks the customers with its ids for a lookup, once",
+        arguments: StoreTestEngine.available)
     func staleness(on engine: StoreTestEngine) async throws {
         let stage = try StoreStage(engine)
         let keys = CustomerIdentifiers(originalTransactionIds: ["81"], transactionIds: [])
