@@ -29,7 +29,7 @@ struct ArchiveStoreTests {
         "A response replaces the previous one to the same request, and an unchanged one is updated once a day",
         arguments: StoreTestEngine.available)
     func replacement(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         let archive = stage.store.archive
         let first = row(question(1))
         #expect(try await save(first, at: 1, on: stage) == ArchiveChange(bytes: first.size, deleted: []))
@@ -51,7 +51,7 @@ struct ArchiveStoreTests {
 
     @Test("The same response of another environment replaces the stored one", arguments: StoreTestEngine.available)
     func environments(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         _ = try await save(row(question(1)), at: 1, on: stage)
         let sandbox = AppScope(bundleId: stage.scope.bundleId, environment: .sandbox)
         let change = try await stage.store.archive.save(row(question(1)), of: sandbox, at: Timestamp(milliseconds: 2))
@@ -63,7 +63,7 @@ struct ArchiveStoreTests {
         "At most eight responses to one receipt, and eight about the same purchases, are stored",
         arguments: StoreTestEngine.available)
     func perCustomer(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         _ = try await save(row(question(200), originals: ["5"]), at: 0, on: stage)
         var deleted: [[UInt8]] = []
         for variant in 0..<10 as Range<UInt8> {
@@ -82,7 +82,7 @@ struct ArchiveStoreTests {
         "Responses from before a time are deleted, and then the oldest until the size is reached, in batches",
         arguments: StoreTestEngine.available)
     func deletion(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         let archive = stage.store.archive
         for index in 0..<6 as Range<UInt8> {
             _ = try await save(row(question(index), originals: ["\(index)"]), at: Int64(index), on: stage)

@@ -11,8 +11,8 @@ struct BridgeHandleStoreTests {
         "The first key stays, for a second process and after the store was opened again",
         arguments: StoreTestEngine.available)
     func key(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
-        let other = try stage.second()
+        let stage = try await StoreStage(engine)
+        let other = try await stage.second()
         async let first = stage.store.handles.handleKey(orInserting: Self.key(1))
         async let second = other.handles.handleKey(orInserting: Self.key(2))
         let keys = try await (first, second)
@@ -25,7 +25,7 @@ struct BridgeHandleStoreTests {
 
     @Test("An erasure leaves only the digests of the erased ids and its time", arguments: StoreTestEngine.available)
     func marks(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         let id = try #require(TransactionIdentifier(rawValue: "11"))
         try await stage.store.customers.save(
             CustomerRow(

@@ -20,7 +20,7 @@ struct ComparedCustomerTests {
         "A customer is counted once across days and restarts, on the last day of a comparison",
         arguments: StoreTestEngine.available)
     func once(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         let first = stage.store
         try await add([1, 2, 2], on: 10, to: first)
         try await add([1], on: 12, to: first)
@@ -35,7 +35,7 @@ struct ComparedCustomerTests {
     @Test(
         "Customers are stored up to the limit, and stored ones are still updated", arguments: StoreTestEngine.available)
     func bounded(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         let store = stage.store
         try await add(Array(1...9), on: 10, limit: 5, to: store)
         try await add(Array(1...9), on: 11, limit: 5, to: store)

@@ -19,7 +19,7 @@ struct ComparisonLogTests {
     @Test(
         "Counts are added up by day, and a difference has three examples at most", arguments: StoreTestEngine.available)
     func counts(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         let log = stage.store.comparisons
         try await log.add(
             comparisons: [comparison("equal", count: 2), comparison("different"), comparison("equal", day: 9)],
@@ -38,8 +38,8 @@ struct ComparisonLogTests {
         "Several processes add the same differences in any order at the same time, and no count is lost",
         arguments: StoreTestEngine.available)
     func concurrent(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
-        let stores = [stage.store, try stage.second(), try stage.second(), try stage.second()]
+        let stage = try await StoreStage(engine)
+        let stores = [stage.store, try await stage.second(), try await stage.second(), try await stage.second()]
         try await withThrowingTaskGroup { group in
             for (index, store) in stores.enumerated() {
                 group.addTask {

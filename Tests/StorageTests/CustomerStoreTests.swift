@@ -44,7 +44,7 @@ struct CustomerStoreTests {
         "At most the newest eight receipts without a purchase are stored of one customer, without affecting other customers",
         arguments: StoreTestEngine.available)
     func learntIdentifiers(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         func saveReceipt(_ id: String, _ receipt: UInt8, at date: Int64) async throws {
             try await stage.store.revocations.saveIdentifiers(
                 CustomerIdentifiers(originalTransactionIds: [id], transactionIds: []), of: [receipt],
@@ -64,7 +64,7 @@ struct CustomerStoreTests {
         "A customer is found by any id of the history, but only after a lookup of the complete history",
         arguments: StoreTestEngine.available)
     func whole(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         let outcome = try await stage.store.notifications.save(
             notification("1", at: 500), NotificationUpdate(transaction: transaction("11", "10", at: 500)),
             of: stage.scope)
@@ -85,7 +85,7 @@ struct CustomerStoreTests {
 
     @Test("A receipt with the ids of two customers finds neither", arguments: StoreTestEngine.available)
     func two(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         try await stage.store.customers.save(customer([transaction("10", "10")]), of: stage.scope)
         try await stage.store.customers.save(customer([transaction("20", "20")]), of: stage.scope)
         #expect(try await stage.find(["10", "20"]) == nil)
@@ -101,7 +101,7 @@ struct CustomerStoreTests {
         "The most recently signed record is stored, whatever its source; a record with the same date changes nothing",
         arguments: StoreTestEngine.available)
     func clocks(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         try await stage.store.customers.save(customer([transaction("10", "10")]), of: stage.scope)
         for (uuid, date, isNew) in [("a", 1_500, true), ("b", 1_200, false), ("c", 1_500, false)]
             as [(String, Int64, Bool)]
@@ -130,7 +130,7 @@ struct CustomerStoreTests {
 
     @Test("A stale customer stays stale until a lookup that was signed later", arguments: StoreTestEngine.available)
     func needsLookup(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         try await stage.store.customers.save(customer([transaction("10", "10", download: "d")]), of: stage.scope)
         #expect(try await stage.find(["10"])?.needsLookup == false)
         let update = NotificationUpdate(transaction: transaction("11", "10", at: 1_500), needsLookup: true)
@@ -155,7 +155,7 @@ struct CustomerStoreTests {
         "A migrated subscription belongs to the customer of the one before it, who needs a lookup",
         arguments: StoreTestEngine.available)
     func migration(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         try await stage.store.customers.save(customer([transaction("10", "10")]), of: stage.scope)
         try await stage.store.customers.save(customer([transaction("20", "20", download: "d")]), of: stage.scope)
         let update = NotificationUpdate(transaction: transaction("11", "11", at: 1_500, migratedFrom: "10"))
@@ -175,7 +175,7 @@ struct CustomerStoreTests {
 
     @Test("A reversed revocation marks its customer as stale and deletes nothing", arguments: StoreTestEngine.available)
     func reversedRevocation(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         try await stage.store.customers.save(
             customer([transaction("10", "10", revoked: true), transaction("20", "20")], aliases: ["99"]),
             of: stage.scope)
@@ -192,7 +192,7 @@ struct CustomerStoreTests {
         "A merged customer is stale if one of the two was, and keeps the aliases of both",
         arguments: StoreTestEngine.available)
     func needsOfTwo(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         try await stage.store.customers.save(customer([transaction("10", "10")]), of: stage.scope)
         try await stage.store.customers.save(customer([transaction("20", "20")], aliases: ["99"]), of: stage.scope)
         let update = NotificationUpdate(transaction: transaction("21", "20", at: 1_500), needsLookup: true)
@@ -211,7 +211,7 @@ struct CustomerStoreTests {
 
     @Test("Revocations are kept across a restart, and deleted once reversed", arguments: StoreTestEngine.available)
     func revocations(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         try await stage.store.customers.save(
             customer([transaction("10", "10", revoked: true), transaction("11", "10", revoked: true)]), of: stage.scope)
         _ = try await stage.store.notifications.save(

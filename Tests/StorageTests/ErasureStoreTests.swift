@@ -30,7 +30,7 @@ struct ErasureStoreTests {
         "An erasure deletes the customer from every repository, and keeps other customers",
         arguments: StoreTestEngine.available)
     func whole(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         let data = stage.store.personalData
         try await fill(Self.other, token: Self.otherToken, on: stage)
         let neighbor = try await data.footprint(of: request("\(Self.other)1"))
@@ -56,7 +56,7 @@ struct ErasureStoreTests {
         "An account token selects all customers with the token in a record, case-insensitively, and no others",
         arguments: StoreTestEngine.available)
     func token(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         let data = stage.store.personalData
         try await fill(Self.other, token: Self.otherToken, on: stage)
         try await fill(Self.mine, token: Self.token, on: stage)
@@ -79,7 +79,7 @@ struct ErasureStoreTests {
         "A customer known only from an archived response is found by every id and by the token in it, with all purchases",
         arguments: StoreTestEngine.available)
     func answers(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         let data = stage.store.personalData
         func archive(_ question: String, _ ids: [String], _ token: String) async throws {
             let rows = ids.map { #"{"transaction_id":"\#($0)","app_account_token":"\#(token)"}"# }
@@ -105,7 +105,7 @@ struct ErasureStoreTests {
 
     @Test("Only the ids and dates of refunded purchases can be kept", arguments: StoreTestEngine.available)
     func revocations(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         try await fill(Self.mine, token: Self.token, on: stage)
         let erasure = try await stage.store.personalData.erase(request(keeps: true), at: Self.now)
         #expect(erasure.keptRevocations == 2 && !erasure.kinds.contains { $0.name == "revocations" })
@@ -125,7 +125,7 @@ struct ErasureStoreTests {
         "A customer is found by an alias, and an alias that is another customer's id is not erased",
         arguments: StoreTestEngine.available)
     func aliases(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         let data = stage.store.personalData
         try await fill(Self.mine, token: nil, on: stage)
         #expect(try await data.footprint(of: request("\(Self.mine)8")) == data.footprint(of: request()))
@@ -138,7 +138,7 @@ struct ErasureStoreTests {
 
     @Test("Erasing an unknown customer erases nothing and records no erasure", arguments: StoreTestEngine.available)
     func unknown(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         try await fill(Self.other, token: nil, on: stage)
         #expect(try await stage.store.personalData.erase(request(), at: Self.now).isEmpty)
         #expect(try await stage.store.personalData.lastErasure() == nil)

@@ -22,7 +22,7 @@ struct HintTests {
         "Only the newest version 1 notifications of one day, app and environment are kept, up to the limit; version 2 is not counted",
         arguments: StoreTestEngine.available)
     func budget(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine, hintsPerDay: 3)
+        let stage = try await StoreStage(engine, hintsPerDay: 3)
         let sandbox = AppScope(bundleId: stage.scope.bundleId, environment: .sandbox)
         for index in 0..<3 {
             let row = NotificationRow(
@@ -51,7 +51,7 @@ struct HintTests {
 
     @Test("A version 1 notification is erased by any of its ids", arguments: StoreTestEngine.available)
     func erasure(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         let row = NotificationRow(
             hint: "sha256:0", type: "CANCEL", naming: try identifiers("5", "7", "707"),
             receivedAt: Timestamp(milliseconds: 1))
@@ -68,7 +68,7 @@ struct HintTests {
         "A version 1 notification marks the customers with its ids for a lookup, once",
         arguments: StoreTestEngine.available)
     func staleness(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         let keys = CustomerIdentifiers(originalTransactionIds: ["81"], transactionIds: [])
         try await stage.store.customers.save(
             CustomerRow(

@@ -34,7 +34,7 @@ struct OperationStoreTests {
         "Every customer is a target once, and after being swept only in the next sweep, with the revision",
         arguments: StoreTestEngine.available)
     func targets(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         try await save("a", ["11", "12"], on: stage)
         try await save("b", ["21"], on: stage)
         #expect(try await targets(on: stage) == ["11", "21"])
@@ -54,7 +54,7 @@ struct OperationStoreTests {
         "A refund takes effect at once, marks its customer for a lookup, and is reported once",
         arguments: StoreTestEngine.available)
     func refund(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         try await save("a", ["11", "12"], on: stage)
         let target = try #require(try await stage.store.refunds.refundTargets(notSweptSince: Self.begin).first)
         let row = RefundRow(
@@ -78,7 +78,7 @@ struct OperationStoreTests {
 
     @Test("A refund that is already known does not mark its customer as stale", arguments: StoreTestEngine.available)
     func known(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         try await stage.store.customers.save(
             CustomerRow(
                 askedAt: Timestamp(milliseconds: 1), signedDate: Timestamp(milliseconds: 2_000), appAppleId: 7,
@@ -95,7 +95,7 @@ struct OperationStoreTests {
 
     @Test("An extension is stored once for each request", arguments: StoreTestEngine.available)
     func extensions(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         let id = try #require(TransactionIdentifier(rawValue: "11"))
         func row(_ request: String, at date: Int64) -> ExtensionRow {
             ExtensionRow(

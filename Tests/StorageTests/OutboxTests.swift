@@ -34,10 +34,10 @@ struct OutboxTests {
 
     @Test("Two workers never get the same delivery, nor two about one purchase", arguments: StoreTestEngine.available)
     func exclusive(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         let target = target(stage)
         try await receive(["1", "2", "1", "3", "2"], on: stage, target)
-        let other = try stage.second()
+        let other = try await stage.second()
         let first = try await claim("a", limit: 2, on: stage.store, target)
         #expect(first.map(\.uuid) == ["0", "1"] && first.map(\.text) == ["text 0", "text 1"])
         #expect(try await claim("b", on: other, target).map(\.uuid) == ["3"])
@@ -49,7 +49,7 @@ struct OutboxTests {
 
     @Test("Concurrent workers get each delivery once", arguments: StoreTestEngine.available)
     func concurrent(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         let target = target(stage)
         try await receive((0..<60).map { "\($0)" }, on: stage, target)
         let claimed = try await withThrowingTaskGroup(of: [String].self) { group in
@@ -71,7 +71,7 @@ struct OutboxTests {
     @Test(
         "A lease that ran out is claimed again, and its failure no longer counts", arguments: StoreTestEngine.available)
     func expiry(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         let (outbox, target) = (stage.store.outbox, target(stage))
         try await receive(["1"], on: stage, target)
         let first = try #require(try await claim("a", on: stage.store, target).first)
@@ -92,7 +92,7 @@ struct OutboxTests {
         "A released delivery, and one queued again during its attempt, is due at once",
         arguments: StoreTestEngine.available)
     func release(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         let (outbox, target) = (stage.store.outbox, target(stage))
         try await receive(["1", "2"], on: stage, target)
         let claimed = try await claim("a", on: stage.store, target)

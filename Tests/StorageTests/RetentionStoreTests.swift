@@ -70,7 +70,7 @@ struct RetentionStoreTests {
         "A purchase stays readable after the notification that reported it has expired",
         arguments: StoreTestEngine.available)
     func outlived(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         let text = CustomerDataFixture.jws("{\"transactionId\":\"1\",\"productId\":\"com.example.app.yearly\"}")
         let row = TransactionRow(
             transactionId: "1", originalTransactionId: "1", appTransactionId: nil, isSubscription: true,
@@ -135,7 +135,7 @@ struct RetentionStoreTests {
         "Expired rows are deleted with their dependents; newer rows and revocations are kept",
         arguments: StoreTestEngine.available)
     func kinds(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         let store = stage.store
         try await save(["11", "12"], asked: 900, on: stage)
         try await save(["21"], asked: 799, on: stage)
@@ -187,7 +187,7 @@ struct RetentionStoreTests {
         "Completed deliveries expire early; waiting and abandoned ones stay as long as their notification",
         arguments: StoreTestEngine.available)
     func deliveries(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         let outbox = stage.store.outbox
         let targetKey = ForwardingTargetKey(bundleId: stage.scope.bundleId, form: "raw", url: "http://127.0.0.1:9/")
         for (uuid, days) in [("done", Int64(31)), ("dead", 32), ("waiting", 33), ("new", 2), ("gone", 401)] {
@@ -210,7 +210,7 @@ struct RetentionStoreTests {
         "Many rows are deleted in small batches that can be stopped, and `nil` keeps rows forever",
         arguments: StoreTestEngine.available)
     func batches(on engine: StoreTestEngine) async throws {
-        let stage = try StoreStage(engine)
+        let stage = try await StoreStage(engine)
         let total = 2_500
         try await withThrowingTaskGroup { group in
             for index in 0..<total { group.addTask { try await receive("\(index)", 500, on: stage) } }

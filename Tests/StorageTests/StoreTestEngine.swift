@@ -10,29 +10,28 @@ enum StoreTestEngine: String, Sendable, CaseIterable {
 
     /// The engines that this machine can run.
     static var available: [StoreTestEngine] { allCases }
-
-    /// Opens the store in a folder, or creates one.
-    fileprivate func open(in folder: TemporaryFolder, hintsPerDay: Int) throws(StorageError) -> any Store {
-        switch self {
-        case .sqlite: try SQLiteStore(path: folder.path("bridge.sqlite"), hintsPerDay: hintsPerDay)
-        }
-    }
 }
 
 /// A new store of one engine.
 struct StoreStage {
     let store: any Store
     let scope: AppScope
-    private let engine: StoreTestEngine
-    private let folder: TemporaryFolder
+    private let place: Place
     private let hintsPerDay: Int
 
+    /// Where the data of the store is. It is deleted with the stage.
+    private enum Place {
+        case folder(TemporaryFolder)
+    }
+
     /// - Parameter hintsPerDay: maximum number of version 1 notifications per day, app and environment.
-    init(_ engine: StoreTestEngine, hintsPerDay: Int = 10_000) throws {
-        self.engine = engine
+    init(_ engine: StoreTestEngine, hintsPerDay: Int = 10_000) async throws {
         self.hintsPerDay = hintsPerDay
-        folder = try TemporaryFolder()
-        store = try engine.open(in: folder, hintsPerDay: hintsPerDay)
+        place =
+            switch engine {
+            case .sqlite: .folder(try TemporaryFolder())
+            }
+        store = try await Self.open(place, hintsPerDay: hintsPerDay)
         let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
         scope = AppScope(bundleId: bundleId, environment: .production)
     }
@@ -40,9 +39,16 @@ struct StoreStage {
     /// Closes the store and opens it again, as after a restart.
     func reopened() async throws -> any Store {
         await store.close()
-        return try engine.open(in: folder, hintsPerDay: hintsPerDay)
+        return try await Self.open(place, hintsPerDay: hintsPerDay)
     }
 
     /// Opens the same data a second time, as another process does.
-    func second() throws -> any Store { try engine.open(in: folder, hintsPerDay: hintsPerDay) }
+    func second() async throws -> any Store { try await Self.open(place, hintsPerDay: hintsPerDay) }
+
+    /// Opens the store, or creates one.
+    private static func open(_ place: Place, hintsPerDay: Int) async throws(StorageError) -> any Store {
+        switch place {
+        case .folder(let folder): try SQLiteStore(path: folder.path("bridge.sqlite"), hintsPerDay: hintsPerDay)
+        }
+    }
 }
