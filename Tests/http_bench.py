@@ -5,52 +5,17 @@ The bare route uses Hummingbird only: it decodes the same JSON body and responds
 generator and, if it is called, the simulated App Store share the cores of this machine, so only the ratios are meaningful.
 """
 import argparse
-import http.server
 import json
 import os
 import re
 import shutil
-import socketserver
 import sqlite3
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-import urllib.request
 
-from measuring import free_port, post, script, start, stop, wrk
-
-
-class Catcher(http.server.BaseHTTPRequestHandler):
-    """Stores the notifications that the simulated App Store sends."""
-    bodies = []
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self):
-        self.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
-        self.send_response(200)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *_):
-        pass
-
-
-class Catching(socketserver.ThreadingMixIn, http.server.HTTPServer):
-    daemon_threads = True
-
-
-def notifications(simulator, count):
-    """Returns the bodies of the notifications that `count` events cause. All of them are different."""
-    with Catching(("127.0.0.1", 0), Catcher) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        post(simulator + "/notifications/targets", {"url": f"http://127.0.0.1:{server.server_port}/"})
-        post(simulator + "/events", {"count": count, "seed": 1, "concurrency": 16})
-        while json.load(urllib.request.urlopen(simulator + "/notifications/deliveries"))["waiting"]:
-            time.sleep(0.2)
-        server.shutdown()
-    return Catcher.bodies
+from measuring import free_port, notifications, post, script, start, stop, wrk
 
 
 def stored_bytes(path):

@@ -1,12 +1,15 @@
 """Shared functions of the measuring scripts: start processes and wait until they are ready, read their CPU time, run wrk."""
+import http.server
 import json
 import os
 import re
 import signal
 import socket
+import socketserver
 import subprocess
 import sys
 import threading
+import time
 import urllib.request
 
 
@@ -78,3 +81,45 @@ def wrk(server, lua, seconds, connections=16):
     rate = float(re.search(r"Requests/sec:\s+([\d.]+)", output).group(1))
     cpu = (cpu_seconds(process.pid) - before) / requests * 1e6
     return requests, rate, cpu, *re.search(r"50%\s+([\d.]+\S+)[\s\S]*99%\s+([\d.]+\S+)", output).groups()
+
+
+def wait(condition, seconds, step=0.05):
+    """Returns the seconds until the condition was true; `None` if it was not in time."""
+    begin = time.monotonic()
+    while True:
+        if condition():
+            return time.monotonic() - begin
+        if time.monotonic() - begin > seconds:
+            return None
+        time.sleep(step)
+
+
+class Catcher(http.server.BaseHTTPRequestHandler):
+    """Stores the notifications that the simulated App Store sends."""
+    bodies = []
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        self.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+class Catching(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    daemon_threads = True
+
+
+def notifications(simulator, count):
+    """Returns the bodies of the notifications that `count` events cause. All of them are different."""
+    with Catching(("127.0.0.1", 0), Catcher) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        post(simulator + "/notifications/targets", {"url": f"http://127.0.0.1:{server.server_port}/"})
+        post(simulator + "/events", {"count": count, "seed": 1, "concurrency": 16})
+        while json.load(urllib.request.urlopen(simulator + "/notifications/deliveries"))["waiting"]:
+            time.sleep(0.2)
+        server.shutdown()
+    return Catcher.bodies

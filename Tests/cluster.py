@@ -1,0 +1,459 @@
+#!/usr/bin/env python3
+"""Runs several servers on one PostgreSQL and checks what they promise together, while servers and databases are killed and stopped.
+
+Each scenario starts its own database, simulated App Store and servers from the binary in --tool. They run one after another:
+
+    refund       a refund that one server receives changes the responses of the other within 2 s
+    deliveries   thousands of deliveries by several servers: none lost, none twice, none about one purchase overtaken
+    budget       the App Store counts the calls of all servers: the budget is never exceeded
+    kill         kill -9 of each server in turn under load: everything that was acknowledged is stored and forwarded
+    failover     kill -9 of the primary under load, promotion of the standby: nothing acknowledged is lost
+    outage       the database is stopped, then hangs, each for --outage seconds under load: no genuine receipt is denied
+    pgbouncer    the servers reach the database through pgbouncer in transaction mode
+
+The exit code is 1 if a promise was broken. PostgreSQL's programs are searched in PATH and in /usr/lib/postgresql. They refuse to run
+as root, so root runs them as another user.
+"""
+import argparse
+import collections
+import http.client
+import http.server
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+from measuring import free_port, post, start, wait
+from postgresql import Database
+
+# The statuses that an app interprets as "this purchase is not valid".
+DENIALS = {21002, 21003, 21004, 21007, 21008, 21010}
+# In seconds: the server's own deadline of nine, and two for a machine under load.
+DEADLINE = 9 + 2
+
+
+class Failures:
+    def __init__(self):
+        self.lock, self.texts = threading.Lock(), []
+
+    def add(self, text):
+        with self.lock:
+            self.texts.append(text)
+            if len(self.texts) <= 20:
+                print(f"WRONG: {text}", flush=True)
+
+
+class Sink:
+    """A target of forwarded notifications, which records the begin and the end of each request."""
+
+    def __init__(self, pause=0.0):
+        self.lock, self.requests = threading.Lock(), []
+        sink = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                begin = time.monotonic()
+                self.rfile.read(int(self.headers["Content-Length"]))
+                if pause:
+                    time.sleep(random.random() * pause)
+                with sink.lock:
+                    sink.requests.append((self.headers["Receipt-Bridge-Delivery"], begin, time.monotonic()))
+                self.send_response(200)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        # A server that was killed has broken its connections.
+        self.server.handle_error = lambda *_: None
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_port}/"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def count(self):
+        with self.lock:
+            return len(self.requests)
+
+
+class Stage:
+    """A simulated App Store, a database and servers, which are stopped at the end."""
+
+    def __init__(self, arguments, failures):
+        self.tool, self.failures = arguments.tool, failures
+        self.folder = tempfile.mkdtemp(prefix="receipt-bridge-cluster.")
+        os.chmod(self.folder, 0o755)
+        self.processes, self.databases, self.servers, self.ports = [], [], {}, {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for process, _ in self.servers.values():
+            self.end(process)
+        for process in reversed(self.processes):
+            self.end(process)
+        for database in self.databases:
+            try:
+                database.signal(signal.SIGCONT)
+            except OSError:
+                pass
+            database.stop("immediate")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    @staticmethod
+    def end(process):
+        process.kill()
+        process.wait()
+
+    def database(self, *options, name="primary", port=None, source=None):
+        database = Database(os.path.join(self.folder, "postgresql"), name, port, source).start(*options)
+        self.databases.append(database)
+        if source is None:
+            database.sql("CREATE DATABASE receipts", "postgres")
+        return database
+
+    def app_store(self, customers, *options):
+        state = os.path.join(self.folder, "state")
+        process, self.store = start(
+            [self.tool, "simulate", "--listen", "127.0.0.1:0", "--state", state, "--customers", str(customers), "--seed", "7",
+             *options], "simulated App Store at")
+        self.processes.append(process)
+        self.base = re.sub(r"\noperations:.*", "", open(os.path.join(state, "receipt-bridge.yaml")).read())
+        self.receipts = [json.loads(line) for line in open(os.path.join(state, "receipts.jsonl"))]
+        self.state = state
+
+    def configure(self, name, address, answer="stored, api, receipt", forward=None, more=""):
+        text = re.sub(r"answer: .*", f"answer: [{answer}]", self.base)
+        if forward:
+            text = text.rstrip() + f"\n    forward: [{{url: '{forward}', as: raw}}]\n"
+        path = os.path.join(self.state, f"{name}.yaml")
+        with open(path, "w") as file:
+            file.write(text + f"\nstore: '{address}'\ninstance: {name}\n{more}\n")
+        return path
+
+    def serve(self, name, config):
+        """Starts a server. After a kill it has the same port again, so that repeated notifications reach it."""
+        port = self.ports.setdefault(name, free_port())
+        self.servers[name] = start(
+            [self.tool, "serve", "--config", config, "--listen", f"127.0.0.1:{port}", "--log-level", "error"], "listening on")
+        return self.servers[name][1]
+
+    def notify(self, url):
+        post(self.store + "/notifications/targets", {"url": url + "/v1/notifications"})
+
+    def delivered(self):
+        return json.loads(urllib.request.urlopen(self.store + "/notifications/deliveries").read())
+
+
+class Load:
+    """Clients that post genuine receipts to the servers until `stop`. A server that does not accept connections is skipped."""
+
+    def __init__(self, stage, clients=6, pause=0.02):
+        self.stage, self.pause, self.ending = stage, pause, threading.Event()
+        self.lock, self.counts, self.slowest = threading.Lock(), collections.Counter(), 0.0
+        self.threads = [threading.Thread(target=self.run, args=(seed,), daemon=True) for seed in range(clients)]
+        for thread in self.threads:
+            thread.start()
+
+    def run(self, seed):
+        dice = random.Random(seed)
+        while not self.ending.is_set():
+            name, (process, url) = dice.choice(list(self.stage.servers.items()))
+            row = dice.choice(self.stage.receipts)
+            begin = time.monotonic()
+            try:
+                headers, body = post(url + "/verifyReceipt", {"receipt-data": row["receipt"]})
+            except urllib.error.HTTPError as error:
+                self.stage.failures.add(f"{name}: HTTP {error.code} for {row['id']}")
+                continue
+            except (OSError, http.client.HTTPException):
+                # A server that was killed. One that runs must answer.
+                time.sleep(0.2)
+                if process.poll() is None:
+                    self.stage.failures.add(f"{name} runs, but the connection failed")
+                continue
+            elapsed = time.monotonic() - begin
+            with self.lock:
+                self.counts[body["status"], headers["Receipt-Bridge-Source"]] += 1
+                self.slowest = max(self.slowest, elapsed)
+            if elapsed > DEADLINE:
+                self.stage.failures.add(f"{name}: {elapsed:.1f} s for a response from {headers['Receipt-Bridge-Source']}")
+            if body["status"] in DENIALS:
+                self.stage.failures.add(f"{name}: {row['id']} is genuine, but got {body['status']}")
+            time.sleep(dice.random() * self.pause)
+
+    def stop(self):
+        self.ending.set()
+        for thread in self.threads:
+            thread.join(30)
+        answers = ", ".join(f"{status} from {source}: {count:,}" for (status, source), count in sorted(self.counts.items(), key=str))
+        return f"{sum(self.counts.values()):,} responses ({answers}), slowest {self.slowest:.2f} s"
+
+
+def address(*databases, **options):
+    hosts = ",".join(f"127.0.0.1:{database.port}" for database in databases)
+    query = urllib.parse.urlencode(options)
+    return f"postgresql://bridge@{hosts}/receipts" + (f"?{query}" if query else "")
+
+
+def rows(body, key="latest_receipt_info"):
+    return {row["transaction_id"]: row for row in body.get(key, []) if isinstance(row, dict)}
+
+
+def refund(stage, arguments):
+    """A refund that one server receives changes the responses of the other."""
+    database = stage.database()
+    stage.app_store(40)
+    urls = [stage.serve(name, stage.configure(name, address(database), answer))
+            for name, answer in (("a", "stored, api, receipt"), ("b", "stored, api, receipt"), ("c", "receipt"))]
+    stage.notify(urls[0])
+    slowest = collections.Counter()
+    refunds = 0
+    secret = open(os.path.join(stage.state, "shared-secret.txt")).read().strip()
+    for row in stage.receipts:
+        if refunds == 8:
+            break
+        ask = {"receipt-data": row["receipt"], "password": secret, "exclude-old-transactions": False}
+        try:
+            before = [post(url + "/verifyReceipt", ask)[1] for url in urls]
+            known = rows(before[0]).keys() & rows(before[1]).keys() & rows(before[2]["receipt"], "in_app").keys()
+            subject = next((id for id in sorted(known) if "cancellation_date_ms" not in rows(before[0])[id]), None)
+            if subject is None:
+                continue
+            post(stage.store + "/events", {"event": "refund", "transactionId": subject})
+        except urllib.error.HTTPError:
+            continue
+        refunds += 1
+        for name, url, key in (("a", urls[0], None), ("b", urls[1], None), ("c", urls[2], "in_app")):
+            def seen():
+                body = post(url + "/verifyReceipt", ask)[1]
+                found = rows(body["receipt"], "in_app") if key else rows(body)
+                return "cancellation_date_ms" in found.get(subject, {})
+            seconds = wait(seen, 10)
+            if seconds is None or (name != "a" and seconds > 2):
+                stage.failures.add(f"server {name} shows the refund of {row['id']} after {seconds} s")
+            slowest[name] = max(slowest[name], seconds or 10)
+    if refunds < 4:
+        stage.failures.add(f"only {refunds} refunds were possible")
+    return f"{refunds} refunds; seen at the latest after " + ", ".join(f"{slowest[name]:.2f} s at {name}" for name in slowest)
+
+
+def forwarded(stage, database, sink, duplicates=0):
+    """Checks every delivery against the rows in the database."""
+    waiting = lambda: int(database.sql("SELECT count(*) FROM delivery WHERE state = 0")[0][0])
+    if wait(lambda: waiting() == 0, 120, 0.2) is None:
+        stage.failures.add(f"{waiting()} deliveries are still waiting")
+    time.sleep(0.5)
+    stored = database.sql(
+        "SELECT uuid, coalesce(originalTransactionId, ''), delivery.id, state FROM delivery "
+        "JOIN notification ON notification.id = delivery.notification ORDER BY delivery.id")
+    requests = collections.defaultdict(list)
+    for uuid, begin, end in sink.requests:
+        requests[uuid].append((begin, end))
+    twice = sum(len(found) - 1 for found in requests.values() if len(found) > 1)
+    missing = [row for row in stored if row[0] not in requests]
+    subjects = collections.defaultdict(list)
+    for uuid, subject, id, _ in stored:
+        if subject and uuid in requests:
+            subjects[subject].append((int(id), requests[uuid][0]))
+    overtaken = together = 0
+    for deliveries in subjects.values():
+        deliveries.sort()
+        for (_, earlier), (_, later) in zip(deliveries, deliveries[1:]):
+            overtaken += later[0] < earlier[0]
+            together += earlier[0] <= later[0] < earlier[1]
+    if missing:
+        stage.failures.add(f"{len(missing)} of {len(stored)} notifications were not forwarded")
+    if twice > duplicates:
+        stage.failures.add(f"{twice} deliveries were repeated, at most {duplicates} are expected")
+    if duplicates == 0 and (overtaken or together):
+        stage.failures.add(f"{overtaken} deliveries were overtaken, {together} of one purchase were in flight together")
+    return f"{len(stored):,} deliveries about {len(subjects):,} purchases, {twice} twice, {overtaken} overtaken"
+
+
+def events(stage, count, seed=1, **more):
+    return post(stage.store + "/events", {"count": count, "seed": seed, "speed": 36_000, "concurrency": 16, **more})
+
+
+def deliveries(stage, arguments):
+    """Two, then four servers forward thousands of notifications."""
+    database, sink = stage.database(), Sink(0.004)
+    stage.app_store(1_500)
+    urls = [stage.serve(f"s{n}", stage.configure(f"s{n}", address(database), forward=sink.url)) for n in range(2)]
+    report = []
+    for servers in (2, 4):
+        for n in range(len(urls), servers):
+            urls.append(stage.serve(f"s{n}", stage.configure(f"s{n}", address(database), forward=sink.url)))
+        stage.notify(urls[servers - 1])
+        begin, before = time.monotonic(), sink.count()
+        events(stage, arguments.deliveries // 2, seed=servers)
+        wait(lambda: stage.delivered()["waiting"] == 0, 120, 0.2)
+        text = forwarded(stage, database, sink)
+        seconds = time.monotonic() - begin
+        report.append(f"{servers} servers: {(sink.count() - before) / seconds:,.0f}/s received, stored and forwarded; {text}")
+    return "; ".join(report)
+
+
+def budget(stage, arguments):
+    """Three servers look up customers with a small budget."""
+    database = stage.database()
+    stage.app_store(400)
+    for n in range(3):
+        config = stage.configure(f"s{n}", address(database), "api, receipt")
+        text = open(config).read()
+        stage.serve(f"s{n}", config)
+    load = Load(stage, clients=9, pause=0)
+    time.sleep(arguments.outage)
+    text = load.stop()
+    log = json.loads(urllib.request.urlopen(stage.store + "/requests").read())
+    refused = [call for call in log if call.get("status") == 429]
+    if refused:
+        stage.failures.add(f"{len(refused)} of {len(log)} calls exceeded the budget")
+    return f"{len(log):,} calls to the App Store, {len(refused)} with 429; {text}"
+
+
+def kill(stage, arguments):
+    """Each of three servers is killed under load and started again."""
+    database, sink = stage.database(), Sink()
+    stage.app_store(200)
+    configs = {f"s{n}": stage.configure(f"s{n}", address(database), forward=sink.url) for n in range(3)}
+    urls = {name: stage.serve(name, config) for name, config in configs.items()}
+    load, kills = Load(stage), 0
+    for seed, name in enumerate(list(configs) * 2):
+        stage.notify(urls[name])
+        sender = threading.Thread(target=events, args=(stage, 150, seed + 1))
+        sender.start()
+        time.sleep(0.3)
+        Stage.end(stage.servers[name][0])
+        kills += 1
+        stage.serve(name, configs[name])
+        sender.join()
+    wait(lambda: stage.delivered()["waiting"] == 0, 60, 0.2)
+    text, counts = load.stop(), stage.delivered()
+    stored = int(database.sql("SELECT count(*) FROM notification")[0][0])
+    if stored < counts["delivered"]:
+        stage.failures.add(f"{counts['delivered']} notifications were acknowledged, {stored} are stored")
+    # A delivery whose end was not recorded is repeated: at most four are in flight to a target.
+    return f"{kills} kills; {counts['delivered']:,} acknowledged, {stored:,} stored; {forwarded(stage, database, sink, kills * 4)}; {text}"
+
+
+def failover(stage, arguments):
+    """The primary is killed, and its synchronous standby promoted."""
+    primary = stage.database("wal_level=replica", "synchronous_standby_names=standby")
+    standby = stage.database(name="standby", source=primary)
+    if wait(lambda: primary.sql("SELECT 1 FROM pg_stat_replication WHERE state = 'streaming' AND sync_state = 'sync'", "postgres"), 30) is None:
+        stage.failures.add("the standby does not stream")
+    stage.app_store(200)
+    urls = [stage.serve(f"s{n}", stage.configure(f"s{n}", address(primary, standby))) for n in range(2)]
+    stage.notify(urls[0])
+    load = Load(stage)
+    sender = threading.Thread(target=events, args=(stage, 800))
+    sender.start()
+    time.sleep(2)
+    primary.signal(signal.SIGKILL)
+    begin = time.monotonic()
+    time.sleep(1)
+    standby.run("pg_ctl", "-D", standby.data, "-w", "promote")
+    before = int(standby.sql("SELECT count(*) FROM notification")[0][0])
+    events(stage, 50, seed=9)
+    gap = wait(lambda: int(standby.sql("SELECT count(*) FROM notification")[0][0]) > before, 60)
+    total = time.monotonic() - begin
+    sender.join()
+    wait(lambda: stage.delivered()["waiting"] == 0, 90, 0.2)
+    text, counts = load.stop(), stage.delivered()
+    stored = int(standby.sql("SELECT count(*) FROM notification")[0][0])
+    if gap is None:
+        stage.failures.add("nothing was stored after the promotion")
+    if stored < counts["delivered"]:
+        stage.failures.add(f"{counts['delivered']} notifications were acknowledged, {stored} are stored")
+    return (f"stored again {total:.1f} s after the kill, 1 s of it waiting before the promotion; {counts['delivered']:,} acknowledged, "
+            f"{stored:,} stored; {text}")
+
+
+def outage(stage, arguments):
+    """The database is stopped, then suspended."""
+    database = stage.database()
+    stage.app_store(200)
+    urls = [stage.serve(f"s{n}", stage.configure(f"s{n}", address(database), "stored, api, receipt")) for n in range(2)]
+    stage.notify(urls[0])
+    load, report = Load(stage), []
+    events(stage, 100, seed=1)
+    wait(lambda: stage.delivered()["waiting"] == 0, 60, 0.2)
+    for name, begin, end in (
+            ("stopped", lambda: database.stop(), lambda: database.start()),
+            ("suspended", lambda: database.signal(signal.SIGSTOP), lambda: database.signal(signal.SIGCONT))):
+        begin()
+        events(stage, 40, seed=len(name))
+        time.sleep(arguments.outage)
+        end()
+        gap = wait(lambda: stage.delivered()["waiting"] == 0, 90, 0.2)
+        counts = stage.delivered()
+        stored = int(database.sql("SELECT count(*) FROM notification")[0][0])
+        if gap is None or stored < counts["delivered"]:
+            stage.failures.add(f"{name}: {counts}, {stored} stored")
+        report.append(f"{name} for {arguments.outage:.0f} s: all notifications stored {gap or 0:.1f} s later")
+    return "; ".join(report) + "; " + load.stop()
+
+
+def pgbouncer(stage, arguments):
+    """The servers use pgbouncer in transaction mode, without prepared statements."""
+    database, sink, port = stage.database(), Sink(), free_port()
+    folder = os.path.join(stage.folder, "postgresql")
+    ini = os.path.join(folder, "pgbouncer.ini")
+    with open(ini, "w") as file:
+        file.write(f"[databases]\nreceipts = host=127.0.0.1 port={database.port} dbname=receipts\n[pgbouncer]\n"
+                   f"listen_addr = 127.0.0.1\nlisten_port = {port}\nauth_type = any\npool_mode = transaction\nunix_socket_dir =\n"
+                   f"logfile = {folder}/pgbouncer.log\npidfile = {folder}/pgbouncer.pid\n"
+                   "ignore_startup_parameters = extra_float_digits,options\n")
+    stage.processes.append(subprocess.Popen(database.command("pgbouncer", "-q", ini), stderr=subprocess.DEVNULL))
+    time.sleep(1)
+    stage.app_store(60)
+    via = type("Pool", (), {"port": port})
+    urls = [stage.serve(f"s{n}", stage.configure(f"s{n}", address(via), forward=sink.url, more="database: {preparedStatements: false}"))
+            for n in range(2)]
+    stage.notify(urls[0])
+    load = Load(stage, clients=2)
+    events(stage, 300)
+    wait(lambda: stage.delivered()["waiting"] == 0, 60, 0.2)
+    text, counts = load.stop(), stage.delivered()
+    stored = int(database.sql("SELECT count(*) FROM notification")[0][0])
+    if stored < counts["delivered"] or counts["failed"]:
+        stage.failures.add(f"{counts}, {stored} stored")
+    return f"{stored:,} notifications; {forwarded(stage, database, sink)}; {text}"
+
+
+SCENARIOS = {function.__name__: function for function in (refund, deliveries, budget, kill, failover, outage, pgbouncer)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="default: all of them")
+    parser.add_argument("--tool", required=True, help="the binary of receipt-bridge")
+    parser.add_argument("--outage", type=float, default=20, metavar="SECONDS", help="(default: %(default)s)")
+    parser.add_argument("--deliveries", type=int, default=12_000, help="number of events in the scenario (default: %(default)s)")
+    arguments = parser.parse_args()
+    failures = Failures()
+    for name in arguments.scenarios or SCENARIOS:
+        begin = time.monotonic()
+        with Stage(arguments, failures) as stage:
+            text = SCENARIOS[name](stage, arguments)
+        print(f"{name}: {text} ({time.monotonic() - begin:.0f} s)", flush=True)
+    print(f"{len(failures.texts)} broken promises" if failures.texts else "All promises were kept.")
+    sys.exit(1 if failures.texts else 0)
+
+
+main()

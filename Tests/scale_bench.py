@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""Compares stores: notifications received, verified and stored on disk before the response, by one server on SQLite, and by one, two
+and three servers on PostgreSQL. Needs wrk and PostgreSQL.
+
+Servers, database and load generator share the cores of this machine, so only the ratios are meaningful. Each notification is sent
+once; a case ends when all of them are stored.
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from measuring import cpu_seconds, notifications, script, start, stop
+from postgresql import Database
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tool", required=True)
+    parser.add_argument("--notifications", type=int, default=8_000, help="for each case (default: %(default)s)")
+    parser.add_argument("--runs", type=int, default=3, help="the cases run in turn, this many times (default: %(default)s)")
+    parser.add_argument("--json", metavar="FILE", help="write the figures to this file, too")
+    arguments = parser.parse_args()
+    if shutil.which("wrk") is None:
+        sys.exit("wrk is missing (apt-get install wrk)")
+    cases = [("SQLite", 1), ("PostgreSQL", 1), ("PostgreSQL", 2), ("PostgreSQL", 3)]
+    figures = {case: [] for case in cases}
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        simulator, store = start(
+            [arguments.tool, "simulate", "--listen", "127.0.0.1:0", "--state", folder, "--customers", "300", "--seed", "7"],
+            "simulated App Store at")
+        database = Database(os.path.join(folder, "postgresql")).start("shared_buffers=256MB")
+        try:
+            bodies = notifications(store, arguments.notifications)
+            base = re.sub(r"\noperations:.*", "", open(os.path.join(folder, "receipt-bridge.yaml")).read())
+            for run in range(arguments.runs):
+                for engine, servers in cases:
+                    figures[engine, servers].append(
+                        measure(arguments.tool, folder, base, bodies, database, engine, servers, run))
+        finally:
+            stop(simulator)
+            database.stop("immediate")
+    rows = [{"store": engine, "servers": servers,
+             **{key: statistics.median(figure[key] for figure in found) for key in found[0]}}
+            for (engine, servers), found in figures.items()]
+    print(f"{'store':<12}{'servers':>8}{'notifications/s':>17}{'of SQLite':>11}{'server CPU µs':>15}{'database CPU µs':>17}")
+    for row in rows:
+        print(f"{row['store']:<12}{row['servers']:>8}{row['rate']:>17,.0f}{row['rate'] / rows[0]['rate']:>11.2f}"
+              f"{row['serverMicroseconds']:>15,.0f}{row['databaseMicroseconds']:>17,.0f}")
+    print(f"median of {arguments.runs} runs of {len(bodies):,} notifications each; CPU time per notification")
+    if arguments.json:
+        with open(arguments.json, "w") as file:
+            json.dump(rows, file, indent=1)
+
+
+def measure(tool, folder, base, bodies, database, engine, servers, run):
+    """Returns the rate and the CPU time per notification of one case."""
+    name = f"case{run}{engine.lower()}{servers}"
+    address = f"sqlite:{name}.sqlite"
+    if engine == "PostgreSQL":
+        database.sql(f"CREATE DATABASE {name}", "postgres")
+        address = f"postgresql://bridge@127.0.0.1:{database.port}/{name}"
+    running = []
+    try:
+        for number in range(servers):
+            config = os.path.join(folder, f"{name}-{number}.yaml")
+            with open(config, "w") as file:
+                file.write(f"{base}\nstore: '{address}'\ninstance: s{number}\n")
+            running.append(start([tool, "serve", "--config", config, "--listen", "127.0.0.1:0", "--log-level", "error"],
+                                 "listening on"))
+        time.sleep(1)
+        loads = []
+        for number, (_, url) in enumerate(running):
+            lua = script(folder, "/v1/notifications", bodies[number::servers], f"{name}-{number}")
+            with open(lua, "a") as file:
+                file.write(f"""local responses = 0
+response = function(status)
+  responses = responses + 1
+  if responses >= {len(bodies[number::servers])} then wrk.thread:stop() end
+end
+""")
+            loads.append((url, lua))
+        before = [cpu_seconds(process.pid) for process, _ in running]
+        databaseBefore = database.cpu_seconds()
+        begin = time.monotonic()
+        processes = [subprocess.Popen(["wrk", "-t1", f"-c{96 // servers}", "-d120s", "-s", lua, url], stdout=subprocess.PIPE, text=True)
+                     for url, lua in loads]
+        outputs = [process.communicate()[0] for process in processes]
+        elapsed = time.monotonic() - begin
+        if any("Non-2xx" in output or "Socket errors" in output for output in outputs):
+            sys.exit("not all notifications got a response with status 200:\n" + "\n".join(outputs))
+        server = sum(cpu_seconds(process.pid) for process, _ in running) - sum(before)
+        return {"rate": len(bodies) / elapsed, "serverMicroseconds": server / len(bodies) * 1e6,
+                "databaseMicroseconds": (database.cpu_seconds() - databaseBefore) / len(bodies) * 1e6}
+    finally:
+        for process, _ in running:
+            stop(process)
+
+
+main()
