@@ -1,2 +1,153 @@
 import PostgreSQLClient
-import Storage
+package import Storage
+import Synchronization
+
+/// The store of the proxy in a PostgreSQL database, which several servers can use at the same time. Implements every
+/// repository.
+///
+/// Every transaction is READ COMMITTED, in which each statement reads a snapshot of its own. So a write that depends
+/// on stored rows locks in one statement and decides in a later one, and every transaction locks in this order:
+///
+/// 1. The slots of the identifiers that it writes about (``LockSlot``), in ascending order.
+/// 2. The customers that it changes, in ascending order of their ids.
+/// 3. Other rows.
+package final class PostgreSQLStore: Sendable {
+    /// Hosts and database, without a password. For messages.
+    package let place: String
+    /// Maximum number of version 1 notifications that are stored per UTC day, app and environment. Beyond that the
+    /// oldest are deleted.
+    let hintsPerDay: Int
+    let client: PostgreSQLClient
+    /// A cache of the JWS headers in the database.
+    let headers = JWSHeaderTable()
+    /// Caches of the row ids of apps and of forwarding targets, which never change.
+    let (appIDs, targetIDs) = (RowIDCache<AppScope>(), RowIDCache<ForwardingTargetKey>())
+    /// Counters since the store was opened.
+    package let metrics = StoreMetrics()
+    let state = Mutex(State())
+    /// The notifications to be stored, in batches.
+    let batches: WriteBatches
+
+    struct State {
+        /// `true` once the tables are complete.
+        var isReady = false
+        var isClosed = false
+        /// The reported error, until a later call succeeds.
+        var failure: StorageError?
+        /// Resumed with `true` once the store is open, and with `false` if it is closed before.
+        var waiting: [CheckedContinuation<Bool, Never>] = []
+        /// Called if the database cannot be reached, and with `nil` once it can be again.
+        var onChange: (@Sendable (StorageError?) -> Void)?
+    }
+
+    /// Creates a store that is not open: every read and write throws `notOpen` until ``open()``.
+    init(unopened configuration: PostgreSQLConfiguration, place: String, hintsPerDay: Int) {
+        self.place = place
+        self.hintsPerDay = hintsPerDay
+        client = PostgreSQLClient(configuration)
+        batches = WriteBatches(client: client, place: place)
+    }
+
+    /// Number of notifications that no transaction has taken yet.
+    package var writesWaiting: Int { batches.waiting }
+
+    /// Reads with several statements in one round trip. Each of them reads a snapshot of its own.
+    func read(_ queries: [PostgreSQLQuery]) async throws(StorageError) -> [PostgreSQLResult] {
+        try requireReady()
+        do throws(StorageError) {
+            let results = try await run(queries)
+            metrics.readSucceeded()
+            return results
+        } catch {
+            // A canceled reader does not indicate a failure of the store.
+            if !Task.isCancelled { metrics.readFailed(error) }
+            throw error
+        }
+    }
+
+    /// Reads the rows of one statement.
+    func read(_ sql: String, _ arguments: [PostgreSQLValue] = []) async throws(StorageError) -> [PostgreSQLRow] {
+        try await read([PostgreSQLQuery(sql, arguments)])[0].rows
+    }
+
+    /// Runs several statements in one transaction and one round trip. When this returns, all of it is on disk; if it
+    /// throws, nothing of it is, unless the connection was lost during the commit.
+    ///
+    /// The statements are repeated if the connection was lost, so a second execution must not change more than the
+    /// first.
+    @discardableResult
+    func write(_ queries: [PostgreSQLQuery]) async throws(StorageError) -> [PostgreSQLResult] {
+        do throws(StorageError) {
+            try requireReady()
+            let results = try await run(queries)
+            metrics.writeSucceeded()
+            return results
+        } catch {
+            if !Task.isCancelled { metrics.writeFailed(error) }
+            throw error
+        }
+    }
+
+    /// Runs a transaction whose later statements depend on the results of earlier ones. A statement that needs no
+    /// result belongs into ``write(_:)``, which takes one round trip.
+    ///
+    /// - Parameter body: can run several times, after a deadlock or a lost connection. So a second execution must not
+    ///   change more than the first.
+    func transaction<Result: Sendable>(
+        _ body: @escaping @Sendable (PostgreSQLTransaction) async throws -> Result
+    ) async throws(StorageError) -> Result {
+        do {
+            try requireReady()
+            let result = try await runTransaction(body)
+            metrics.writeSucceeded()
+            note(nil)
+            return result
+        } catch {
+            let error = storageError(error)
+            if !Task.isCancelled { metrics.writeFailed(error) }
+            note(error)
+            throw error
+        }
+    }
+
+    private func runTransaction<Result: Sendable>(
+        _ body: @escaping @Sendable (PostgreSQLTransaction) async throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await client.transaction(body)
+        } catch let error as PostgreSQLError where error.code == .outcomeUnknown {
+            return try await client.transaction(body)
+        }
+    }
+
+    private func run(_ queries: [PostgreSQLQuery]) async throws(StorageError) -> [PostgreSQLResult] {
+        do throws(PostgreSQLError) {
+            let results = try await runRepeating(queries)
+            note(nil)
+            return results
+        } catch {
+            let error = storageError(error)
+            note(error)
+            throw error
+        }
+    }
+
+    private func runRepeating(_ queries: [PostgreSQLQuery]) async throws(PostgreSQLError) -> [PostgreSQLResult] {
+        do throws(PostgreSQLError) {
+            return try await client.run(queries)
+        } catch {
+            guard error.code == .outcomeUnknown else { throw error }
+            return try await client.run(queries)
+        }
+    }
+
+    /// - Throws: `notOpen` before the store was opened and after it was closed.
+    func requireReady() throws(StorageError) {
+        guard state.withLock({ $0.isReady && !$0.isClosed }) else {
+            throw StorageError(.notOpen, at: place, "the store is not open")
+        }
+    }
+
+    /// Returns the error of a read or write, with the place of this store.
+    func storageError(_ error: any Error) -> StorageError { StorageError(error, at: place) }
+}

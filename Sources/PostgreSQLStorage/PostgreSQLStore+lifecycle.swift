@@ -1,0 +1,123 @@
+package import PostgreSQLClient
+package import Storage
+import Synchronization
+
+/// Opening a store, with retries while the database cannot be reached.
+extension PostgreSQLStore {
+    /// Delays between two attempts. The last one is repeated.
+    private static let pauses: [Duration] = [.seconds(1), .seconds(2), .seconds(5), .seconds(10)]
+    /// Maximum time to wait for a connection in one attempt.
+    private static let connectionTimeout: Duration = .seconds(10)
+
+    /// Opens the store in the background and retries until it is open. Until then every call throws `notOpen`.
+    ///
+    /// - Parameters:
+    ///   - place: hosts and database, without a password. For messages.
+    ///   - hintsPerDay: maximum number of version 1 notifications per day, app and environment.
+    ///   - pauses: delays between two attempts; not empty.
+    ///   - onChange: called with the first error, with each different error, and with `nil` once the database can be
+    ///     used after an error. Also if that happens while the store is open.
+    package convenience init(
+        opening configuration: PostgreSQLConfiguration, place: String, hintsPerDay: Int = 10_000,
+        pauses: [Duration]? = nil, _ onChange: @escaping @Sendable (StorageError?) -> Void
+    ) {
+        self.init(unopened: configuration, place: place, hintsPerDay: hintsPerDay)
+        state.withLock { $0.onChange = onChange }
+        retryOpening(pauses ?? Self.pauses)
+    }
+
+    /// Opens the store, or creates its tables in an empty database.
+    ///
+    /// - Throws: ``StorageError``; `notOpen` if the database cannot be reached, `changed` for a store of an
+    ///   incompatible newer version.
+    package convenience init(
+        _ configuration: PostgreSQLConfiguration, place: String, hintsPerDay: Int = 10_000
+    ) async throws(StorageError) {
+        self.init(unopened: configuration, place: place, hintsPerDay: hintsPerDay)
+        do throws(StorageError) {
+            try await open()
+        } catch {
+            await close()
+            throw error
+        }
+    }
+
+    /// `true` if the store can be read and written.
+    package var isOpen: Bool { client.isConnected && state.withLock { $0.isReady && !$0.isClosed } }
+
+    /// Always `false`: the data cannot be replaced without ending the connections.
+    package var isLost: Bool { false }
+
+    /// Waits until the store is open: not at all, or until an attempt to open it succeeds. Returns `false` if it was
+    /// closed before.
+    package func whenOpen() async -> Bool {
+        await withCheckedContinuation { continuation in
+            let isOpen = state.withLock { state -> Bool? in
+                if state.isReady || state.isClosed { return state.isReady }
+                state.waiting.append(continuation)
+                return nil
+            }
+            if let isOpen { continuation.resume(returning: isOpen) }
+        }
+    }
+
+    /// Waits for pending writes and closes the connections. Later calls throw. Committed data is in the database in
+    /// any case.
+    @discardableResult
+    package func close() async -> StorageError? {
+        let waiting = state.withLock { state -> [CheckedContinuation<Bool, Never>] in
+            state.isClosed = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume(returning: false) }
+        await batches.finish()
+        await client.close()
+        return nil
+    }
+
+    /// Connects, and adds missing tables.
+    private func open() async throws(StorageError) {
+        do {
+            try await client.connected(within: Self.connectionTimeout)
+            try await prepareSchema()
+        } catch {
+            throw storageError(error)
+        }
+        let waiting = state.withLock { state -> [CheckedContinuation<Bool, Never>] in
+            guard !state.isClosed else { return [] }
+            state.isReady = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume(returning: true) }
+    }
+
+    private func retryOpening(_ pauses: [Duration]) {
+        Task { [weak self] in
+            var attempt = 0
+            while let store = self, !store.state.withLock(\.isClosed) {
+                do throws(StorageError) {
+                    try await store.open()
+                    return store.note(nil)
+                } catch {
+                    store.note(error)
+                }
+                try? await Task.sleep(for: pauses[min(attempt, pauses.count - 1)])
+                attempt += 1
+            }
+        }
+    }
+
+    /// Reports that the database cannot be used, or, with `nil`, that it can be used again. Each change is reported
+    /// once.
+    func note(_ error: StorageError?) {
+        if let error, ![.notOpen, .notPermitted, .full, .changed, .missingTable].contains(error.code) { return }
+        let onChange = state.withLock { state -> (@Sendable (StorageError?) -> Void)? in
+            guard !state.isClosed, state.failure != error else { return nil }
+            state.failure = error
+            return state.onChange
+        }
+        onChange?(error)
+    }
+}

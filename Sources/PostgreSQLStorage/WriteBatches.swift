@@ -1,0 +1,157 @@
+import PostgreSQLClient
+import Storage
+import Synchronization
+
+/// Groups the writes of many tasks into few transactions: writes that arrive while others are committed go into the
+/// next batch (group commit).
+///
+/// Each write must be idempotent, because it is repeated if a batch fails or if the connection is lost during the
+/// commit.
+final class WriteBatches: Sendable {
+    /// One write: what it locks, and its statements.
+    struct Write: Sendable {
+        let slots: [LockSlot]
+        let customers: CustomerLocks
+        let queries: [PostgreSQLQuery]
+    }
+
+    struct Outcome: Sendable {
+        /// Result of the write's first statement.
+        let result: PostgreSQLResult
+        /// `true` if the write may have been committed before already, by an attempt whose outcome is unknown.
+        let isRepetition: Bool
+    }
+
+    private struct Job: Sendable {
+        let write: Write
+        let continuation: CheckedContinuation<Result<Outcome, StorageError>, Never>
+    }
+
+    private struct State {
+        var jobs: [Job] = []
+        /// Number of batches in progress.
+        var running = 0
+        var isFinished = false
+        /// Resumed once no batch is in progress.
+        var finishing: [CheckedContinuation<Void, Never>] = []
+    }
+
+    /// Maximum number of waiting writes. More means that the database does not keep up, so further writes fail at once.
+    private static let capacity = 10_000
+    /// Maximum number of writes in one transaction.
+    private static let batch = 64
+    /// Maximum number of transactions at a time, each on a connection of its own.
+    private static let connections = 2
+
+    private let client: PostgreSQLClient
+    private let place: String
+    private let state = Mutex(State())
+
+    init(client: PostgreSQLClient, place: String) {
+        self.client = client
+        self.place = place
+    }
+
+    /// Number of writes that no transaction has taken yet.
+    var waiting: Int { state.withLock { $0.jobs.count } }
+
+    /// Runs a write and waits for its commit.
+    func run(_ write: Write) async throws(StorageError) -> Outcome {
+        let result = await withCheckedContinuation { continuation in
+            if let failure = add(Job(write: write, continuation: continuation)) {
+                continuation.resume(returning: .failure(failure))
+            }
+        }
+        return try result.get()
+    }
+
+    /// Waits for the writes in progress and refuses later ones.
+    func finish() async {
+        await withCheckedContinuation { continuation in
+            let isIdle = state.withLock { state in
+                state.isFinished = true
+                if state.running > 0 { state.finishing.append(continuation) }
+                return state.running == 0
+            }
+            if isIdle { continuation.resume() }
+        }
+    }
+
+    /// Queues a write. Returns an error if the queue is full or closed.
+    private func add(_ job: Job) -> StorageError? {
+        state.withLock { state in
+            guard !state.isFinished else { return StorageError(.notOpen, at: place, "the store is closed") }
+            guard state.jobs.count < Self.capacity else {
+                return StorageError(
+                    .locked, at: place, "write queue full: \(Self.capacity) writes are waiting for the database")
+            }
+            state.jobs.append(job)
+            if state.running < Self.connections {
+                state.running += 1
+                Task { await self.work() }
+            }
+            return nil
+        }
+    }
+
+    /// Commits batches until no write is waiting.
+    private func work() async {
+        while let jobs = next() { await run(jobs) }
+    }
+
+    /// Takes the next batch; `nil` if no write is waiting.
+    private func next() -> [Job]? {
+        let (jobs, finishing) = state.withLock { state -> ([Job], [CheckedContinuation<Void, Never>]) in
+            let jobs = Array(state.jobs.prefix(Self.batch))
+            state.jobs.removeFirst(jobs.count)
+            guard jobs.isEmpty else { return (jobs, []) }
+            state.running -= 1
+            guard state.running == 0 else { return ([], []) }
+            defer { state.finishing = [] }
+            return ([], state.finishing)
+        }
+        for continuation in finishing { continuation.resume() }
+        return jobs.isEmpty ? nil : jobs
+    }
+
+    /// Commits a batch. If one write fails, each of them is committed by itself. If the outcome is unknown, the batch is
+    /// repeated.
+    private func run(_ jobs: [Job]) async {
+        guard let error = await commit(jobs, isRepetition: false) else { return }
+        switch error.code {
+        case .outcomeUnknown:
+            if let error = await commit(jobs, isRepetition: true) { fail(jobs, error) }
+        case .conflict, .duplicate, .invalid,
+            .failed where jobs.count > 1:
+            for job in jobs {
+                if let error = await commit([job], isRepetition: false) { fail([job], error) }
+            }
+        default:
+            fail(jobs, error)
+        }
+    }
+
+    /// Commits writes in one transaction and resumes their tasks. Returns the error if it fails.
+    private func commit(_ jobs: [Job], isRepetition: Bool) async -> PostgreSQLError? {
+        var customers = CustomerLocks()
+        for job in jobs { customers.formUnion(job.write.customers) }
+        let locks = [LockSlot.lock(jobs.flatMap(\.write.slots)), customers.query]
+        do throws(PostgreSQLError) {
+            let results = try await client.run(locks + jobs.flatMap(\.write.queries))
+            var position = locks.count
+            for job in jobs {
+                let outcome = Outcome(result: results[position], isRepetition: isRepetition)
+                position += job.write.queries.count
+                job.continuation.resume(returning: .success(outcome))
+            }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func fail(_ jobs: [Job], _ error: PostgreSQLError) {
+        let error = StorageError(error, at: place)
+        for job in jobs { job.continuation.resume(returning: .failure(error)) }
+    }
+}

@@ -1,0 +1,131 @@
+import AppStoreTypes
+import Storage
+import TestSupport
+import Testing
+
+@Suite("Several servers with one store")
+struct ConcurrentStoreTests {
+    /// Number of servers, each with connections of its own.
+    private static let servers = 4
+
+    private func transaction(_ id: Int, at date: Int64, download: Int? = nil, revoked: Bool = false) -> TransactionRow {
+        TransactionRow(
+            transactionId: "\(id)", originalTransactionId: "\(id)", appTransactionId: download.map { "d\($0)" },
+            isSubscription: true, signedDate: Timestamp(milliseconds: date),
+            revocation: revoked
+                ? RevocationRow(
+                    transactionId: "\(id)", webOrderLineItemId: nil, date: Timestamp(milliseconds: date), reason: 0)
+                : nil,
+            text: "\(id)@\(date)")
+    }
+
+    private func customer(_ ids: [Int], at date: Int64, aliases: [String] = []) -> CustomerRow {
+        CustomerRow(
+            askedAt: Timestamp(milliseconds: date), signedDate: Timestamp(milliseconds: date), appAppleId: 7,
+            revision: "r", transactions: ids.map { transaction($0, at: date, download: ids[0]) },
+            statuses: ids.map {
+                StatusRow(
+                    originalTransactionId: "\($0)", status: 1, subscriptionGroupIdentifier: "g",
+                    clock: Timestamp(milliseconds: date))
+            }, renewals: [], aliases: aliases)
+    }
+
+    private func stores(of stage: StoreStage) async throws -> [any Store] {
+        var stores = [stage.store]
+        while stores.count < Self.servers { stores.append(try await stage.second()) }
+        return stores
+    }
+
+    /// Performs the actions on the servers by turns, at most 16 at the same time on each of them.
+    private func perform<Action: Sendable>(
+        _ actions: [Action], on stores: [any Store],
+        _ body: @escaping @Sendable (Action, any Store) async throws -> Void
+    ) async throws {
+        let workers = 16 * stores.count
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for worker in 0..<workers {
+                group.addTask {
+                    for index in stride(from: worker, to: actions.count, by: workers) {
+                        try await body(actions[index], stores[worker % stores.count])
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    @Test(
+        "Notifications about the same purchases arrive in any order at four servers: the newest record of each is stored, and all others as history",
+        arguments: StoreTestEngine.available)
+    func newest(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let stores = try await stores(of: stage)
+        let (purchases, versions) = (1_000..<1_200, 1...6 as ClosedRange<Int64>)
+        // Four purchases of each customer, so that a customer changes with each of them.
+        let customers = stride(from: purchases.lowerBound, to: purchases.upperBound, by: 4).map { Array($0..<($0 + 4)) }
+        try await perform(customers, on: stores) { ids, store in
+            try await store.customers.save(customer(ids, at: 0), of: stage.scope)
+        }
+        var generator = SeededGenerator("any order")
+        var events = purchases.flatMap { id in versions.map { (id: id, date: $0) } }
+        // Some notifications are sent twice.
+        events += events.filter { _ in Int.random(in: 0..<4, using: &generator) == 0 }
+        events.shuffle(using: &generator)
+        try await perform(events, on: stores) { event, store in
+            let date = Timestamp(milliseconds: event.date)
+            let original = "\(event.id)"
+            let isLast = event.date == versions.upperBound
+            let update = NotificationUpdate(
+                transaction: transaction(event.id, at: event.date, revoked: isLast && event.id % 2 == 0),
+                renewal: RenewalRow(originalTransactionId: original, signedDate: date, text: "renewal \(event.date)"),
+                status: StatusRow(
+                    originalTransactionId: original, status: isLast ? 2 : 1, subscriptionGroupIdentifier: nil,
+                    clock: date), needsLookup: event.date == 3)
+            let row = NotificationRow(
+                uuid: "\(event.id) \(event.date)", version: 2, type: "DID_RENEW", subtype: nil, signedDate: date,
+                receivedAt: date, text: "text")
+            _ = try await store.notifications.save(row, update, of: stage.scope)
+        }
+        let newest = versions.upperBound
+        var history = 0
+        for ids in customers {
+            let keys = CustomerIdentifiers(originalTransactionIds: ids.map { "\($0)" }, transactionIds: [])
+            let stored = try #require(try await stage.store.customers.customer(of: keys, in: stage.scope))
+            #expect(Set(stored.transactions) == Set(ids.map { "\($0)@\(newest)" }))
+            #expect(stored.revokedTransactionIds == Set(ids.filter { $0 % 2 == 0 }.map { "\($0)" }))
+            #expect(stored.subscriptions.map(\.status) == [2, 2, 2, 2] && stored.needsLookup)
+            #expect(stored.subscriptions.allSatisfy { $0.renewal == "renewal \(newest)" })
+            let id = try #require(TransactionIdentifier(rawValue: "\(ids[0])"))
+            let footprint = try await stage.store.personalData.footprint(of: ErasureRequest(.transaction(id)))
+            history += footprint.kinds.first { $0.name == "supersededTransactions" }?.count ?? 0
+        }
+        #expect(history == purchases.count * versions.count)
+        #expect(try await stage.store.notifications.notificationCount() == purchases.count * versions.count)
+        for store in stores { await store.close() }
+    }
+
+    @Test(
+        "Histories that overlap arrive in any order at four servers: they become one customer with all purchases and aliases",
+        arguments: StoreTestEngine.available)
+    func merges(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let stores = try await stores(of: stage)
+        let (chains, links) = (0..<12, 0..<10)
+        var generator = SeededGenerator("overlapping histories")
+        var histories = chains.flatMap { chain in links.map { (chain + 1) * 100 + $0 } }
+        histories.shuffle(using: &generator)
+        try await perform(histories, on: stores) { first, store in
+            try await store.customers.save(
+                customer([first, first + 1], at: 1_000, aliases: ["9\(first)"]), of: stage.scope)
+        }
+        for chain in chains {
+            let ids = (links.lowerBound...links.upperBound).map { (chain + 1) * 100 + $0 }
+            let keys = CustomerIdentifiers(
+                originalTransactionIds: ids.map { "\($0)" }, transactionIds: ids.dropLast().map { "9\($0)" })
+            let stored = try await stage.store.customers.customer(of: keys, in: stage.scope)
+            #expect(Set(stored?.transactions ?? []) == Set(ids.map { "\($0)@1000" }), "\(chain)")
+            #expect(stored?.needsLookup == false)
+        }
+        for store in stores { await store.close() }
+    }
+}

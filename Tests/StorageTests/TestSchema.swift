@@ -1,0 +1,38 @@
+import Foundation
+import PostgreSQLClient
+import Testing
+
+/// A schema of the test database. It is dropped when the object is released.
+final class TestSchema: Sendable {
+    let name: String
+    /// Connects to the database, with this schema as the only one.
+    let configuration: PostgreSQLConfiguration
+
+    /// The database for tests, as the keywords and values of libpq. Example:
+    /// `host=/tmp/cluster port=5433 user=bridge dbname=bridge`.
+    static var database: String? { ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_TEST_POSTGRESQL"] }
+
+    private static func parameters() throws -> [(keyword: String, value: String)] {
+        try #require(database).split(separator: " ").compactMap { pair in
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            return parts.count == 2 ? (parts[0], parts[1]) : nil
+        }
+    }
+
+    init() async throws {
+        name = "test_" + UUID().uuidString.lowercased().filter { $0 != "-" }
+        configuration = PostgreSQLConfiguration(
+            parameters: try Self.parameters() + [("options", "-csearch_path=\(name)")])
+        try await Self.run("CREATE SCHEMA \(name)")
+    }
+
+    deinit {
+        Task.detached { [name] in try await Self.run("DROP SCHEMA IF EXISTS \(name) CASCADE") }
+    }
+
+    private static func run(_ sql: String) async throws {
+        let client = PostgreSQLClient(PostgreSQLConfiguration(parameters: try parameters(), connections: 1))
+        _ = try await client.query(PostgreSQLQuery(sql), within: .seconds(60))
+        await client.close()
+    }
+}
