@@ -8,7 +8,8 @@ extension ProgressFile {
     /// - `refusal`, `refusalReason`: refused rows.
     /// - `scope`: an app in one environment.
     /// - `customer`: a customer and the result of the lookup. `state` is 0 pending, 1 found, 2 not found, 3 failed.
-    ///   `claims` is set only for customers of rows that are not authentic. `tokens` is 0 if the rows have no account
+    ///   `claims` is set only for customers of rows that are not authentic. `appTransactionId` is set only for customers
+    ///   of signed app transactions, which have no transaction ids; `appTransaction` is their download. `tokens` is 0 if the rows have no account
     ///   token, 1 if they have one, 2 if they have different ones. `tokenState` is `set` once the token is set on the
     ///   purchases, or the reason why that failed.
     /// - `identifier`: assigns transaction ids to customers.
@@ -24,9 +25,10 @@ extension ProgressFile {
             state INTEGER NOT NULL DEFAULT 0, reason TEXT,
             accountToken TEXT, tokens INTEGER NOT NULL DEFAULT 0, tokenState TEXT,
             environment TEXT, appAppleId INTEGER, transactions BLOB, subscriptions BLOB,
-            signedTransactions BLOB, revision TEXT);
+            signedTransactions BLOB, revision TEXT, appTransactionId TEXT, appTransaction BLOB);
         CREATE INDEX customerByState ON customer (state, scope, key);
         CREATE UNIQUE INDEX customerByClaims ON customer (scope, claims) WHERE claims IS NOT NULL;
+        \(downloadIndex)
         CREATE TABLE identifier (
             scope INTEGER NOT NULL, identifier TEXT NOT NULL, customer INTEGER NOT NULL,
             PRIMARY KEY (scope, identifier)) WITHOUT ROWID;
@@ -47,6 +49,20 @@ extension ProgressFile {
             UNIQUE (code, place, reason));
         CREATE TABLE refusal (row INTEGER PRIMARY KEY, id BLOB NOT NULL, reason INTEGER NOT NULL);
         """
+
+    private static let downloadIndex = """
+        CREATE UNIQUE INDEX customerByDownload ON customer (scope, appTransactionId) WHERE appTransactionId IS NOT NULL;
+        """
+
+    /// Migrates the tables of schema version 3, which had no customers of signed app transactions.
+    static func addDownloads(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                ALTER TABLE customer ADD COLUMN appTransactionId TEXT;
+                ALTER TABLE customer ADD COLUMN appTransaction BLOB;
+                \(downloadIndex)
+                """)
+    }
 
     /// Migrates the tables of schema version 2, which stored the reason with each row.
     static func separateReasons(_ db: Database) throws {

@@ -17,7 +17,7 @@ package final class ProgressFile {
     private var isInTransaction = false
 
     /// The schema version below, as `user_version`; 0 in a new file, and in files from before versions were numbered.
-    private static let version: Int64 = 3
+    private static let version: Int64 = 4
     /// The oldest schema version that can still be read.
     private static let oldestVersion: Int64 = 2
 
@@ -85,7 +85,12 @@ package final class ProgressFile {
             throw StorageError(.notADatabase, at: path, checkResult.replacing("\n", with: " "))
         }
         if isNew || found < version {
-            if isNew { try prepare(db) } else { try separateReasons(db) }
+            if isNew {
+                try prepare(db)
+            } else {
+                if found < 3 { try separateReasons(db) }
+                try addDownloads(db)
+            }
             try db.execute(sql: "PRAGMA user_version = \(version)")
         }
         try db.execute(sql: "COMMIT")

@@ -52,9 +52,7 @@ package struct BatchServerAPIClient: Sendable {
         for keys: CustomerIdentifiers, bundleId: BundleIdentifier, environment: AppStoreEnvironment?,
         since previous: (signedTransactions: [String], revision: String)? = nil
     ) async throws(ServerAPIError) -> CustomerRecords {
-        guard let client = source.client(for: bundleId) else {
-            throw ServerAPIError(.noEndpoint, at: "configuration", "the app has no App Store Server API key")
-        }
+        let client = try client(for: bundleId)
         let first = environment == .xcode ? nil : environment
         var history: EarlierHistory?
         if let previous, let first {
@@ -72,14 +70,42 @@ package struct BatchServerAPIClient: Sendable {
         }
     }
 
+    /// Returns a customer's download of the app: from the environment of its signed app transaction, or from the other
+    /// one if it is unknown there.
+    package func appTransaction(
+        _ identifier: TransactionIdentifier, bundleId: BundleIdentifier, environment: AppStoreEnvironment
+    ) async throws(ServerAPIError) -> (download: Signed<AppTransactionPayload>, environment: AppStoreEnvironment) {
+        let client = try client(for: bundleId)
+        let first: AppStoreEnvironment = environment == .sandbox ? .sandbox : .production
+        do throws(ServerAPIError) {
+            return (try await client.appTransaction(identifier, in: first, Self.options), first)
+        } catch {
+            guard error.isUnknownTransaction || error.errorNumber == .appTransactionNotFound else { throw error }
+            let other: AppStoreEnvironment = first == .production ? .sandbox : .production
+            do throws(ServerAPIError) {
+                return (try await client.appTransaction(identifier, in: other, Self.options), other)
+            } catch let otherError {
+                // The environment of the app transaction knows best why there is no download.
+                let isUnknown = otherError.isUnknownTransaction || otherError.errorNumber == .appTransactionNotFound
+                throw isUnknown ? error : otherError
+            }
+        }
+    }
+
+    /// Returns the client of an app.
+    private func client(for bundleId: BundleIdentifier) throws(ServerAPIError) -> ServerAPIClient {
+        guard let client = source.client(for: bundleId) else {
+            throw ServerAPIError(.noEndpoint, at: "configuration", "the app has no App Store Server API key")
+        }
+        return client
+    }
+
     /// Sets the `appAccountToken` of a purchase.
     package func setAppAccountToken(
         _ token: String, of identifier: TransactionIdentifier, bundleId: BundleIdentifier,
         environment: AppStoreEnvironment
     ) async throws(ServerAPIError) {
-        guard let client = source.client(for: bundleId) else {
-            throw ServerAPIError(.noEndpoint, at: "configuration", "the app has no App Store Server API key")
-        }
+        let client = try client(for: bundleId)
         try await client.setAppAccountToken(identifier, token, in: environment, Self.options)
     }
 

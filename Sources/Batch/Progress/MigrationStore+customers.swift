@@ -11,8 +11,10 @@ package struct MigrationCustomer: Sendable {
     package let bundleId: String
     /// The environment in which the customer was found, otherwise the one of the receipts.
     package let environment: String
-    /// Sorted as text.
+    /// Sorted as text. Empty if there is an `appTransactionId`.
     package let identifiers: [String]
+    /// The id of the customer's download of the app; `nil` if there are transaction ids.
+    package let appTransactionId: String?
     /// The account token of the customer's rows; `nil` if they have none, or different ones.
     package let accountToken: String?
     /// Revision of the last lookup, and the JSON array of its signed transactions; `nil` if there was no lookup.
@@ -40,10 +42,12 @@ package struct CustomerColumns: Sendable, Hashable {
     /// All transaction ids and original transaction ids in the history. Any row with one of them belongs to the same
     /// customer.
     package var identifiers: [String]
+    /// The customer's download of the app as a JSON object; `nil` if it was not requested.
+    package var appTransaction: [UInt8]?
 
     package init(
         environment: String, appAppleId: Int64?, transactions: [UInt8], subscriptions: [UInt8],
-        signedTransactions: [UInt8], revision: String?, identifiers: [String]
+        signedTransactions: [UInt8], revision: String?, identifiers: [String], appTransaction: [UInt8]? = nil
     ) {
         self.environment = environment
         self.appAppleId = appAppleId
@@ -52,6 +56,7 @@ package struct CustomerColumns: Sendable, Hashable {
         self.signedTransactions = signedTransactions
         self.revision = revision
         self.identifiers = identifiers
+        self.appTransaction = appTransaction
     }
 }
 
@@ -121,14 +126,15 @@ extension MigrationStore {
                 db.cachedStatement(
                     sql: """
                         SELECT customer.key, bundleId, coalesce(customer.environment, scope.environment),
-                        accountToken, tokens, revision, signedTransactions, claims
+                        accountToken, tokens, revision, signedTransactions, claims,
+                        appTransactionId
                         FROM customer JOIN scope ON scope.key = customer.scope
                         WHERE \(condition) customer.key > ? ORDER BY customer.key LIMIT ?
                         """), arguments: [key, limit]
             ).map { row in
                 MigrationCustomer(
                     key: row[0], bundleId: row[1], environment: row[2],
-                    identifiers: try self.identifiers(of: row, select),
+                    identifiers: try self.identifiers(of: row, select), appTransactionId: row[8],
                     accountToken: (row[4] as Int64) == 1 ? row[3] : nil,
                     previousLookup: try self.previousLookup(of: row))
             }
@@ -157,11 +163,13 @@ extension MigrationStore {
                 try db.cachedStatement(
                     sql: """
                         UPDATE customer SET state = 1, reason = NULL, environment = ?, appAppleId = ?,
-                        transactions = ?, subscriptions = ?, signedTransactions = ?, revision = ? WHERE key = ?
+                        transactions = ?, subscriptions = ?, signedTransactions = ?, revision = ?,
+                        appTransaction = ? WHERE key = ?
                         """
                 ).execute(arguments: [
                     columns.environment, columns.appAppleId, Data(columns.transactions), Data(columns.subscriptions),
-                    Data(columns.signedTransactions), columns.revision, key,
+                    Data(columns.signedTransactions), columns.revision,
+                    columns.appTransaction.map { Data($0) }, key,
                 ])
                 try self.join(columns.identifiers, to: key, in: db)
             case .notFound(let reason):
@@ -169,7 +177,7 @@ extension MigrationStore {
                 try db.cachedStatement(
                     sql: """
                         UPDATE customer SET transactions = NULL, subscriptions = NULL, signedTransactions = NULL,
-                        revision = NULL WHERE key = ?
+                        revision = NULL, appTransaction = NULL WHERE key = ?
                         """
                 ).execute(arguments: [key])
             case .failed(let reason): try self.set(.failed, reason, of: key, in: db)

@@ -67,6 +67,22 @@ extension MigrationStore {
         }
     }
 
+    /// Returns the customer of an authentic row without transaction ids that names the customer's download of the app.
+    /// It has no identifiers, so it is never merged with another one.
+    package func customer(
+        ofDownload appTransactionId: String, bundleId: String, environment: String
+    ) throws(StorageError) -> Int64 {
+        try write { db in
+            let scope = try self.scope(bundleId, environment, in: db)
+            let select = try db.cachedStatement(
+                sql: "SELECT key FROM customer WHERE scope = ? AND appTransactionId = ?")
+            if let key = try Int64.fetchOne(select, arguments: [scope, appTransactionId]) { return key }
+            try db.cachedStatement(sql: "INSERT INTO customer (scope, appTransactionId) VALUES (?, ?)").execute(
+                arguments: [scope, appTransactionId])
+            return db.lastInsertedRowID
+        }
+    }
+
     /// Returns the key of an app in one environment. Inserts a row if there is none.
     private func scope(_ bundleId: String, _ environment: String, in db: Database) throws -> Int64 {
         let select = try db.cachedStatement(sql: "SELECT key FROM scope WHERE bundleId = ? AND environment = ?")

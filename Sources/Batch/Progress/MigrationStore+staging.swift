@@ -41,7 +41,8 @@ extension MigrationStore {
             let statement = try db.cachedStatement(
                 sql: """
                     SELECT row, id, customer, result, state, reason, environment, appAppleId, transactions,
-                    subscriptions, signedTransactions, revision, transactions IS NOT NULL
+                    subscriptions, signedTransactions, revision, transactions IS NOT NULL,
+                    appTransaction
                     FROM staged LEFT JOIN customer ON customer.key = staged.customer
                     WHERE row > ? ORDER BY row LIMIT ?
                     """)
@@ -66,7 +67,8 @@ extension MigrationStore {
             return .known(
                 CustomerColumns(
                     environment: row[6] ?? "", appAppleId: row[7], transactions: try bytes(8),
-                    subscriptions: try bytes(9), signedTransactions: try bytes(10), revision: row[11], identifiers: []))
+                    subscriptions: try bytes(9), signedTransactions: try bytes(10), revision: row[11], identifiers: [],
+                    appTransaction: row.hasNull(atIndex: 13) ? nil : try bytes(13)))
         }
         let reason = row[5] as String?
         switch row[4] as Int64? {

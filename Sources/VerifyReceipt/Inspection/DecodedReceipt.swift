@@ -17,6 +17,8 @@ package struct DecodedReceipt: Sendable {
     package let bundleId: String?
     /// The identifiers to look the customer up with. Also set if it is not authentic.
     package let lookupKeys: CustomerIdentifiers
+    /// The id of the customer's download of the app, by which Get App Transaction Info finds it. Only a JWS has one.
+    package let appTransactionId: String?
     /// Identifiers that appear only in the unsigned JSON around the receipt, if a whole verifyReceipt response was
     /// stored.
     package let unverifiedIds: [TransactionIdentifier]
@@ -57,8 +59,8 @@ package struct ReceiptReader: Sendable {
             return DecodedReceipt(
                 kind: .jws, failure: signed.failure, repairs: inspection.repairs,
                 environment: signed.environment.flatMap(AppStoreEnvironment.init), bundleId: signed.bundleId,
-                lookupKeys: signed.lookupKeys, unverifiedIds: [], digest: digest,
-                bytes: inspection.bytes, date: signed.signedDate)
+                lookupKeys: signed.lookupKeys, appTransactionId: signed.appTransactionId, unverifiedIds: [],
+                digest: digest, bytes: inspection.bytes, date: signed.signedDate)
         }
         let keys =
             inspection.contents?.orderedLookupKeys
@@ -66,7 +68,7 @@ package struct ReceiptReader: Sendable {
         return DecodedReceipt(
             kind: inspection.kind, failure: inspection.failure, repairs: inspection.repairs,
             environment: inspection.contents?.environment, bundleId: inspection.contents?.bundleId, lookupKeys: keys,
-            unverifiedIds: Self.unverifiedIds(in: stored, beyond: keys), digest: digest,
+            appTransactionId: nil, unverifiedIds: Self.unverifiedIds(in: stored, beyond: keys), digest: digest,
             bytes: inspection.bytes,
             date: inspection.contents.flatMap(Self.date))
     }

@@ -21,6 +21,8 @@ package struct JWSInspection: Sendable {
     package let bundleId: String?
     /// The identifiers of a transaction or a renewal; for a notification, those of the JWS inside it.
     package let lookupKeys: CustomerIdentifiers
+    /// The id of the customer's download of the app, of the payload or of a JWS inside a notification.
+    package let appTransactionId: String?
     /// The signing date that the payload names.
     package let signedDate: Timestamp?
 
@@ -52,6 +54,7 @@ package struct JWSInspection: Sendable {
         lookupKeys = CustomerIdentifiers(
             originalTransactionIds: sources.map { Self.text("originalTransactionId", $0) },
             transactionIds: sources.map { Self.text("transactionId", $0) })
+        appTransactionId = sources.lazy.compactMap { Self.text("appTransactionId", $0) }.first
         signedDate = (try? object?.date("signedDate")) ?? nil
         self.claims = object == nil ? nil : claims.map(Self.onOneLine)
         self.nested = nested

@@ -24,7 +24,8 @@ struct SinkTests {
             unverifiedIds: ["7,\"8\""],
             api: APIColumns(
                 appAppleId: 1_234_567_890, transactions: Array(#"[{"a":"b,c"},{}]"#.utf8),
-                subscriptions: Array("[]".utf8), signedTransactions: Array(#"["eyJ"]"#.utf8), revision: "r_1")),
+                subscriptions: Array("[]".utf8), signedTransactions: Array(#"["eyJ"]"#.utf8), revision: "r_1",
+                appTransaction: Array(#"{"originalApplicationVersion":"1.0"}"#.utf8))),
     ]
 
     /// Writes rows, closes the destination, and returns its directory.
@@ -44,15 +45,18 @@ struct SinkTests {
                 {"id":"c-1","digest":"00ff","outcome":"decoded","reason":null,"kind":"appReceipt","verified":true,\
                 "repairs":["lineBreaks"],"environment":"Production","bundleId":"com.example.app",\
                 "originalTransactionIds":["1","2"],"transactionIds":["1","2","3"],"unverifiedIds":[],\
-                "appAppleId":null,"transactions":null,"subscriptions":null,"signedTransactions":null,"revision":null}
+                "appAppleId":null,"transactions":null,"subscriptions":null,"signedTransactions":null,"revision":null,\
+                "appTransaction":null}
                 {"id":"c,\\"2\\"\\r\\n","digest":null,"outcome":"refused","reason":"notBase64","kind":"unknown",\
                 "verified":false,"repairs":[],"environment":null,"bundleId":null,"originalTransactionIds":[],\
                 "transactionIds":[],"unverifiedIds":[],\
-                "appAppleId":null,"transactions":null,"subscriptions":null,"signedTransactions":null,"revision":null}
+                "appAppleId":null,"transactions":null,"subscriptions":null,"signedTransactions":null,"revision":null,\
+                "appTransaction":null}
                 {"id":"c\\u00003 é","digest":null,"outcome":"migrated","reason":null,"kind":"transactionReceipt",\
                 "verified":true,"repairs":[],"environment":null,"bundleId":null,"originalTransactionIds":["9"],\
                 "transactionIds":[],"unverifiedIds":["7,\\"8\\""],"appAppleId":1234567890,\
-                "transactions":[{"a":"b,c"},{}],"subscriptions":[],"signedTransactions":["eyJ"],"revision":"r_1"}
+                "transactions":[{"a":"b,c"},{}],"subscriptions":[],"signedTransactions":["eyJ"],"revision":"r_1",\
+                "appTransaction":{"originalApplicationVersion":"1.0"}}
 
                 """)
         #expect(
@@ -67,10 +71,10 @@ struct SinkTests {
         let names =
             "id,digest,outcome,reason,kind,verified,repairs,environment,bundleId,originalTransactionIds,transactionIds,unverifiedIds"
         let lines = [
-            "\(names),appAppleId,transactions,subscriptions,signedTransactions,revision",
-            #"c-1,00ff,decoded,,appReceipt,true,"["lineBreaks"]",Production,com.example.app,"["1","2"]","["1","2","3"]",[],,,,,"#,
-            "\"c,\"\"2\"\"\r\n\",,refused,notBase64,unknown,false,[],,,[],[],[],,,,,",
-            "c\u{0}3 é,,migrated,,transactionReceipt,true,[],,,\"[\"\"9\"\"]\",[],\"[\"\"7,\\\"\"8\\\"\"\"\"]\",1234567890,\"[{\"\"a\"\":\"\"b,c\"\"},{}]\",[],\"[\"\"eyJ\"\"]\",r_1",
+            "\(names),appAppleId,transactions,subscriptions,signedTransactions,revision,appTransaction",
+            #"c-1,00ff,decoded,,appReceipt,true,"["lineBreaks"]",Production,com.example.app,"["1","2"]","["1","2","3"]",[],,,,,,"#,
+            "\"c,\"\"2\"\"\r\n\",,refused,notBase64,unknown,false,[],,,[],[],[],,,,,,",
+            "c\u{0}3 é,,migrated,,transactionReceipt,true,[],,,\"[\"\"9\"\"]\",[],\"[\"\"7,\\\"\"8\\\"\"\"\"]\",1234567890,\"[{\"\"a\"\":\"\"b,c\"\"},{}]\",[],\"[\"\"eyJ\"\"]\",r_1,\"{\"\"originalApplicationVersion\"\":\"\"1.0\"\"}\"",
             "",
         ]
         let text = lines.joined(separator: "\r\n")
@@ -91,7 +95,7 @@ struct SinkTests {
             Array(rows[0].columnNames) == [
                 "rowid", "id", "digest", "outcome", "reason", "kind", "verified", "repairs", "environment", "bundleId",
                 "originalTransactionIds", "transactionIds", "unverifiedIds", "appAppleId", "transactions",
-                "subscriptions", "signedTransactions", "revision",
+                "subscriptions", "signedTransactions", "revision", "appTransaction",
             ])
         #expect(rows[0]["originalTransactionIds"] as String == #"["1","2"]"#)
         #expect(rows[0]["verified"] as Int64 == 1)
@@ -101,6 +105,8 @@ struct SinkTests {
         #expect(rows[1]["repairs"] as String == "[]")
         #expect(rows[2]["transactions"] as String == #"[{"a":"b,c"},{}]"#)
         #expect(rows[2]["appAppleId"] as Int64 == 1_234_567_890)
+        #expect(rows[2]["appTransaction"] as String == #"{"originalApplicationVersion":"1.0"}"#)
+        #expect(rows[0]["appTransaction"] as String? == nil)
         // Text after a NUL is stored too.
         let id = try queue.read { try Data.fetchOne($0, sql: "SELECT CAST(id AS BLOB) FROM results WHERE rowid = 3") }
         #expect(id == Data("c\u{0}3 é".utf8))

@@ -213,7 +213,9 @@ struct MigrationStoreTests {
         try queue.write { db in
             try db.execute(
                 sql: """
-                    DROP TABLE refusal; DROP TABLE refusalReason;
+                    DROP TABLE refusal; DROP TABLE refusalReason; DROP INDEX customerByDownload;
+                    ALTER TABLE customer DROP COLUMN appTransactionId;
+                    ALTER TABLE customer DROP COLUMN appTransaction;
                     CREATE TABLE refusal (
                         row INTEGER PRIMARY KEY, id TEXT NOT NULL, code TEXT NOT NULL, place TEXT NOT NULL,
                         reason TEXT NOT NULL);
@@ -244,6 +246,56 @@ struct MigrationStoreTests {
             try String.fetchAll($0, sql: "SELECT CAST(reason AS TEXT) FROM refusalReason ORDER BY 1")
         }
         #expect(reasons == ["another", "ends at byte 7", "ends at byte 9"])
+    }
+
+    @Test("A file without customers of app transactions is migrated, and keeps its customers")
+    func olderCustomers() throws {
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        do {
+            let ledger = try MigrationStore(path: path)
+            _ = try customer("1", in: ledger)
+            try ledger.commit()
+        }
+        // The format of version 3.
+        let queue = try DatabaseQueue(path: path)
+        try queue.write { db in
+            try db.execute(
+                sql: """
+                    DROP INDEX customerByDownload;
+                    ALTER TABLE customer DROP COLUMN appTransactionId;
+                    ALTER TABLE customer DROP COLUMN appTransaction;
+                    PRAGMA user_version = 3;
+                    """)
+        }
+        try queue.close()
+        let ledger = try MigrationStore(path: path)
+        let download = try ledger.customer(
+            ofDownload: "9", bundleId: "com.example.app", environment: "Production")
+        let waiting = try ledger.waitingCustomers(in: 1, after: 0, limit: 10)
+        #expect(waiting.map(\.identifiers) == [["1"], []] && waiting.map(\.appTransactionId) == [nil, "9"])
+        #expect(waiting.last?.key == download)
+    }
+
+    @Test("Rows with the same app transaction id are one customer, which is never merged with another")
+    func downloads() throws {
+        try with { ledger in
+            func download(_ environment: String) throws -> Int64 {
+                try ledger.customer(ofDownload: "9", bundleId: "com.example.app", environment: environment)
+            }
+            let first = try download("Production")
+            #expect(try download("Production") == first)
+            #expect(try download("Sandbox") != first)
+            #expect(try customer("9", in: ledger) != first)
+            _ = try ledger.stage(StagedRow(row: 1, id: "r", customer: first, result: []))
+            var columns = CustomerColumns(
+                environment: "Production", appAppleId: 5, transactions: [2], subscriptions: [2],
+                signedTransactions: [2], revision: nil, identifiers: [])
+            columns.appTransaction = [7]
+            try ledger.record(.known(columns), of: first)
+            #expect(try ledger.stagedRows(after: 0, limit: 1).first?.finding == .known(columns))
+            try ledger.record(.notFound(reason: "4040019"), of: first)
+            #expect(try ledger.stagedRows(after: 0, limit: 1).first?.finding == .notFound(reason: "4040019"))
+        }
     }
 
     @Test("Customers whose lookup failed are retried, and those that were not found are not")

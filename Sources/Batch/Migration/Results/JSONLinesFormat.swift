@@ -37,5 +37,5 @@ struct JSONLinesFormat: ResultFormat {
 
 extension APIColumns {
     /// Approximate size in bytes.
-    var size: Int { transactions.count + subscriptions.count + signedTransactions.count }
+    var size: Int { transactions.count + subscriptions.count + signedTransactions.count + (appTransaction?.count ?? 0) }
 }

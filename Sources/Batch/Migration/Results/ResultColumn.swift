@@ -4,11 +4,11 @@ import Reports
 enum ResultColumn: String, CaseIterable, Sendable {
     case id, digest, outcome, reason, kind, verified, repairs, environment, bundleId
     case originalTransactionIds, transactionIds, unverifiedIds
-    case appAppleId, transactions, subscriptions, signedTransactions, revision
+    case appAppleId, transactions, subscriptions, signedTransactions, revision, appTransaction
 
     /// Columns that exist only with `--with-api`.
     static let api: Set<ResultColumn> = [
-        .appAppleId, .transactions, .subscriptions, .signedTransactions, .revision,
+        .appAppleId, .transactions, .subscriptions, .signedTransactions, .revision, .appTransaction,
     ]
 
     /// Returns the columns of a destination.
@@ -22,7 +22,7 @@ enum ResultColumn: String, CaseIterable, Sendable {
         case flag(Bool)
         /// An array of texts, which is written as JSON.
         case texts([String])
-        /// An array as JSON text.
+        /// An array or an object as JSON text.
         case json([UInt8])
     }
 
@@ -45,6 +45,7 @@ enum ResultColumn: String, CaseIterable, Sendable {
         case .subscriptions: row.api.map { .json($0.subscriptions) } ?? .null
         case .signedTransactions: row.api.map { .json($0.signedTransactions) } ?? .null
         case .revision: .init(row.api?.revision)
+        case .appTransaction: (row.api?.appTransaction).map(Value.json) ?? .null
         }
     }
 }

@@ -61,17 +61,20 @@ package struct APIColumns: Sendable, Hashable {
     package var signedTransactions: [UInt8]
     /// Revision with which a later run requests only newer transactions.
     package var revision: String?
+    /// JSON object of the customer's download of the app; `nil` if it was not requested.
+    package var appTransaction: [UInt8]?
 
     /// Creates the columns.
     package init(
         appAppleId: Int64?, transactions: [UInt8], subscriptions: [UInt8], signedTransactions: [UInt8],
-        revision: String?
+        revision: String?, appTransaction: [UInt8]? = nil
     ) {
         self.appAppleId = appAppleId
         self.transactions = transactions
         self.subscriptions = subscriptions
         self.signedTransactions = signedTransactions
         self.revision = revision
+        self.appTransaction = appTransaction
     }
 }
 

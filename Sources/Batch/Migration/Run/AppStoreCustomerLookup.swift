@@ -28,11 +28,13 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
         BundleIdentifier(rawValue: bundleId).map(lookups.handles) ?? false
     }
 
-    /// Requests all transactions of a customer, or those since the last run.
+    /// Requests all transactions of a customer, or those since the last run; or the download of the app if that is all
+    /// that is known of the customer.
     package func lookUp(_ customer: MigrationCustomer) async -> CustomerAnswer {
         guard let bundleId = BundleIdentifier(rawValue: customer.bundleId) else {
             return .found(.failed(reason: "malformedBundleId"))
         }
+        if let download = customer.appTransactionId { return await lookUp(download: download, bundleId, customer) }
         do throws(ServerAPIError) {
             let records = try await lookups.records(
                 for: CustomerIdentifiers(originalTransactionIds: customer.identifiers, transactionIds: []),
@@ -48,6 +50,32 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
         }
     }
 
+    /// Requests a customer's download of the app.
+    private func lookUp(
+        download text: String, _ bundleId: BundleIdentifier, _ customer: MigrationCustomer
+    ) async -> CustomerAnswer {
+        guard let identifier = TransactionIdentifier(rawValue: text),
+            let environment = AppStoreEnvironment(rawValue: customer.environment)
+        else { return .found(.failed(reason: "malformedIdentifier")) }
+        do throws(ServerAPIError) {
+            let (signed, environment) = try await lookups.appTransaction(
+                identifier, bundleId: bundleId, environment: environment)
+            rejections.store(0, ordering: .relaxed)
+            return .found(
+                .known(
+                    CustomerColumns(
+                        environment: environment.rawValue, appAppleId: signed.payload.appAppleId,
+                        transactions: Self.noElements, subscriptions: Self.noElements,
+                        signedTransactions: Self.noElements, revision: nil, identifiers: [],
+                        appTransaction: signed.payload.claims)))
+        } catch {
+            return answer(to: error)
+        }
+    }
+
+    /// An empty JSON array.
+    private static let noElements = Array("[]".utf8)
+
     /// Converts an error: an unknown customer is a result, a rejected key or unreachable host may stop the run, and
     /// all other errors are temporary failures of this customer.
     private func answer(to error: ServerAPIError) -> CustomerAnswer {
@@ -61,7 +89,7 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
         } else if error.code != .refused || !error.isTemporary {
             rejections.store(0, ordering: .relaxed)
         }
-        if error.isUnknownTransaction || error.errorNumber == .accountNotFound {
+        if error.isUnknownTransaction || [.accountNotFound, .appTransactionNotFound].contains(error.errorNumber) {
             return .found(.notFound(reason: error.errorNumber.map { "\($0)" } ?? error.code.rawValue))
         }
         if error.isUnreachable { return .failing(.unreachable, reason: error.code.rawValue) }

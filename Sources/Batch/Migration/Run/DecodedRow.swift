@@ -22,6 +22,8 @@ struct DecodedRow: Sendable, Codable {
     let originalTransactionIds: [String]
     let transactionIds: [String]
     let unverifiedIds: [String]
+    /// Id of the customer's download of the app; `nil` if the value has none.
+    let appTransactionId: String?
     /// Year (UTC) in which the receipt was made; `nil` if unknown.
     let year: Int?
     let failure: Failure?
@@ -59,6 +61,7 @@ struct DecodedRow: Sendable, Codable {
         originalTransactionIds = stored.lookupKeys.originalTransactionIds.map(\.rawValue)
         transactionIds = stored.lookupKeys.transactionIds.map(\.rawValue)
         unverifiedIds = stored.unverifiedIds.map(\.rawValue)
+        appTransactionId = stored.appTransactionId
         year = stored.date.map { CivilTime(seconds: $0.seconds).year }
         let hasKeys = !stored.lookupKeys.isEmpty || (allowUnverified && !stored.unverifiedIds.isEmpty)
         outcome = !stored.isVerified && !(allowUnverified && hasKeys) ? .refused : hasKeys ? .decoded : .noTransactions
@@ -71,7 +74,7 @@ struct DecodedRow: Sendable, Codable {
         outcome = .refused
         kind = ReceiptKind.unknown.rawValue
         verified = false
-        (digest, environment, bundleId, year) = (nil, nil, nil, nil)
+        (digest, environment, bundleId, appTransactionId, year) = (nil, nil, nil, nil, nil)
         (repairs, originalTransactionIds, transactionIds, unverifiedIds) = ([], [], [], [])
         failure = Failure(code: code, place: "row", reason: reason)
     }
@@ -83,6 +86,10 @@ struct DecodedRow: Sendable, Codable {
         let signed = originalTransactionIds.isEmpty ? transactionIds : originalTransactionIds
         return verified ? signed : Array(Set(signed + unverifiedIds)).sorted()
     }
+
+    /// Id by which to request the customer's download of the app; `nil` if there are purchases to look up, or if the
+    /// value is not authentic.
+    var downloadIdentifier: String? { outcome == .noTransactions && verified ? appTransactionId : nil }
 
     /// The entry in the list of refused rows; `nil` if the row was not refused.
     var refusal: Refusal? {
@@ -109,7 +116,7 @@ struct DecodedRow: Sendable, Codable {
             result.api = APIColumns(
                 appAppleId: columns.appAppleId, transactions: columns.transactions,
                 subscriptions: columns.subscriptions, signedTransactions: columns.signedTransactions,
-                revision: columns.revision)
+                revision: columns.revision, appTransaction: columns.appTransaction)
         case .notFound(let reason):
             result.outcome = .notFound
             result.reason = reason

@@ -18,17 +18,8 @@ extension Migration {
         }
         var stop = try await readRows(
             write: { row in
-                var customer: Int64?
-                if !row.identifiers.isEmpty, let bundleId = row.bundleId, lookups.handles(bundleId) {
-                    let environment = row.environment ?? ""
-                    customer =
-                        try row.verified
-                        ? ledger.customer(
-                            of: row.identifiers, bundleId: bundleId, environment: environment,
-                            accountToken: row.accountToken)
-                        : ledger.claimedCustomer(
-                            of: row.identifiers, bundleId: bundleId, environment: environment)
-                }
+                let isHandled = row.bundleId.map(lookups.handles) ?? false
+                let customer = isHandled ? try Self.customer(of: row, in: ledger) : nil
                 let staged = StagedRow(row: row.number, id: row.id, customer: customer, result: try row.encoded)
                 return try ledger.stage(staged) ? .written : .repeatedId
             }, checkpoint: { .start })
@@ -36,6 +27,21 @@ extension Migration {
         if stop == nil || stop == .rowLimit { stop = try await lookUpCustomers(lookups) ?? stop }
         if stop == nil { stop = try await linkAccounts(lookups) }
         return try ending(stop: stop, writes: true)
+    }
+
+    /// Returns the customer of a row; `nil` if the row has nothing to look up.
+    private static func customer(of row: DecodedRow, in ledger: MigrationStore) throws(StorageError) -> Int64? {
+        guard let bundleId = row.bundleId else { return nil }
+        let environment = row.environment ?? ""
+        if let download = row.downloadIdentifier {
+            return try ledger.customer(ofDownload: download, bundleId: bundleId, environment: environment)
+        }
+        guard !row.identifiers.isEmpty else { return nil }
+        guard row.verified else {
+            return try ledger.claimedCustomer(of: row.identifiers, bundleId: bundleId, environment: environment)
+        }
+        return try ledger.customer(
+            of: row.identifiers, bundleId: bundleId, environment: environment, accountToken: row.accountToken)
     }
 
     /// Writes the result unless the run is a plan, and saves the progress.
