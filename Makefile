@@ -19,6 +19,8 @@
 # make test-alerts  the alert rules against series of metrics (needs promtool, which is part of Prometheus)
 # make test-browser  the pages of a comparison, a migration and the status in a browser; screenshots in .build/browser
 #                (needs Python and Chromium)
+# make test-apple-mock-data  the mock signed data of Apple's Python library: all of it verifies, none of it changed (needs
+#                Python and PyPI, and git, or LIBRARY= a copy of the library)
 # make test-openapi  the server against its OpenAPI document, with generated requests (needs Python and PyPI)
 # make fuzz      mutated inputs through every parser, with AddressSanitizer; SECONDS= or RUNS= for each target (needs Python)
 # make test-asan every test in debug with AddressSanitizer and leak checking, in .build-asan
@@ -31,7 +33,7 @@ export SWIFT_DETERMINISTIC_HASHING := 1
 # After a crash, the backtracer of Swift can take longer than a run may last. The signal is reported without it.
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: demo test test-build test-run test-root test-bare test-asan test-alerts test-browser test-openapi test-static test-packaging
+.PHONY: demo test test-build test-run test-root test-bare test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging
 .PHONY: fuzz check bench bench-http bench-migrate soak build static install manual receipts format set-up
 
 build: set-up
@@ -104,6 +106,14 @@ test-openapi: build
 	.build/openapi/bin/pip install --quiet schemathesis==4.32.5 openapi-spec-validator==0.9.0
 	.build/openapi/bin/openapi-spec-validator docs/openapi.json
 	python3 Tests/openapi.py --tool .build/release/receipt-bridge --schemathesis .build/openapi/bin/schemathesis
+
+LIBRARY ?=
+
+test-apple-mock-data: build
+	python3 -m venv .build/apple-mock-data
+	.build/apple-mock-data/bin/pip install --quiet cryptography==48.0.0
+	.build/apple-mock-data/bin/python Tests/apple_mock_data.py --tool .build/release/receipt-bridge \
+		$(if $(LIBRARY),--library $(LIBRARY))
 
 ASAN_TEST = ASAN_OPTIONS=suppressions=$(CURDIR)/Tests/asan.supp \
 	LSAN_OPTIONS=suppressions=$(CURDIR)/$(1):print_suppressions=0 \
