@@ -28,7 +28,7 @@ enum ServerAPIWorld {
     /// - Parameter port: the port of the simulated App Store.
     static func pipeline(
         _ store: SimulatedStore, port: Int, transport: any HTTPTransport, store remembering: (any Store)? = nil,
-        answer: [AnswerSource],
+        answer: [AnswerSource], handleKeys: [String] = [],
         now: @escaping @Sendable () -> Timestamp = { SharedSimulator.noon },
         changing change: (inout AppConfiguration) -> Void = { _ in }
     ) throws -> VerifyReceiptService {
@@ -38,6 +38,7 @@ enum ServerAPIWorld {
         change(&app)
         var settings = ProxyConfiguration(of: store, port: port)
         settings.apps = [app]
+        settings.handleKeys = handleKeys.map { Redacted($0) }
         return try ServiceGraph(
             settings: settings, transport: transport, store: remembering, tables: .bundled, logger: .silent, now: now,
             sleep: { _ in }

@@ -39,16 +39,14 @@ final class ReplayDetector: Sendable {
         logger: Logger
     ) -> Bool {
         let name = Array(SHA.digest(Array(user.reveal().utf8), with: .sha256).prefix(8))
-        var isReplay = false
-        for id in keys.originalTransactionIds.prefix(Self.maximumPurchases) {
+        let purchases = keys.originalTransactionIds.prefix(Self.maximumPurchases).map { id in
             let purchase = Purchase(scope: scope, originalTransactionId: id)
-            if let first = users[purchase] {
-                isReplay = isReplay || first != name
-            } else if !isReplay {
-                users.insert(name, for: purchase, cost: 1)
-            }
+            return (purchase, first: users[purchase])
         }
-        guard isReplay else { return false }
+        guard purchases.contains(where: { $0.first != nil && $0.first != name }) else {
+            for (purchase, first) in purchases where first == nil { users.insert(name, for: purchase, cost: 1) }
+            return false
+        }
         let count = count.add(1, ordering: .relaxed).newValue
         if logThrottle.allows([logName, scope.environment.rawValue], at: now.sinceEpoch) {
             logger.warning(

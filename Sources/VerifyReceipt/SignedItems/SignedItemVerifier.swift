@@ -81,28 +81,19 @@ package struct SignedItemVerifier: Sendable {
         case refused(VerifyReceiptStatus)
     }
 
-    /// Verifies a JWS. Its claims decide as which payload it is read.
+    /// Verifies a JWS.
     private static func item(_ text: String, _ verifier: SignedPayloadVerifier, _ now: Timestamp) -> Verification {
         do throws(SignedPayloadError) {
-            if claimsDownload(text) {
-                let download = try verifier.verify(text, as: AppTransactionPayload.self, now: now).payload
+            switch try verifier.verify(text, as: PresentedClaims.self, now: now).payload {
+            case .download(let download):
                 return verification(AuthenticItem(download), names: download.receiptType)
+            case .transaction(let transaction):
+                guard transaction.transactionId != nil else { return .refused(.malformedReceipt) }
+                return verification(AuthenticItem(transaction), names: transaction.environment)
             }
-            let transaction = try verifier.verify(text, as: TransactionPayload.self, now: now).payload
-            guard transaction.transactionId != nil else { return .refused(.malformedReceipt) }
-            return verification(AuthenticItem(transaction), names: transaction.environment)
         } catch {
             return .refused(error.verifyReceiptStatus)
         }
-    }
-
-    /// Returns whether a JWS claims to be an app transaction.
-    private static func claimsDownload(_ text: String) -> Bool {
-        let segments = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard segments.count == 3, let claims = Base64Text.decode(Array(segments[1].utf8).span, .urlSafe),
-            let object = try? JSONObject(claims)
-        else { return false }
-        return object.has("receiptType")
     }
 
     /// A payload without an environment of the App Store is not authentic: one that a client presents must name it.
@@ -129,6 +120,31 @@ package struct SignedItemVerifier: Sendable {
         if own.contains(.api) || own.contains(.stored) { return own }
         return (hasServerAPI ? [.api] : []) + (hasStore ? [.stored] : []) + [.receipt]
     }
+}
+
+/// The payload of a JWS in `receipt-data`. An app transaction has a `receiptType`; anything else is read as a
+/// transaction.
+private enum PresentedClaims: SignedClaims {
+    case transaction(TransactionPayload)
+    case download(AppTransactionPayload)
+
+    init(_ object: JSONObject) throws(JSONFieldError) {
+        self =
+            object.has("receiptType")
+            ? .download(try AppTransactionPayload(object)) : .transaction(try TransactionPayload(object))
+    }
+
+    private var claims: any SignedClaims {
+        switch self {
+        case .transaction(let transaction): transaction
+        case .download(let download): download
+        }
+    }
+
+    var signingDate: Timestamp? { claims.signingDate }
+    var claimedBundleId: String? { claims.claimedBundleId }
+    var claimedAppAppleId: Int64? { claims.claimedAppAppleId }
+    var claimedEnvironment: String? { claims.claimedEnvironment }
 }
 
 extension SignedPayloadError {
