@@ -642,6 +642,7 @@ let package = Package(
                 "AppStoreTypes",
                 "Cryptography",
                 "HTTPTestServer",
+                "Responses",
                 "Simulator",
                 "TestSupport",
                 "Transport",
