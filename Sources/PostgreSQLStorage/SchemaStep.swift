@@ -25,6 +25,12 @@ extension PostgreSQLStore {
         customersStep,
         signedTextsStep,
         handlesStep,
+        forwardingStep,
+        refundsStep,
+        extensionsStep,
+        archiveStep,
+        comparisonsStep,
+        erasureStep,
     ]
 
     /// Number of attempts to create the table of steps, which fails if several servers do it at the same time.

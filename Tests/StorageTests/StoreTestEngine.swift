@@ -1,4 +1,5 @@
 import AppStoreTypes
+import PostgreSQLStorage
 import SQLiteStorage
 import Storage
 import TestSupport
@@ -7,9 +8,13 @@ import Testing
 /// The engines that the conformance tests run on. The tests know only the protocols of `Storage`.
 enum StoreTestEngine: String, Sendable, CaseIterable {
     case sqlite
+    /// A schema of its own in the database of `RECEIPT_BRIDGE_TEST_POSTGRESQL`.
+    case postgresql
 
     /// The engines that this machine can run.
-    static var available: [StoreTestEngine] { allCases }
+    static var available: [StoreTestEngine] {
+        allCases.filter { $0 != .postgresql || TestSchema.database != nil }
+    }
 }
 
 /// A new store of one engine.
@@ -22,6 +27,7 @@ struct StoreStage {
     /// Where the data of the store is. It is deleted with the stage.
     private enum Place {
         case folder(TemporaryFolder)
+        case schema(TestSchema)
     }
 
     /// - Parameter hintsPerDay: maximum number of version 1 notifications per day, app and environment.
@@ -30,6 +36,7 @@ struct StoreStage {
         place =
             switch engine {
             case .sqlite: .folder(try TemporaryFolder())
+            case .postgresql: .schema(try await TestSchema())
             }
         store = try await Self.open(place, hintsPerDay: hintsPerDay)
         let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
@@ -49,6 +56,8 @@ struct StoreStage {
     private static func open(_ place: Place, hintsPerDay: Int) async throws(StorageError) -> any Store {
         switch place {
         case .folder(let folder): try SQLiteStore(path: folder.path("bridge.sqlite"), hintsPerDay: hintsPerDay)
+        case .schema(let schema):
+            try await PostgreSQLStore(schema.configuration, place: schema.name, hintsPerDay: hintsPerDay)
         }
     }
 }

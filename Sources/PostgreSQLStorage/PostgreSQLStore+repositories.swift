@@ -1,0 +1,15 @@
+package import Storage
+
+extension PostgreSQLStore: Store {
+    package var customers: any CustomerStore { self }
+    package var notifications: any NotificationStore { self }
+    package var outbox: any DeliveryOutbox { self }
+    package var revocations: any RevocationStore { self }
+    package var refunds: any RefundStore { self }
+    package var archive: any ResponseArchiveStore { self }
+    package var comparisons: any ComparisonLog { self }
+    package var extensions: any ExtensionLog { self }
+    package var personalData: any PersonalDataStore { self }
+    package var handles: any BridgeHandleStore { self }
+    package var maintenance: (any StoreMaintenance)? { nil }
+}

@@ -1,0 +1,175 @@
+package import AppStoreTypes
+import PostgreSQLClient
+package import Storage
+
+/// Deletes expired rows in small transactions. The conditions are part of each deletion, because a row may have been
+/// updated since it was found. Rows that another transaction changes at the moment stay until the next run.
+extension PostgreSQLStore {
+    /// Number of rows that are searched in one read.
+    private static let window = 1_000
+
+    package func expire(
+        _ retention: Retention, at now: Timestamp, pause: (Duration) async -> Bool
+    ) async throws(StorageError) -> [Erasure.Kind] {
+        var erasure = Erasure()
+        for rule in RetentionRule.all {
+            guard case .period(let name, let days) = rule.data.lifetime, let days = days(retention) else { continue }
+            let run = RetentionRun(rule: rule, before: now.advanced(byMilliseconds: -days * 86_400_000))
+            erasure.add(try await expire(run, pause: pause), name)
+        }
+        return erasure.kinds
+    }
+
+    package func expired(_ retention: Retention, at now: Timestamp) async throws(StorageError) -> [Erasure.Kind] {
+        var erasure = Erasure()
+        for rule in RetentionRule.all {
+            guard case .period(let name, let days) = rule.data.lifetime, let days = days(retention) else { continue }
+            let run = RetentionRun(rule: rule, before: now.advanced(byMilliseconds: -days * 86_400_000))
+            let rows = try await read("SELECT count(*) \(rule.source)", run.arguments)
+            erasure.add(try value { () throws(PostgreSQLError) in Int(try rows.first?.integer(0) ?? 0) }, name)
+        }
+        return erasure.kinds
+    }
+
+    /// Deletes the expired rows of one rule. Returns their number.
+    private func expire(
+        _ run: RetentionRun, pause: (Duration) async -> Bool
+    ) async throws(StorageError) -> Int {
+        var batch = RetentionBatch()
+        guard case .id(let isInOrderOfAge) = run.rule.key else {
+            while true {
+                let limit = batch.size
+                let count = try await deleteRows(of: run, limit: limit, in: &batch)
+                guard count == limit, await pause(batch.time) else { return batch.count }
+            }
+        }
+        var last: Int64 = 0
+        while true {
+            let rows = try await search(run, after: last)
+            var ids = rows.filter(\.isDeletable).map(\.id)
+            while !ids.isEmpty {
+                let some = Array(ids.prefix(batch.size))
+                ids.removeFirst(some.count)
+                try await delete(some, of: run, in: &batch)
+                guard await pause(batch.time) else { return batch.count }
+            }
+            guard rows.count == Self.window, let end = rows.last, end.isExpired || !isInOrderOfAge else {
+                return batch.count
+            }
+            last = end.id
+        }
+    }
+
+    /// Reads the next rows of a table, and evaluates the conditions of the rule for each.
+    private func search(
+        _ run: RetentionRun, after id: Int64
+    ) async throws(StorageError) -> [(id: Int64, isExpired: Bool, isDeletable: Bool)] {
+        let rule = run.rule
+        let rows = try await read(
+            """
+            SELECT id, \(rule.expiredCondition), \(rule.expiredCondition) AND \(rule.deletableCondition)
+            FROM \(rule.table) WHERE id > $3::bigint AND \(rule.filter) ORDER BY id LIMIT \(Self.window)
+            """, run.arguments + [.integer(id)])
+        return try value { () throws(PostgreSQLError) in
+            try rows.map { row throws(PostgreSQLError) in
+                (id: try row.integer(0), isExpired: try row.boolean(1), isDeletable: try row.boolean(2))
+            }
+        }
+    }
+
+    /// Deletes at most `limit` expired rows of a table that is searched by its primary key. Returns their number.
+    private func deleteRows(
+        of run: RetentionRun, limit: Int, in batch: inout RetentionBatch
+    ) async throws(StorageError) -> Int {
+        guard case .columns(let columns) = run.rule.key else { return 0 }
+        let start = ContinuousClock.now
+        let results = try await write([
+            PostgreSQLQuery(
+                """
+                DELETE FROM \(run.rule.table) WHERE (\(columns)) IN (
+                    SELECT \(columns) \(run.rule.source) ORDER BY \(columns) LIMIT $3::bigint FOR UPDATE SKIP LOCKED)
+                """, run.arguments + [.integer(Int64(limit))])
+        ])
+        batch.add(results[0].affectedRows, since: start)
+        return results[0].affectedRows
+    }
+
+    /// Deletes those of the rows that are still expired.
+    private func delete(
+        _ ids: [Int64], of run: RetentionRun, in batch: inout RetentionBatch
+    ) async throws(StorageError) {
+        let start = ContinuousClock.now
+        let rule = run.rule
+        guard let column = rule.recordColumn else {
+            let results = try await write([
+                PostgreSQLQuery(
+                    """
+                    DELETE FROM \(rule.table) WHERE id IN (
+                        SELECT id \(rule.source) AND id = ANY ($3::bigint[]) ORDER BY id FOR UPDATE SKIP LOCKED)
+                    """, run.arguments + [.integers(ids)])
+            ])
+            return batch.add(results[0].affectedRows, since: start)
+        }
+        let slots = try await slots(ofRecords: column, ids)
+        let count = try await transaction { transaction in
+            // The rows are checked again by a later statement, which sees what was committed before they were locked.
+            let locked = try await transaction.run([
+                LockSlot.lock(slots),
+                PostgreSQLQuery(
+                    "SELECT id FROM \(rule.table) WHERE id = ANY ($1::bigint[]) ORDER BY id FOR UPDATE SKIP LOCKED",
+                    [.integers(ids)]),
+            ])[1].rows.map { try $0.integer(0) }
+            let old = try await transaction.query(
+                PostgreSQLQuery(
+                    "SELECT id \(rule.source) AND id = ANY ($3::bigint[])", run.arguments + [.integers(locked)])
+            ).rows.map { try $0.integer(0) }
+            let deletions =
+                RetentionRule.deletions(ofRecords: column)
+                + (rule.table == "transactionRecord" ? [] : ["DELETE FROM \(rule.table) WHERE id = ANY ($1::bigint[])"])
+            if !old.isEmpty { _ = try await transaction.run(deletions.map { PostgreSQLQuery($0, [.integers(old)]) }) }
+            return old.count
+        }
+        batch.add(count, since: start)
+    }
+
+    /// Returns the slots of the records that are deleted with rows, so that no other transaction writes about the
+    /// same purchases at the same time.
+    private func slots(ofRecords column: String, _ ids: [Int64]) async throws(StorageError) -> [LockSlot] {
+        let rows = try await read(
+            "SELECT app, transactionId, originalTransactionId FROM transactionRecord WHERE \(column) = ANY ($1::bigint[])",
+            [.integers(ids)])
+        return try value { () throws(PostgreSQLError) in
+            var slots: [LockSlot] = []
+            for row in rows {
+                let app = try row.integer(0)
+                slots += [LockSlot(try row.text(1), app: app), LockSlot(try row.text(2), app: app)]
+            }
+            return slots
+        }
+    }
+}
+
+/// A retention rule with the time before which its rows are expired.
+private struct RetentionRun: Sendable {
+    let rule: RetentionRule
+    let before: Timestamp
+
+    /// The values of `$1` and `$2` in the conditions of the rule.
+    var arguments: [PostgreSQLValue] { [PostgreSQLValue(before), .integer(before.seconds / 86_400)] }
+}
+
+/// The size of the next batch of deletions. It is adapted so that each batch blocks other writes for about 20 ms:
+/// doubled up to 512 after a short batch, and halved after a long one.
+private struct RetentionBatch {
+    private(set) var size = 64
+    /// Number of rows deleted so far.
+    private(set) var count = 0
+    /// Duration of the last batch.
+    private(set) var time = Duration.zero
+
+    mutating func add(_ rows: Int, since start: ContinuousClock.Instant) {
+        time = start.duration(to: .now)
+        count += rows
+        size = time > .milliseconds(20) ? max(size / 2, 1) : min(size * 2, 512)
+    }
+}
