@@ -2,8 +2,11 @@ package import AppStoreTypes
 
 /// Erasure and retention of personal data.
 package protocol PersonalDataStore: Sendable {
-    /// Erases a customer in one transaction. Deleted data is overwritten. Copies of it that the engine has made
-    /// elsewhere in its files remain until ``StoreMaintenance/compact()``.
+    /// Erases a customer in one transaction. Afterwards no read returns the customer's data.
+    ///
+    /// An engine with files of its own overwrites deleted data, and copies of it elsewhere in the files remain until
+    /// ``StoreMaintenance/compact()``. A database server only marks it as deleted: it remains in the pages of the
+    /// tables until they are vacuumed and reused, and in the write-ahead log, replicas and backups.
     func erase(_ request: ErasureRequest, at now: Timestamp) async throws(StorageError) -> Erasure
 
     /// Counts the rows that an erasure would delete.
