@@ -101,7 +101,9 @@ struct ComparisonFlush: Sendable {
     private static func keys(of rows: [DifferenceCount]) -> [PostgreSQLValue] {
         [
             .integers(rows.map(\.day)), .texts(rows.map(\.bundleId)), .texts(rows.map(\.environment)),
-            .texts(rows.map(\.verdict)), .texts(rows.map(\.rule)), .texts(rows.map(\.path)),
+            .texts(rows.map(\.verdict)), .texts(rows.map(\.rule)),
+            // A path contains keys of a response, and PostgreSQL's text cannot hold U+0000.
+            .texts(rows.map { $0.path.replacing("\0", with: "\u{FFFD}") }),
         ]
     }
 }

@@ -72,7 +72,7 @@ extension PostgreSQLStore: PersonalDataStore {
         var erasure = Erasure()
         for search in try await locate(request) {
             do {
-                _ = try await count(search, request, in: &erasure) { try await self.client.query($0) }
+                _ = try await count(search, request, in: &erasure) { try await self.read([$0])[0] }
             } catch {
                 throw storageError(error)
             }
@@ -89,8 +89,7 @@ extension PostgreSQLStore: PersonalDataStore {
 
     /// Finds the rows of the customer in each app.
     private func locate(_ request: ErasureRequest) async throws(StorageError) -> [CustomerDataSearch] {
-        try requireReady()
-        let read: CustomerDataSearch.Reader = { try await self.client.query($0) }
+        let read: CustomerDataSearch.Reader = { try await self.read([$0])[0] }
         do {
             var found: [CustomerDataSearch] = []
             for row in try await read(PostgreSQLQuery("SELECT id, bundleId, environment FROM app ORDER BY id")).rows {

@@ -73,8 +73,9 @@ extension PostgreSQLStore: DeliveryOutbox {
         // A lock is a write, so it is taken only if there is something to claim.
         guard try await hasDueDelivery(to: targetKey, at: now) else { return [] }
         let results = try await write([
+            // This lock excludes other claims, but not the foreign keys of new deliveries.
             PostgreSQLQuery(
-                "SELECT id FROM addressee WHERE bundleId = $1 AND form = $2 AND url = $3 FOR UPDATE",
+                "SELECT id FROM addressee WHERE bundleId = $1 AND form = $2 AND url = $3 FOR NO KEY UPDATE",
                 Self.arguments(targetKey)),
             PostgreSQLQuery(
                 Self.claimStatement,
