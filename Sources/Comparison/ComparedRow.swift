@@ -6,7 +6,8 @@ import AppStoreTypes
 package struct ComparedRow: Sendable, Hashable {
     /// Values, indexed by the raw value of ``RowField``.
     private var values: [ComparedValue?] = Array(repeating: nil, count: RowField.allCases.count)
-    /// Properties that are in no field table or only in iOS 6 responses, sorted by name.
+    /// Properties that are in no field table or only in iOS 6 responses, sorted by name. In App Store Server API rows
+    /// those that are newer than verifyReceipt and say something about access.
     package var extras: [Extra] = []
     /// Product type, see `ProductType`. Only in App Store Server API rows.
     package var type: String?
@@ -67,6 +68,15 @@ extension ComparedRow {
             payload.offerType == OfferType.introductory.rawValue && payload.offerDiscountType == nil
         bundleId = payload.bundleId
         environment = payload.environment
+        extras = Self.extras([
+            ("advancedCommerceInfo", payload.advancedCommerceInfo.map { .text(String(decoding: $0, as: UTF8.self)) }),
+            ("billingPlanType", payload.billingPlanType.map(ComparedValue.text)),
+            (
+                "commitmentInfo.commitmentExpiresDate",
+                payload.commitmentInfo?.commitmentExpiresDate.map(ComparedValue.instant)
+            ),
+            ("previousOriginalTransactionId", payload.previousOriginalTransactionId.map(ComparedValue.text)),
+        ])
     }
 
     /// Creates a row from a renewal of the App Store Server API.
@@ -78,5 +88,18 @@ extension ComparedRow {
         // The rendering rules omit a `false` here because verifyReceipt would omit it. The comparison needs it.
         if let isRetrying = payload.isInBillingRetryPeriod { self[.isInBillingRetryPeriod] = .flag(isRetrying) }
         environment = payload.environment
+        extras = Self.extras([
+            ("advancedCommerceInfo", payload.advancedCommerceInfo.map { .text(String(decoding: $0, as: UTF8.self)) }),
+            (
+                "commitmentInfo.commitmentRenewalDate",
+                payload.commitmentInfo?.commitmentRenewalDate.map(ComparedValue.instant)
+            ),
+            ("renewalBillingPlanType", payload.renewalBillingPlanType.map(ComparedValue.text)),
+        ])
+    }
+
+    /// Returns the properties that have a value.
+    private static func extras(_ values: [(name: String, value: ComparedValue?)]) -> [Extra] {
+        values.compactMap { name, value in value.map { Extra(name: name, value: $0) } }
     }
 }

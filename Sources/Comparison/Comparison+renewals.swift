@@ -18,10 +18,11 @@ extension Comparison {
                 if one[field] == nil, isAlwaysAbsent(field) { continue }
                 compare(.renewals, field.name, one[field], other[field], rows: (one, other), expiresDate: expiry)
             }
-            for extra in one.extras where right.form == .records {
-                compare(.renewals, extra.name, extra.value, nil, rows: (one, other))
+            if right.form == .records {
+                for extra in one.extras { compare(.renewals, extra.name, extra.value, nil, rows: (one, other)) }
+                for extra in other.extras { compare(.renewals, extra.name, nil, extra.value, rows: (one, other)) }
+                continue
             }
-            guard right.form != .records else { continue }
             compareExtras(one.extras, other.extras) { comparison, name, left, right in
                 comparison.compare(.renewals, name, left, right, rows: (one, other))
             }

@@ -85,6 +85,9 @@ extension Comparison {
             for extra in left.extras where !Self.isKnown(extra.name) {
                 compare(part, extra.name, extra.value, nil, rows: (left, right))
             }
+            // `in_app` and `latest_receipt_info` are compared with the same history.
+            guard part == .latest || self.left.latest == nil else { return }
+            for extra in right.extras { compare(part, extra.name, nil, extra.value, rows: (left, right)) }
         } else {
             compareExtras(left.extras, right.extras) { comparison, name, one, other in
                 comparison.compare(part, name, one, other, rows: (left, right))

@@ -4,7 +4,7 @@
 package enum ComparisonRules {
     /// All rules, in the order in which they are tried.
     package static let all =
-        ofApps + ofValues + ofRows + ofRenewals + [unexplained]
+        ofApps + ofNewestFields + ofValues + ofRows + ofRenewals + [unexplained]
 
     /// Matches every difference that has no other rule.
     package static let unexplained = ComparisonRule(
@@ -60,6 +60,28 @@ package enum ComparisonRules {
         ComparisonRule(
             "recentExpiry", .expected, [.answer], [.field("status")], when: [.recentExpiry], isVolatile: true,
             "Close to the end of a period, one side may know of the renewal before the other."),
+    ]
+
+    /// Rules for the fields that are newer than verifyReceipt.
+    private static let ofNewestFields = [
+        ComparisonRule(
+            "billingPlan", .expected, rows + [.renewals],
+            [
+                "billingPlanType", "commitmentInfo.commitmentExpiresDate", "renewalBillingPlanType",
+                "commitmentInfo.commitmentRenewalDate",
+            ].map(Finding.Subject.field), when: [.againstRecords, .onlyServerAPI], isInformational: true,
+            source: RuleSources.transaction,
+            "verifyReceipt has no billing plans: a commitment that is paid by month looks like a monthly subscription."),
+        ComparisonRule(
+            "migratedSubscription", .expected, rows, [.field("previousOriginalTransactionId")],
+            when: [.againstRecords, .onlyServerAPI], isInformational: true,
+            source: RuleSources.transaction,
+            "verifyReceipt does not connect a subscription with the one that it was migrated from."),
+        ComparisonRule(
+            "advancedCommerce", .expected, rows + [.renewals], [.field("advancedCommerceInfo")],
+            when: [.againstRecords, .onlyServerAPI], isInformational: true,
+            source: RuleSources.transaction,
+            "verifyReceipt has no details of purchases that the Advanced Commerce API made."),
     ]
 
     /// Rules for the fields of matched transactions.

@@ -17,7 +17,7 @@ struct PlantedDifference: Sendable {
         self.change = change
     }
 
-    static var all: [PlantedDifference] { unexpected + apps + values + rows + renewals }
+    static var all: [PlantedDifference] { unexpected + apps + newestFields + values + rows + renewals }
 
     private static let unexpected = [
         PlantedDifference("signature", .unexpected) { $0.top["status"] = 21003 },
@@ -62,6 +62,22 @@ struct PlantedDifference: Sendable {
         PlantedDifference("unexplained", .unexpected) { $0.latest[1]["unheard_of"] = ["a": 1] },
         PlantedDifference("unexplained", .unexpected) { $0.top["unheard_of"] = 1 },
         PlantedDifference("unexplained", .unexpected) { $0.top["status"] = 21010 },
+    ]
+
+    private static let newestFields = [
+        PlantedDifference("billingPlan") { $0.history[1]["billingPlanType"] = "MONTHLY" },
+        PlantedDifference("billingPlan") {
+            $0.history[1]["commitmentInfo"] = ["commitmentExpiresDate": ComparisonFixture.now]
+        },
+        PlantedDifference("billingPlan") { $0.renewalInfo[0]["renewalBillingPlanType"] = "BILLED_UPFRONT" },
+        PlantedDifference("billingPlan") {
+            $0.renewalInfo[0]["commitmentInfo"] = ["commitmentRenewalDate": ComparisonFixture.now]
+        },
+        PlantedDifference("migratedSubscription") { $0.history[1]["previousOriginalTransactionId"] = "7" },
+        PlantedDifference("advancedCommerce") { $0.history[0]["advancedCommerceInfo"] = ["taxCode": "C003"] },
+        PlantedDifference("advancedCommerce") { $0.renewalInfo[0]["advancedCommerceInfo"] = [:] as [String: String] },
+        // A key that verifyReceipt has never had is reported, whatever its name.
+        PlantedDifference("unexplained", .unexpected) { $0.latest[1]["billing_plan_type"] = "MONTHLY" },
     ]
 
     private static let apps = [

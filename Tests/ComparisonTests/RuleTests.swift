@@ -32,6 +32,18 @@ struct RuleTests {
         #expect(Set(PlantedDifference.all.map(\.rule)) == Set(ComparisonRules.all.map(\.name)))
     }
 
+    @Test("A newest field is reported once per transaction, whether it is in in_app, latest_receipt_info or both")
+    func newestFields() throws {
+        var fixture = ComparisonFixture()
+        fixture.history[0]["billingPlanType"] = "MONTHLY"
+        let both = try fixture.differences()
+        #expect(both.map(\.path) == ["latestTransactions[].billingPlanType"])
+        #expect(both.first?.serverAPI == .text("MONTHLY") && both.first?.verifyReceipt == nil)
+        #expect(both.allSatisfy { $0.isInformational })
+        fixture.otherAnswer = fixture.answer
+        #expect(try fixture.differences() == [])
+    }
+
     @Test("An app's overrides have precedence over the table")
     func overrides() throws {
         var fixture = ComparisonFixture()
