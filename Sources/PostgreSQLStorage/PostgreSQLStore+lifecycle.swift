@@ -7,7 +7,7 @@ extension PostgreSQLStore {
     /// Delays between two attempts. The last one is repeated.
     private static let pauses: [Duration] = [.seconds(1), .seconds(2), .seconds(5), .seconds(10)]
     /// Maximum time to wait for a connection in one attempt.
-    private static let connectionTimeout: Duration = .seconds(10)
+    private static let connectionTimeout: Duration = .seconds(2)
 
     /// Opens the store in the background and retries until it is open. Until then every call throws `notOpen`.
     ///

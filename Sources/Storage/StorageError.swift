@@ -2,7 +2,7 @@
 package struct StorageError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of error.
     package enum Code: String, Sendable, Hashable, CaseIterable {
-        /// The file does not exist.
+        /// The file or the database does not exist.
         case notFound
         /// The file is damaged, or is not a SQLite database.
         case notADatabase
@@ -12,24 +12,26 @@ package struct StorageError: Error, Sendable, Hashable, CustomStringConvertible 
         case missingColumn
         /// The table is a view, or its rows have no integer key.
         case unusableTable
-        /// Another process has locked the database for longer than the timeout, or too many writes are queued.
+        /// Another process has locked rows or the database for longer than the timeout, too many writes are queued, or the
+        /// server has no free connection.
         case locked
-        /// The disk, or this user's quota, is full.
+        /// The disk of the store, or the user's quota, is full.
         case full
-        /// The file or its directory cannot be written or opened.
+        /// The file or its directory cannot be written or opened; the server refuses the user, or accepts no writes.
         case notPermitted
-        /// The store is not open. Opening it is retried in the background.
+        /// The store is not open, or its server cannot be reached. Opening it is retried in the background.
         case notOpen
         /// Commits would not wait until the data is on disk.
         case notDurable
         /// The database differs from what was written to it: it was replaced, changed, or written by another version.
         case changed
-        /// Any other error, with SQLite's own message.
+        /// Any other error, with the engine's own message.
         case failed
     }
 
     package let code: Code
-    /// Path of the file, and the table if the error concerns one. Example: `receipts.db, table results`.
+    /// Path of the file, or hosts and name of the database, and the table if the error concerns one. Example:
+    /// `receipts.db, table results`.
     package let place: String
     /// A sentence for display. Contains no value of any row.
     package let reason: String

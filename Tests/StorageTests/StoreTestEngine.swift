@@ -52,6 +52,15 @@ struct StoreStage {
     /// Opens the same data a second time, as another process does.
     func second() async throws -> any Store { try await Self.open(place, hintsPerDay: hintsPerDay) }
 
+    /// Returns the number of deadlocks in the database, which an engine ends by repeating a transaction. Complete once the
+    /// stores are closed.
+    func deadlocks() async throws -> Int64 {
+        switch place {
+        case .folder: 0
+        case .schema(let schema): try await schema.deadlocks()
+        }
+    }
+
     /// Opens the store, or creates one.
     private static func open(_ place: Place, hintsPerDay: Int) async throws(StorageError) -> any Store {
         switch place {

@@ -22,7 +22,7 @@ final class TestSchema: Sendable {
     init() async throws {
         name = "test_" + UUID().uuidString.lowercased().filter { $0 != "-" }
         configuration = PostgreSQLConfiguration(
-            parameters: try Self.parameters() + [("options", "-csearch_path=\(name)")])
+            parameters: try Self.parameters() + [("options", "-csearch_path=\(name)")], applicationName: name)
         try await Self.run("CREATE SCHEMA \(name)")
     }
 
@@ -30,9 +30,32 @@ final class TestSchema: Sendable {
         Task.detached { [name] in try await Self.run("DROP SCHEMA IF EXISTS \(name) CASCADE") }
     }
 
-    private static func run(_ sql: String) async throws {
-        let client = PostgreSQLClient(PostgreSQLConfiguration(parameters: try parameters(), connections: 1))
-        _ = try await client.query(PostgreSQLQuery(sql), within: .seconds(60))
+    /// Returns the number of deadlocks in the whole database.
+    func deadlocks() async throws -> Int64 {
+        let sql = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
+        return try await Self.run(sql).rows.first?.integer(0) ?? 0
+    }
+
+    /// Runs one statement in this schema, on a connection of its own.
+    @discardableResult
+    func run(_ sql: String) async throws -> PostgreSQLResult {
+        let client = PostgreSQLClient(configuration)
+        let result = try await client.query(PostgreSQLQuery(sql))
         await client.close()
+        return result
+    }
+
+    /// Ends all connections to this schema, as a restart of the server does.
+    func endConnections() async throws {
+        try await Self.run(
+            "SELECT pg_terminate_backend(pid)::int FROM pg_stat_activity WHERE application_name = '\(name)'")
+    }
+
+    @discardableResult
+    private static func run(_ sql: String) async throws -> PostgreSQLResult {
+        let client = PostgreSQLClient(PostgreSQLConfiguration(parameters: try parameters(), connections: 1))
+        let result = try await client.query(PostgreSQLQuery(sql), within: .seconds(60))
+        await client.close()
+        return result
     }
 }

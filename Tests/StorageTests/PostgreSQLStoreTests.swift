@@ -1,0 +1,122 @@
+import AppStoreTypes
+import PostgreSQLClient
+import PostgreSQLStorage
+import Storage
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Store on PostgreSQL", .enabled(if: TestSchema.database != nil))
+struct PostgreSQLStoreTests {
+    private func scope() throws -> AppScope {
+        AppScope(
+            bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
+    }
+
+    private func notification(_ id: Int, at date: Int64) -> (NotificationRow, NotificationUpdate) {
+        let time = Timestamp(milliseconds: date)
+        let transaction = TransactionRow(
+            transactionId: "\(id)", originalTransactionId: "\(id)", appTransactionId: nil, isSubscription: true,
+            signedDate: time, revocation: nil, text: "\(id)@\(date)")
+        let row = NotificationRow(
+            uuid: "\(id) \(date)", version: 2, type: "DID_RENEW", subtype: nil, signedDate: time, receivedAt: time,
+            text: "text")
+        return (row, NotificationUpdate(transaction: transaction))
+    }
+
+    @Test("Servers that start at the same time with an empty database all open the store")
+    func start() async throws {
+        let schema = try await TestSchema()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    let store = try await PostgreSQLStore(schema.configuration, place: schema.name)
+                    #expect(try await store.notificationCount() == 0)
+                    await store.close()
+                }
+            }
+            try await group.waitForAll()
+        }
+        let slots = try await schema.run("SELECT count(*) FROM lockSlot").rows.first?.integer(0)
+        #expect(slots == 65_536)
+    }
+
+    @Test("A store with additional steps of a newer version is opened, unless one of them is incompatible")
+    func newer() async throws {
+        let schema = try await TestSchema()
+        await (try PostgreSQLStore(schema.configuration, place: schema.name)).close()
+        try await schema.run("INSERT INTO schemaStep (name, isCompatible) VALUES ('additional', true)")
+        await (try PostgreSQLStore(schema.configuration, place: schema.name)).close()
+        try await schema.run("INSERT INTO schemaStep (name, isCompatible) VALUES ('incompatible', false)")
+        let error = await #expect(throws: StorageError.self) {
+            try await PostgreSQLStore(schema.configuration, place: schema.name)
+        }
+        #expect(error?.code == .changed && error?.place == schema.name)
+    }
+
+    @Test("Nothing that was stored is lost or stored twice if connections end while notifications arrive")
+    func endedConnections() async throws {
+        let schema = try await TestSchema()
+        let scope = try scope()
+        let changes = Mutex<[StorageError.Code?]>([])
+        let store = PostgreSQLStore(opening: schema.configuration, place: schema.name) { error in
+            changes.withLock { $0.append(error?.code) }
+        }
+        #expect(await store.whenOpen())
+        let (purchases, versions) = (0..<20, 1...20 as ClosedRange<Int64>)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for id in purchases {
+                group.addTask {
+                    for version in versions {
+                        let (row, update) = notification(id + 1, at: version)
+                        // As the App Store does, sends it again after an error.
+                        while true {
+                            do throws(StorageError) {
+                                _ = try await store.save(row, update, of: scope, for: [])
+                                break
+                            } catch {
+                                guard error.code == .notOpen else { throw error }
+                                try? await Task.sleep(for: .milliseconds(20))
+                            }
+                        }
+                    }
+                }
+            }
+            group.addTask {
+                for _ in 0..<5 {
+                    try await schema.endConnections()
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await store.notificationCount() == purchases.count * versions.count)
+        for id in purchases {
+            let identifier = try #require(TransactionIdentifier(rawValue: "\(id + 1)"))
+            #expect(try await store.transaction(identifier, in: scope) == "\(id + 1)@\(versions.upperBound)")
+        }
+        let history = try await schema.run("SELECT count(*) FROM supersededTransaction").rows.first?.integer(0)
+        #expect(history == Int64(purchases.count * (versions.count - 1)))
+        #expect(changes.withLock { $0.last } != .some(.notOpen))
+        await store.close()
+        await #expect(throws: StorageError.self) { try await store.notificationCount() }
+    }
+
+    @Test("Without a server the store is not open, and reports the reason once")
+    func unreachable() async throws {
+        let folder = try TemporaryFolder()
+        let configuration = PostgreSQLConfiguration(
+            parameters: [("host", folder.path("socket")), ("dbname", "x"), ("user", "x")])
+        let errors = AsyncStream.makeStream(of: StorageError?.self)
+        let store = PostgreSQLStore(opening: configuration, place: "db", pauses: [.milliseconds(10)]) { error in
+            errors.continuation.yield(error)
+        }
+        let first = await errors.stream.first { _ in true }
+        #expect(first??.code == .notOpen && !store.isOpen)
+        let error = await #expect(throws: StorageError.self) { try await store.notificationCount() }
+        #expect(error?.code == .notOpen)
+        async let isOpen = store.whenOpen()
+        await store.close()
+        #expect(await !isOpen)
+    }
+}
