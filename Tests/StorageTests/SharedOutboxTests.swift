@@ -54,13 +54,13 @@ struct SharedOutboxTests {
         ForwardingTargetKey(bundleId: stage.scope.bundleId, form: "raw", url: "http://127.0.0.1:9/")
     }
 
-    /// Queues deliveries of many purchases; those of one purchase one after another.
+    /// Queues deliveries of many purchases. Those of one purchase are due one after another, before those of the next.
     private func receive(_ purchases: Int, times: Int, on stage: StoreStage) async throws {
         let targetKey = target(stage)
         for position in 0..<times {
-            let date = Timestamp(milliseconds: Int64(position))
             try await withThrowingTaskGroup { group in
                 for purchase in 0..<purchases {
+                    let date = Timestamp(milliseconds: Int64(purchase * times + position))
                     group.addTask {
                         let row = NotificationRow(
                             uuid: "\(purchase)-\(position)", version: 2, type: "DID_RENEW", subtype: nil,
