@@ -18,8 +18,9 @@ LABEL org.opencontainers.image.title="Receipt Bridge" \
       org.opencontainers.image.description="Proxy that replaces the verifyReceipt endpoint of the App Store for old app versions" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
+# libpq5 is needed only for a store of PostgreSQL.
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends ca-certificates libcurl4 libsqlite3-0 libssl3 tzdata \
+    && apt-get install -y --no-install-recommends ca-certificates libcurl4 libpq5 libsqlite3-0 libssl3 tzdata \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin bridge \
     && install -d -o bridge -g bridge -m 0700 /var/lib/receipt-bridge

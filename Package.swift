@@ -593,6 +593,7 @@ let package = Package(
         .testTarget(
             name: "StorageTests",
             dependencies: [
+                "Administration",
                 "AppStoreTypes",
                 "PostgreSQLClient",
                 "PostgreSQLStorage",
@@ -642,6 +643,7 @@ let package = Package(
                 "AppStoreTypes",
                 "Cryptography",
                 "HTTPTestServer",
+                "PostgreSQLClient",
                 "Responses",
                 "Simulator",
                 "TestSupport",

@@ -33,6 +33,9 @@ extension PostgreSQLStore {
         erasureStep,
     ]
 
+    /// The names of the steps of this version, in the order in which they are applied.
+    package static var schemaStepNames: [String] { schemaSteps.map(\.name) }
+
     /// Number of attempts to create the table of steps, which fails if several servers do it at the same time.
     private static let attempts = 5
     /// Time for all steps. Creating an index on a large table takes minutes.

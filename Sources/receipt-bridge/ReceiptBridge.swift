@@ -14,7 +14,8 @@ struct ReceiptBridge: AsyncParsableCommand {
         subcommands: [
             DecodeCommand.self, VerifyCommand.self, LookupCommand.self, MigrateCommand.self, CompareCommand.self,
             ServeCommand.self, OrdersCommand.self, RefundsCommand.self, RenewalsCommand.self, ConsumptionCommand.self,
-            NotificationsCommand.self, ForwardingCommand.self, ForgetCommand.self, SimulateCommand.self,
+            NotificationsCommand.self, ForwardingCommand.self, ForgetCommand.self, StoreCommand.self,
+            SimulateCommand.self,
             MappingsCommand.self, DoctorCommand.self, BenchCommand.self, BaselineRouteCommand.self,
         ])
 

@@ -105,10 +105,13 @@ struct ConfigurationFindingsTests {
     static let single: [(yaml: String, expected: String)] = [
         (#"{listen: 8080, operations: {listen: "127.0.0.1:8080"}}"#, "listen: 8080 is not HOST:PORT"),
         ("{userHeader: [x], apps: [{\(app), replay: refuse}]}", "userHeader: expected the name of a header"),
-        ("{store: mysql, apps: [{\(app), answer: [stored]}]}", "store: expected sqlite:PATH, or none"),
+        (
+            "{store: mysql, apps: [{\(app), answer: [stored]}]}",
+            "store: expected sqlite:PATH, postgresql://USER@HOST/DATABASE, or none"
+        ),
         (
             #"{store: mysql, apps: [{\#(app), forward: [{url: "https://a.example", as: raw}]}]}"#,
-            "store: expected sqlite:PATH, or none"
+            "store: expected sqlite:PATH, postgresql://USER@HOST/DATABASE, or none"
         ),
         ("apps: [{\(app), answer: [[api]]}]", "apps[0].answer: expected a list of texts"),
         ("apps: [{\(app), sandbox: {testers: 5}}]", "apps[0].sandbox.testers: expected a list"),
@@ -154,7 +157,8 @@ struct ConfigurationFindingsTests {
 
     static let kinds: [(key: String, expected: String)] = [
         ("deadlineSeconds", "a whole number"), ("listen", "HOST:PORT"), ("profile", "one of apple, tolerant"),
-        ("store", "sqlite:PATH, or none"), ("mappings", "a directory"), ("userHeader", "the name of a header"),
+        ("store", "sqlite:PATH, postgresql://USER@HOST/DATABASE, or none"), ("mappings", "a directory"),
+        ("userHeader", "the name of a header"),
     ]
 
     @Test("A list, a mapping or an empty text is reported with the expected value", arguments: kinds)

@@ -21,6 +21,14 @@ struct ConfigurationKeysTests {
         handleKeys:
           - file: a.txt | b.txt
         store: sqlite:a.sqlite | sqlite:b.sqlite
+        instance: a | b
+        database:
+          password:
+            file: a.txt | b.txt
+          connections: 5 | 6
+          statementSeconds: 6 | 7
+          preparedStatements: true | false
+          library: a.so | b.so
         retention:
           notifications: 500 | forever
           superseded: 500 | forever
@@ -266,7 +274,11 @@ struct ConfigurationKeysTests {
             needRestart.formUnion(changes.needRestart)
         }
         #expect(
-            needRestart == ["listen", "operations.listen", "store", "upstream.proxy", "limits.connections"])
+            needRestart == [
+                "listen", "operations.listen", "store", "instance", "database.password", "database.connections",
+                "database.statementSeconds", "database.preparedStatements", "database.library", "upstream.proxy",
+                "limits.connections",
+            ])
         #expect(needRestart.union(["tls"]) == Set(SettingsDocument.keysThatNeedRestart))
         let file = Repository.folder.appending(path: "docs/CONFIGURATION.md")
         let section = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n## While it runs\n")

@@ -112,13 +112,15 @@ extension ProxyConfigurationTests {
             "APP_REFUNDEDCONSUMABLES": "keep", "OUTAGESTATUS": "503",
             "APP_SHADOWSAMPLING": "0.5", "APP_SERVERAPI_ISSUERID": "i", "APP_SERVERAPI_KEYID": "k",
             "APP_SERVERAPI_PRIVATEKEY_FILE": try file("k.p8", Array("key".utf8)),
-            "APP_COMPARISONRULES_ORDER": "ignore",
+            "APP_COMPARISONRULES_ORDER": "ignore", "INSTANCE": "one", "DATABASE_CONNECTIONS": "9",
+            "DATABASE_PREPAREDSTATEMENTS": "false", "DATABASE_PASSWORD_FILE": try file("p", Array("pw\n".utf8)),
+            "DATABASE_PASSWORD_FILE_2": "/nowhere",
             // Variables that Kubernetes sets for a service named receipt-bridge, and a misspelled one.
             "SERVICE_HOST": "10.0.0.1", "PORT": "tcp://10.0.0.1:80", "PORT_80_TCP": "x", "LISTN": "y",
         ].reduce(into: [String: String]()) { $0["RECEIPT_BRIDGE_" + $1.key] = $1.value }
         let settings = try ConfigurationEnvironment.settings(file: nil, environment: environment, checks: .server)
         #expect(settings.listen.port == 1 && settings.operationsListen.port == 2 && settings.usesTolerantProfile)
-        #expect(settings.storePath == "/tmp/e.sqlite" && settings.unknownApps == .refuse)
+        #expect(settings.store?.path == "/tmp/e.sqlite" && settings.unknownApps == .refuse)
         #expect(settings.outageStatus == .serviceUnavailable && settings.apps.map(\.refundedConsumables) == [.keep])
         #expect(settings.tokens.map { $0.reveal() } == ["one", "two"])
         #expect(settings.trustedRoots == [root] && settings.intermediates == [root])
@@ -134,6 +136,9 @@ extension ProxyConfigurationTests {
         #expect(app.shadow == .apple && app.shadowSampling == 0.5 && app.comparisonRules == ["order": .ignore])
         #expect(app.serverAPI?.issuerId == "i" && app.serverAPI?.keyId == "k")
         #expect(settings.unknownVariables == ["RECEIPT_BRIDGE_LISTN"])
+        #expect(settings.instanceName == "one" && settings.database.connections == 9)
+        #expect(!settings.database.usesPreparedStatements && settings.database.library == "libpq.so.5")
+        #expect(try settings.database.password?.password() == "pw")
         let testers = try ConfigurationEnvironment.settings(
             file: nil,
             environment: [
@@ -155,7 +160,7 @@ extension ProxyConfigurationTests {
         }
         #expect(
             error?.findings == [
-                "RECEIPT_BRIDGE_STORE: PostgreSQL is not built yet; use sqlite:PATH",
+                "RECEIPT_BRIDGE_STORE: the address contains a password; remove it and name a file in database.password instead",
                 "RECEIPT_BRIDGE_TOKENS_FILE: cannot read /nowhere",
                 "RECEIPT_BRIDGE_APP_CACHESECONDS: 9999 is not in the range 0 to 3600",
                 "RECEIPT_BRIDGE_APP_SERVERAPI: expected issuerId, keyId and privateKey",
@@ -259,7 +264,7 @@ extension ProxyConfigurationTests {
             ])
         #expect(changes.needRestart == ["listen", "store"])
         let merged = new.keepingFixedKeys(of: old)
-        #expect(merged.listen.port == 1 && merged.storePath == old.storePath && merged.tokens == new.tokens)
+        #expect(merged.listen.port == 1 && merged.store == old.store && merged.tokens == new.tokens)
         #expect(ConfigurationDiff(from: old, to: old) == ConfigurationDiff(from: new, to: new))
     }
 

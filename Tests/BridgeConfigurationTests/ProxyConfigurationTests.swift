@@ -175,7 +175,8 @@ struct ProxyConfigurationTests {
         let found = try findings(yaml)
         for expected in [
             "listn: unknown key", "listen: 8080 is not HOST:PORT", "operations.port: unknown key",
-            "store: PostgreSQL is not built yet; use sqlite:PATH", "profile: lenient is not one of apple, tolerant",
+            "store: the address names no user, for example postgresql://bridge@db/receipts",
+            "profile: lenient is not one of apple, tolerant",
             "unknownApps: maybe is not one of pass, refuse", "deadlineSeconds: 31 is not in the range 1 to 30",
             "lastGood.days: 366 is not in the range 0 to 365",
             "lastGood.megabytes: 0 is not in the range 1 to 1000000",
@@ -258,11 +259,11 @@ struct ProxyConfigurationTests {
     @Test("The default store is next to the configuration file")
     func store() throws {
         let folder = try Folder()
-        let usual = try #require(try read("listen: 127.0.0.1:1", in: folder).storePath)
+        let usual = try #require(try read("listen: 127.0.0.1:1", in: folder).store?.path)
         #expect(usual.hasSuffix("/receipt-bridge.sqlite"))
-        #expect(try read("store: sqlite:/var/lib/b.sqlite", in: folder).storePath == "/var/lib/b.sqlite")
-        #expect(try read("store: none", in: folder).storePath == nil)
-        #expect(ProxyConfiguration().storePath == nil)
+        #expect(try read("store: sqlite:/var/lib/b.sqlite", in: folder).store?.path == "/var/lib/b.sqlite")
+        #expect(try read("store: none", in: folder).store == nil)
+        #expect(ProxyConfiguration().store == nil)
     }
 
     @Test(

@@ -152,7 +152,7 @@ struct DoctorTests {
         #expect(
             bad.text.hasPrefix(
                 """
-                fail  configuration  bad.yaml: store: PostgreSQL is not built yet; use sqlite:PATH
+                fail  configuration  bad.yaml: store: the address contains a password; remove it and name a file in database.password instead
                 fail  configuration  bad.yaml: listn: unknown key
                 pass  openssl        verifies SHA-1 and RSA-1024, as old receipts need
 

@@ -64,7 +64,7 @@ struct ForwardingTests {
     ) async throws -> Value {
         try await Proxy.serving(
             { settings, app in
-                settings.storePath = path
+                settings.store = .sqlite(path: path)
                 app.forward = forward
             }, work)
     }
@@ -181,7 +181,7 @@ struct ForwardingTests {
         try await Proxy.serving(
             schedule: DeliverySchedule(maximumAttempts: 1),
             { settings, app in
-                settings.storePath = folder.path("impatient.sqlite")
+                settings.store = .sqlite(path: folder.path("impatient.sqlite"))
                 app.forward = targets
             }
         ) { (proxy: Proxy) async throws -> Void in

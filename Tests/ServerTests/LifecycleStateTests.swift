@@ -3,6 +3,7 @@ import Foundation
 import AppStoreClients
 import Simulator
 import AppStoreTypes
+import Storage
 import TestSupport
 import Testing
 
@@ -28,7 +29,7 @@ struct LifecycleStateTests {
 
     @Test("A server that cannot open its store is ready, serves requests and warns")
     func withoutStore() async throws {
-        try await Proxy.serving({ settings, _ in settings.storePath = "/nowhere/bridge.sqlite" }) { proxy in
+        try await Proxy.serving({ settings, _ in settings.store = .sqlite(path: "/nowhere/bridge.sqlite") }) { proxy in
             let answer = try #require(
                 try await proxy.send(RawConnection.post("/verifyReceipt", try proxy.question(), ["Host: a"])))
             #expect(try JSONValue(reading: answer.body)["status"]?.integer == 0)
@@ -44,7 +45,7 @@ struct LifecycleStateTests {
     func storeTakenAway() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("bridge.sqlite")
-        try await Proxy.serving({ settings, _ in settings.storePath = path }) { proxy in
+        try await Proxy.serving({ settings, _ in settings.store = .sqlite(path: path) }) { proxy in
             for suffix in ["", "-wal", "-shm"] { try FileManager.default.removeItem(atPath: path + suffix) }
             let notification = RawConnection.post("/v1/notifications", Array("{}".utf8), ["Host: a"])
             _ = try await proxy.send(notification)

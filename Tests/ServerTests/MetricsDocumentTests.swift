@@ -1,5 +1,6 @@
 import BridgeConfiguration
 import Foundation
+import Storage
 import VerifyReceipt
 import Telemetry
 import TestSupport
@@ -24,7 +25,8 @@ struct MetricsDocumentTests {
 
     private func families() async throws -> Set<String> {
         let folder = try TemporaryFolder()
-        return try await Proxy.serving({ settings, _ in settings.storePath = folder.path("bridge.sqlite") }) {
+        return try await Proxy.serving({ settings, _ in settings.store = .sqlite(path: folder.path("bridge.sqlite")) })
+        {
             Set(try await $0.metrics().families.keys)
         }
     }
@@ -42,7 +44,8 @@ struct MetricsDocumentTests {
     @Test("Every declared metric family is exported, with the declared labels, and nothing else is")
     func declared() async throws {
         let folder = try TemporaryFolder()
-        try await Proxy.serving({ settings, _ in settings.storePath = folder.path("bridge.sqlite") }) { proxy in
+        try await Proxy.serving({ settings, _ in settings.store = .sqlite(path: folder.path("bridge.sqlite")) }) {
+            proxy in
             let metrics = try await proxy.metrics()
             let declared = Dictionary(uniqueKeysWithValues: MetricFamily.all.map { ($0.name, $0.kind.rawValue) })
             #expect(metrics.families == declared)

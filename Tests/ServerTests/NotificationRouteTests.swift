@@ -47,7 +47,7 @@ struct NotificationRouteTests {
     func stored() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("bridge.sqlite")
-        try await Proxy.serving({ settings, _ in settings.storePath = path }) { proxy in
+        try await Proxy.serving({ settings, _ in settings.store = .sqlite(path: path) }) { proxy in
             let body = try notification(proxy)
             for _ in 0..<2 {
                 let answer = try await send(body, to: proxy)
@@ -80,7 +80,8 @@ struct NotificationRouteTests {
     @Test("Rejections have a stable code")
     func problems() async throws {
         let folder = try TemporaryFolder()
-        try await Proxy.serving({ settings, _ in settings.storePath = folder.path("bridge.sqlite") }) { proxy in
+        try await Proxy.serving({ settings, _ in settings.store = .sqlite(path: folder.path("bridge.sqlite")) }) {
+            proxy in
             #expect(try await code(send(Array("{}".utf8), to: proxy)) == "400 malformedNotification")
             let unsigned = #"{"signedPayload":"eyJhbGciOiJFUzI1NiJ9.e30.AAAA"}"#
             #expect(try await send(Array(unsigned.utf8), to: proxy).status == 400)
@@ -99,7 +100,8 @@ struct NotificationRouteTests {
     @Test("Version 1 is rate-limited per client with 429 and Retry-After, while version 2 is accepted")
     func version1Limit() async throws {
         let folder = try TemporaryFolder()
-        try await Proxy.serving({ settings, _ in settings.storePath = folder.path("bridge.sqlite") }) { proxy in
+        try await Proxy.serving({ settings, _ in settings.store = .sqlite(path: folder.path("bridge.sqlite")) }) {
+            proxy in
             let guess = JSONValue.object([
                 "notification_type": .string("CANCEL"), "bid": .string(SimulatedApp.first.bundleId),
                 "password": .string("a guess"),
@@ -131,7 +133,7 @@ struct NotificationRouteTests {
     func storedAnswer() async throws {
         let folder = try TemporaryFolder()
         try await Proxy.serving({ settings, app in
-            settings.storePath = folder.path("bridge.sqlite")
+            settings.store = .sqlite(path: folder.path("bridge.sqlite"))
             app.answer = [.stored, .api]
         }) { proxy in
             let question = RawConnection.post("/verifyReceipt", try proxy.question(), ["Host: a"])

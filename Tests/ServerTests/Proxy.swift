@@ -92,7 +92,7 @@ final class Proxy: Sendable {
         let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
         let guarded = isGuarded ? CircuitBreakingTransport(transport) : nil
         // As in the program, requests are served even if the store is unavailable.
-        let bridgeStore = settings.storePath.flatMap { try? SQLiteStore(path: $0) }
+        let bridgeStore = settings.store?.path.flatMap { try? SQLiteStore(path: $0) }
         let pipelines = try ServiceGraph(
             settings: settings, transport: guarded ?? transport, store: bridgeStore, tables: .bundled, logger: logger,
             now: { SharedSimulator.noon })

@@ -2,6 +2,7 @@ import BridgeConfiguration
 import Foundation
 import Simulator
 import AppStoreTypes
+import Storage
 import TestSupport
 import Testing
 
@@ -58,7 +59,7 @@ struct ShadowTests {
     func bothWays(answer: [AnswerSource], shadow: AnswerSource) async throws {
         let folder = try TemporaryFolder()
         try await Proxy.serving({ settings, app in
-            settings.storePath = folder.path("bridge.sqlite")
+            settings.store = .sqlite(path: folder.path("bridge.sqlite"))
             app.appAppleId = SimulatedApp.first.appAppleId
             app.answer = answer
             app.shadow = shadow
@@ -89,7 +90,7 @@ struct ShadowTests {
     func remembered() async throws {
         let folder = try TemporaryFolder()
         func configure(_ settings: inout ProxyConfiguration, _ app: inout AppConfiguration) {
-            settings.storePath = folder.path("bridge.sqlite")
+            settings.store = .sqlite(path: folder.path("bridge.sqlite"))
             app.answer = [.apple, .receipt]
             app.shadow = .api
         }
@@ -114,7 +115,7 @@ struct ShadowTests {
     func oneCustomer() async throws {
         let folder = try TemporaryFolder()
         func configure(_ settings: inout ProxyConfiguration, _ app: inout AppConfiguration) {
-            settings.storePath = folder.path("bridge.sqlite")
+            settings.store = .sqlite(path: folder.path("bridge.sqlite"))
             app.appAppleId = SimulatedApp.first.appAppleId
             app.answer = [.apple, .receipt]
             app.shadow = .api

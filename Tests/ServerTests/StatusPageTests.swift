@@ -3,6 +3,7 @@ import BridgeConfiguration
 import Foundation
 import Simulator
 import AppStoreTypes
+import Storage
 import TestSupport
 import Testing
 
@@ -42,7 +43,7 @@ struct StatusPageTests {
     func contents() async throws {
         let folder = try TemporaryFolder()
         try await Proxy.serving({ settings, app in
-            settings.storePath = folder.path("bridge.sqlite")
+            settings.store = .sqlite(path: folder.path("bridge.sqlite"))
             (app.answer, app.shadow) = ([.api, .receipt], .apple)
         }) { proxy in
             try await post(proxy, try proxy.question())
@@ -150,7 +151,7 @@ struct StatusPageTests {
     @Test("The page shows the warnings")
     func warnings() async throws {
         try await Proxy.serving({ settings, _ in
-            settings.storePath = "/nowhere/bridge.sqlite"
+            settings.store = .sqlite(path: "/nowhere/bridge.sqlite")
             settings.verifyReceipt.production = "http://127.0.0.1:9/verifyReceipt"
         }) { proxy in
             for _ in 0..<4 { try await post(proxy, try proxy.question()) }

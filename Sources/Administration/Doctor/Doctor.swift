@@ -39,7 +39,7 @@ package struct Doctor: Sendable {
         all += TrustChecks(settings: settings, now: now()).all
         let keys = KeyChecks(settings: settings, now: now())
         all += keys.all
-        all.append(StoreCheck(path: settings.storePath).result)
+        all += await StoreCheck(settings: settings, isOffline: transport == nil, now: now).all()
         if let certificate = settings.tls.flatMap({ try? ListenerCertificate($0) }) {
             all.append(CertificateCheck(certificate: certificate, now: now()).result)
         }

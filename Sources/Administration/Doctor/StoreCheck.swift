@@ -1,17 +1,32 @@
+import AppStoreTypes
+import BridgeConfiguration
 import Foundation
 import Storage
 
 /// Checks the store without opening it for writing, so that a check does not migrate the schema.
 struct StoreCheck {
-    /// `nil` if no store is configured.
-    let path: String?
+    let settings: ProxyConfiguration
+    /// Whether no host is to be contacted.
+    let isOffline: Bool
+    let now: @Sendable () -> Timestamp
 
-    var result: CheckResult {
-        guard let path else {
-            return CheckResult(
-                "store", .warn, "none: no data survives a restart, and notifications are rejected",
-                advice: "store: sqlite:receipt-bridge.sqlite")
+    func all() async -> [CheckResult] {
+        switch settings.store {
+        case nil:
+            return [
+                CheckResult(
+                    "store", .warn, "none: no data survives a restart, and notifications are rejected",
+                    advice: "store: sqlite:receipt-bridge.sqlite")
+            ]
+        case .sqlite(let path): return [Self.result(ofFile: path)]
+        case .postgresql(let address):
+            return await DatabaseChecks(
+                address: address, database: settings.database, isOffline: isOffline, now: now
+            ).all()
         }
+    }
+
+    private static func result(ofFile path: String) -> CheckResult {
         let folder = URL(filePath: path).deletingLastPathComponent().path
         guard FileManager.default.isWritableFile(atPath: folder) else {
             return CheckResult(
@@ -28,7 +43,7 @@ struct StoreCheck {
         }
         do throws(StorageError) {
             let facts = try StoreOpening.inspect(path)
-            if let problem = Self.problem(facts.integrity, path) { return problem }
+            if let problem = problem(facts.integrity, path) { return problem }
             if let file = StoreOpening.exposedFiles(of: path).first {
                 return CheckResult(
                     "store", .warn, "\(file.path) can be read or changed by \(file.by)",
@@ -40,7 +55,7 @@ struct StoreCheck {
                 "\(path), \(size), schema \(facts.layout ?? "none yet")\(facts.isCurrent ? "" : ", upgraded at the next start")"
             )
         } catch {
-            return CheckResult("store", .fail, "\(error)", advice: Self.advice(for: error.code))
+            return CheckResult("store", .fail, "\(error)", advice: advice(for: error.code))
         }
     }
 

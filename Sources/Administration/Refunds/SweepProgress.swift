@@ -40,13 +40,21 @@ package final class SweepMonitor: Sendable {
     package var isStopped: Bool { stopped.load(ordering: .relaxed) }
 }
 
-/// A checkpoint file `STORE.sweep` next to the store. It records the sweeps that have not finished. It is locked, so
-/// only one process can sweep at a time.
+/// A checkpoint file `STORE.sweep`. It records the sweeps that have not finished. It is locked, so only one process of
+/// this machine can sweep at a time.
 package struct SweepCheckpoint {
     private let ledger: ProgressFile
 
+    /// Opens the file, or creates it: next to the file of the store, or `DATABASE.sweep` in the working directory for
+    /// a store that has no file.
+    ///
     /// - Throws: `StorageError` with code `locked` if another process is sweeping.
-    package init(nextTo path: String) throws(StorageError) {
+    package init(of store: StoreAddress) throws(StorageError) {
+        let path =
+            switch store {
+            case .sqlite(let path): path
+            case .postgresql(let address): address.database.replacing("/", with: "_")
+            }
         do throws(StorageError) {
             ledger = try ProgressFile(path: path + ".sweep")
         } catch {

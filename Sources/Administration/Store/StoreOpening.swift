@@ -1,14 +1,26 @@
+package import BridgeConfiguration
+import Foundation
+import PostgreSQLClient
+import PostgreSQLStorage
 import SQLiteFiles
 import SQLiteStorage
 package import Storage
 
-/// Opens the configured store. The only place that knows which engine is behind a configured path.
+/// Opens a store by its address. The only place that knows which engine is behind an address.
 package enum StoreOpening {
     /// Opens the store, or creates a new one.
     ///
-    /// - Throws: ``StorageError``; `notADatabase` for a file that is not a database, `changed` for one of a newer
-    ///   version.
-    package static func open(_ path: String) throws(StorageError) -> any Store { try SQLiteStore(path: path) }
+    /// - Throws: ``StorageError``; `notADatabase` for a file that is not a database, `changed` for a store of a newer
+    ///   version, `notOpen` for a database that cannot be reached.
+    package static func open(
+        _ address: StoreAddress, _ database: DatabaseConfiguration
+    ) async throws(StorageError) -> any Store {
+        switch address {
+        case .sqlite(let path): try SQLiteStore(path: path)
+        case .postgresql(let address):
+            try await PostgreSQLStore(PostgreSQLConfiguration(address, database), place: "\(address)")
+        }
+    }
 
     /// Opens the store now or, if that fails, retries in the background. Until it is open every call throws
     /// `notOpen`.
@@ -16,12 +28,36 @@ package enum StoreOpening {
     /// - Parameter onChange: called with the first error, with each different error, with `nil` once the store is open
     ///   after an error, and with an error if its data is removed or replaced while it is open.
     package static func openRetrying(
-        _ path: String, _ onChange: @escaping @Sendable (StorageError?) -> Void
+        _ address: StoreAddress, _ database: DatabaseConfiguration,
+        _ onChange: @escaping @Sendable (StorageError?) -> Void
     ) -> any Store {
-        SQLiteStore(opening: path, onChange)
+        switch address {
+        case .sqlite(let path): SQLiteStore(opening: path, onChange)
+        case .postgresql(let address):
+            PostgreSQLStore(opening: PostgreSQLConfiguration(address, database), place: "\(address)", onChange)
+        }
     }
 
-    /// Inspects a store without changing it. Other processes can write to it at the same time.
+    /// Opens the store, or creates a new one, for copying and comparing.
+    ///
+    /// - Throws: as ``open(_:_:)``.
+    package static func openForTransfer(
+        _ address: StoreAddress, _ database: DatabaseConfiguration
+    ) async throws(StorageError) -> any StoreTransfer {
+        switch address {
+        case .sqlite(let path): try SQLiteStore(path: path)
+        case .postgresql(let address):
+            try await PostgreSQLStore(PostgreSQLConfiguration(address, database), place: "\(address)")
+        }
+    }
+
+    /// Returns whether there is a store at the address. A database is there in any case: its tables are created when
+    /// it is opened.
+    package static func exists(at address: StoreAddress) -> Bool {
+        address.path.map { FileManager.default.fileExists(atPath: $0) } ?? true
+    }
+
+    /// Inspects a store in a file without changing it. Other processes can write to it at the same time.
     ///
     /// - Throws: ``StorageError``; `changed` for a store of a newer version.
     package static func inspect(_ path: String) throws(StorageError) -> StoreInspection {

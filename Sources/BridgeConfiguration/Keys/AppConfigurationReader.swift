@@ -140,7 +140,7 @@ extension ConfigurationFile {
                 file.note("app", variable: name, "needs RECEIPT_BRIDGE_APP_BUNDLEID, which names the app")
             }
         }
-        if settings.storePath == nil, settings.apps.contains(where: { $0.answer.contains(.stored) }) {
+        if settings.store == nil, settings.apps.contains(where: { $0.answer.contains(.stored) }) {
             root.noteMissing("store", "none, but an app has stored in answer")
         }
     }

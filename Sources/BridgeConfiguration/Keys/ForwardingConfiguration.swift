@@ -112,7 +112,7 @@ extension ConfigurationFile {
     static func checkForwarding(of app: AppConfiguration, _ node: ConfigurationNode, _ settings: ProxyConfiguration) {
         guard !app.forward.isEmpty else { return }
         let (key, file) = (node.name("forward"), node.file)
-        if settings.storePath == nil, !file.hasFinding("store") { file.note(key, "needs a store") }
+        if settings.store == nil, !file.hasFinding("store") { file.note(key, "needs a store") }
         let versions1 = app.forward.filter { $0.form == .v1 }
         guard !versions1.isEmpty else { return }
         if app.serverAPI == nil, !node.hasFinding("serverAPI") {

@@ -6,7 +6,7 @@ extension ProxyConfiguration: Configurable {
     static var variablePrefix: String { "RECEIPT_BRIDGE" }
 
     static var settings: [Setting<ProxyConfiguration>] {
-        listeners + storage + verification + upstreams + answers + clients
+        listeners + storage + database + verification + upstreams + answers + clients
     }
 
     private static var listeners: [Setting<ProxyConfiguration>] {
@@ -44,10 +44,18 @@ extension ProxyConfiguration: Configurable {
     private static var storage: [Setting<ProxyConfiguration>] {
         [
             .custom(
-                "store", "`sqlite:PATH`, `none`",
-                default: "`sqlite:receipt-bridge.sqlite` next to the file, without a file `none`", \.storePath,
-                "the database for everything that survives a restart", read: ConfigurationFile.readStore
-            ).needingRestart { $0.storePath = $1.storePath },
+                "store", "`sqlite:PATH`, `postgresql://USER@HOST/DATABASE`, `none`",
+                default: "`sqlite:receipt-bridge.sqlite` next to the file, without a file `none`", \.store,
+                """
+                the database for everything that survives a restart; several servers can share one of PostgreSQL \
+                ([OPERATIONS](OPERATIONS.md#postgresql))
+                """, read: ConfigurationFile.readStore
+            ).needingRestart { $0.store = $1.store },
+            .custom(
+                "instance", "text", default: "host name and port of `listen`", \.instance,
+                "the name of this server among those that share a store"
+            ) { $2.instance = $0.text($1, expecting: "a name") }
+            .needingRestart { $0.instance = $1.instance },
             retention("notifications", \.retention.notifications, "notifications and their deliveries"),
             retention("superseded", \.retention.superseded, "replaced versions of a transaction"),
             retention("customers", \.retention.customers, from: 30, "customers, since their last record"),
@@ -58,6 +66,43 @@ extension ProxyConfiguration: Configurable {
             // Apple allows two extensions of a subscription in 365 days, so the record of one must not be deleted
             // earlier.
             retention("renewalExtensions", \.retention.renewalExtensions, from: 366, "extended renewal dates"),
+        ]
+    }
+
+    private static var database: [Setting<ProxyConfiguration>] {
+        [
+            .custom(
+                "database.password", "secret", default: "none", \.database.password,
+                "the password for a store of PostgreSQL; a file is read again for each new connection"
+            ) { node, name, settings in
+                settings.database.password = node.privateKey(name).map { PasswordSource($0) }
+            }.needingRestart { $0.database.password = $1.database.password },
+            .integer(
+                "database.connections", \.database.connections, in: 1...100, .connections,
+                "connections of this server to the database"
+            ).needingRestart { $0.database.connections = $1.database.connections },
+            .seconds(
+                "database.statementSeconds", \.database.statementTimeout, in: 1...60,
+                "timeout of one statement; longer ones fail, and the request is answered without the store"
+            ).needingRestart { $0.database.statementTimeout = $1.database.statementTimeout },
+            .custom(
+                "database.preparedStatements", "`true`, `false`",
+                default: "`\(defaults.database.usesPreparedStatements)`",
+                \.database.usesPreparedStatements,
+                "`false` for pgbouncer before 1.21 in transaction mode, which cannot pass prepared statements on"
+            ) { node, name, settings in
+                if let value = ConfigurationFile.readBoolean(node, name) {
+                    settings.database.usesPreparedStatements = value
+                }
+            }.needingRestart { $0.database.usesPreparedStatements = $1.database.usesPreparedStatements },
+            .custom(
+                "database.library", "name or path", default: "`\(defaults.database.library)`", \.database.library,
+                "libpq, version 14 or later; loaded only for a store of PostgreSQL"
+            ) { node, name, settings in
+                if let library = node.text(name, expecting: "the name of a library") {
+                    settings.database.library = library
+                }
+            }.needingRestart { $0.database.library = $1.database.library },
         ]
     }
 

@@ -1,23 +1,84 @@
+import AppStoreClients
+package import AppStoreTypes
 import Foundation
+import Storage
+
+/// The connections to a PostgreSQL database, as the configuration key `database` describes them.
+package struct DatabaseConfiguration: Sendable, Hashable {
+    /// Where the password comes from; `nil` if the server asks for none.
+    package var password: PasswordSource?
+    /// Number of connections of this process.
+    package var connections: Int64 = 4
+    /// Timeout of one statement.
+    package var statementTimeout = Duration.seconds(5)
+    /// Whether statements are prepared once for each connection. pgbouncer before 1.21 in transaction mode cannot hand
+    /// them on.
+    package var usesPreparedStatements = true
+    /// Name or path of libpq.
+    package var library = "libpq.so.5"
+
+    package init() {}
+}
+
+/// Where the password of a database comes from.
+package enum PasswordSource: Sendable, Hashable {
+    /// A file, read again for each connection, so that a new password needs no restart.
+    case file(path: String)
+    /// The password itself, for example from an environment variable.
+    case text(Redacted<String>)
+
+    /// An error of a file that names a password.
+    package struct Unreadable: Error, Sendable, CustomStringConvertible {
+        package let path: String
+
+        package var description: String { "cannot read the password in \(path)" }
+    }
+
+    /// Returns the password without whitespace around it.
+    ///
+    /// - Throws: ``Unreadable`` if the file cannot be read or is empty.
+    package func password() throws(Unreadable) -> String {
+        switch self {
+        case .text(let text): return text.reveal()
+        case .file(let path):
+            let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+            let password = text.trimmingCharacters(in: .whitespacesAndNewlines)
+            guard !password.isEmpty else { throw Unreadable(path: path) }
+            return password
+        }
+    }
+
+    init(_ source: PrivateKeySource) {
+        self =
+            switch source {
+            case .file(let path): .file(path: path)
+            case .text(let text): .text(text)
+            }
+    }
+}
+
+extension ProxyConfiguration {
+    /// The name of this server among those that use the same store: the key `instance`, otherwise the host name and
+    /// the port of the public listener.
+    package var instanceName: String { instance ?? "\(ProcessInfo.processInfo.hostName):\(listen.port)" }
+}
 
 extension ConfigurationFile {
     /// Reads `store`. With a configuration file the default is a SQLite file next to it. Without one there is no
     /// store, so that nothing is written to disk.
     static func readStore(_ root: ConfigurationNode, _ name: String, _ settings: inout ProxyConfiguration) {
-        guard
-            let store = root.text(name, expecting: stores) ?? (root.file.hasFile ? "sqlite:receipt-bridge.sqlite" : nil)
-        else { return }
-        if store == "none" {
-            settings.storePath = nil
-        } else if store.hasPrefix("postgres:") || store.hasPrefix("postgresql:") {
-            root.note(name, "PostgreSQL is not built yet; use sqlite:PATH")
-        } else if store.hasPrefix("sqlite:"), store != "sqlite:" {
-            settings.storePath = root.resolve(String(store.dropFirst("sqlite:".count)), of: name).path
-        } else {
-            // The value is not shown: the URL of another kind of database may contain a password.
-            root.note(name, "expected \(stores)")
+        let usual = root.file.hasFile ? "sqlite:receipt-bridge.sqlite" : nil
+        guard let text = root.text(name, expecting: StoreAddress.forms) ?? usual else { return }
+        do throws(StoreAddressError) {
+            settings.store = try StoreAddress.parse(text) { root.resolve($0, of: name).path }
+        } catch {
+            root.note(name, error.reason)
         }
     }
 
-    private static let stores = "sqlite:PATH, or none"
+    /// Reads `true` or `false`.
+    static func readBoolean(_ node: ConfigurationNode, _ name: String) -> Bool? {
+        enum Choice: String, CaseIterable { case `true`, `false` }
+        return node.choice(name, of: Choice.self).map { $0 == .true }
+    }
 }

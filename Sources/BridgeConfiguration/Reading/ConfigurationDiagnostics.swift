@@ -40,8 +40,10 @@ final class ConfigurationDiagnostics {
     var secretFiles: [ProxyConfiguration.SecretFile] = []
     /// Every key that the reader asked for, whether or not the document has it.
     var requestedKeys: Set<String> = []
-    /// Environment variables that belong to a key.
-    private var knownVariables: Set<String> = ["RECEIPT_BRIDGE_CONFIG"]
+    /// Environment variables that belong to a key or a command.
+    private var knownVariables: Set<String> = [
+        "RECEIPT_BRIDGE_CONFIG", ConfigurationEnvironment.secondPasswordFile,
+    ]
 
     init(
         displayName: String, folder: URL, hasFile: Bool, environment: [String: String], checks: ExternalChecks

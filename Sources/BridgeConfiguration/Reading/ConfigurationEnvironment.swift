@@ -7,6 +7,9 @@ package enum ConfigurationEnvironment {
     /// example `--listen: `.
     package typealias Flag = (inout ProxyConfiguration) throws(ConfigurationError) -> Void
 
+    /// The variable that names a file with the password of the second store of a command, for example of `store copy`.
+    package static let secondPasswordFile = "RECEIPT_BRIDGE_DATABASE_PASSWORD_FILE_2"
+
     /// Loads the configuration: the file (if any), then the environment, then the command line flags.
     ///
     /// - Parameter checks: checks of values that other targets know.

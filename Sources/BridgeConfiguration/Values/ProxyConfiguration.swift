@@ -71,8 +71,12 @@ package struct ProxyConfiguration: Sendable {
     package var userHeader: String?
     /// The configured apps, in the order of the file. No two have the same bundle id.
     package var apps: [AppConfiguration] = []
-    /// Path of the SQLite store; `nil` if nothing is persisted across a restart.
-    package var storePath: String?
+    /// Where the store is; `nil` if nothing is persisted across a restart.
+    package var store: StoreAddress?
+    /// Connections to a store of PostgreSQL.
+    package var database = DatabaseConfiguration()
+    /// The name of this server in a store that several servers share; `nil` for ``instanceName``'s default.
+    package var instance: String?
     /// Retention periods of the data in the store.
     package var retention = Retention()
     /// Files with secrets that were read; other users of the machine should not be able to read them.

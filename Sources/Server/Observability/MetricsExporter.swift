@@ -155,7 +155,7 @@ struct MetricsExporter: Sendable {
     /// The state of the store.
     private func writeStore(into text: inout MetricsText) {
         text.family(.storeOpen)
-        if view.settings.storePath != nil { text.sample(.storeOpen, Int64(view.hasStore ? 1 : 0)) }
+        if view.settings.store != nil { text.sample(.storeOpen, Int64(view.hasStore ? 1 : 0)) }
         guard let store = view.store else { return }
         text.single(.storeWritesWaiting, Int64(store.writesWaiting))
         text.single(.storeWrites, store.metrics.writes.count)

@@ -41,7 +41,7 @@ struct ServerHealth: Sendable {
     }
 
     /// A store is configured but not open.
-    var lacksStore: Bool { !hasStore && settings.storePath != nil }
+    var lacksStore: Bool { !hasStore && settings.store != nil }
     var hasStore: Bool { store?.isOpen ?? false }
     /// The store's file was removed or replaced, so only a restart opens it again.
     var isStoreLost: Bool { store?.isLost ?? false }

@@ -90,21 +90,22 @@ extension ConfigurationOptions {
     func withStore<Value>(
         _ work: (any Store) async throws(StorageError) -> Value
     ) async throws -> Value {
-        let path: String
+        let (address, database): (StoreAddress, DatabaseConfiguration)
         do throws(ConfigurationError) {
-            guard let store = try settings().storePath else {
+            let settings = try settings()
+            guard let store = settings.store else {
                 throw ConfigurationError(["store: no store is configured; specify a configuration with --config"])
             }
-            path = store
+            (address, database) = (store, settings.database)
         } catch {
             throw Self.report(error)
         }
-        guard FileManager.default.fileExists(atPath: path) else {
-            Terminal.say("\(path): there is no such store")
+        guard StoreOpening.exists(at: address) else {
+            Terminal.say("\(address.place): there is no such store")
             throw ExitCode.usage
         }
         do throws(StorageError) {
-            let store = try StoreOpening.open(path)
+            let store = try await StoreOpening.open(address, database)
             let value = try await work(store)
             await store.close()
             return value

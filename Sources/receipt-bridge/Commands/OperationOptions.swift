@@ -37,7 +37,12 @@ struct OperationOptions: ParsableArguments {
             let transport = try CurlTransport(settings: settings)
             let store: (any Store)?
             do {
-                store = try settings.storePath.map { path throws(StorageError) in try StoreOpening.open(path) }
+                store =
+                    if let address = settings.store {
+                        try await StoreOpening.open(address, settings.database)
+                    } else {
+                        nil
+                    }
             } catch {
                 await transport.shutDown()
                 throw error

@@ -86,7 +86,7 @@ struct RefundsCommand: ParsableCommand {
         func run() async throws {
             do {
                 let settings = try configuration.settingsWithRoots()
-                guard let path = settings.storePath else {
+                guard let address = settings.store else {
                     throw InvalidOperation(
                         "refunds sweep needs a store", hint: "set store in the configuration")
                 }
@@ -98,8 +98,8 @@ struct RefundsCommand: ParsableCommand {
                         settings: settings,
                         transport: RateLimitedTransport(curl, perSecond: Self.requestsPerSecond * budget),
                         trust: TrustStore(settings: settings), share: budget)
-                    let store = try StoreOpening.open(path)
-                    result = .success(try await run(settings, clients, store.refunds, at: path))
+                    let store = try await StoreOpening.open(address, settings.database)
+                    result = .success(try await run(settings, clients, store.refunds, at: address))
                     await store.close()
                 } catch {
                     result = .failure(error)
@@ -114,14 +114,15 @@ struct RefundsCommand: ParsableCommand {
         /// Runs or resumes the sweep and prints its summary. A sweep with failed lookups stays unfinished, so that
         /// the next run retries them.
         private func run(
-            _ settings: ProxyConfiguration, _ clients: UpstreamClients, _ store: any RefundStore, at storePath: String
+            _ settings: ProxyConfiguration, _ clients: UpstreamClients, _ store: any RefundStore,
+            at address: StoreAddress
         ) async throws {
             guard clients.isConfigured else {
                 throw InvalidOperation(
                     "no app has serverAPI in the configuration",
                     hint: "specify the configuration with --config or RECEIPT_BRIDGE_CONFIG")
             }
-            let checkpoint = try SweepCheckpoint(nextTo: storePath)
+            let checkpoint = try SweepCheckpoint(of: address)
             let name = ids.map { "ids \(URL(filePath: $0).standardizedFileURL.path)" } ?? "store"
             let begin = try checkpoint.begin(name, at: .now)
             let targets = try await targets(settings, store, since: begin)

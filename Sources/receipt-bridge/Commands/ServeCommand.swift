@@ -132,7 +132,7 @@ struct ServeCommand: AsyncParsableCommand {
         for path in Set(settings.secretFiles.map(\.path)).sorted() {
             if let others = StoreOpening.exposure(ofFile: path) { warn(path, others) }
         }
-        guard let store, let path = settings.storePath else { return }
+        guard let store, let path = settings.store?.path else { return }
         let warnOfStore: @Sendable () -> Void = {
             for file in StoreOpening.exposedFiles(of: path) { warn(file.path, file.by) }
         }
@@ -157,8 +157,8 @@ struct ServeCommand: AsyncParsableCommand {
     /// Opens the store, or starts without it: requests are answered even if the store is unavailable. Opening is
     /// retried.
     private func openStore(_ settings: ProxyConfiguration, _ logger: Logger) -> (any Store)? {
-        guard let path = settings.storePath else { return nil }
-        return StoreOpening.openRetrying(path) { error in
+        guard let address = settings.store else { return nil }
+        return StoreOpening.openRetrying(address, settings.database) { error in
             if let error {
                 logger.error(
                     "store unavailable; running without persistence, will retry",

@@ -1,0 +1,37 @@
+/// Reads and writes the rows of a store, for copying it into another one and for comparing two.
+package protocol StoreTransfer: Sendable {
+    /// Where the data is, for messages.
+    var place: String { get }
+
+    /// Returns the columns of every table of the store, for checks that ``TransferTable/all`` is complete.
+    func columns() async throws(StorageError) -> [String: Set<String>]
+
+    /// Returns rows in the order of the key.
+    ///
+    /// - Parameters:
+    ///   - key: the key of the last row that was read; `nil` for the first page.
+    ///   - decodesJWS: whether the values of the type `jws` are returned as texts.
+    func rows(
+        _ query: TransferQuery, after key: TransferKey?, limit: Int, decodesJWS: Bool
+    ) async throws(StorageError) -> [TransferRow]
+
+    /// Returns the number of rows of a table.
+    func count(of table: TransferTable) async throws(StorageError) -> Int64
+
+    /// Begins a copy into this store, or resumes the one that was begun from the same source. Returns the last copied
+    /// key of each table.
+    ///
+    /// - Parameter source: identifies the source; the text of its address.
+    /// - Throws: `changed` if the store holds data, or a copy of another source.
+    func beginCopy(from source: String) async throws(StorageError) -> [String: TransferKey]
+
+    /// Inserts rows with all columns of a table, and records the key of the last one, in one transaction.
+    func insert(_ rows: [TransferRow], into table: TransferTable) async throws(StorageError)
+
+    /// Marks the copy as complete, so that servers can use the store.
+    func finishCopy() async throws(StorageError)
+
+    /// Closes the store.
+    @discardableResult
+    func close() async -> StorageError?
+}

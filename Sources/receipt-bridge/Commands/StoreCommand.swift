@@ -1,0 +1,114 @@
+import Administration
+import ArgumentParser
+import Reports
+import Storage
+
+/// The `store` command: copies and compares stores.
+struct StoreCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "store", abstract: "Copies a store into another database, and compares two stores.",
+        subcommands: [Copy.self, Check.self])
+
+    /// Copies all data. The exit code is 3 if the copy was stopped.
+    struct Copy: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Copies all data of a store into an empty store; resumes a stopped copy.",
+            discussion: """
+                A store is sqlite:PATH or postgresql://USER@HOST/DATABASE. The password of SOURCE comes from \
+                database.password of the configuration or RECEIPT_BRIDGE_DATABASE_PASSWORD_FILE, that of DESTINATION from \
+                RECEIPT_BRIDGE_DATABASE_PASSWORD_FILE_2, or from the first if that is not set. Stop all servers that use one \
+                of the two stores first.
+
+                Exit codes: 0 success; 2 usage, configuration, or the destination holds other data; 3 stopped, the same \
+                command resumes.
+
+                Example:
+                  receipt-bridge store copy sqlite:receipt-bridge.sqlite postgresql://bridge@db/receipts
+                """)
+
+        @OptionGroup var configuration: ConfigurationOptions
+        @Argument(help: ArgumentHelp("The store to read.", valueName: "source"))
+        var source: String
+        @Argument(help: ArgumentHelp("The store to write, which must be empty.", valueName: "destination"))
+        var destination: String
+
+        func run() async throws {
+            let stores = try StorePair(configuration, source, destination, createsSecond: true)
+            try await stores.use { source, destination, line, status in
+                let signals = StopSignals.watching { status.stop() }
+                defer { signals.cancel() }
+                let copy = StoreCopy(from: source, named: "\(stores.first)", to: destination)
+                let isComplete = try await copy.run { progress in
+                    let counts = "\(progress.copied.grouped) of \(progress.rows.grouped) rows"
+                    status.text = ProgressText([
+                        .init(counts, importance: 5), .init(progress.title, importance: 0, after: ": "),
+                    ])
+                    return !status.isStopped
+                }
+                line.clear()
+                if let text = status.text { Terminal.say(text.text) }
+                guard isComplete else {
+                    Terminal.say("stopped; run the same command again to resume")
+                    throw ExitCode.limit
+                }
+            }
+        }
+    }
+
+    /// Compares two stores. The exit code is 1 if they differ.
+    struct Check: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Compares the data of two stores.",
+            discussion: """
+                Prints a table with the number of rows of each kind in both stores, and a digest of their content that does \
+                not depend on the database or on row ids. The stores and passwords are named as for store copy.
+
+                Exit codes: 0 equal; 1 different; 2 usage or configuration; 3 a store cannot be read.
+
+                Example:
+                  receipt-bridge store check sqlite:receipt-bridge.sqlite postgresql://bridge@db/receipts
+                """)
+
+        @OptionGroup var configuration: ConfigurationOptions
+        @Argument(help: ArgumentHelp("A store.", valueName: "a"))
+        var first: String
+        @Argument(help: ArgumentHelp("Another store.", valueName: "b"))
+        var second: String
+
+        func run() async throws {
+            let stores = try StorePair(configuration, first, second, createsSecond: false)
+            try await stores.use { first, second, line, status in
+                let left = try await StoreDigest.all(of: first) { status.text = Self.text($0, of: stores.first) }
+                let right = try await StoreDigest.all(of: second) { status.text = Self.text($0, of: stores.second) }
+                line.clear()
+                Terminal.result(Array(Self.table(left, right).utf8))
+                guard left == right else { throw ExitCode.someNotVerified }
+            }
+        }
+
+        private static func text(_ rows: Int64, of store: StoreAddress) -> ProgressText {
+            ProgressText([
+                .init("\(rows.grouped) rows", importance: 5), .init("\(store)", importance: 0, after: " of "),
+            ])
+        }
+
+        /// One line for each kind of data: its name, the rows in both stores, the first digits of the digests and
+        /// whether they are equal.
+        private static func table(_ left: [StoreDigest], _ right: [StoreDigest]) -> String {
+            let lines = zip(left, right).map { left, right in
+                [
+                    left == right ? "same" : "differs", left.title, "\(left.rows)", "\(right.rows)",
+                    String(left.text.prefix(16)), String(right.text.prefix(16)),
+                ]
+            }
+            let widths = (0..<6).map { column in lines.map { $0[column].count }.max() ?? 0 }
+            return lines.map { line in
+                let cells = line.enumerated().map { column, cell in
+                    let padding = String(repeating: " ", count: widths[column] - cell.count)
+                    return column == 2 || column == 3 ? padding + cell : cell + padding
+                }
+                return cells.joined(separator: "  ") + "\n"
+            }.joined()
+        }
+    }
+}

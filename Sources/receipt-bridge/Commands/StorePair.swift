@@ -1,0 +1,104 @@
+import Administration
+import ArgumentParser
+import BridgeConfiguration
+import Foundation
+import Reports
+import Storage
+import Synchronization
+
+/// The two stores that a command copies or compares.
+struct StorePair {
+    let first: StoreAddress
+    let second: StoreAddress
+    private let databases: (first: DatabaseConfiguration, second: DatabaseConfiguration)
+
+    /// The progress of a command, and whether a signal has stopped it.
+    final class Status: Sendable {
+        private let state = Mutex<(text: ProgressText?, isStopped: Bool)>((nil, false))
+
+        var text: ProgressText? {
+            get { state.withLock(\.text) }
+            set { state.withLock { $0.text = newValue } }
+        }
+
+        var isStopped: Bool { state.withLock(\.isStopped) }
+
+        func stop() { state.withLock { $0.isStopped = true } }
+    }
+
+    /// Parses the addresses and reads the passwords.
+    ///
+    /// - Parameter createsSecond: whether the file of the second store may be missing.
+    /// - Throws: `ExitCode`, after printing the error.
+    init(
+        _ configuration: ConfigurationOptions, _ first: String, _ second: String, createsSecond: Bool
+    ) throws {
+        do throws(ConfigurationError) {
+            self.first = try Self.address(first)
+            self.second = try Self.address(second)
+            let database = try configuration.settings().database
+            databases = (database, try Self.second(database))
+        } catch {
+            throw ConfigurationOptions.report(error)
+        }
+        guard self.first != self.second else {
+            Terminal.say("both stores are \(self.first)")
+            throw ExitCode.usage
+        }
+        for address in createsSecond ? [self.first] : [self.first, self.second]
+        where !StoreOpening.exists(at: address) {
+            Terminal.say("\(address.place): there is no such store")
+            throw ExitCode.usage
+        }
+    }
+
+    /// Parses an address. A path is relative to the working directory.
+    private static func address(_ text: String) throws(ConfigurationError) -> StoreAddress {
+        do throws(StoreAddressError) {
+            if let address = try StoreAddress.parse(text, resolve: { URL(filePath: $0).standardizedFileURL.path }) {
+                return address
+            }
+        } catch {
+            throw ConfigurationError([error.reason])
+        }
+        throw ConfigurationError(["none holds no data; expected sqlite:PATH or postgresql://USER@HOST/DATABASE"])
+    }
+
+    /// Returns the connections of the second store: with a password of its own if there is one.
+    private static func second(_ database: DatabaseConfiguration) throws(ConfigurationError) -> DatabaseConfiguration {
+        let name = ConfigurationEnvironment.secondPasswordFile
+        guard let path = ProcessInfo.processInfo.environment[name], !path.isEmpty else { return database }
+        guard FileManager.default.isReadableFile(atPath: path) else {
+            throw ConfigurationError(["\(name): cannot read the file that it names"])
+        }
+        var second = database
+        second.password = .file(path: path)
+        return second
+    }
+
+    /// Opens both stores, runs `body` with progress on standard error, and closes the stores.
+    func use(
+        _ body: (_ first: any StoreTransfer, _ second: any StoreTransfer, ProgressLine, Status) async throws -> Void
+    ) async throws {
+        var opened: [any StoreTransfer] = []
+        let result: Result<Void, any Error>
+        do {
+            opened.append(try await StoreOpening.openForTransfer(first, databases.first))
+            opened.append(try await StoreOpening.openForTransfer(second, databases.second))
+            let (line, status) = (ProgressLine(), Status())
+            result = .success(
+                try await line.showing({ status.text }) { try await body(opened[0], opened[1], line, status) })
+        } catch {
+            result = .failure(error)
+        }
+        for store in opened { await store.close() }
+        do {
+            try result.get()
+        } catch let error as StorageError where [.notOpen, .locked].contains(error.code) {
+            Terminal.say("\(error)", hint: "run the same command again to resume")
+            throw ExitCode.limit
+        } catch {
+            throw OperationFailure.exit(for: error)
+        }
+    }
+}

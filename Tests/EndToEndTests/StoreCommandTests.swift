@@ -1,0 +1,116 @@
+import Foundation
+import GRDB
+import PostgreSQLClient
+import TestSupport
+import Testing
+
+@Suite("store copy and store check")
+struct StoreCommandTests {
+    /// The database for tests as an address; `nil` without the variable.
+    private static let address: String? = {
+        let words = ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_TEST_POSTGRESQL"]?.split(separator: " ")
+        guard let words else { return nil }
+        let values = Dictionary(
+            words.compactMap { word -> (String, String)? in
+                let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
+                return parts.count == 2 ? (parts[0], parts[1]) : nil
+            }, uniquingKeysWith: { $1 })
+        guard let host = values["host"], let user = values["user"], let name = values["dbname"] else { return nil }
+        return "postgresql://\(user)@\(host.replacing("/", with: "%2F")):\(values["port"] ?? "5432")/\(name)"
+    }()
+
+    /// A simulated App Store and a store with its notifications.
+    private func filled() async throws -> CommandFixture {
+        let stage = try await CommandFixture(customers: 6)
+        let history = try await stage.run("notifications", "history", "--replay")
+        #expect(history.exit == 0, "\(history.errors)")
+        return stage
+    }
+
+    @Test("A copied store is the same; a changed one differs")
+    func copyAndCheck() async throws {
+        let stage = try await filled()
+        let stores = ["sqlite:bridge.sqlite", "sqlite:copy.sqlite"]
+        let copy = try await stage.run(["store", "copy"] + stores)
+        #expect(copy.exit == 0 && copy.errors.contains(" rows: "), "\(copy.errors)")
+        let same = try await stage.run(["store", "check"] + stores)
+        let lines = same.text.split(separator: "\n")
+        #expect(same.exit == 0 && lines.count > 20 && lines.allSatisfy { $0.hasPrefix("same ") }, "\(same.text)")
+        let again = try await stage.run(["store", "copy"] + stores)
+        #expect(again.exit == 2 && again.errors.contains("the store is not empty"), "\(again.errors)")
+        try await DatabaseQueue(path: stage.folder.path("copy.sqlite")).write { db in
+            try db.execute(sql: "DELETE FROM notification WHERE id = (SELECT max(id) FROM notification)")
+        }
+        let differs = try await stage.run(["store", "check"] + stores)
+        let different = differs.text.split(separator: "\n").filter { $0.hasPrefix("differs ") }
+        #expect(differs.exit == 1 && different.count == 1, "\(differs.text)")
+        #expect(different.first?.contains("notifications") == true)
+        await stage.stop()
+    }
+
+    @Test(
+        "Stores that cannot be used exit with 2",
+        arguments: [
+            (["sqlite:missing.sqlite", "sqlite:b.sqlite"], "there is no such store"),
+            (["sqlite:a.sqlite", "sqlite:./a.sqlite"], "both stores are sqlite:"),
+            (["none", "sqlite:b.sqlite"], "none holds no data"),
+            (["sqlite:a.sqlite", "postgresql://u:canary@h/d"], "the address contains a password"),
+            (["sqlite:a.sqlite", "mysql:canary"], "expected sqlite:PATH"),
+        ])
+    func unusable(_ stores: [String], _ message: String) async throws {
+        let folder = try Folder()
+        let outcome = try await Binary.run(Binary.url, ["store", "copy"] + stores, in: folder)
+        #expect(outcome.exit == 2 && outcome.errors.contains(message), "\(outcome.errors)")
+        #expect(!outcome.errors.contains("canary"))
+    }
+
+    @Test("A database that cannot be reached exits with 3, and doctor says what to do")
+    func unreachable() async throws {
+        let stage = try await CommandFixture(customers: 2)
+        let address = "postgresql://bridge@127.0.0.1:1/receipts"
+        try stage.configure("database.yaml", store: address)
+        let copy = try await stage.run("store", "copy", address, "sqlite:b.sqlite")
+        #expect(copy.exit == 3 && copy.errors.contains(address), "\(copy.errors)")
+        try stage.configure("library.yaml", store: "\(address)\ndatabase: {library: missing.so}")
+        let doctor = try await stage.run("doctor", "--offline", "--config", "library.yaml")
+        #expect(doctor.exit == 1 && doctor.text.contains("fail  store library"), "\(doctor.text)")
+        #expect(doctor.text.contains("apt-get install libpq5"))
+        await stage.stop()
+    }
+
+    @Test("A store moves to PostgreSQL and back, and doctor checks the database", .enabled(if: address != nil))
+    func database() async throws {
+        let stage = try await filled()
+        let schema = "store_\(UUID().uuidString.lowercased().replacing("-", with: ""))"
+        let address = "\(try #require(Self.address))?options=-csearch_path%3D\(schema)"
+        try stage.configure("database.yaml", store: address)
+        let missing = try await stage.run("doctor", "--config", "database.yaml")
+        #expect(missing.exit == 1 && missing.text.contains("CREATE SCHEMA AUTHORIZATION"), "\(missing.text)")
+        try await Self.run("CREATE SCHEMA \(schema)")
+        for stores in [["sqlite:bridge.sqlite", address], [address, "sqlite:back.sqlite"]] {
+            let copy = try await stage.run(["store", "copy"] + stores)
+            #expect(copy.exit == 0, "\(copy.errors)")
+            let check = try await stage.run(["store", "check"] + stores)
+            #expect(check.exit == 0, "\(check.text)\(check.errors)")
+        }
+        let doctor = try await stage.run("doctor", "--config", "database.yaml")
+        for name in ["store library", "store", "store TLS", "store rights", "store isolation", "store clock"] {
+            #expect(doctor.text.contains("pass  \(name) "), "\(name): \(doctor.text)")
+        }
+        #expect(doctor.text.contains("pass  store schema"), "\(doctor.text)")
+        try await Self.run("DROP SCHEMA \(schema) CASCADE")
+        await stage.stop()
+    }
+
+    private static func run(_ sql: String) async throws {
+        let words = ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_TEST_POSTGRESQL"] ?? ""
+        let parameters = words.split(separator: " ").compactMap { word -> (keyword: String, value: String)? in
+            let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
+            return parts.count == 2 ? (parts[0], parts[1]) : nil
+        }
+        let client = PostgreSQLClient(PostgreSQLConfiguration(parameters: parameters, connections: 1))
+        try await client.connected(within: .seconds(10))
+        _ = try await client.query(PostgreSQLQuery(sql), within: .seconds(30))
+        await client.close()
+    }
+}

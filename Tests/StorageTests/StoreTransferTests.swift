@@ -1,0 +1,202 @@
+import Administration
+import AppStoreTypes
+import Foundation
+import PostgreSQLStorage
+import SQLiteStorage
+import Storage
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Copying and comparing stores")
+struct StoreTransferTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func sqlite(_ name: String) throws -> SQLiteStore { try SQLiteStore(path: folder.path(name)) }
+
+    /// A store with rows in every table and a value in every column.
+    private func filled(_ name: String, rows: Int64 = 7) async throws -> SQLiteStore {
+        let store = try sqlite(name)
+        _ = try await store.beginCopy(from: "fixture")
+        for table in TransferTable.all {
+            let numbers = table.name == "handleKey" ? 1...1 : 1...rows
+            let rows = numbers.map { number in
+                let values = table.columns.map { Self.value(of: $0, in: table, row: number) }
+                let key = table.key.map { name in
+                    zip(table.columns, values).first { $0.0.name == name }?.1 ?? .null
+                }
+                return TransferRow(key + values, of: table.copy)
+            }
+            try await store.insert(rows, into: table)
+        }
+        try await store.finishCopy()
+        return store
+    }
+
+    /// Columns that are null in the last row.
+    private static let optional: Set<String> = [
+        "notification.type", "notification.signedDate", "notification.originalTransactionId", "customer.revision",
+        "transactionRecord.customer", "transactionRecord.appTransactionId", "subscription.renewal",
+        "subscription.status", "revocation.reason", "delivery.lastFailure", "lastGood.latestReceipt",
+        "renewalExtension.effectiveDate", "refundSweep.revision",
+    ]
+
+    private static func value(
+        of column: TransferTable.Column, in table: TransferTable, row: Int64
+    ) -> TransferValue {
+        if row == 7, optional.contains("\(table.name).\(column.name)") { return .null }
+        if table.name == "signedHeader", column.name == "text" { return .bytes(header(row)) }
+        if column.name == table.rowID || column.name == "id" || column.reference != nil { return .integer(row) }
+        switch column.type {
+        case .integer: return .integer(row * 1_000_000_007)
+        case .boolean: return .integer(row % 2)
+        case .text: return .text("\(column.name) ä \(row)")
+        case .bytes: return .bytes([UInt8(row), 0, 255])
+        case .jws:
+            guard row % 2 == 1, let parts = JWSParts(jws(row)) else { return .encoded(.raw("raw \(row)")) }
+            return .encoded(.packed(PackedJWS(parts, header: UInt16(row))))
+        }
+    }
+
+    /// The header of the JWS of a row, in base64url.
+    private static func header(_ row: Int64) -> [UInt8] { Array("eyJhbGciOiJFUzI1NiJ9\(row)".utf8) }
+
+    private static func jws(_ row: Int64) -> String {
+        let parts = [Array("{\"n\":\(row)}".utf8), [UInt8](repeating: 7, count: 64)].map { bytes in
+            Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+                .replacing("=", with: "")
+        }
+        return ([String(decoding: header(row), as: UTF8.self)] + parts).joined(separator: ".")
+    }
+
+    /// All columns of all rows.
+    private func contents(of store: any StoreTransfer) async throws -> [String: [TransferRow]] {
+        var contents: [String: [TransferRow]] = [:]
+        for table in TransferTable.all {
+            contents[table.name] = try await store.rows(table.copy, after: nil, limit: 1_000, decodesJWS: false)
+        }
+        return contents
+    }
+
+    @Test("Every column of every table is copied, or listed as not copied", arguments: StoreTestEngine.available)
+    func completeness(_ engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let store = try #require(stage.store as? any StoreTransfer)
+        for (name, columns) in try await store.columns() {
+            let table = TransferTable.all.first { $0.name.lowercased() == name.lowercased() }
+            let excluded = TransferTable.excluded.first { $0.key.lowercased() == name.lowercased() }?.value
+            guard let table else {
+                #expect(excluded != nil, "the table \(name) is neither in TransferTable.all nor in .excluded")
+                continue
+            }
+            let known = Set(table.columns.map { $0.name.lowercased() })
+            let missing = Set(columns.map { $0.lowercased() }).subtracting(known)
+                .subtracting((excluded ?? []).map { $0.lowercased() })
+            #expect(missing.isEmpty, "\(name) has columns that are neither copied nor excluded")
+        }
+        await store.close()
+    }
+
+    @Test("All values survive a copy from SQLite to SQLite, which can be stopped after every transaction")
+    func resumedCopy() async throws {
+        let source = try await filled("source.sqlite")
+        var runs = 0
+        while true {
+            let destination = try sqlite("destination.sqlite")
+            let copy = StoreCopy(from: source, named: "source", to: destination, batch: 2)
+            let transactions = Counter(runs % 3 + 1)
+            let isComplete = try await copy.run { _ in transactions.decrement() }
+            await destination.close()
+            runs += 1
+            if isComplete { break }
+            try #require(runs < 200)
+        }
+        #expect(runs > 20)
+        let copy = try sqlite("destination.sqlite")
+        #expect(try await contents(of: copy) == contents(of: source))
+        #expect(try await StoreDigest.all(of: copy) == StoreDigest.all(of: source))
+        await copy.close()
+        await source.close()
+    }
+
+    @Test("All values survive SQLite to PostgreSQL to SQLite", .enabled(if: TestSchema.database != nil))
+    func acrossEngines() async throws {
+        let source = try await filled("source.sqlite")
+        let schema = try await TestSchema()
+        let database = try await PostgreSQLStore(schema.configuration, place: schema.name)
+        let stopped = try await StoreCopy(from: source, named: "a", to: database, batch: 2).run { _ in false }
+        #expect(!stopped)
+        let progress = Counter(Int.max)
+        #expect(
+            try await StoreCopy(from: source, named: "a", to: database, batch: 2).run { state in
+                state.copied <= state.rows && progress.decrement()
+            })
+        let back = try sqlite("back.sqlite")
+        #expect(try await StoreCopy(from: database, named: "b", to: back).run { _ in true })
+        #expect(try await contents(of: back) == contents(of: source))
+        let digests = try await StoreDigest.all(of: source)
+        #expect(try await StoreDigest.all(of: database) == digests)
+        #expect(digests.allSatisfy { $0.rows == 7 || $0.title == "handle keys" })
+        // The database continues the numbers of the rows.
+        let bundleId = try #require(BundleIdentifier(rawValue: "com.example.new"))
+        let scope = AppScope(bundleId: bundleId, environment: .sandbox)
+        try await database.extensions.save(
+            ExtensionRow(
+                originalTransactionId: "1", requestIdentifier: "r", days: 1, reason: 1, extendedAt: .now,
+                effectiveDate: nil), of: scope)
+        #expect(try await database.count(of: TransferTable.all[0]) == 8)
+        await database.close()
+        await back.close()
+        await source.close()
+    }
+
+    @Test("A store with other data, or with a begun copy of another store, is refused")
+    func refused() async throws {
+        let source = try await filled("source.sqlite")
+        let other = try await filled("other.sqlite")
+        await #expect(throws: StorageError.self) {
+            try await StoreCopy(from: source, named: "a", to: other).run { _ in true }
+        }
+        let begun = try sqlite("begun.sqlite")
+        _ = try await StoreCopy(from: source, named: "a", to: begun, batch: 2).run { _ in false }
+        let error = await #expect(throws: StorageError.self) {
+            try await StoreCopy(from: source, named: "b", to: begun).run { _ in true }
+        }
+        #expect(error?.reason == "the store holds an unfinished copy of another store")
+        for store in [source, other, begun] { await store.close() }
+    }
+
+    @Test("The digest does not depend on row ids, and shows a changed, a missing and a doubled row")
+    func digests() async throws {
+        let store = try await filled("a.sqlite")
+        let fewer = try await filled("b.sqlite", rows: 6)
+        let (left, right) = (try await StoreDigest.all(of: store), try await StoreDigest.all(of: fewer))
+        for (left, right) in zip(left, right) {
+            #expect((left == right) == (left.title == "handle keys"), "\(left.title)")
+            #expect(left.text.count == 64)
+        }
+        await store.close()
+        await fewer.close()
+    }
+}
+
+/// Counts down to the transaction after which a copy is stopped.
+private final class Counter: Sendable {
+    private let rest: Mutex<Int>
+
+    init(_ count: Int) {
+        rest = Mutex(count)
+    }
+
+    /// Returns whether the copy continues.
+    func decrement() -> Bool {
+        rest.withLock { rest in
+            rest -= 1
+            return rest > 0
+        }
+    }
+}
