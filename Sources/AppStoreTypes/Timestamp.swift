@@ -27,6 +27,12 @@ package struct Timestamp: Sendable, Hashable, Comparable, Codable {
     package func advanced(byMilliseconds amount: Int64) -> Timestamp {
         Timestamp(milliseconds: milliseconds + amount)
     }
+
+    /// Returns the instant after a duration, in whole milliseconds.
+    package func advanced(by duration: Duration) -> Timestamp {
+        let (seconds, attoseconds) = duration.components
+        return advanced(byMilliseconds: seconds * 1_000 + attoseconds / 1_000_000_000_000_000)
+    }
 }
 
 extension Timestamp {

@@ -22,6 +22,7 @@ package struct ErasureRule: Sendable {
         .init("companion", .companions, "customer = ANY (\(customers))"),
         .init("customer", .customers, "id = ANY (\(customers))"),
         .init("revocation", .revocations, "transactionId = ANY (\(ids)) AND app = \(app)"),
+        .init("presenter", .presenters, "originalTransactionId = ANY (\(ids)) AND app = \(app)"),
         .init("refund", .refunds, "transactionId = ANY (\(ids)) AND app = \(app)"),
         .init("refundSweep", .refundSweeps, "identifier = ANY (\(ids)) AND app = \(app)"),
         .init("renewalExtension", .renewalExtensions, "originalTransactionId = ANY (\(ids)) AND app = \(app)"),
@@ -38,6 +39,7 @@ package struct ErasureRule: Sendable {
         "app": .apps, "addressee": .targets, "comparison": .comparisons, "difference": .differences,
         "refundOutput": .refundOutputs, "signedHeader": .signers, "erasure": .erasures,
         "handleKey": .handleKeys, "erasedIdentifier": .erasedIdentifiers,
+        "lease": .leases, "change": .changes, "lookup": .lookups, "callBucket": .callBuckets, "server": .servers,
     ]
 
     /// Tables that the engine needs for itself: locks, schema steps and ids of additions. They have no values from

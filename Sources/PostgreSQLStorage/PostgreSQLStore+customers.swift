@@ -8,7 +8,11 @@ extension PostgreSQLStore: CustomerStore {
         let renewals = await encoder.encode(customer.renewals.map(\.text))
         let app = try await appID(of: scope)
         let write = HistoryWrite(customer, transactions: transactions, renewals: renewals, app: app)
-        try await transaction { transaction in try await write.run(in: transaction) }
+        let change = add(StoredChange(customer, in: scope), app: app)
+        try await transaction { transaction in
+            try await write.run(in: transaction)
+            _ = try await transaction.query(change)
+        }
     }
 
     package func customer(

@@ -50,6 +50,7 @@ extension PostgreSQLStore {
                     WHERE version = 1 AND app = $1 AND receivedAt >= $2 AND receivedAt < $3
                     ORDER BY receivedAt DESC, id DESC OFFSET $4)
                 """, [.integer(app), .integer(start), .integer(start + day), .integer(Int64(hintsPerDay))]),
+            add(StoredChange(.event, of: hints.map(\.rawValue), transactions: [], in: scope), app: app),
         ])
         return results[2].rows.isEmpty ? .repeated : .stored(isNew: false)
     }

@@ -24,10 +24,12 @@ extension PostgreSQLStore: NotificationStore {
         for case let other? in [update.renewal?.originalTransactionId, update.status?.originalTransactionId] {
             identifiers.append(other)
         }
+        let change = StoredChange(update, in: scope).map { add($0, app: app) }
         let outcome = try await saveInBatch(
             WriteBatches.Write(
                 slots: identifiers.map { LockSlot($0, app: app) }, customers: customers,
-                queries: RecordStatement.notification(notification, update, as: texts, app: app, targets: targets)))
+                queries: RecordStatement.notification(notification, update, as: texts, app: app, targets: targets)
+                    + [change].compactMap { $0 }))
         let (isStored, isNew) = try value { () throws(PostgreSQLError) in
             try outcome.result.rows.first.map { row throws(PostgreSQLError) in
                 (try row.boolean(0), try row.boolean(1))

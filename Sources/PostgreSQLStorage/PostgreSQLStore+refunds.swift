@@ -81,8 +81,9 @@ extension PostgreSQLStore: RefundStore {
             return
         }
         let write = RefundWrite(refunds, as: texts, app: app)
+        let change = add(StoredChange(refunds, in: target.scope), app: app)
         try await transaction { transaction in
-            _ = try await transaction.run(try await write.queries(in: transaction) + [sweep])
+            _ = try await transaction.run(try await write.queries(in: transaction) + [sweep, change])
         }
     }
 

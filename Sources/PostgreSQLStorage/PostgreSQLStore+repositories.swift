@@ -11,5 +11,8 @@ extension PostgreSQLStore: Store {
     package var extensions: any ExtensionLog { self }
     package var personalData: any PersonalDataStore { self }
     package var handles: any BridgeHandleStore { self }
+    package var presenters: any PresenterStore { self }
+    package var leases: any LeaseStore { self }
+    package var cluster: (any ClusterStore)? { self }
     package var maintenance: (any StoreMaintenance)? { nil }
 }

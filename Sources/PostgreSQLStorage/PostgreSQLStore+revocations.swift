@@ -31,6 +31,7 @@ extension PostgreSQLStore: RevocationStore {
                     """, [.texts(valid), .integer(app)]),
             ]
         }
+        queries.append(add(StoredChange(revoked: revoked, valid: valid, in: scope), app: app))
         try await write(queries)
     }
 

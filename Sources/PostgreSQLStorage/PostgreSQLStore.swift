@@ -18,6 +18,8 @@ package final class PostgreSQLStore: Sendable {
     /// oldest are deleted.
     let hintsPerDay: Int
     let client: PostgreSQLClient
+    /// Identifies the changes by this store object in the change feed, which a server does not need to read.
+    let writer = Int64.random(in: 1 ... .max)
     /// A cache of the JWS headers in the database.
     let headers = JWSHeaderTable()
     /// Caches of the row ids of apps and of forwarding targets, which never change.

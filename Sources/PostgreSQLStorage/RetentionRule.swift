@@ -48,6 +48,9 @@ struct RetentionRule: Sendable {
             expiredCondition: "signedDate < $1::bigint", filter: "customer IS NULL AND place = 0",
             recordColumn: "id"),
         RetentionRule(
+            data: .presenters, table: "presenter", key: .id(isInOrderOfAge: true),
+            expiredCondition: "seenAt < $1::bigint"),
+        RetentionRule(
             data: .refunds, table: "refund", key: .id(isInOrderOfAge: false), expiredCondition: "date < $1::bigint",
             deletableCondition: "isTold"),
         RetentionRule(

@@ -31,6 +31,7 @@ extension PostgreSQLStore {
         archiveStep,
         comparisonsStep,
         erasureStep,
+        coordinationStep,
     ]
 
     /// The names of the steps of this version, in the order in which they are applied.

@@ -22,6 +22,7 @@ package struct ErasureRule: Sendable {
         .init("companion", .companions, "customer IN \(list("customers"))"),
         .init("customer", .customers, "id IN \(list("customers"))"),
         .init("revocation", .revocations, "transactionId IN \(ids) AND app = :app"),
+        .init("presenter", .presenters, "originalTransactionId IN \(ids) AND app = :app"),
         .init("refund", .refunds, "transactionId IN \(ids) AND app = :app"),
         .init("refundSweep", .refundSweeps, "identifier IN \(ids) AND app = :app"),
         .init("renewalExtension", .renewalExtensions, "originalTransactionId IN \(ids) AND app = :app"),
@@ -38,6 +39,7 @@ package struct ErasureRule: Sendable {
         "app": .apps, "addressee": .targets, "comparison": .comparisons, "difference": .differences,
         "refundOutput": .refundOutputs, "signedHeader": .signers, "erasure": .erasures,
         "handleKey": .handleKeys, "erasedIdentifier": .erasedIdentifiers,
+        "lease": .leases,
     ]
 
     private static let ids = list("ids")

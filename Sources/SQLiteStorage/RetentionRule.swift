@@ -45,6 +45,8 @@ struct RetentionRule: Sendable {
             expiredCondition: "signedDate < :before",
             filter: "customer IS NULL AND place = 0", isInOrderOfAge: false, dependents: dependents(ofRecords: "id")),
         RetentionRule(
+            data: .presenters, table: "presenter", expiredCondition: "seenAt < :before"),
+        RetentionRule(
             data: .refunds, table: "refund", expiredCondition: "date < :before",
             deletableCondition: "isTold = 1",
             isInOrderOfAge: false),

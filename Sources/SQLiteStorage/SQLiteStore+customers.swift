@@ -75,6 +75,31 @@ extension SQLiteStore: CustomerStore, RevocationStore {
         }
     }
 
+    package func revocations(
+        of transactionIds: [String], lineItems: [String], in scope: AppScope
+    ) async throws(StorageError) -> [RevocationRow] {
+        let (ids, lineItems) = (Self.list(transactionIds), Self.list(lineItems))
+        return try await read { db in
+            let find = try db.cachedStatement(
+                sql: """
+                    SELECT transactionId, webOrderLineItemId, date, reason, signedDate FROM revocation
+                    WHERE app = (SELECT id FROM app WHERE bundleId = ?1 AND environment = ?2) AND (
+                        transactionId IN (SELECT value FROM json_each(?3))
+                        OR webOrderLineItemId IN (SELECT value FROM json_each(?4)))
+                    """)
+            return try Row.fetchAll(
+                find, arguments: [scope.bundleId.rawValue, scope.environment.rawValue, ids, lineItems]
+            ).map(Self.revocation)
+        }
+    }
+
+    /// Returns the revocation in a row of transaction id, line item, date, reason and signing date.
+    private static func revocation(_ row: Row) -> RevocationRow {
+        RevocationRow(
+            transactionId: row[0], webOrderLineItemId: row[1], date: Timestamp(milliseconds: row[2]), reason: row[3],
+            signedDate: (row[4] as Int64?).map(Timestamp.init(milliseconds:)))
+    }
+
     /// Returns the latest revocations by scope.
     ///
     /// - Parameter limit: maximum number of revocations of one app and environment.
@@ -92,11 +117,7 @@ extension SQLiteStore: CustomerStore, RevocationStore {
                         WHERE app = ?
                         ORDER BY date DESC LIMIT ?
                         """, arguments: [app[0] as Int64, limit])
-                found[AppScope(bundleId: bundleId, environment: environment)] = rows.map {
-                    RevocationRow(
-                        transactionId: $0[0], webOrderLineItemId: $0[1], date: Timestamp(milliseconds: $0[2]),
-                        reason: $0[3], signedDate: ($0[4] as Int64?).map(Timestamp.init(milliseconds:)))
-                }
+                found[AppScope(bundleId: bundleId, environment: environment)] = rows.map(Self.revocation)
             }
             return found
         }

@@ -87,7 +87,8 @@ extension SQLiteStore: DeliveryOutbox {
         try Int.fetchOne(db, sql: "SELECT 1 FROM delivery WHERE leasedUntil IS NOT NULL LIMIT 1") != nil
     }
 
-    private static func hasEnded(_ lessee: String) -> Bool {
+    /// Returns whether a process of this machine has ended that began its lessees with ``DeliveryLease/process``.
+    static func hasEnded(_ lessee: String) -> Bool {
         let parts = lessee.split(separator: "/")
         guard parts.count == 3, let process = pid_t(parts[0]), process > 0 else { return false }
         // An earlier process can have had the same id, in a container for example.

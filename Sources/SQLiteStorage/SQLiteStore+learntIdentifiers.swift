@@ -56,6 +56,18 @@ extension SQLiteStore {
         }
     }
 
+    package func customerIdentifiers(of receipt: [UInt8]) async throws(StorageError) -> CustomerIdentifiers? {
+        try await read { db in
+            try Row.fetchOne(
+                db.cachedStatement(sql: "SELECT originals, others FROM learntIdentifiers WHERE receipt = ?"),
+                arguments: [Data(receipt)]
+            ).map { row in
+                CustomerIdentifiers(
+                    originalTransactionIds: Self.identifiers(row[0]), transactionIds: Self.identifiers(row[1]))
+            }
+        }
+    }
+
     private static func text(_ identifiers: [TransactionIdentifier]) -> String {
         identifiers.map(\.rawValue).joined(separator: " ")
     }

@@ -142,6 +142,7 @@ package final class SQLiteStore: Sendable {
         migrator.registerMigration("comparedCustomers", migrate: addComparedCustomers)
         migrator.registerMigration("leases", migrate: addLeases)
         migrator.registerMigration("handles", migrate: addHandles)
+        migrator.registerMigration("coordination", migrate: addCoordination)
         return migrator
     }
 
@@ -217,6 +218,9 @@ extension SQLiteStore: Store {
     package var extensions: any ExtensionLog { self }
     package var personalData: any PersonalDataStore { self }
     package var handles: any BridgeHandleStore { self }
+    package var presenters: any PresenterStore { self }
+    package var leases: any LeaseStore { self }
+    package var cluster: (any ClusterStore)? { nil }
     package var maintenance: (any StoreMaintenance)? { self }
 }
 

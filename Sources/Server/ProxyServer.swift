@@ -130,7 +130,11 @@ package struct ProxyServer: Service {
             services.append(ErasureMonitor(store: store, live: live, shadow: shadow, logger: logger))
             services.append(
                 RetentionService(
-                    store: store.personalData, retention: { [live] in live.now.settings.retention }, logger: logger))
+                    store: store.personalData, leases: store.leases,
+                    retention: { [live] in live.now.settings.retention }, logger: logger))
+            if let cluster = live.now.pipelines.cluster {
+                services.append(ClusterMonitor(cluster: cluster, store: store, live: live, logger: logger))
+            }
         }
         let (drained, drainedContinuation) = AsyncStream.makeStream(of: Never.self)
         // The last service is stopped first.

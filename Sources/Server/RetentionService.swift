@@ -4,9 +4,11 @@ import VerifyReceipt
 import ServiceLifecycle
 package import AppStoreTypes
 
-/// Deletes rows from the store whose retention time has passed: first a minute after the start, then every hour.
+/// Deletes rows from the store whose retention time has passed: first a minute after the start, then every hour. Of
+/// several servers with the same store, one does it.
 package struct RetentionService: Service {
     private let store: any PersonalDataStore
+    private let leases: any LeaseStore
     private let retention: @Sendable () -> Retention
     private let logger: Logger
     private let now: @Sendable () -> Timestamp
@@ -28,11 +30,13 @@ package struct RetentionService: Service {
     ///   - now: The clock.
     ///   - sleep: Sleeps; throws when the process is asked to stop.
     package init(
-        store: any PersonalDataStore, retention: @escaping @Sendable () -> Retention, logger: Logger,
+        store: any PersonalDataStore, leases: any LeaseStore, retention: @escaping @Sendable () -> Retention,
+        logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now },
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {
         self.store = store
+        self.leases = leases
         self.retention = retention
         self.logger = logger
         self.now = now
@@ -57,10 +61,17 @@ package struct RetentionService: Service {
     /// Deletes expired rows, batch by batch, and logs how many rows of each kind were deleted.
     private func sweep() async {
         do throws(StorageError) {
-            let deleted = try await store.expire(retention(), at: now()) { time in
-                (try? await sleep(max(Self.minimumPause, time * (Self.writerShare - 1)))) != nil
+            let deleted = try await TaskLease.whileHolding(
+                .retention, in: leases, for: "\(DeliveryLease.process)/retention"
+            ) { isHeld throws(StorageError) in
+                try await store.expire(retention(), at: now()) { time in
+                    guard (try? await sleep(max(Self.minimumPause, time * (Self.writerShare - 1)))) != nil else {
+                        return false
+                    }
+                    return await isHeld()
+                }
             }
-            guard !deleted.isEmpty else { return }
+            guard let deleted, !deleted.isEmpty else { return }
             let counts = deleted.map { ($0.name, Logger.MetadataValue.string("\($0.count)")) }
             logger.notice("retention: deleted expired rows", metadata: .init(uniqueKeysWithValues: counts))
         } catch {

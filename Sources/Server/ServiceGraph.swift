@@ -22,6 +22,9 @@ package struct ServiceGraph: Sendable {
     package let forwarding: ForwardingContext?
     private let components: ServiceComponents
 
+    /// The other servers with the same store; `nil` if there can be none.
+    package var cluster: ServerCluster? { components.cluster }
+
     /// The metrics of all services.
     package var counts: ProxyMetrics { components.counts }
 
@@ -62,6 +65,17 @@ package struct ServiceGraph: Sendable {
     /// Waits until the observations from before the start are loaded, at most 30 seconds. Returns at once if the store
     /// is not open: its observations are then added later.
     package func whenLoaded() async { await components.whenLoaded() }
+
+    /// Discards what is outdated in memory because of changes by other servers.
+    ///
+    /// - Throws: ``StorageError`` if the store cannot be read.
+    package func apply(_ page: ChangePage, from store: any Store) async throws(StorageError) {
+        if page.hasGap { try await invalidateErasedCustomers(in: store) }
+        try await components.apply(page.changes, from: store.revocations)
+    }
+
+    /// Gives the calls to Apple back that this server has taken from shared buckets and not made.
+    package func giveBackCalls() async { await components.giveBackCalls() }
 
     /// Clears the caches of all customers after an erasure, and loads the observations again from the store.
     ///

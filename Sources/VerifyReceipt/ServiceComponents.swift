@@ -37,6 +37,8 @@ package struct ServiceComponents: Sendable {
     package let handles: HandleKeyring
     /// The customers whose data in the store changed.
     package let changes: CacheInvalidationLog
+    /// The other servers with the same store; `nil` if there can be none.
+    package let cluster: ServerCluster?
     /// The metrics of all services.
     package let counts: ProxyMetrics
     /// The metrics of each configured app.
@@ -91,10 +93,12 @@ package struct ServiceComponents: Sendable {
         self.observations = observations
         loading = previous?.loading ?? store.map { observations.loading(from: $0, logger: logger) }
         self.store = store
+        let cluster = previous?.cluster ?? store?.cluster.map { ServerCluster(store: $0) }
+        self.cluster = cluster
         serverAPI = try transport.map {
             try ServerAPISource(
                 settings: settings, transport: $0, verifier: verifier, now: now, writer: observations.writer,
-                counts: counts, previous: previous?.serverAPI)
+                counts: counts, cluster: cluster, previous: previous?.serverAPI)
         }
         apple = try transport.map {
             try VerifyReceiptSource(settings: settings, transport: $0, counts: counts, sleep: sleep)
@@ -106,7 +110,7 @@ package struct ServiceComponents: Sendable {
             }
         lastGood = store.flatMap { ResponseArchive(settings, store: $0, observations, logger) }
         handles = HandleKeyring(settings: settings, store: store)
-        replays = previous?.replays ?? ReplayDetector()
+        replays = previous?.replays ?? ReplayDetector(store: store)
         deadline = settings.deadline
         (self.now, self.sleep, self.logger) = (now, sleep, logger)
     }
@@ -120,7 +124,7 @@ package struct ServiceComponents: Sendable {
             BackgroundStoreWriter(store: store, logger: logger, now: now) { changes.markChanged($0, in: $1) }
         }
         return UpstreamObservations(
-            revocations: RevocationCache(writer: writer, counts: counts), writer: writer)
+            revocations: RevocationCache(writer: writer, store: store, counts: counts), writer: writer, store: store)
     }
 }
 

@@ -179,8 +179,13 @@ package struct VerifyReceiptService: Sendable {
         handleKeys: BridgeHandleKeys? = nil
     ) async -> VerifyReceiptResult {
         let item = rules.item(for: app, verification, in: request, requestOptions)
-        let isReplay = item.map { rules.isReplay($0.replayKeys, in: $0.scope, of: app, requestOptions) }
-        if isReplay == true, app.replay == .refuse {
+        var isReplay = false
+        if let item {
+            isReplay = await rules.isReplay(
+                item.replayKeys, in: item.scope, of: app, requestOptions,
+                within: RequestDeadline(deadline).reading(before: 1))
+        }
+        if isReplay, app.replay == .refuse {
             return VerifyReceiptResult(
                 .failure(.notAuthentic), source: .receipt, environment: verification.environment(on: route))
         }
@@ -189,7 +194,7 @@ package struct VerifyReceiptService: Sendable {
         request.dropText()
         var reply = await evaluation.answer(
             ResolvedRequest(
-                request, on: route, verification, itemForRules: item, isReplay: isReplay ?? false,
+                request, on: route, verification, itemForRules: item, isReplay: isReplay,
                 app: app, options: requestOptions, cacheKey: cacheKey, now: now(),
                 deadline: RequestDeadline(deadline), handleKeys: handleKeys))
         reply.authenticApp = verification.authenticItem?.receipt?.bundleId

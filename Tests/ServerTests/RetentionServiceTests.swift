@@ -29,7 +29,7 @@ struct RetentionServiceTests {
         let seen = Mutex<[[String]]>([])
         let id = try #require(TransactionIdentifier(rawValue: "11"))
         let housekeeping = RetentionService(
-            store: store, retention: { Retention() }, logger: .silent,
+            store: store, leases: store, retention: { Retention() }, logger: .silent,
             now: { clock.withLock { $0 } },
             sleep: { time in
                 let left = try await store.extensions(of: id, in: scope).map(\.requestIdentifier)

@@ -23,14 +23,19 @@ package struct HourlyBudget: Sendable, Hashable {
         case wait(Duration)
     }
 
-    private let rate: TokenBucket.Rate
-    /// The number of calls that are reserved for live calls.
-    private let reserved: Int64
+    private var rate: TokenBucket.Rate
+    /// The share of the bucket that is reserved for live calls.
+    private let reserve: Double
     private var bucket: TokenBucket
     private var pausedUntil: Duration = .zero
 
-    /// The size of the bucket: the number of calls per hour.
-    package var callsPerHour: Int64 { rate.tokens }
+    /// The size of the bucket: the number of calls per hour. A change keeps the calls in the bucket that fit into it.
+    package var callsPerHour: Int64 {
+        get { rate.tokens }
+        set { if newValue != rate.tokens { rate = .perHour(newValue) } }
+    }
+
+    private var reserved: Int64 { Int64(Double(rate.tokens) * reserve) }
 
     /// Creates a full bucket.
     ///
@@ -41,8 +46,7 @@ package struct HourlyBudget: Sendable, Hashable {
     package init(callsPerHour: Int64, reserve: Double, now: Duration) {
         rate = .perHour(callsPerHour)
         bucket = TokenBucket(rate, at: now)
-        let share = reserve.isFinite ? min(max(reserve, 0), 1) : 0
-        reserved = Int64(Double(rate.tokens) * share)
+        self.reserve = reserve.isFinite ? min(max(reserve, 0), 1) : 0
     }
 
     /// The number of whole calls left for a priority.
@@ -56,6 +60,9 @@ package struct HourlyBudget: Sendable, Hashable {
         let wait = bucket.consume(rate, reserved: priority == .live ? 0 : reserved, at: now)
         return wait.map { .wait($0) } ?? .granted
     }
+
+    /// Returns how long the bucket is still blocked by ``pause(until:)``; `nil` if it is not.
+    package func pauseLeft(at now: Duration) -> Duration? { now < pausedUntil ? pausedUntil - now : nil }
 
     /// Blocks all calls until the given time, because Apple returned 429 with `Retry-After`.
     package mutating func pause(until instant: Duration) {

@@ -1,4 +1,5 @@
 package import AppStoreTypes
+import ConcurrencySupport
 import Synchronization
 
 /// The rate limits of one app: an hourly budget for each endpoint and environment.
@@ -12,7 +13,15 @@ package final class ServerAPIBudget: Sendable {
     }
 
     private let share: Double
-    private let reserve: Double
+    let reserve: Double
+    /// The buckets that other servers use too; `nil` if this process alone makes calls for the app.
+    let shared: (any SharedCallBudget)?
+    /// The calls that were taken from the shared buckets and not made yet.
+    let leased = Mutex<[LeaseKey: LeasedCalls]>([:])
+    /// Merges the requests of concurrent callers to a shared bucket.
+    let refills = SingleFlight<LeaseKey, Refill, Never>()
+    /// The numbers of calls in the shared buckets, as last seen.
+    private let sharedLeft = Mutex<[Key: Int64]>([:])
     private let buckets = Mutex<[Key: HourlyBudget]>([:])
     /// The part of each bucket that background calls may use, counted in addition to the main bucket.
     private let backgroundBudgets = Mutex<[Key: HourlyBudget]>([:])
@@ -26,9 +35,11 @@ package final class ServerAPIBudget: Sendable {
     /// - Parameters:
     ///   - share: The share of Apple's limits to use, above 0 and at most 1.
     ///   - reserve: The share of each bucket that is reserved for live calls.
-    package init(share: Double = 1, reserve: Double = 0.3) {
+    ///   - shared: The buckets that other servers use too; `nil` if this process alone makes calls for the app.
+    package init(share: Double = 1, reserve: Double = 0.3, shared: (any SharedCallBudget)? = nil) {
         self.share = share.isFinite ? min(max(share, 0), 1) : 1
         self.reserve = reserve
+        self.shared = shared
     }
 
     /// Requests one call.
@@ -36,16 +47,50 @@ package final class ServerAPIBudget: Sendable {
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ priority: HourlyBudget.Priority,
         at now: Duration
     ) -> HourlyBudget.Decision {
-        if priority == .background {
-            // Checked on a copy, because the call may still be rejected by the main bucket.
-            var own = background(endpoint, environment, at: now)
-            guard case .granted = own.consume(.live, at: now) else { return own.consume(.live, at: now) }
-        }
+        if priority == .background, let wait = backgroundWait(endpoint, environment, at: now) { return .wait(wait) }
         let decision = change(endpoint, environment, now) { $0.consume(priority, at: now) }
         guard case .granted = decision else { return decision }
         granted.add(1, ordering: .relaxed)
         if priority == .background { chargeBackground(endpoint, environment, at: now) }
         return decision
+    }
+
+    /// Counts a call that was taken from the shared bucket.
+    func recordShared(
+        _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ priority: HourlyBudget.Priority,
+        at now: Duration
+    ) {
+        granted.add(1, ordering: .relaxed)
+        // This server's part of the limits, which counts if the store cannot be reached.
+        change(endpoint, environment, now) { _ = $0.consume(.live, at: now) }
+        if priority == .background { chargeBackground(endpoint, environment, at: now) }
+    }
+
+    /// Returns how long the bucket is still blocked by ``pause(_:_:for:at:)``; `nil` if it is not.
+    func pauseLeft(_ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, at now: Duration) -> Duration? {
+        change(endpoint, environment, now) { $0.pauseLeft(at: now) }
+    }
+
+    func setSharedLeft(_ left: Int64, of endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment) {
+        sharedLeft.withLock { $0[Key(endpoint: endpoint, environment: environment)] = left }
+    }
+
+    /// The calls per hour that all servers together may make.
+    func callsPerHour(_ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment) -> Int64 {
+        Int64(Double(Self.limit(endpoint, environment)) * share)
+    }
+
+    /// The part of the limits that this server may use if the store cannot be reached: at least a sixteenth.
+    private var ownPart: Int64 { Int64(min(max(shared?.servers ?? 1, 1), 16)) }
+
+    /// Returns the time until a background call is allowed by the background budget; `nil` if it is now.
+    func backgroundWait(
+        _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, at now: Duration
+    ) -> Duration? {
+        // Checked on a copy, because the call may still be rejected by the main bucket.
+        var own = background(endpoint, environment, at: now)
+        guard case .wait(let wait) = own.consume(.live, at: now) else { return nil }
+        return wait
     }
 
     /// The share of Apple's limits that background calls may use.
@@ -55,7 +100,7 @@ package final class ServerAPIBudget: Sendable {
     private func background(
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, at now: Duration
     ) -> HourlyBudget {
-        let calls = Int64(Double(Self.limit(endpoint, environment)) * share * Self.backgroundShare)
+        let calls = Int64(Double(callsPerHour(endpoint, environment) / ownPart) * Self.backgroundShare)
         let key = Key(endpoint: endpoint, environment: environment)
         return backgroundBudgets.withLock { $0[key] } ?? HourlyBudget(callsPerHour: calls, reserve: 0, now: now)
     }
@@ -96,6 +141,7 @@ package final class ServerAPIBudget: Sendable {
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, for pause: Duration, at now: Duration
     ) {
         change(endpoint, environment, now) { $0.pause(until: now + pause) }
+        if let shared { Task { await shared.pause(endpoint, environment, for: pause) } }
     }
 
     /// The number of whole calls left. A bucket that was never used is full.
@@ -131,12 +177,14 @@ package final class ServerAPIBudget: Sendable {
 
     /// The levels of all buckets used so far, sorted by endpoint and environment.
     package func levels(at now: Duration) -> [Level] {
-        buckets.withLock { buckets in
+        let sharedLeft = sharedLeft.withLock { $0 }
+        return buckets.withLock { buckets in
             buckets.map { key, bucket in
                 var bucket = bucket
+                let own = bucket.left(for: .live, at: now)
                 return Level(
-                    endpoint: key.endpoint, environment: key.environment, left: bucket.left(for: .live, at: now),
-                    limit: bucket.callsPerHour)
+                    endpoint: key.endpoint, environment: key.environment, left: sharedLeft[key] ?? own,
+                    limit: shared == nil ? bucket.callsPerHour : callsPerHour(key.endpoint, key.environment))
             }
         }.sorted { ($0.endpoint.name, $0.environment.rawValue) < ($1.endpoint.name, $1.environment.rawValue) }
     }
@@ -146,9 +194,12 @@ package final class ServerAPIBudget: Sendable {
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ now: Duration,
         _ body: (inout HourlyBudget) -> Result
     ) -> Result {
-        let limit = Self.limit(endpoint, environment)
-        let full = HourlyBudget(callsPerHour: Int64(Double(limit) * share), reserve: reserve, now: now)
+        let calls = callsPerHour(endpoint, environment) / ownPart
+        let full = HourlyBudget(callsPerHour: calls, reserve: reserve, now: now)
         let key = Key(endpoint: endpoint, environment: environment)
-        return buckets.withLock { body(&$0[key, default: full]) }
+        return buckets.withLock { buckets in
+            if shared != nil { buckets[key]?.callsPerHour = calls }
+            return body(&buckets[key, default: full])
+        }
     }
 }

@@ -158,7 +158,7 @@ package struct ServerAPIClient: Sendable {
     private func takeBudget(
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ callBudget: CallBudget, at host: String
     ) async throws(ServerAPIError) {
-        while case .wait(let pause) = budget.consume(
+        while case .wait(let pause) = await budget.take(
             endpoint, environment, callBudget.priority, at: parts.clock.uptime())
         {
             guard pause < callBudget.remaining(at: parts.clock.uptime()) else {

@@ -14,9 +14,13 @@ final class NotificationLookupQueue: Sendable {
         let identifier: TransactionIdentifier
     }
 
+    /// Time between two lookups of one identifier by any server.
+    private static let interval = Duration.seconds(60)
     /// Maximum number of concurrent lookups. Further ones are dropped and counted.
     private static let capacity = 32
 
+    /// Agrees with the other servers which of them looks a customer up; `nil` if there can be no others.
+    private let cluster: (any ClusterStore)?
     private let counts: NotificationCounts
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
@@ -24,9 +28,11 @@ final class NotificationLookupQueue: Sendable {
     private let running = Mutex(0)
 
     init(
-        counts: NotificationCounts, now: @escaping @Sendable () -> Timestamp, logger: Logger
+        counts: NotificationCounts, cluster: (any ClusterStore)? = nil, now: @escaping @Sendable () -> Timestamp,
+        logger: Logger
     ) {
         self.counts = counts
+        self.cluster = cluster
         self.now = now
         self.logger = logger
     }
@@ -46,6 +52,8 @@ final class NotificationLookupQueue: Sendable {
         }
         guard isAllowed else { return counts.count { $0.droppedHints += 1 } }
         Task {
+            defer { running.withLock { $0 -= 1 } }
+            guard await isClaimed(first, in: scope) else { return }
             do throws(ServerAPIError) {
                 try await serverAPI.refresh(keys, in: scope)
             } catch {
@@ -53,7 +61,12 @@ final class NotificationLookupQueue: Sendable {
                     "customer lookup after a notification failed",
                     metadata: ["bundleId": "\(scope.bundleId)", "reason": "\(error)"])
             }
-            running.withLock { $0 -= 1 }
         }
+    }
+
+    /// Returns whether this server is to look the customer up. If the store cannot be reached, it is.
+    private func isClaimed(_ identifier: TransactionIdentifier, in scope: AppScope) async -> Bool {
+        guard let cluster else { return true }
+        return (try? await cluster.claimLookup(of: identifier, in: scope, every: Self.interval)) ?? true
     }
 }

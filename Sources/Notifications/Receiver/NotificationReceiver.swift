@@ -60,7 +60,8 @@ package struct NotificationReceiver: Sendable {
         counts = previous?.counts ?? NotificationCounts()
         lookups =
             previous?.lookups
-            ?? NotificationLookupQueue(counts: counts, now: components.now, logger: components.logger)
+            ?? NotificationLookupQueue(
+                counts: counts, cluster: store?.cluster, now: components.now, logger: components.logger)
         arrivals = previous?.arrivals ?? AsyncSignal()
         logThrottle = previous?.logThrottle ?? LogThrottle()
         now = components.now

@@ -27,6 +27,11 @@ package struct RestoredResponse: Sendable {
     /// The original transaction ids of all purchases in the response, sorted.
     package var originals: [String] { Set(rows.compactMap(\.originalTransactionId)).sorted() }
 
+    /// The transaction ids and the web order line item ids of all purchases in the response.
+    package var purchaseIdentifiers: (transactionIds: [String], lineItems: [String]) {
+        (rows.compactMap(\.transactionId), rows.compactMap(\.webOrderLineItemId))
+    }
+
     // MARK: - Changes after archiving
 
     /// The transaction ids of the purchases that the response shows as refunded or revoked.

@@ -21,8 +21,22 @@ package struct RevocationIndex: Sendable {
         }
     }
 
-    private var byTransaction: [String: Revocation] = [:]
-    private var byLineItem: [String: Revocation] = [:]
+    private struct Entry: Sendable {
+        let revocation: Revocation
+        /// The other id of the purchase.
+        let lineItem: String?
+    }
+
+    private struct Generation: Sendable {
+        var byTransaction: [String: Entry] = [:]
+        var byLineItem: [String: Revocation] = [:]
+
+        var count: Int { byTransaction.count + byLineItem.count }
+    }
+
+    private var younger = Generation()
+    /// The purchases from before the last eviction.
+    private var older = Generation()
 
     /// The number of purchases that were added as revoked and were not in the index before.
     package private(set) var added = 0
@@ -35,9 +49,9 @@ package struct RevocationIndex: Sendable {
         for transaction in transactions { insert(transaction) }
     }
 
-    package var isEmpty: Bool { byTransaction.isEmpty && byLineItem.isEmpty }
+    package var isEmpty: Bool { count == 0 }
     /// The number of ids in the index.
-    package var count: Int { byTransaction.count + byLineItem.count }
+    package var count: Int { younger.count + older.count }
 
     /// Records the newest state of a transaction. A transaction without a revocation removes its entry, because a
     /// refund can be reversed.
@@ -56,15 +70,35 @@ package struct RevocationIndex: Sendable {
     package mutating func insert(_ revocation: Revocation?, transactionId: String?, webOrderLineItemId: String?) {
         let previous = self.revocation(transactionId: transactionId, webOrderLineItemId: webOrderLineItemId)
         if revocation != nil, previous == nil { added += 1 }
-        if let transactionId { byTransaction[transactionId] = revocation }
-        if let webOrderLineItemId { byLineItem[webOrderLineItemId] = revocation }
+        for case let lineItem? in [webOrderLineItemId, transactionId.flatMap { entry($0)?.lineItem }] {
+            younger.byLineItem[lineItem] = revocation
+            older.byLineItem[lineItem] = nil
+        }
+        guard let transactionId else { return }
+        younger.byTransaction[transactionId] = revocation.map { Entry(revocation: $0, lineItem: webOrderLineItemId) }
+        older.byTransaction[transactionId] = nil
+    }
+
+    /// Removes the purchases that were added first, if the index holds more ids than its capacity.
+    ///
+    /// - Returns: whether purchases were removed.
+    package mutating func evict(over capacity: Int) -> Bool {
+        guard younger.count > capacity / 2 else { return false }
+        let removed = older.count
+        (older, younger) = (younger, Generation())
+        return removed > 0
+    }
+
+    private func entry(_ transactionId: String) -> Entry? {
+        younger.byTransaction[transactionId] ?? older.byTransaction[transactionId]
     }
 
     /// Returns whether the transaction id is in the index.
-    package func contains(_ transactionId: String) -> Bool { byTransaction[transactionId] != nil }
+    package func contains(_ transactionId: String) -> Bool { entry(transactionId) != nil }
 
     /// Returns the revocation by transaction id, otherwise by web order line item id.
     package func revocation(transactionId: String?, webOrderLineItemId: String?) -> Revocation? {
-        transactionId.flatMap { byTransaction[$0] } ?? webOrderLineItemId.flatMap { byLineItem[$0] }
+        transactionId.flatMap { entry($0)?.revocation }
+            ?? webOrderLineItemId.flatMap { younger.byLineItem[$0] ?? older.byLineItem[$0] }
     }
 }

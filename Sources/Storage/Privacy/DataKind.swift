@@ -10,6 +10,8 @@ package enum DataKind: String, Sendable, CaseIterable {
     case comparisonExamples, comparedCustomers, comparisons, differences
     case apps, targets, refundOutputs, signers, erasures
     case handleKeys, erasedIdentifiers
+    case presenters, leases
+    case changes, lookups, callBuckets, servers
 
     /// When data of a kind expires.
     package enum Lifetime: Sendable {
@@ -19,6 +21,8 @@ package enum DataKind: String, Sendable, CaseIterable {
         case sameAs(DataKind)
         /// By the limits of the response archive, see ``ResponseArchiveStore/deleteArchivedResponses(before:downTo:)``.
         case archiveLimits
+        /// After minutes, because it is of use only to running servers.
+        case minutes
         /// Never.
         case unlimited
     }
@@ -67,6 +71,11 @@ package enum DataKind: String, Sendable, CaseIterable {
             (.unlimited, .exempt("time and number of rows of each erasure, without identifiers"))
         case .handleKeys: (.unlimited, .exempt("a random key"))
         case .erasedIdentifiers: (.unlimited, .exempt("keyed digests of erased ids, with the time of the erasure"))
+        case .presenters: (.period("presenters", days: \.customers), .deleted)
+        case .changes, .lookups: (.minutes, .exempt("ids of transactions, which expire within minutes"))
+        case .callBuckets: (.unlimited, .exempt("counts of calls to Apple"))
+        case .servers: (.minutes, .exempt("names of servers"))
+        case .leases: (.unlimited, .exempt("names of tasks and processes"))
         }
     }
 }

@@ -27,7 +27,7 @@ package protocol CustomerStore: Sendable {
 }
 
 /// Revoked purchases, and the customer identifiers of receipts without a purchase. Both are what verifyReceipt
-/// responses reveal, and are loaded into memory at the start.
+/// responses reveal. The latest are loaded into memory at the start, the others are looked up.
 package protocol RevocationStore: Sendable {
     /// Stores revoked purchases, and deletes the revocations of purchases that are valid again. The customers of the
     /// latter are marked for a new lookup.
@@ -37,6 +37,20 @@ package protocol RevocationStore: Sendable {
     ///
     /// - Parameter limit: maximum number of revocations of one app and environment.
     func revocations(limit: Int) async throws(StorageError) -> [AppScope: [RevocationRow]]
+
+    /// Returns the revocations of these purchases. Purchases that are not revoked are left out.
+    ///
+    /// - Parameters:
+    ///   - transactionIds: transaction ids of the purchases.
+    ///   - lineItems: web order line item ids of the purchases, which identify a restored purchase too.
+    func revocations(
+        of transactionIds: [String], lineItems: [String], in scope: AppScope
+    ) async throws(StorageError) -> [RevocationRow]
+
+    /// Returns the customer identifiers of a receipt; `nil` if none are stored.
+    ///
+    /// - Parameter receipt: a digest of the receipt.
+    func customerIdentifiers(of receipt: [UInt8]) async throws(StorageError) -> CustomerIdentifiers?
 
     /// Stores the customer identifiers of a receipt. Only the latest receipts of one customer are stored.
     ///

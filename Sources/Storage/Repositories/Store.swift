@@ -23,6 +23,12 @@ package protocol Store: Sendable {
     var personalData: any PersonalDataStore { get }
     /// The key of bridge handles, and which customers they must no longer open.
     var handles: any BridgeHandleStore { get }
+    /// The first presenters of purchases.
+    var presenters: any PresenterStore { get }
+    /// Leases of tasks that one process does for all.
+    var leases: any LeaseStore { get }
+    /// What the servers of this store tell each other; `nil` for an engine whose data only one server uses.
+    var cluster: (any ClusterStore)? { get }
     /// Operations on the files of the store; `nil` if the engine has no files of its own.
     var maintenance: (any StoreMaintenance)? { get }
 

@@ -30,6 +30,9 @@ final class ResponseArchive: Sendable {
     /// Interval between two deletions of expired responses, in milliseconds.
     private static let sweepInterval: Int64 = 3_600_000
 
+    /// Timeout of a lookup of revocations.
+    private static let lookupTimeLimit = Duration.seconds(1)
+
     private let limits: ProxyConfiguration.LastGood
     private let store: any Store
     private let writer: BackgroundStoreWriter
@@ -127,7 +130,14 @@ final class ResponseArchive: Sendable {
         }
         guard isDue else { return }
         do throws(StorageError) {
-            while try await sweep(at: now) {}
+            // One server at a time deletes. The others measure the archive again after an hour.
+            let swept = try await TaskLease.whileHolding(
+                .archive, in: store.leases, for: "\(DeliveryLease.process)/archive"
+            ) { isHeld throws(StorageError) in
+                while await isHeld(), try await self.sweep(at: now) {}
+                return true
+            }
+            if swept == nil { sizes.withLock { ($0.isSweeping, $0.total) = (false, limit / 10 * 9) } }
         } catch {
             sizes.withLock { $0.isSweeping = false }
             throw error
@@ -189,7 +199,10 @@ final class ResponseArchive: Sendable {
                 let restored = RestoredResponse(ArchivedResponse(found), keptAt: found.keptAt)
             else { return nil }
             let scope = found.scope
-            let index = revocations.revocations(of: scope.bundleId, in: scope.environment)
+            let (transactionIds, lineItems) = restored.purchaseIdentifiers
+            let index = await revocations.revocations(
+                of: PurchaseIdentifiers(transactionIds: transactionIds, lineItems: lineItems), in: scope,
+                within: Self.lookupTimeLimit)
             // A refund in the response was reversed since. The response is not used, so that no customer loses access
             // because of it.
             guard !revocations.hasReversal(of: restored.cancelled, since: found.keptAt, in: scope) else { return nil }

@@ -1,3 +1,4 @@
+import Storage
 import AppStorePayloads
 import AppStoreClients
 import BridgeConfiguration
@@ -84,7 +85,9 @@ package struct CustomerViewService: Sendable {
         try check(receipt.environment, for: settings)
         let keys = receipt.contents.orderedLookupKeys
         // The receipt alone is complete: it holds no purchase, or the Server API cannot be called for this app.
-        guard !keys.isEmpty, serverAPI?.handles(receipt.bundleId) ?? false else { return view(receipt, settings) }
+        guard !keys.isEmpty, serverAPI?.handles(receipt.bundleId) ?? false else {
+            return view(await history(of: receipt), of: receipt, settings)
+        }
         let app = ConfiguredApp(bundleId: receipt.bundleId, settings: settings)
         do throws(CustomerViewError) {
             let customer = try await customer(keys, of: app, in: receipt.environment)
@@ -94,24 +97,26 @@ package struct CustomerViewService: Sendable {
             // A failure of the App Store must not hit the customer: the receipt is genuine, and it answers if it cannot
             // be stale.
             let isUnknown = error.code == .transactionNotFound && settings.unknownTransaction == .receipt
-            guard isUnknown || error.code.isAppStoreFailure,
-                settings.staleSubscription == .answer || !history(of: receipt).receipt.mayBeStale(at: now())
-            else { throw error }
-            return view(receipt, settings)
+            guard isUnknown || error.code.isAppStoreFailure else { throw error }
+            let history = await history(of: receipt)
+            guard settings.staleSubscription == .answer || !history.receipt.mayBeStale(at: now()) else { throw error }
+            return view(history, of: receipt, settings)
         }
     }
 
     /// The view of the receipt alone, with the revocations recorded since.
-    private func view(_ receipt: Receipt, _ settings: AppConfiguration) -> [UInt8] {
+    private func view(_ history: PurchaseHistory, of receipt: Receipt, _ settings: AppConfiguration) -> [UInt8] {
         renderer.render(
             CustomerView(
-                history: history(of: receipt), bundleId: receipt.bundleId, configuredAppAppleId: settings.appAppleId,
+                history: history, bundleId: receipt.bundleId, configuredAppAppleId: settings.appAppleId,
                 verifiedAt: now()))
     }
 
-    private func history(of receipt: Receipt) -> PurchaseHistory {
-        PurchaseHistory(
-            receipt: receipt, revocations: revocations.revocations(of: receipt.bundleId, in: receipt.environment))
+    private func history(of receipt: Receipt) async -> PurchaseHistory {
+        let index = await revocations.revocations(
+            of: receipt.contents.purchaseIdentifiers, in: AppScope(of: receipt),
+            within: RequestDeadline(deadline).reading(before: 0))
+        return PurchaseHistory(receipt: receipt, revocations: index)
     }
 
     // MARK: - Signed texts

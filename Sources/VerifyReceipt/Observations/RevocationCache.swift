@@ -9,9 +9,10 @@ import Synchronization
 /// A cache of the revocations that Apple has reported, by verifyReceipt or by the Server API, so that a response from
 /// the receipt alone shows refunds.
 ///
-/// In memory, and bounded: if an app has too many, all of its revocations are dropped. With a store they are loaded
-/// again after a restart. Lookups and notifications are stored as a whole by other parts; revocations that
-/// verifyReceipt reports are written from here.
+/// In memory, and bounded: if an app has too many, the oldest are dropped. With a store the latest are loaded after a
+/// restart, and those that are not in memory are looked up, see ``RevocationCache/revocations(of:in:within:)``. Lookups
+/// and notifications are stored as a whole by other parts; revocations that verifyReceipt reports are written from
+/// here.
 package final class RevocationCache: Sendable {
     /// One app in one environment.
     private struct Key: Hashable {
@@ -24,6 +25,15 @@ package final class RevocationCache: Sendable {
         let transactionId: String
     }
 
+    private struct Coverage {
+        /// `true` once the latest revocations are loaded from the store.
+        var isLoaded = false
+        /// The apps of which the store holds more revocations than this cache.
+        var incomplete: Set<Key> = []
+    }
+
+    /// How long a revocation that was recorded here counts as not written yet.
+    private static let writeTime = Duration.seconds(10)
     /// The maximum number of ids of one app and environment, about 200 bytes each.
     private static let capacity = 100_000
 
@@ -33,6 +43,12 @@ package final class RevocationCache: Sendable {
     /// Revoked by the Server API's records, and reversed by a later verifyReceipt response. An entry is removed when a
     /// newer record comes.
     private let reversed = GenerationalCache<RevocationKey, Bool>(limit: 10_000)
+    /// Revocations of purchases that were recorded here and may not be in the store yet.
+    private let unwritten = GenerationalCache<RevocationKey, ContinuousClock.Instant>(limit: 10_000)
+    /// Which revocations the store holds and this cache does not.
+    private let coverage = Mutex(Coverage())
+    /// `nil` if nothing is stored across restarts.
+    private let store: (any Store)?
     private let writer: BackgroundStoreWriter?
     private let counts: ProxyMetrics?
 
@@ -41,14 +57,23 @@ package final class RevocationCache: Sendable {
     /// - Parameters:
     ///   - writer: stores the revocations that verifyReceipt reports; `nil` if nothing is stored across restarts.
     ///   - counts: counts new revocations; `nil` counts nothing.
-    init(writer: BackgroundStoreWriter? = nil, counts: ProxyMetrics? = nil) {
+    ///   - store: looks up revocations that are not in memory; `nil` if nothing is stored across restarts.
+    init(writer: BackgroundStoreWriter? = nil, store: (any Store)? = nil, counts: ProxyMetrics? = nil) {
         self.writer = writer
+        self.store = store
         self.counts = counts
     }
 
     /// Adds the revocations that the store holds from before the start.
     func load(from store: any RevocationStore) async throws(StorageError) {
-        for (scope, rows) in try await stored(in: store) {
+        let stored = try await stored(in: store)
+        coverage.withLock { coverage in
+            coverage.isLoaded = true
+            for (scope, rows) in stored where rows.count >= Self.capacity / 2 {
+                coverage.incomplete.insert(Key(bundleId: scope.bundleId, environment: scope.environment))
+            }
+        }
+        for (scope, rows) in stored {
             change(scope.bundleId, scope.environment, isNew: false) { revocations in
                 for row in rows {
                     // If the store was opened late, a newer record may have been received already.
@@ -140,6 +165,8 @@ package final class RevocationCache: Sendable {
                     let date = transaction.payload.signedDate
                 {
                     record(id, in: records.environment, signed: date)
+                    unwritten.insert(
+                        .now, for: RevocationKey(environment: records.environment, transactionId: id), cost: 1)
                 }
             }
         }
@@ -174,6 +201,7 @@ package final class RevocationCache: Sendable {
             guard let id = row.transactionId else { continue }
             let key = RevocationKey(environment: environment, transactionId: id)
             if row.revocation == nil { reversed.insert(true, for: key, cost: 1) } else { reversed.remove(key) }
+            unwritten.insert(.now, for: key, cost: 1)
         }
         writer?.save(
             revoked: changed.compactMap(RevocationRow.init),
@@ -196,10 +224,51 @@ package final class RevocationCache: Sendable {
             // Changed in place, because a copy of a hundred thousand entries for each response would be expensive.
             body(&indexes[key, default: RevocationIndex()])
             let after = indexes[key]?.added ?? 0
-            if indexes[key].map({ $0.count > Self.capacity }) == true { indexes[key] = RevocationIndex() }
+            if indexes[key]?.evict(over: Self.capacity) == true {
+                coverage.withLock { _ = $0.incomplete.insert(key) }
+            }
             return after - before
         }
         if isNew, added > 0 { counts?[bundleId].recordRevocations(in: environment, count: added) }
+    }
+
+    /// Returns the store if it may hold revocations of an app that are not in memory.
+    func storeToAsk(about scope: AppScope) -> (any Store)? {
+        guard let store else { return nil }
+        let key = Key(bundleId: scope.bundleId, environment: scope.environment)
+        return coverage.withLock { $0.isLoaded && !$0.incomplete.contains(key) } ? nil : store
+    }
+
+    /// Adds revocations from the store, unless something newer is recorded here.
+    func add(stored rows: [RevocationRow], in scope: AppScope) {
+        let index = revocations(of: scope.bundleId, in: scope.environment)
+        let new = rows.filter { row in
+            let key = RevocationKey(environment: scope.environment, transactionId: row.transactionId)
+            let isOlder = signedDates[key].map { last in row.signedDate.map { $0 < last } ?? true } ?? false
+            let known = index.revocation(transactionId: row.transactionId, webOrderLineItemId: nil)
+            return !isOlder && reversed[key] == nil
+                && known != RevocationIndex.Revocation(date: row.date, reason: row.reason)
+        }
+        guard !new.isEmpty else { return }
+        change(scope.bundleId, scope.environment, isNew: false) { revocations in
+            for row in new {
+                revocations.insert(row)
+                if let date = row.signedDate { record(row.transactionId, in: scope.environment, signed: date) }
+            }
+        }
+    }
+
+    /// Removes revocations that the store does not hold, unless they were recorded here a moment ago.
+    func remove(_ transactionIds: [String], in scope: AppScope) {
+        let index = revocations(of: scope.bundleId, in: scope.environment)
+        let removed = transactionIds.filter { id in
+            let key = RevocationKey(environment: scope.environment, transactionId: id)
+            return index.contains(id) && unwritten[key].map { ContinuousClock.now - $0 > Self.writeTime } ?? true
+        }
+        guard !removed.isEmpty else { return }
+        change(scope.bundleId, scope.environment, isNew: false) { revocations in
+            for id in removed { revocations.insert(nil, transactionId: id, webOrderLineItemId: nil) }
+        }
     }
 
     /// Returns the revocations of an app; empty if there are none.

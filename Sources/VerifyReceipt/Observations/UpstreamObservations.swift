@@ -15,6 +15,8 @@ struct UpstreamObservations: Sendable {
     /// By the SHA-256 digest of the signed bytes of the receipt.
     private let identifiers = GenerationalCache<[UInt8], CustomerIdentifiers>(limit: capacity)
     let writer: BackgroundStoreWriter?
+    /// Looks up identifiers that are not in memory; `nil` if nothing is stored across restarts.
+    private let store: (any Store)?
 
     /// The maximum number of identifiers in memory.
     private static let capacity = 200_000
@@ -24,8 +26,9 @@ struct UpstreamObservations: Sendable {
     /// Creates an empty record.
     ///
     /// - Parameter writer: writes to the store; `nil` if nothing is stored across restarts.
-    init(revocations: RevocationCache, writer: BackgroundStoreWriter? = nil) {
+    init(revocations: RevocationCache, writer: BackgroundStoreWriter? = nil, store: (any Store)? = nil) {
         self.revocations = revocations
+        self.store = store
         self.writer = writer
     }
 
@@ -88,14 +91,26 @@ struct UpstreamObservations: Sendable {
 
     /// The identifiers to look a customer up with: the receipt's own, otherwise those that Apple once returned for it.
     /// They are needed because a purchase can be in `latest_receipt_info` before it is in any receipt file.
-    func lookupKeys(of receipt: Receipt) -> CustomerIdentifiers {
+    ///
+    /// - Parameter limit: timeout of the read from the store, which is asked if the identifiers are not in memory.
+    func lookupKeys(of receipt: Receipt, within limit: Duration) async -> CustomerIdentifiers {
         let keys = receipt.contents.orderedLookupKeys
-        return keys.isEmpty ? identifiers[Self.digest(of: receipt)] ?? keys : keys
+        guard keys.isEmpty else { return keys }
+        let digest = Self.digest(of: receipt)
+        if let known = identifiers[digest] { return known }
+        guard let store else { return keys }
+        let reading = Task { try? await store.revocations.customerIdentifiers(of: digest) }
+        guard let found = await TaskTimeout.value(of: reading, within: limit) ?? nil else { return keys }
+        save(found, of: digest)
+        return found
     }
 
     /// The identifiers to look the customer of an item up with.
-    func lookupKeys(of item: AuthenticItem) -> CustomerIdentifiers {
-        item.receipt.map(lookupKeys) ?? item.lookupKeys
+    ///
+    /// - Parameter limit: timeout of the read from the store.
+    func lookupKeys(of item: AuthenticItem, within limit: Duration) async -> CustomerIdentifiers {
+        guard let receipt = item.receipt else { return item.lookupKeys }
+        return await lookupKeys(of: receipt, within: limit)
     }
 
     private static func digest(of receipt: Receipt) -> [UInt8] {

@@ -55,11 +55,12 @@ package struct AppRules: Sendable {
     /// Returns whether the caller's user presents a purchase that another user presented before.
     func isReplay(
         _ keys: @autoclosure () -> CustomerIdentifiers, in scope: AppScope, of app: AppConfiguration,
-        _ options: VerifyReceiptService.RequestOptions
-    ) -> Bool {
+        _ options: VerifyReceiptService.RequestOptions, within limit: Duration
+    ) async -> Bool {
         guard let user = options.user, app.replay != .off else { return false }
-        return replays.detectReplay(
-            keys(), in: scope, of: user, at: now(), logName: apps.logName(of: scope.bundleId), logger: logger)
+        return await replays.detectReplay(
+            keys(), in: scope, of: user, at: now(), logName: apps.logName(of: scope.bundleId), logger: logger,
+            within: limit)
     }
 
     /// Returns the refusal by a rule before any source is asked; `nil` if the request may continue.
@@ -79,7 +80,8 @@ package struct AppRules: Sendable {
         // The source that answers redirects a receipt of the other endpoint (21007, 21008).
         if request.itemForRules?.environment == .production { return nil }
         guard let item = request.itemForRules else { return refused }
-        let keys = observations.lookupKeys(of: item)
+        let limit = request.deadline.reading(before: request.sources.count(where: \.needsUpstream))
+        let keys = await observations.lookupKeys(of: item, within: limit)
         switch await isTester(keys, of: item.bundleId, among: testers, request) {
         case true?: return nil
         case false?: return refused
@@ -122,7 +124,8 @@ package struct AppRules: Sendable {
         guard !request.isReplay else { return nil }
         guard let bundleId else { return options.user != nil && app.replay == .refuse ? refused : nil }
         let scope = AppScope(bundleId: bundleId, environment: environment)
-        let isReplay = isReplay(keys, in: scope, of: app, options)
+        let isReplay = await isReplay(
+            keys, in: scope, of: app, options, within: request.deadline.reading(before: 0))
         return isReplay && app.replay == .refuse ? refused : nil
     }
 

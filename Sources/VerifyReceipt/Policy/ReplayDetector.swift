@@ -6,8 +6,9 @@ import AppStoreTypes
 import Synchronization
 
 /// Detects a purchase that is presented by several users. verifyReceipt itself has no users, so this works only if
-/// the caller names its user in the header that `userHeader` configures. The first user of each purchase is stored in
-/// memory, for at most 200,000 purchases.
+/// the caller names its user in the header that `userHeader` configures. The first user of each purchase is kept in
+/// memory, for at most 200,000 purchases, and in the store, so that all servers of the store know it. While the store
+/// cannot be reached, only the memory counts.
 ///
 /// A match is a hint, not a proof: family sharing, two accounts of one person, and a device that was sold cause one
 /// too.
@@ -23,9 +24,15 @@ final class ReplayDetector: Sendable {
 
     /// The first 8 bytes of the SHA-256 of each user's name; names themselves are not stored.
     private let users = GenerationalCache<Purchase, [UInt8]>(limit: capacity)
+    /// `nil` if nothing is stored across restarts.
+    private let store: (any Store)?
     private let count = Atomic<Int64>(0)
     /// One log line a minute for each app and environment; all replays are counted.
     private let logThrottle = LogThrottle<[String]>()
+
+    init(store: (any Store)? = nil) {
+        self.store = store
+    }
 
     /// Forgets all users, for example after customer data was erased.
     func removeAll() { users.removeAll() }
@@ -33,13 +40,17 @@ final class ReplayDetector: Sendable {
     /// Returns whether one of the receipt's purchases was first presented by another user. If none was, purchases
     /// without a user are assigned to this one.
     ///
-    /// - Parameter logName: the name of the app in the log, see ``AppRegistry/logName(of:)``.
+    /// - Parameters:
+    ///   - logName: the name of the app in the log, see ``AppRegistry/logName(of:)``.
+    ///   - limit: timeout of the access to the store, which is asked about purchases that are not in memory.
     func detectReplay(
         _ keys: CustomerIdentifiers, in scope: AppScope, of user: Redacted<String>, at now: Timestamp, logName: String,
-        logger: Logger
-    ) -> Bool {
+        logger: Logger, within limit: Duration
+    ) async -> Bool {
         let name = Array(SHA.digest(Array(user.reveal().utf8), with: .sha256).prefix(8))
-        let purchases = keys.originalTransactionIds.prefix(Self.maximumPurchases).map { id in
+        let ids = Array(keys.originalTransactionIds.prefix(Self.maximumPurchases))
+        await loadUsers(of: ids, in: scope, claimingFor: name, at: now, within: limit)
+        let purchases = ids.map { id in
             let purchase = Purchase(scope: scope, originalTransactionId: id)
             return (purchase, first: users[purchase])
         }
@@ -57,5 +68,20 @@ final class ReplayDetector: Sendable {
                 ])
         }
         return true
+    }
+
+    /// Loads the first users of purchases from the store, unless all of them are in memory. Purchases without a user
+    /// are assigned to this one in the store, if no other user has presented one of them.
+    private func loadUsers(
+        of ids: [TransactionIdentifier], in scope: AppScope, claimingFor name: [UInt8], at now: Timestamp,
+        within limit: Duration
+    ) async {
+        let isKnown = ids.allSatisfy { users[Purchase(scope: scope, originalTransactionId: $0)] != nil }
+        guard let store, !isKnown else { return }
+        let claim = Task { try? await store.presenters.presenters(of: ids, in: scope, claimingFor: name, at: now) }
+        guard let found = await TaskTimeout.value(of: claim, within: limit) ?? nil else { return }
+        for (id, first) in found {
+            users.insert(first, for: Purchase(scope: scope, originalTransactionId: id), cost: 1)
+        }
     }
 }

@@ -90,6 +90,18 @@ package struct AuthenticItem: Sendable {
         }
     }
 
+    /// The identifiers of the purchases in the item.
+    var purchaseIdentifiers: PurchaseIdentifiers {
+        switch origin {
+        case .receipt(let receipt): receipt.contents.purchaseIdentifiers
+        case .transaction(let transaction):
+            PurchaseIdentifiers(
+                transactionIds: [transaction.transactionId].compactMap { $0 },
+                lineItems: [transaction.webOrderLineItemId].compactMap { $0 })
+        case .appTransaction, .handle: PurchaseIdentifiers(transactionIds: [])
+        }
+    }
+
     /// The identifiers that replay detection compares.
     var replayKeys: CustomerIdentifiers { receipt?.contents.lookupKeys ?? lookupKeys }
 

@@ -12,7 +12,8 @@ struct ReceiptResponseSource: ResponseSource {
 
     func answer(_ request: ResolvedRequest, on turn: AnswerPolicy.Turn) async -> SourceResult {
         do throws(ResolvedRequest.Refusal) {
-            return read(try request.trustedItem(for: .receipt), of: request, isFallback: turn.isFallback)
+            let item = try request.trustedItem(for: .receipt)
+            return await read(item, of: request, isFallback: turn.isFallback)
         } catch {
             return error.result
         }
@@ -20,10 +21,11 @@ struct ReceiptResponseSource: ResponseSource {
 
     /// Renders a response from a trusted item, unless it may be stale and is only a fallback, or holds no purchases
     /// itself.
-    func read(_ item: AuthenticItem, of request: ResolvedRequest, isFallback: Bool) -> SourceResult {
+    func read(_ item: AuthenticItem, of request: ResolvedRequest, isFallback: Bool) async -> SourceResult {
         guard item.holdsPurchases else { return .unavailable(fallback: request.unavailable(from: .receipt)) }
-        let history = request.history(
-            of: item, revocations: revocations.revocations(of: item.bundleId, in: item.environment))
+        let index = await revocations.revocations(
+            of: item.purchaseIdentifiers, in: item.scope, within: request.deadline.reading(before: 0))
+        let history = request.history(of: item, revocations: index)
         if isFallback, request.app.staleSubscription == .retry, history.receipt.mayBeStale(at: request.now) {
             return .unavailable(fallback: request.unavailable(from: .receipt))
         }

@@ -29,7 +29,7 @@ struct ServerAPIResponseSource: ResponseSource {
         } catch {
             return error.result
         }
-        let keys = observations.lookupKeys(of: item)
+        let keys = await observations.lookupKeys(of: item, within: limit)
         guard !keys.isEmpty else { return renderer.completeAnswer(item, to: request) }
         do throws(ServerAPIError) {
             let lookup = Lookup(request: request, item: item, keys: keys, end: ContinuousClock.now + limit)
@@ -38,7 +38,7 @@ struct ServerAPIResponseSource: ResponseSource {
             }
             return .answered(SourceResponse(reply))
         } catch {
-            return result(of: error, item, in: request)
+            return await result(of: error, item, in: request)
         }
     }
 
@@ -86,11 +86,13 @@ struct ServerAPIResponseSource: ResponseSource {
     }
 
     /// The result of a lookup that failed.
-    private func result(of error: ServerAPIError, _ item: AuthenticItem, in request: ResolvedRequest) -> SourceResult {
+    private func result(of error: ServerAPIError, _ item: AuthenticItem, in request: ResolvedRequest) async
+        -> SourceResult
+    {
         logger.log(
             error.isRefusal ? .debug : .warning, "App Store Server API lookup failed; trying the next source",
             by: "api", item.environment, of: request, ["reason": "\(error)"])
-        guard !error.isUnknownTransaction else { return resultForUnknownTransaction(of: item, in: request) }
+        guard !error.isUnknownTransaction else { return await resultForUnknownTransaction(of: item, in: request) }
         return .unavailable(fallback: request.reply(error.answer(in: item.environment), from: .api))
     }
 
@@ -98,13 +100,13 @@ struct ServerAPIResponseSource: ResponseSource {
     /// `unknownTransaction` decides.
     private func resultForUnknownTransaction(
         of item: AuthenticItem, in request: ResolvedRequest
-    ) -> SourceResult {
+    ) async -> SourceResult {
         switch request.app.unknownTransaction {
         case .accountNotFound:
             let answer = VerifyReceiptAnswer.accountNotFound(environment: request.environment)
             return .requiresUpstream(fallback: request.reply(answer, from: .api))
         case .receipt:
-            return switch receipts.read(item, of: request, isFallback: true) {
+            return switch await receipts.read(item, of: request, isFallback: true) {
             case .answered(let response): .unavailable(fallback: response.result)
             case .unavailable(let reply), .requiresUpstream(let reply): .unavailable(fallback: reply)
             case .notAttempted: .notAttempted

@@ -31,12 +31,13 @@ package struct ServerAPISource: Sendable {
     /// - Parameters:
     ///   - share: the part of Apple's hourly limits to use, above 0 and at most 1.
     ///   - reserve: the part of that share which only live traffic may use.
+    ///   - cluster: shares the rate limits with other servers; `nil` if there can be none.
     ///   - previous: the source of the previous configuration. Its rate limits and its cache stay in use.
     init(
         settings: ProxyConfiguration, transport: any HTTPTransport, verifier: SignedPayloadVerifier,
         now: @escaping @Sendable () -> Timestamp, share: Double = 1, reserve: Double = 0.3,
         retry: RetryPolicy = RetryPolicy(), writer: BackgroundStoreWriter? = nil,
-        counts: ProxyMetrics? = nil, previous: ServerAPISource? = nil
+        counts: ProxyMetrics? = nil, cluster: ServerCluster? = nil, previous: ServerAPISource? = nil
     ) throws {
         let hosts: ServerAPIHosts
         do throws(TransportError) {
@@ -53,7 +54,10 @@ package struct ServerAPISource: Sendable {
         var allBudgets = previous?.allBudgets ?? [:]
         for app in settings.apps {
             guard let bundleId = app.bundleId, let account = app.serverAPI else { continue }
-            let budget = allBudgets[bundleId] ?? ServerAPIBudget(share: share, reserve: reserve)
+            let budget =
+                allBudgets[bundleId]
+                ?? ServerAPIBudget(
+                    share: share, reserve: reserve, shared: cluster?.callBudget(of: bundleId))
             allBudgets[bundleId] = budget
             apps[bundleId] = App(
                 client: ServerAPIClient(

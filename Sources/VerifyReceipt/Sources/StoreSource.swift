@@ -85,6 +85,10 @@ package struct StoreSource: Sendable {
         }
         guard !stored.contradicts(records) else { return nil }
         revocations.reconcile(stored: records, of: scope.bundleId)
+        // Revocations that are not in memory; changes of them afterwards invalidate the snapshot.
+        _ = await revocations.revocations(
+            of: PurchaseIdentifiers(transactionIds: records.transactions.compactMap(\.payload.transactionId)),
+            in: scope, within: limit)
         let snapshot = StoredCustomerSnapshot(
             records: records, askedAt: stored.askedAt, needsLookup: stored.needsLookup,
             serial: serials.value.wrappingAdd(1, ordering: .relaxed).newValue)

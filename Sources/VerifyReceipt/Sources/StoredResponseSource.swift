@@ -24,7 +24,7 @@ struct StoredResponseSource: ResponseSource {
         } catch {
             return error.result
         }
-        let keys = observations.lookupKeys(of: item)
+        let keys = await observations.lookupKeys(of: item, within: limit)
         guard !keys.isEmpty else { return renderer.completeAnswer(item, to: request) }
         guard
             let snapshot = await customers?.snapshot(

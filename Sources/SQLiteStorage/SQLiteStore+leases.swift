@@ -1,0 +1,109 @@
+package import Storage
+import Foundation
+import GRDB
+package import AppStoreTypes
+
+extension SQLiteStore: LeaseStore {
+    /// Creates the tables that processes with the same store use to agree with each other, and the indices of lookups.
+    ///
+    /// - `lease`: the last holder of each task (``SharedTask``). A row is never deleted, so that terms ascend.
+    /// - `presenter`: the first presenter of each purchase.
+    static func addCoordination(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE lease (
+                    name TEXT PRIMARY KEY, holder TEXT NOT NULL, term INTEGER NOT NULL, expiresAt INTEGER NOT NULL
+                ) WITHOUT ROWID;
+                CREATE TABLE presenter (
+                    id INTEGER PRIMARY KEY, app INTEGER NOT NULL REFERENCES app (id),
+                    originalTransactionId TEXT NOT NULL, presenter BLOB NOT NULL, seenAt INTEGER NOT NULL,
+                    UNIQUE (originalTransactionId, app));
+                CREATE INDEX revocationByLineItem ON revocation (webOrderLineItemId, app)
+                    WHERE webOrderLineItemId IS NOT NULL;
+                """)
+    }
+
+    package func claim(
+        _ task: SharedTask, for holder: String, lasting duration: Duration
+    ) async throws(StorageError) -> TaskLease? {
+        try await write { db in
+            let now = Timestamp.now
+            let current = try Row.fetchOne(
+                db, sql: "SELECT holder, term, expiresAt FROM lease WHERE name = ?", arguments: [task.rawValue])
+            var term: Int64 = 1
+            if let current {
+                let isHeld = Timestamp(milliseconds: current[2]) > now && !Self.hasEnded(current[0] as String)
+                guard !isHeld || current[0] == holder else { return nil }
+                term = (current[1] as Int64) + (isHeld ? 0 : 1)
+            }
+            let lease = TaskLease(task: task, holder: holder, term: term, expiresAt: now.advanced(by: duration))
+            try db.execute(
+                sql: """
+                    INSERT INTO lease VALUES (?1, ?2, ?3, ?4)
+                    ON CONFLICT (name) DO UPDATE SET holder = ?2, term = ?3, expiresAt = ?4
+                    """, arguments: [task.rawValue, holder, term, lease.expiresAt.milliseconds])
+            return lease
+        }
+    }
+
+    package func renew(_ lease: TaskLease, lasting duration: Duration) async throws(StorageError) -> TaskLease? {
+        try await write { db in
+            let now = Timestamp.now
+            let end = now.advanced(by: duration)
+            try db.execute(
+                sql: """
+                    UPDATE lease SET expiresAt = ?4 WHERE name = ?1 AND holder = ?2 AND term = ?3 AND expiresAt > ?5
+                    """,
+                arguments: [lease.task.rawValue, lease.holder, lease.term, end.milliseconds, now.milliseconds])
+            guard db.changesCount > 0 else { return nil }
+            return TaskLease(task: lease.task, holder: lease.holder, term: lease.term, expiresAt: end)
+        }
+    }
+
+    package func release(_ lease: TaskLease) async throws(StorageError) {
+        try await write { db in
+            try db.execute(
+                sql: "UPDATE lease SET expiresAt = 0 WHERE name = ? AND holder = ? AND term = ?",
+                arguments: [lease.task.rawValue, lease.holder, lease.term])
+        }
+    }
+}
+
+extension SQLiteStore: PresenterStore {
+    package func presenters(
+        of purchases: [TransactionIdentifier], in scope: AppScope, claimingFor presenter: [UInt8], at now: Timestamp
+    ) async throws(StorageError) -> [TransactionIdentifier: [UInt8]] {
+        let ids = Self.list(purchases.map(\.rawValue))
+        let known = try await read { try Self.presenters(of: ids, in: scope, $0) }
+        guard known.count < Set(purchases).count, known.values.allSatisfy({ $0 == presenter }) else { return known }
+        // The writer is needed only if there is something to assign.
+        return try await write { db in
+            let known = try Self.presenters(of: ids, in: scope, db)
+            guard known.values.allSatisfy({ $0 == presenter }) else { return known }
+            try db.cachedStatement(
+                sql: """
+                    INSERT INTO presenter (app, originalTransactionId, presenter, seenAt)
+                    SELECT ?1, value, ?2, ?3 FROM json_each(?4) WHERE 1 ON CONFLICT DO NOTHING
+                    """
+            ).execute(arguments: [try Self.appID(of: scope, in: db), Data(presenter), now.milliseconds, ids])
+            return Dictionary(purchases.map { ($0, presenter) }, uniquingKeysWith: { first, _ in first })
+        }
+    }
+
+    private static func presenters(
+        of ids: String, in scope: AppScope, _ db: Database
+    ) throws -> [TransactionIdentifier: [UInt8]] {
+        let rows = try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT originalTransactionId, presenter FROM presenter JOIN app ON app.id = presenter.app
+                    WHERE originalTransactionId IN (SELECT value FROM json_each(?)) AND bundleId = ?
+                    AND environment = ?
+                    """), arguments: [ids, scope.bundleId.rawValue, scope.environment.rawValue])
+        var found: [TransactionIdentifier: [UInt8]] = [:]
+        for row in rows {
+            if let id = TransactionIdentifier(rawValue: row[0]) { found[id] = [UInt8](row[1] as Data) }
+        }
+        return found
+    }
+}

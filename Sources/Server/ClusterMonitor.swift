@@ -1,0 +1,71 @@
+import Logging
+import ServiceLifecycle
+package import Storage
+package import VerifyReceipt
+
+/// Reads every second what other servers stored, so that nothing outdated stays in memory, and records that this server
+/// runs.
+struct ClusterMonitor: Service {
+    let cluster: ServerCluster
+    let store: any Store
+    let live: ReloadableState
+    let logger: Logger
+
+    /// Time between two reads.
+    private static let pause = Duration.seconds(1)
+    /// Number of reads between two records that this server runs, and between two deletions of old changes.
+    private static let (checkInInterval, expiryInterval) = (5, 60)
+
+    /// Reads until shutdown.
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            var position: ChangePosition?
+            var (number, isLogged) = (0, false)
+            repeat {
+                do throws(StorageError) {
+                    if number % Self.checkInInterval == 0 { try await cluster.checkIn() }
+                    position = try await ChangeReader(cluster: cluster, store: store).read(
+                        since: position, into: live.now.pipelines)
+                    if number % Self.expiryInterval == 0 { try await cluster.store.expireChanges() }
+                    isLogged = false
+                } catch {
+                    // If the store is not open (yet), the code that opens it logs that.
+                    if !isLogged, store.isOpen, !Task.isCancelled {
+                        logger.error(
+                            "cannot read the changes by other servers; will retry", metadata: ["reason": "\(error)"])
+                        isLogged = true
+                    }
+                }
+                number += 1
+            } while (try? await Task.sleep(for: Self.pause)) != nil
+        }
+        await live.now.pipelines.giveBackCalls()
+        try? await cluster.checkOut()
+    }
+}
+
+/// Reads the change feed of a store and applies it to the services of one server.
+package struct ChangeReader: Sendable {
+    private let cluster: ServerCluster
+    private let store: any Store
+
+    package init(cluster: ServerCluster, store: any Store) {
+        self.cluster = cluster
+        self.store = store
+    }
+
+    /// Applies all changes since a position.
+    ///
+    /// - Returns: the position to continue from.
+    package func read(
+        since position: ChangePosition?, into services: ServiceGraph
+    ) async throws(StorageError) -> ChangePosition {
+        var page = try await cluster.store.changes(since: position)
+        try await services.apply(page, from: store)
+        while page.hasMore {
+            page = try await cluster.store.changes(since: page.position)
+            try await services.apply(page, from: store)
+        }
+        return page.position
+    }
+}

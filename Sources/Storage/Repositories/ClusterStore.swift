@@ -1,0 +1,40 @@
+package import AppStoreTypes
+
+/// What the servers of one store tell each other. Times are those of the store's clock. Every method is one short
+/// transaction.
+package protocol ClusterStore: Sendable {
+    /// Returns what other servers have stored. The store adds a change to the feed in the transaction that stores the
+    /// data.
+    ///
+    /// - Parameter position: where the last page ended; `nil` to begin with the oldest change.
+    func changes(since position: ChangePosition?) async throws(StorageError) -> ChangePage
+
+    /// Deletes changes that every server has had time to read.
+    func expireChanges() async throws(StorageError)
+
+    /// Returns whether the caller is the first to look up an identifier within an interval, so that only one of the
+    /// servers does.
+    func claimLookup(
+        of identifier: TransactionIdentifier, in scope: AppScope, every interval: Duration
+    ) async throws(StorageError) -> Bool
+
+    /// Takes calls from a shared bucket, which is full if it was never used.
+    func takeCalls(_ request: CallRequest) async throws(StorageError) -> CallGrant
+
+    /// Gives back calls that were taken and not made.
+    func returnCalls(_ count: Int64, to bucket: CallBucketKey) async throws(StorageError)
+
+    /// Blocks all calls of a bucket for a time, because Apple returned 429 with `Retry-After`.
+    func pauseCalls(of bucket: CallBucketKey, for pause: Duration) async throws(StorageError)
+
+    /// Records that a server runs.
+    ///
+    /// - Parameters:
+    ///   - server: unique to the running server.
+    ///   - interval: servers that were not seen for this long do not count.
+    /// - Returns: the number of servers that run, at least 1.
+    func checkIn(_ server: String, countingWithin interval: Duration) async throws(StorageError) -> Int
+
+    /// Removes a server that is stopping.
+    func checkOut(_ server: String) async throws(StorageError)
+}

@@ -1,0 +1,50 @@
+/// Leases of tasks that only one process at a time does. All times are those of the store's clock, so the clocks of the
+/// processes do not matter.
+package protocol LeaseStore: Sendable {
+    /// Claims a task if it has no holder or the lease of its holder has expired. A holder that claims its own task again
+    /// extends the lease and keeps the term.
+    ///
+    /// - Parameters:
+    ///   - holder: unique to this holder. If it begins with ``DeliveryLease/process`` and a slash, an engine whose
+    ///     processes run on one machine may end the lease when the process has ended.
+    ///   - duration: time until the lease expires, unless it is renewed.
+    /// - Returns: `nil` if another holder has the task.
+    func claim(_ task: SharedTask, for holder: String, lasting duration: Duration) async throws(StorageError)
+        -> TaskLease?
+
+    /// Extends a lease.
+    ///
+    /// - Returns: `nil` if the lease has expired or another holder has the task. Then the work must stop.
+    func renew(_ lease: TaskLease, lasting duration: Duration) async throws(StorageError) -> TaskLease?
+
+    /// Ends a lease before it expires. Does nothing if another holder has the task.
+    func release(_ lease: TaskLease) async throws(StorageError)
+}
+
+extension TaskLease {
+    /// How long a lease lasts, and the time between two renewals.
+    private static let duration = Duration.seconds(90)
+    private static let renewalInterval = Duration.seconds(20)
+
+    /// Does work while this process has the lease of a task. The lease is renewed during the work and released after
+    /// it.
+    ///
+    /// - Parameter body: its argument returns `false` if the lease was lost; then the work must stop.
+    /// - Returns: `nil` if another process has the task.
+    package static func whileHolding<Result: Sendable>(
+        _ task: SharedTask, in store: any LeaseStore, for holder: String,
+        _ body: (@Sendable () async -> Bool) async throws(StorageError) -> Result
+    ) async throws(StorageError) -> Result? {
+        guard let lease = try await store.claim(task, for: holder, lasting: duration) else { return nil }
+        let renewal = LeaseRenewal(lease, in: store, every: renewalInterval, lasting: duration)
+        let result: Result
+        do throws(StorageError) {
+            result = try await body { await renewal.isHeld() }
+        } catch {
+            try? await store.release(lease)
+            throw error
+        }
+        try? await store.release(lease)
+        return result
+    }
+}

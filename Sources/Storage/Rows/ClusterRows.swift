@@ -1,0 +1,107 @@
+package import AppStoreTypes
+
+/// Something that a server stored and that makes data in the memory of other servers outdated.
+package struct StoredChange: Sendable, Hashable {
+    /// What was stored. The raw values are stored in the database.
+    package enum Kind: Int64, Sendable, Hashable, CaseIterable {
+        /// The result of a lookup: stored records are outdated in memory, those of a server's own lookups are not.
+        case lookup = 0
+        /// An event, for example a renewal or a refund: all records are outdated in memory.
+        case event = 1
+    }
+
+    /// Maximum number of transaction ids of one change.
+    package static let maximumTransactions = 500
+
+    package let kind: Kind
+    package let scope: AppScope
+    /// The identifiers by which caches find the customer: original transaction ids and app transaction ids.
+    package let identifiers: [String]
+    /// The transactions whose revocation may have changed.
+    package let transactionIds: [String]
+
+    package init(_ kind: Kind, of identifiers: [String], transactions transactionIds: [String], in scope: AppScope) {
+        self.kind = kind
+        self.scope = scope
+        self.identifiers = identifiers
+        self.transactionIds = transactionIds
+    }
+}
+
+/// A position in the change feed. Transactions commit in another order than they begin, so the feed is read again for
+/// some time before the position, without the changes that were already returned.
+package struct ChangePosition: Sendable, Hashable {
+    /// The time of the last read, by the store's clock.
+    package let readAt: Timestamp
+    /// The changes that were returned and are so recent that they would be read again: their ids and times.
+    package let returned: [Int64: Timestamp]
+
+    package init(readAt: Timestamp, returned: [Int64: Timestamp]) {
+        self.readAt = readAt
+        self.returned = returned
+    }
+}
+
+/// The changes by other servers since a position.
+package struct ChangePage: Sendable {
+    package let changes: [StoredChange]
+    /// The position to continue from.
+    package let position: ChangePosition
+    /// `true` if changes may have expired before they were read, so that everything in memory counts as outdated.
+    package let hasGap: Bool
+    /// `true` if there are more changes to read at once.
+    package let hasMore: Bool
+
+    package init(changes: [StoredChange], position: ChangePosition, hasGap: Bool, hasMore: Bool) {
+        self.changes = changes
+        self.position = position
+        self.hasGap = hasGap
+        self.hasMore = hasMore
+    }
+}
+
+/// A bucket of calls that all servers share: one for each app, endpoint and environment.
+package struct CallBucketKey: Sendable, Hashable {
+    package let scope: AppScope
+    /// Name of the endpoint of the App Store Server API.
+    package let endpoint: String
+
+    package init(scope: AppScope, endpoint: String) {
+        self.scope = scope
+        self.endpoint = endpoint
+    }
+}
+
+/// A request for calls from a shared bucket.
+package struct CallRequest: Sendable, Hashable {
+    package let bucket: CallBucketKey
+    /// Number of calls that are wanted. Fewer may be granted.
+    package let count: Int64
+    /// The size of the bucket. An empty bucket is full again after an hour.
+    package let callsPerHour: Int64
+    /// Number of calls that must be left in the bucket.
+    package let reserved: Int64
+
+    package init(bucket: CallBucketKey, count: Int64, callsPerHour: Int64, reserved: Int64) {
+        self.bucket = bucket
+        self.count = count
+        self.callsPerHour = callsPerHour
+        self.reserved = reserved
+    }
+}
+
+/// The answer to a request for calls.
+package struct CallGrant: Sendable, Hashable {
+    /// Number of granted calls, already counted in the bucket.
+    package let count: Int64
+    /// Number of whole calls left in the bucket.
+    package let left: Int64
+    /// If none was granted: the time until one may be granted.
+    package let wait: Duration
+
+    package init(count: Int64, left: Int64, wait: Duration) {
+        self.count = count
+        self.left = left
+        self.wait = wait
+    }
+}

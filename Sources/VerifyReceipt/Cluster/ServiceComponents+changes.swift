@@ -1,0 +1,22 @@
+import AppStoreClients
+package import Storage
+
+extension ServiceComponents {
+    /// Discards what is outdated in memory because other servers stored something, and looks up their revocations.
+    ///
+    /// - Throws: ``StorageError`` if the revocations cannot be read. The other data in memory is discarded then.
+    package func apply(_ changes: [StoredChange], from store: any RevocationStore) async throws(StorageError) {
+        var transactions: [AppScope: Set<String>] = [:]
+        for change in changes {
+            self.changes.markChanged(change.identifiers, in: change.scope)
+            if change.kind == .event { serverAPI?.invalidate(change.identifiers, in: change.scope) }
+            transactions[change.scope, default: []].formUnion(change.transactionIds)
+        }
+        for (scope, ids) in transactions { try await revocations.update(Array(ids), in: scope, from: store) }
+    }
+
+    /// Gives the calls to Apple back that this server has taken from shared buckets and not made.
+    package func giveBackCalls() async {
+        for budget in serverAPI?.budgets ?? [] { await budget.giveBack() }
+    }
+}

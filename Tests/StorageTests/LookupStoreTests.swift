@@ -1,0 +1,98 @@
+import AppStoreTypes
+import Storage
+import TestSupport
+import Testing
+
+@Suite("Presenters of purchases, and lookups of revocations and identifiers")
+struct LookupStoreTests {
+    private static let now = Timestamp(milliseconds: 1_700_000_000_000)
+    private static let (first, second) = ([UInt8](repeating: 1, count: 8), [UInt8](repeating: 0, count: 8))
+
+    private static func ids(_ texts: String...) throws -> [TransactionIdentifier] {
+        try texts.map { try #require(TransactionIdentifier(rawValue: $0)) }
+    }
+
+    @Test("The first presenter stays, for another process too", arguments: StoreTestEngine.available)
+    func presenters(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let other = try await stage.second()
+        let ids = try Self.ids("1", "2", "3")
+        func claim(
+            _ ids: [TransactionIdentifier], _ presenter: [UInt8], _ store: any Store, _ scope: AppScope? = nil
+        ) async throws -> [TransactionIdentifier: [UInt8]] {
+            try await store.presenters.presenters(
+                of: ids, in: scope ?? stage.scope, claimingFor: presenter, at: Self.now)
+        }
+        #expect(try await claim([], Self.first, stage.store) == [:])
+        let two = [ids[0]: Self.first, ids[1]: Self.first]
+        #expect(try await claim([ids[0], ids[1], ids[0]], Self.first, stage.store) == two)
+        // Another user presents one of them, so the new purchase is not assigned.
+        #expect(try await claim([ids[1], ids[2]], Self.second, other) == [ids[1]: Self.first])
+        #expect(try await claim([ids[2]], Self.second, other) == [ids[2]: Self.second])
+        #expect(try await claim(ids, Self.first, stage.store) == two.merging([ids[2]: Self.second]) { $1 })
+        let sandbox = AppScope(bundleId: stage.scope.bundleId, environment: .sandbox)
+        #expect(try await claim([ids[0]], Self.second, other, sandbox) == [ids[0]: Self.second])
+        // Retention deletes them with the customers.
+        var retention = Retention()
+        retention.customers = 1
+        let later = Self.now.advanced(byMilliseconds: 2 * 86_400_000)
+        let deleted = try await other.personalData.expire(retention, at: later) { _ in true }
+        #expect(deleted == [Erasure.Kind(name: "presenters", count: 4)])
+        #expect(try await claim([ids[0]], Self.second, other) == [ids[0]: Self.second])
+        await other.close()
+        await stage.store.close()
+    }
+
+    @Test("One purchase that many users present at once has one presenter", arguments: StoreTestEngine.available)
+    func presentersAtOnce(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let other = try await stage.second()
+        let (stores, scope) = ([stage.store, other], stage.scope)
+        let ids = try Self.ids("1", "2")
+        let seen = try await withThrowingTaskGroup(of: [TransactionIdentifier: [UInt8]].self) { group in
+            for user in 0..<16 as Range<UInt8> {
+                group.addTask {
+                    try await stores[Int(user) % 2].presenters.presenters(
+                        of: user % 4 < 2 ? ids : ids.reversed(), in: scope, claimingFor: [user], at: Self.now)
+                }
+            }
+            return try await group.reduce(into: Set<[TransactionIdentifier: [UInt8]]>()) { $0.insert($1) }
+        }
+        #expect(seen.count == 1)
+        #expect(Set(seen.flatMap(\.values)).count == 1)
+        await other.close()
+        await stage.store.close()
+    }
+
+    @Test("Revocations are found by transaction and by line item", arguments: StoreTestEngine.available)
+    func revocations(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let rows = ["1", "2", "3"].map {
+            RevocationRow(
+                transactionId: $0, webOrderLineItemId: "w\($0)", date: Self.now, reason: $0 == "1" ? 1 : nil,
+                signedDate: $0 == "2" ? Self.now : nil)
+        }
+        try await stage.store.revocations.save(revoked: rows, valid: [], of: stage.scope)
+        func found(
+            _ ids: [String], _ lineItems: [String], _ environment: AppStoreEnvironment = .production
+        ) async throws -> Set<RevocationRow> {
+            let scope = AppScope(bundleId: stage.scope.bundleId, environment: environment)
+            return Set(try await stage.store.revocations.revocations(of: ids, lineItems: lineItems, in: scope))
+        }
+        #expect(try await found(["2", "9", "1"], []) == [rows[0], rows[1]])
+        #expect(try await found(["2"], ["w2", "w3", "1"]) == [rows[1], rows[2]])
+        #expect(try await found([], []) == [])
+        #expect(try await found(["1"], ["w1"], .sandbox) == [])
+        await stage.store.close()
+    }
+
+    @Test("Identifiers are found by the digest of the receipt", arguments: StoreTestEngine.available)
+    func identifiers(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let keys = CustomerIdentifiers(originalTransactionIds: ["11", "12"], transactionIds: ["13"])
+        try await stage.store.revocations.saveIdentifiers(keys, of: [1, 0, 2], at: Self.now)
+        #expect(try await stage.store.revocations.customerIdentifiers(of: [1, 0, 2]) == keys)
+        #expect(try await stage.store.revocations.customerIdentifiers(of: [1, 0]) == nil)
+        await stage.store.close()
+    }
+}
