@@ -42,6 +42,9 @@ extension TransferTable {
                 .integer("reason"), .integer("signedDate"),
             ]),
         TransferTable(
+            "presenter", "first presenters of purchases",
+            [.reference("app", .app), .text("originalTransactionId"), .bytes("presenter"), .integer("seenAt")]),
+        TransferTable(
             "learntIdentifiers", "identifiers of receipts", key: ["receipt"],
             [.bytes("receipt"), .integer("learntAt"), .text("originals"), .text("others")]),
         TransferTable(
@@ -104,6 +107,8 @@ extension TransferTable {
     package static let excluded: [String: Set<String>] = [
         // Schema steps, locks and the mark of an unfinished copy.
         "grdb_migrations": [], "schemaStep": [], "lockSlot": [], "storeCopy": [], "comparisonFlush": [],
+        // What running servers tell each other.
+        "lease": [], "change": [], "lookup": [], "callBucket": [], "server": [],
         // Leases of running servers, and a copy of a column of the notification.
         "delivery": ["leasedUntil", "lessee", "subject"],
     ]
