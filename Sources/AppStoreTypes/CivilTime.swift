@@ -3,26 +3,29 @@
 /// This is not a `DateFormatter` because that is ten times slower and a response contains about a thousand dates.
 /// Times outside the years 0 to 9999 are clamped to the nearest second in that range, because the text has room for
 /// four digits.
-package struct CivilTime: Sendable, Hashable {
-    package let year: Int
+///
+/// It is `public` and `@inlinable` because the compiler does not inline `package` functions into other modules
+/// (docs/decisions/0004).
+public struct CivilTime: Sendable, Hashable {
+    public let year: Int
     /// 1 to 12.
-    package let month: Int
+    public let month: Int
     /// 1 to 31.
-    package let day: Int
-    package let hour: Int
-    package let minute: Int
-    package let second: Int
+    public let day: Int
+    public let hour: Int
+    public let minute: Int
+    public let second: Int
 
     /// 0000-01-01 00:00:00 to 9999-12-31 23:59:59, in seconds since 1970.
-    package static let range: ClosedRange<Int64> = -62_167_219_200...253_402_300_799
+    @inlinable public static var range: ClosedRange<Int64> { -62_167_219_200...253_402_300_799 }
 
     /// The form of a date as text; always ``length`` bytes.
     package static let placeholder = "0000-00-00 00:00:00"
     /// The number of bytes that ``write(into:separator:)`` writes.
-    package static let length = 19
+    @inlinable public static var length: Int { 19 }
 
     /// - Parameter seconds: seconds since 1970-01-01 00:00:00, in the local time of the desired time zone.
-    package init(seconds: Int64) {
+    @inlinable public init(seconds: Int64) {
         let clamped = Int(min(max(seconds, Self.range.lowerBound), Self.range.upperBound))
         var time = clamped % 86_400
         if time < 0 { time += 86_400 }
@@ -69,7 +72,7 @@ package struct CivilTime: Sendable, Hashable {
 
 extension CivilTime {
     /// Writes `YYYY-MM-DD HH:MM:SS` into ``length`` bytes, with `separator` between date and time.
-    package func write(into text: UnsafeMutableBufferPointer<UInt8>, separator: UInt8 = 0x20) {
+    @inlinable public func write(into text: UnsafeMutableBufferPointer<UInt8>, separator: UInt8 = 0x20) {
         Self.twoDigits(year / 100, text, 0)
         Self.twoDigits(year % 100, text, 2)
         text[4] = 0x2D
@@ -93,7 +96,7 @@ extension CivilTime {
     }
 
     /// Writes a number below 100 as two digits.
-    private static func twoDigits(_ number: Int, _ text: UnsafeMutableBufferPointer<UInt8>, _ position: Int) {
+    @inlinable static func twoDigits(_ number: Int, _ text: UnsafeMutableBufferPointer<UInt8>, _ position: Int) {
         text[position] = UInt8(truncatingIfNeeded: 0x30 + number / 10)
         text[position + 1] = UInt8(truncatingIfNeeded: 0x30 + number % 10)
     }

@@ -7,59 +7,58 @@ extension JSONWriter {
     /// Also writes nothing if the kind of the value does not fit the conversion; the validation of ``FieldTable``
     /// rules that out.
     mutating func member<Field>(_ value: FieldValue?, as column: FieldTable<Field>.Column) {
-        let key = column.key
         switch column.conversion {
         case .text:
             guard case .text(let text)? = value else { return }
-            member(key.beginning)
+            member(column.key.beginning)
             characters(text)
             byte(0x22)
         case .number:
             guard case .number(let number)? = value else { return }
-            member(key.beginning)
+            member(column.key.beginning)
             digits(number)
         case .numberOrNull:
-            member(key.beginning)
+            member(column.key.beginning)
             if case .number(let number)? = value { digits(number) } else { ascii("null") }
         case .numberOrZero:
-            member(key.beginning)
+            member(column.key.beginning)
             if case .number(let number)? = value { digits(number) } else { byte(0x30) }
         case .numberAsText:
             guard let number = value?.decimal else { return }
-            member(key.beginning)
+            member(column.key.beginning)
             digits(number)
             byte(0x22)
         case .nonZeroNumberAsText:
             guard let number = value?.decimal, number != 0 else { return }
-            member(key.beginning)
+            member(column.key.beginning)
             digits(number)
             byte(0x22)
         case .flag:
             guard case .flag(let flag)? = value else { return }
-            member(key.beginning)
+            member(column.key.beginning)
             ascii(flag == 0 ? "false" : "true")
         case .flagAsText:
             guard case .flag(let flag)? = value else { return }
-            member(key.beginning)
+            member(column.key.beginning)
             ascii(flag == 0 ? "false\"" : "true\"")
         case .flagAsDigit:
             guard case .flag(let flag)? = value else { return }
-            member(key.beginning)
+            member(column.key.beginning)
             ascii(flag == 0 ? "0\"" : "1\"")
         case .ownershipAsText:
             guard case .ownership(let number)? = value, let name = FieldValue.ownershipName(number) else { return }
-            member(key.beginning)
+            member(column.key.beginning)
             ascii(name)
             byte(0x22)
         case .dateTriplet:
             guard case .instant(let instant)? = value else { return }
-            triplet(instant, key: key)
+            triplet(instant, key: column.key)
         case .cancellationTriplet:
             guard case .cancellation(let instant, isConsumable: false)? = value else { return }
-            triplet(instant, key: key)
+            triplet(instant, key: column.key)
         case .expiryTriplet:
             guard case .instant(let instant)? = value else { return }
-            expiry(instant, key: key)
+            expiry(instant, key: column.key)
         case .nested:
             break
         }

@@ -71,15 +71,20 @@ struct RenderedRows {
         var writer = JSONWriter(reserving: 900 * purchases.count)
         var ranges: [Range<Int>] = []
         ranges.reserveCapacity(purchases.count)
-        for purchase in purchases {
+        for index in purchases.indices {
             let start = writer.count + (ranges.isEmpty ? 0 : 1)
-            writer.beginObject()
-            for column in table.columns { writer.member(column.field.value(of: purchase), as: column) }
-            writer.endObject()
+            Self.write(purchases[index], table: table, into: &writer)
             ranges.append(start..<writer.count)
         }
         bytes = writer.finish()
         self.ranges = ranges
+    }
+
+    /// Writes one row.
+    private static func write(_ purchase: InAppPurchase, table: FieldTable<InAppField>, into writer: inout JSONWriter) {
+        writer.beginObject()
+        for column in table.columns { writer.member(column.field.value(of: purchase), as: column) }
+        writer.endObject()
     }
 }
 

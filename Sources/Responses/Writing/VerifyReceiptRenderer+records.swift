@@ -51,13 +51,7 @@ extension VerifyReceiptRenderer {
             case .latestReceiptInfo where hasLatest:
                 writer.member(column.key.beginning)
                 writer.beginArray()
-                for transaction in latest {
-                    writer.beginObject()
-                    for column in tables.transaction.columns {
-                        writer.member(column.field.value(of: transaction), as: column)
-                    }
-                    writer.endObject()
-                }
+                for index in latest { write(records.transactions[index].payload, into: &writer) }
                 writer.endArray()
             case .latestReceipt:
                 writer.member(base64: submitted, as: column)
@@ -70,6 +64,15 @@ extension VerifyReceiptRenderer {
         }
         writer.endObject()
         return VerifyReceiptAnswer(status: .valid, body: writer.finish())
+    }
+
+    /// Writes one row of `latest_receipt_info`.
+    private func write(_ transaction: TransactionPayload, into writer: inout JSONWriter) {
+        writer.beginObject()
+        for column in tables.transaction.columns {
+            writer.member(column.field.value(of: transaction), as: column)
+        }
+        writer.endObject()
     }
 
     /// Writes `pending_renewal_info`, in the order of Apple's status response.
@@ -86,21 +89,28 @@ extension VerifyReceiptRenderer {
 }
 
 extension CustomerRecords {
-    /// Returns the rows of `latest_receipt_info`. A consumable is included only as long as the receipt still lists
-    /// it.
-    fileprivate func latestTransactions(for receipt: AppReceipt, options: AnswerOptions) -> [TransactionPayload] {
+    /// Returns the indices of the transactions in `latest_receipt_info`. A consumable is included only as long as the
+    /// receipt still lists it.
+    ///
+    /// These are indices because a transaction has about thirty texts, and copying it changes the reference count of
+    /// each.
+    fileprivate func latestTransactions(for receipt: AppReceipt, options: AnswerOptions) -> [Int] {
         let listed = Set(receipt.purchases.compactMap(\.transactionId))
-        let included = transactions.map(\.payload).filter { transaction in
-            !transaction.isConsumable || transaction.transactionId.map(listed.contains) ?? false
+        let rows = transactions.indices.compactMap { index in
+            LatestRow(index: index, transaction: transactions[index].payload, listed: listed)
         }
-        let rows = included.indices.map { index in
-            let transaction = included[index]
-            return LatestRow(
-                index: index, milliseconds: transaction.purchaseDate?.milliseconds,
-                transactionId: transaction.transactionId,
-                subscription: transaction.isAutoRenewable
-                    ? transaction.originalTransactionId ?? transaction.transactionId ?? "" : nil)
-        }
-        return LatestRows.indices(of: rows, options: options).map { included[$0] }
+        return LatestRows.indices(of: rows, options: options)
+    }
+}
+
+extension LatestRow {
+    /// Returns `nil` for a consumable whose transaction id is not listed.
+    fileprivate init?(index: Int, transaction: TransactionPayload, listed: Set<String>) {
+        guard !transaction.isConsumable || transaction.transactionId.map(listed.contains) ?? false else { return nil }
+        self.init(
+            index: index, milliseconds: transaction.purchaseDate?.milliseconds,
+            transactionId: transaction.transactionId,
+            subscription: transaction.isAutoRenewable
+                ? transaction.originalTransactionId ?? transaction.transactionId ?? "" : nil)
     }
 }
