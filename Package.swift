@@ -619,8 +619,7 @@ let package = Package(
         .testTarget(
             name: "PostgreSQLClientTests",
             dependencies: [
-                "PostgreSQLClient",
-                "TestSupport",
+                "PostgreSQLClient"
             ],
             swiftSettings: strict),
         .testTarget(

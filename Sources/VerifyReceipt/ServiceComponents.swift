@@ -129,12 +129,19 @@ package struct ServiceComponents: Sendable {
 }
 
 extension ServiceComponents {
-    /// Waits until the observations from before the start are loaded, at most this long. Returns at once if the store
-    /// is not open: its observations are then added later.
+    /// Waits until the observations from before the start are loaded, at most this long. A store that does not open
+    /// within ``openingLimit`` is not waited for: its observations are then added later.
     package func whenLoaded(within limit: Duration = .seconds(30)) async {
-        guard let loading, store?.isOpen ?? false else { return }
+        guard let loading, let store else { return }
+        if !store.isOpen {
+            _ = await TaskTimeout.value(of: Task { await store.whenOpen() }, within: Self.openingLimit)
+        }
+        guard store.isOpen else { return }
         _ = await TaskTimeout.value(of: loading, within: limit)
     }
+
+    /// How long a start waits for a store that is opened in the background, as one on another machine is.
+    private static let openingLimit = Duration.seconds(2)
 
     /// Returns when every queued write is in the store. After that the store may be closed.
     package func finishWriting() async {
