@@ -34,7 +34,15 @@ package struct ErasureRule: Sendable {
             "customer = ANY ($8::bigint[]) AND bundleId = $9::text AND environment = $10::text"),
     ]
 
-    /// Tables without personal data.
+    /// Tables whose rows expire within minutes. An erasure deletes the customer's rows, and does not count them.
+    static let uncounted: [ErasureRule] = [
+        .init(
+            "change", .changes,
+            "(identifiers && \(ids) OR transactionIds && \(ids)) AND app = \(app)"),
+        .init("lookup", .lookups, "identifier = ANY (\(ids)) AND app = \(app)"),
+    ]
+
+    /// Tables without personal data, and those of ``uncounted``.
     package static let exempt: [String: DataKind] = [
         "app": .apps, "addressee": .targets, "comparison": .comparisons, "difference": .differences,
         "refundOutput": .refundOutputs, "signedHeader": .signers, "erasure": .erasures,

@@ -168,7 +168,7 @@ extension PostgreSQLStore: PersonalDataStore {
     }
 
     private static func deletions(of search: CustomerDataSearch, _ request: ErasureRequest) -> [PostgreSQLQuery] {
-        ErasureRule.erased.map { rule in
+        (ErasureRule.uncounted + ErasureRule.erased).map { rule in
             let change =
                 isReduced(rule, request)
                 ? "UPDATE revocation SET webOrderLineItemId = NULL, reason = NULL, signedDate = NULL"
