@@ -1,155 +1,231 @@
-import Foundation
 import Synchronization
 
-/// A client of one PostgreSQL database with several connections.
+/// A client of a PostgreSQL database. One thread drives all connections with libpq's pipeline mode.
 ///
-/// Each connection has a thread, because libpq reads its socket itself. A batch of queries is sent as a whole, so it
-/// takes one round trip. Without any connection calls fail at once, while the threads try to connect.
+/// If the connections are lost, they are opened again in the background. Once a connection attempt has failed, calls fail
+/// at once with `notConnected` until an attempt succeeds.
 package final class PostgreSQLClient: Sendable {
     private let configuration: PostgreSQLConfiguration
-    private let queue = JobQueue()
+    private let commandQueue = PostgreSQLCommandQueue()
+    private let lastTransaction = Atomic<UInt64>(0)
 
-    /// Maximum number of repetitions after a deadlock or a serialization failure.
-    private static let maximumRepetitions = 5
+    /// A conflict is attempted this many times.
+    private static let maximumAttempts = 5
 
-    /// Creates a client, which connects in the background.
+    /// Connects in the background.
     package init(_ configuration: PostgreSQLConfiguration) {
         self.configuration = configuration
-        for number in 1...configuration.connections {
-            let worker = PostgreSQLWorker(configuration, queue)
-            let thread = Thread { worker.run() }
-            thread.name = "postgresql-\(number)"
-            thread.start()
+        let commandQueue = commandQueue
+        if commandQueue.reader >= 0 {
+            PostgreSQLThread.start { PostgreSQLEventLoop.run(commandQueue, configuration) }
+        } else {
+            PostgreSQLEventLoop.end(commandQueue)
         }
     }
 
-    deinit { queue.close() }
+    deinit {
+        commandQueue.stop()
+    }
 
-    /// `true` if at least one connection is open.
-    package var isConnected: Bool { queue.isConnected }
-    /// The last error of connecting; `nil` after a success.
-    package var lastError: PostgreSQLError? { queue.lastError }
-    /// For example 150018 for version 15.18; `nil` before the first connection.
-    package var serverVersion: Int? { queue.serverVersion }
-    /// Number of batches that no connection has taken yet.
-    package var waiting: Int { queue.waiting }
-
-    /// Loads the library and returns its version, for example 150018.
-    ///
-    /// - Throws: `libraryMissing` or `libraryTooOld`.
+    /// The version of a library of libpq, for example 150018. Throws `libraryMissing`.
     package static func libraryVersion(of library: String) throws(PostgreSQLError) -> Int {
-        try Libpq(library).version
+        try PostgreSQLLibrary.version(of: library)
     }
 
-    /// Waits for a connection.
-    ///
-    /// - Throws: the last error of connecting if there is none within the limit.
+    // MARK: Connections
+
+    /// True if there is a connection.
+    package var isConnected: Bool { commandQueue.health.connections > 0 }
+
+    /// The error of the last connection attempt, or of the last lost connection. `nil` after a success.
+    package var lastError: PostgreSQLError? { commandQueue.health.lastError }
+
+    /// The version of the server of the last connection, for example 150018. `nil` before the first one.
+    package var serverVersion: Int? { commandQueue.health.serverVersion }
+
+    /// Waits for a connection. Throws the last error of a connection attempt, at once if a repetition cannot help.
     package func connected(within limit: Duration) async throws(PostgreSQLError) {
+        let final: [PostgreSQLError.Code] = [.libraryMissing, .libraryTooOld, .invalid, .missing, .notPermitted]
         let deadline = ContinuousClock.now + limit
-        while !queue.isConnected {
-            guard ContinuousClock.now < deadline else {
-                throw queue.lastError ?? PostgreSQLError(.notConnected, "the server did not respond in time")
+        while true {
+            let health = commandQueue.health
+            if health.connections > 0 { return }
+            if let error = health.lastError, final.contains(error.code) || .now >= deadline { throw error }
+            if .now >= deadline || Task.isCancelled {
+                throw PostgreSQLError(.notConnected, "the server did not answer in time")
             }
-            try? await Task.sleep(for: .milliseconds(10))
+            try? await Task.sleep(for: .milliseconds(5))
         }
     }
 
-    /// Runs queries as one implicit transaction, in one round trip: either all of them are committed, or none.
-    /// Deadlocks and serialization failures are repeated.
-    ///
-    /// - Parameter limit: maximum duration, by default the statement timeout of the configuration.
+    /// Rejects new calls, waits for those that were sent and closes the connections.
+    package func close() async {
+        commandQueue.stop()
+        await commandQueue.waitForEnd()
+    }
+
+    // MARK: Statements
+
+    /// Runs the queries as one implicit transaction: one round trip, all or nothing. Repeated if the transaction
+    /// conflicts with another one. `limit` includes the time to wait for a connection.
     package func run(
         _ queries: [PostgreSQLQuery], within limit: Duration? = nil
     ) async throws(PostgreSQLError) -> [PostgreSQLResult] {
-        let deadline = deadline(limit)
-        let settings = settings(for: limit)
-        var repetitions = 0
-        while true {
-            do throws(PostgreSQLError) {
-                let results = try await queue.submit(until: deadline) { connection throws(PostgreSQLError) in
-                    try connection.run(settings + queries, until: deadline)
-                }
-                return Array(results.dropFirst(settings.count))
-            } catch {
-                guard error.code == .conflict, repetitions < Self.maximumRepetitions else { throw error }
-                repetitions += 1
-                try? await Task.sleep(for: .milliseconds(Int.random(in: 1...(10 * repetitions))))
-            }
-        }
+        if queries.isEmpty { return [] }
+        var statements = try PostgreSQLClient.statements(queries)
+        let limits = try timeouts(limit)
+        statements.insert(contentsOf: limits, at: 0)
+        let limit = limit ?? configuration.statementTimeout
+        return try await repeated(.statements(statements), .shared, limits.count, .now + limit)
     }
 
-    /// Runs one query in a transaction of its own.
+    /// Runs one query. Otherwise like ``run(_:within:)``.
     package func query(
         _ query: PostgreSQLQuery, within limit: Duration? = nil
     ) async throws(PostgreSQLError) -> PostgreSQLResult {
-        let results = try await run([query], within: limit)
-        guard let result = results.first else { throw PostgreSQLError(.failed, "no result") }
-        return result
+        try PostgreSQLClient.only(try await run([query], within: limit))
     }
 
-    /// Runs a transaction on one connection, which does nothing else meanwhile. It is committed when `body` returns,
-    /// and rolled back if it throws. Each call in it is a round trip. The isolation level is READ COMMITTED.
-    ///
-    /// - Parameters:
-    ///   - limit: maximum duration of the whole transaction, by default the statement timeout of the configuration.
-    ///   - body: runs again after a deadlock or a serialization failure.
-    package func transaction<Result: Sendable>(
-        within limit: Duration? = nil, _ body: @Sendable (PostgreSQLTransaction) async throws -> Result
-    ) async throws -> Result {
-        let deadline = deadline(limit)
-        var repetitions = 0
-        while true {
-            let transaction = PostgreSQLTransaction(until: deadline)
-            do {
-                try await queue.begin(transaction, until: deadline)
-                _ = try await transaction.run([PostgreSQLQuery("BEGIN")] + settings(for: limit))
-                let result = try await body(transaction)
-                _ = try await transaction.run([PostgreSQLQuery("COMMIT")])
-                transaction.end()
-                return result
-            } catch {
-                transaction.abort()
-                guard let conflict = error as? PostgreSQLError, conflict.code == .conflict,
-                    repetitions < Self.maximumRepetitions
-                else { throw error }
-                repetitions += 1
-                try? await Task.sleep(for: .milliseconds(Int.random(in: 1...(10 * repetitions))))
-            }
-        }
-    }
-
-    /// Inserts rows by `COPY … FROM STDIN (FORMAT binary)` in a transaction of its own.
-    ///
-    /// - Returns: the number of rows.
+    /// Copies rows with a statement such as `COPY note (id, text) FROM STDIN (FORMAT binary)`. The types of the values
+    /// must be those of the columns. Returns the number of rows.
     package func copyIn(
         _ sql: String, rows: [[PostgreSQLValue]], within limit: Duration? = nil
     ) async throws(PostgreSQLError) -> Int {
-        let deadline = deadline(limit)
-        return try await queue.submit(until: deadline) { connection throws(PostgreSQLError) in
-            try connection.copyIn(sql, rows, until: deadline)
+        guard !sql.utf8.contains(0) else { throw PostgreSQLError(.invalid, "a statement contains U+0000") }
+        let data = try PostgreSQLClient.copyData(rows)
+        let settings = needsTimeouts(limit) ? "SELECT \(PostgreSQLClient.settings(timeoutValues(limit))); " : ""
+        let work = PostgreSQLJob.Work.copy(sql: settings + sql, data: data)
+        let limit = limit ?? configuration.statementTimeout
+        let results = try await repeated(work, .alone, 0, .now + limit)
+        return results.last?.affectedRows ?? 0
+    }
+
+    /// Runs `BEGIN … COMMIT` on a connection that no other caller uses meanwhile, at the isolation level READ COMMITTED.
+    /// If the closure throws, the transaction is rolled back and the error is rethrown. The closure is called again
+    /// after a conflict with another transaction. `limit` includes the time to wait for a connection.
+    package func transaction<Success: Sendable>(
+        within limit: Duration? = nil, _ body: @Sendable (PostgreSQLTransaction) async throws -> Success
+    ) async throws -> Success {
+        let deadline = ContinuousClock.now + (limit ?? configuration.statementTimeout)
+        let limits = try timeouts(limit)
+        var attempt = 1
+        while true {
+            let id = lastTransaction.add(1, ordering: .relaxed).newValue
+            let transaction = PostgreSQLTransaction(client: self, id: id, deadline: deadline)
+            do {
+                try await transaction.begin(limits)
+                let success = try await body(transaction)
+                try await transaction.commit()
+                return success
+            } catch {
+                await transaction.rollBack()
+                guard let conflict = error as? PostgreSQLError, conflict.isRepeatable,
+                    attempt < PostgreSQLClient.maximumAttempts, ContinuousClock.now < deadline
+                else { throw error }
+            }
+            await PostgreSQLClient.pause(attempt)
+            attempt += 1
         }
     }
 
-    /// Refuses further calls, waits for those in progress and closes the connections.
-    package func close() async {
-        queue.close()
-        while queue.threads > 0 { try? await Task.sleep(for: .milliseconds(5)) }
+    // MARK: Jobs
+
+    /// Runs a job. Repeats it after a conflict.
+    private func repeated(
+        _ work: PostgreSQLJob.Work, _ place: PostgreSQLJob.Place, _ skippedResults: Int,
+        _ deadline: ContinuousClock.Instant
+    ) async throws(PostgreSQLError) -> [PostgreSQLResult] {
+        var attempt = 1
+        while true {
+            switch await outcome(of: work, place, skippedResults, deadline) {
+            case .success(let results): return results
+            case .failure(let error):
+                guard error.isRepeatable, attempt < PostgreSQLClient.maximumAttempts, .now < deadline else {
+                    throw error
+                }
+            }
+            await PostgreSQLClient.pause(attempt)
+            attempt += 1
+        }
     }
 
-    private func deadline(_ limit: Duration?) -> ContinuousClock.Instant {
-        .now + (limit ?? configuration.statementTimeout)
+    /// Runs a job once.
+    func outcome(
+        of work: PostgreSQLJob.Work, _ place: PostgreSQLJob.Place, _ skippedResults: Int,
+        _ deadline: ContinuousClock.Instant
+    ) async -> PostgreSQLJob.Outcome {
+        await withCheckedContinuation { continuation in
+            commandQueue.submit(
+                PostgreSQLJob(
+                    work: work, place: place, skippedResults: skippedResults, deadline: deadline,
+                    continuation: continuation))
+        }
     }
 
-    /// The statements that raise the server's limits for a batch with a longer limit than usual.
-    private func settings(for limit: Duration?) -> [PostgreSQLQuery] {
-        guard let limit, limit > configuration.statementTimeout else { return [] }
-        let milliseconds = String(limit.components.seconds * 1_000 + 1_000)
-        return [
+    /// The pause before an attempt is repeated. It is random, so that two transactions do not conflict again.
+    private static func pause(_ attempt: Int) async {
+        try? await Task.sleep(for: .milliseconds(Int.random(in: 1...10 * attempt)))
+    }
+
+    /// Encodes queries. Throws `invalid` if an argument cannot be sent.
+    static func statements(_ queries: [PostgreSQLQuery]) throws(PostgreSQLError) -> [PostgreSQLStatement] {
+        var statements: [PostgreSQLStatement] = []
+        for query in queries { statements.append(try PostgreSQLStatement(query)) }
+        return statements
+    }
+
+    /// The only result of a query.
+    static func only(_ results: [PostgreSQLResult]) throws(PostgreSQLError) -> PostgreSQLResult {
+        guard let result = results.first else { throw PostgreSQLError(.failed, "the server returned no result") }
+        return result
+    }
+
+    /// The rows in the binary format of COPY.
+    private static func copyData(_ rows: [[PostgreSQLValue]]) throws(PostgreSQLError) -> [UInt8] {
+        var data = [UInt8]("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0x00]
+        // No flags, no extension of the header.
+        data.append(bigEndian: Int64(0))
+        for row in rows {
+            guard let columns = Int16(exactly: row.count) else {
+                throw PostgreSQLError(.invalid, "a row has too many columns")
+            }
+            data.append(bigEndian: columns)
+            for value in row {
+                try data.appendField { (bytes) throws(PostgreSQLError) in try value.encode(to: &bytes) }
+            }
+        }
+        data.append(bigEndian: Int16(-1))
+        return data
+    }
+}
+
+// MARK: Timeouts of the server
+
+extension PostgreSQLClient {
+    /// True if the server's timeouts must be set for one call: its limit is longer than that of the connection, or the
+    /// connection can have another server session for each transaction.
+    private func needsTimeouts(_ limit: Duration?) -> Bool {
+        !configuration.preparedStatements || (limit ?? .zero) > configuration.statementTimeout
+    }
+
+    /// Statement timeout, lock timeout and timeout of an idle transaction, in milliseconds.
+    private func timeoutValues(_ limit: Duration?) -> [Int] {
+        PostgreSQLConnector.timeouts(limit ?? configuration.statementTimeout)
+    }
+
+    /// The statement that sets the timeouts of a transaction, if it is needed.
+    private func timeouts(_ limit: Duration?) throws(PostgreSQLError) -> [PostgreSQLStatement] {
+        guard needsTimeouts(limit) else { return [] }
+        return try PostgreSQLClient.statements([
             PostgreSQLQuery(
-                """
-                SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, true),
-                set_config('idle_in_transaction_session_timeout', $1, true)
-                """, [.text(milliseconds)])
-        ]
+                "SELECT set_config(name, value, true) FROM unnest($1::text[], $2::text[]) AS setting (name, value)",
+                [.texts(PostgreSQLConnector.timeoutNames), .texts(timeoutValues(limit).map(String.init))])
+        ])
+    }
+
+    /// The same as a list of expressions.
+    private static func settings(_ values: [Int]) -> String {
+        zip(PostgreSQLConnector.timeoutNames, values).map { "set_config('\($0)', '\($1)', true)" }
+            .joined(separator: ", ")
     }
 }

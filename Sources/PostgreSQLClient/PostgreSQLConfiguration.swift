@@ -1,18 +1,21 @@
-/// How to reach a PostgreSQL server.
+/// The settings of a ``PostgreSQLClient``.
 package struct PostgreSQLConfiguration: Sendable {
-    /// Connection parameters of libpq, without the password: `host`, `port`, `user`, `dbname`, `sslmode`, ….
+    /// Connection parameters of libpq by keyword: `host`, `hostaddr`, `port`, `user`, `dbname`, `sslmode`,
+    /// `sslrootcert`, `target_session_attrs`, `connect_timeout` (seconds), `options` and so on. Several hosts are
+    /// separated by commas. `password` is not allowed. PG* environment variables and `~/.pgpass` are not read.
     package var parameters: [(keyword: String, value: String)]
-    /// Reads the password; called for each new connection, so that a changed password needs no restart.
+    /// Returns the password. It is called for each new connection, so that a changed password takes effect.
     package var password: (@Sendable () throws -> String)?
-    /// Number of connections.
+    /// The number of connections.
     package var connections: Int
-    /// Maximum duration of a statement on the server, and of a batch for which the caller sets no limit.
+    /// The time limit of a call without a limit of its own. The server cancels statements shortly before it.
     package var statementTimeout: Duration
-    /// `false` for poolers that do not support prepared statements in transaction mode.
+    /// False for a pooler in transaction mode that does not support prepared statements, such as PgBouncer before
+    /// 1.21.
     package var preparedStatements: Bool
-    /// Name or path of the shared library.
+    /// The file name or path of libpq.
     package var library: String
-    /// Name in `pg_stat_activity`.
+    /// The name of the program in `pg_stat_activity`.
     package var applicationName: String
 
     package init(
@@ -22,7 +25,7 @@ package struct PostgreSQLConfiguration: Sendable {
     ) {
         self.parameters = parameters
         self.password = password
-        self.connections = max(1, connections)
+        self.connections = connections
         self.statementTimeout = statementTimeout
         self.preparedStatements = preparedStatements
         self.library = library

@@ -1,85 +1,166 @@
-/// The result of one statement.
+/// The outcome of a statement.
 package struct PostgreSQLResult: Sendable {
+    /// The rows it returned.
     package let rows: [PostgreSQLRow]
-    /// Number of inserted, updated, deleted or returned rows.
+    /// The number of rows that it inserted, updated, deleted, selected or copied.
     package let affectedRows: Int
+    /// The first word of the command tag, such as `INSERT` or `ROLLBACK`.
+    let command: String
 }
 
-/// A row of a result. Columns are counted from 0.
+/// A row of a result. Columns are read by their index, from 0. A column of another type is an error `invalid`.
 package struct PostgreSQLRow: Sendable {
-    /// The columns in binary format; `nil` for null.
-    let columns: [[UInt8]?]
+    let table: PostgreSQLTable
+    let index: Int
 
-    /// The text of a `text` or `varchar` column.
-    package func text(_ index: Int) throws(PostgreSQLError) -> String { try required(optionalText(index), index) }
-    /// The number of a `bigint`, `integer` or `smallint` column.
-    package func integer(_ index: Int) throws(PostgreSQLError) -> Int64 {
-        try required(optionalInteger(index), index)
-    }
-    package func boolean(_ index: Int) throws(PostgreSQLError) -> Bool {
-        try required(optionalBoolean(index), index)
-    }
-    /// The bytes of a `bytea` column.
-    package func bytes(_ index: Int) throws(PostgreSQLError) -> [UInt8] {
-        try required(optionalBytes(index), index)
+    /// The value of a `smallint`, `integer` or `bigint`.
+    package func integer(_ column: Int) throws(PostgreSQLError) -> Int64 {
+        try present(column, optionalInteger(column))
     }
 
-    package func optionalText(_ index: Int) throws(PostgreSQLError) -> String? {
-        guard let bytes = try column(index) else { return nil }
-        return try required(String(validating: bytes, as: UTF8.self), index)
+    /// The value of a `smallint`, `integer` or `bigint`, or `nil` for null.
+    package func optionalInteger(_ column: Int) throws(PostgreSQLError) -> Int64? {
+        guard let bytes = try value(column, PostgreSQLType.integers) else { return nil }
+        var reader = PostgreSQLReader(bytes)
+        // An oid is the only unsigned one.
+        if try type(column) == 26 { return Int64(try reader.integer(UInt32.self)) }
+        switch bytes.count {
+        case 2: return Int64(try reader.integer(Int16.self))
+        case 4: return Int64(try reader.integer(Int32.self))
+        default: return try reader.integer(Int64.self)
+        }
     }
 
-    package func optionalInteger(_ index: Int) throws(PostgreSQLError) -> Int64? {
-        guard let bytes = try column(index) else { return nil }
-        let integer: Int64? =
-            switch bytes.count {
-            case 8: BinaryFormat.integer(bytes[...], as: Int64.self)
-            case 4: BinaryFormat.integer(bytes[...], as: Int32.self).map(Int64.init)
-            case 2: BinaryFormat.integer(bytes[...], as: Int16.self).map(Int64.init)
-            default: nil
-            }
-        return try required(integer, index)
+    /// The value of a `text`, `varchar`, `char`, `name` or `json`.
+    package func text(_ column: Int) throws(PostgreSQLError) -> String {
+        try present(column, optionalText(column))
     }
 
-    package func optionalBoolean(_ index: Int) throws(PostgreSQLError) -> Bool? {
-        guard let bytes = try column(index) else { return nil }
-        guard bytes.count == 1 else { throw unexpected(index) }
-        return bytes[0] != 0
+    /// The value of a `text`, `varchar`, `char`, `name` or `json`, or `nil` for null.
+    package func optionalText(_ column: Int) throws(PostgreSQLError) -> String? {
+        try value(column, PostgreSQLType.texts).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    package func optionalBytes(_ index: Int) throws(PostgreSQLError) -> [UInt8]? { try column(index) }
-
-    /// The elements of a `bigint[]` column.
-    package func integers(_ index: Int) throws(PostgreSQLError) -> [Int64] {
-        try elements(index) { BinaryFormat.integer($0, as: Int64.self) }
+    /// The value of a `bytea`.
+    package func bytes(_ column: Int) throws(PostgreSQLError) -> [UInt8] {
+        try present(column, optionalBytes(column))
     }
 
-    /// The elements of a `text[]` column.
-    package func texts(_ index: Int) throws(PostgreSQLError) -> [String] {
-        try elements(index) { String(validating: $0, as: UTF8.self) }
+    /// The value of a `bytea`, or `nil` for null.
+    package func optionalBytes(_ column: Int) throws(PostgreSQLError) -> [UInt8]? {
+        try value(column, [PostgreSQLType.bytes]).map { [UInt8]($0) }
     }
 
-    private func elements<Element>(
-        _ index: Int, _ read: (ArraySlice<UInt8>) -> Element?
-    ) throws(PostgreSQLError) -> [Element] {
-        guard let elements = BinaryFormat.elements(try bytes(index)) else { throw unexpected(index) }
-        var values: [Element] = []
-        values.reserveCapacity(elements.count)
-        for element in elements { values.append(try required(read(element), index)) }
-        return values
+    /// The value of a `boolean`.
+    package func boolean(_ column: Int) throws(PostgreSQLError) -> Bool {
+        try present(column, optionalBoolean(column))
     }
 
-    private func column(_ index: Int) throws(PostgreSQLError) -> [UInt8]? {
-        guard columns.indices.contains(index) else { throw unexpected(index) }
-        return columns[index]
+    /// The value of a `boolean`, or `nil` for null.
+    package func optionalBoolean(_ column: Int) throws(PostgreSQLError) -> Bool? {
+        try value(column, [PostgreSQLType.boolean]).map { $0.first == 1 }
     }
 
-    private func required<Value>(_ value: Value?, _ index: Int) throws(PostgreSQLError) -> Value {
-        guard let value else { throw unexpected(index) }
+    /// The elements of a `bigint[]`, without nulls.
+    package func integers(_ column: Int) throws(PostgreSQLError) -> [Int64] {
+        try elements(column, PostgreSQLType.integerArray).map { (bytes) throws(PostgreSQLError) in
+            var reader = PostgreSQLReader(bytes)
+            return try reader.integer(Int64.self)
+        }
+    }
+
+    /// The elements of a `text[]`, without nulls.
+    package func texts(_ column: Int) throws(PostgreSQLError) -> [String] {
+        try elements(column, PostgreSQLType.textArray).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The elements of a `bytea[]`, without nulls.
+    package func byteStrings(_ column: Int) throws(PostgreSQLError) -> [[UInt8]] {
+        try elements(column, PostgreSQLType.byteStringArray).map { [UInt8]($0) }
+    }
+
+    // MARK: Bytes
+
+    private func present<Value>(_ column: Int, _ value: Value?) throws(PostgreSQLError) -> Value {
+        guard let value else { throw PostgreSQLError(.invalid, "column \(column) is null") }
         return value
     }
 
-    private func unexpected(_ index: Int) -> PostgreSQLError {
-        PostgreSQLError(.invalid, "column \(index) is null or of an unexpected type")
+    private func type(_ column: Int) throws(PostgreSQLError) -> UInt32 {
+        guard table.types.indices.contains(column) else {
+            throw PostgreSQLError(.invalid, "the result has no column \(column)")
+        }
+        return table.types[column]
+    }
+
+    /// The bytes of a column of one of the types, or `nil` for null.
+    private func value(_ column: Int, _ types: Set<UInt32>) throws(PostgreSQLError) -> ArraySlice<UInt8>? {
+        let type = try type(column)
+        guard types.contains(type) else {
+            throw PostgreSQLError(.invalid, "column \(column) has the type number \(type)")
+        }
+        let cell = index * table.types.count + column
+        guard let length = table.lengths[cell] else { return nil }
+        return table.bytes[table.starts[cell]..<table.starts[cell] + length]
+    }
+
+    private func elements(_ column: Int, _ type: UInt32) throws(PostgreSQLError) -> [ArraySlice<UInt8>] {
+        var reader = PostgreSQLReader(try present(column, value(column, [type])))
+        return try reader.array()
+    }
+}
+
+/// The values of a result, copied from libpq.
+final class PostgreSQLTable: Sendable {
+    /// The type of each column.
+    let types: [UInt32]
+    /// The place of each value in `bytes`, row by row.
+    let starts: [Int]
+    /// The length of each value in bytes, `nil` for null.
+    let lengths: [Int?]
+    let bytes: [UInt8]
+
+    init(types: [UInt32], starts: [Int], lengths: [Int?], bytes: [UInt8]) {
+        self.types = types
+        self.starts = starts
+        self.lengths = lengths
+        self.bytes = bytes
+    }
+}
+
+/// Reads a value in the binary format. Throws `invalid` if it is too short.
+struct PostgreSQLReader {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ bytes: ArraySlice<UInt8>) {
+        rest = bytes
+    }
+
+    mutating func integer<Integer: FixedWidthInteger>(_: Integer.Type) throws(PostgreSQLError) -> Integer {
+        try bytes(MemoryLayout<Integer>.size).reduce(0) { $0 << 8 | Integer(truncatingIfNeeded: $1) }
+    }
+
+    mutating func bytes(_ count: Int) throws(PostgreSQLError) -> ArraySlice<UInt8> {
+        guard count >= 0, rest.count >= count else { throw PostgreSQLError(.invalid, "a value is incomplete") }
+        defer { rest = rest.dropFirst(count) }
+        return rest.prefix(count)
+    }
+
+    /// The elements of an array of at most one dimension, without nulls.
+    mutating func array() throws(PostgreSQLError) -> [ArraySlice<UInt8>] {
+        let dimensions = try integer(Int32.self)
+        _ = try bytes(8)
+        if dimensions == 0 { return [] }
+        guard dimensions == 1 else { throw PostgreSQLError(.invalid, "an array has more than one dimension") }
+        let count = try integer(Int32.self)
+        _ = try bytes(4)
+        var elements: [ArraySlice<UInt8>] = []
+        // Each element has at least four bytes, so that the loop ends even if the count is wrong.
+        for _ in 0..<max(count, 0) {
+            let length = try integer(Int32.self)
+            guard length >= 0 else { throw PostgreSQLError(.invalid, "an array contains null") }
+            elements.append(try bytes(Int(length)))
+        }
+        return elements
     }
 }

@@ -1,90 +1,67 @@
-import Dispatch
 import Synchronization
 
-/// A transaction in progress, see ``PostgreSQLClient/transaction(within:_:)``. Its calls run one after another on the
-/// thread of its connection.
-package final class PostgreSQLTransaction: Sendable {
-    private typealias Continuation = CheckedContinuation<Result<[PostgreSQLResult], PostgreSQLError>, Never>
+/// A transaction in progress. It is valid only in the closure that it was passed to.
+package struct PostgreSQLTransaction: Sendable {
+    let client: PostgreSQLClient
+    let id: UInt64
+    let deadline: ContinuousClock.Instant
+    private let state = State()
 
-    private enum Command {
-        case run([PostgreSQLQuery], Continuation)
-        case end(commits: Bool)
+    /// Whether the transaction has begun on the server, and its first error.
+    private final class State: Sendable {
+        let hasBegun = Atomic(false)
+        let error = Mutex<PostgreSQLError?>(nil)
     }
 
-    private struct State {
-        var commands: [Command] = []
-        /// The thread of the connection takes no more commands.
-        var isOver = false
+    init(client: PostgreSQLClient, id: UInt64, deadline: ContinuousClock.Instant) {
+        self.client = client
+        self.id = id
+        self.deadline = deadline
     }
 
-    private let state = Mutex(State())
-    private let signal = DispatchSemaphore(value: 0)
-    private let deadline: ContinuousClock.Instant
-
-    init(until deadline: ContinuousClock.Instant) { self.deadline = deadline }
-
-    /// Runs queries in one round trip.
+    /// Runs the queries in one round trip. After an error the transaction can only be rolled back.
     package func run(_ queries: [PostgreSQLQuery]) async throws(PostgreSQLError) -> [PostgreSQLResult] {
-        let result = await withCheckedContinuation { (continuation: Continuation) in
-            let isOver = state.withLock { state in
-                if !state.isOver { state.commands.append(.run(queries, continuation)) }
-                return state.isOver
-            }
-            if isOver {
-                continuation.resume(returning: .failure(Self.over))
-            } else {
-                signal.signal()
-            }
-        }
-        return try result.get()
+        if queries.isEmpty { return [] }
+        return try await run(try PostgreSQLClient.statements(queries), .partOf(transaction: id))
     }
 
-    /// Runs one query.
+    /// Runs one query. After an error the transaction can only be rolled back.
     package func query(_ query: PostgreSQLQuery) async throws(PostgreSQLError) -> PostgreSQLResult {
-        guard let result = try await run([query]).first else { throw PostgreSQLError(.failed, "no result") }
-        return result
+        try PostgreSQLClient.only(try await run([query]))
     }
 
-    private static let over = PostgreSQLError(.timedOut, "the transaction is over")
-
-    /// Gives the connection back after the commit.
-    func end() { add(.end(commits: true)) }
-
-    /// Rolls back.
-    func abort() { add(.end(commits: false)) }
-
-    private func add(_ command: Command) {
-        state.withLock { $0.commands.append(command) }
-        signal.signal()
+    func begin(_ timeouts: [PostgreSQLStatement]) async throws(PostgreSQLError) {
+        let begin = try PostgreSQLStatement(PostgreSQLQuery("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"))
+        _ = try await run([begin] + timeouts, .firstOf(transaction: id))
+        state.hasBegun.store(true, ordering: .relaxed)
     }
 
-    /// Executes the calls until the end or the deadline. Runs on the thread of the connection.
-    func serve(on connection: PostgreSQLConnection) {
-        var isCommitted = false
-        loop: while true {
-            let rest = (deadline - .now).components
-            let nanoseconds = max(0, rest.seconds) * 1_000_000_000 + max(0, rest.attoseconds / 1_000_000_000)
-            guard signal.wait(timeout: .now() + .nanoseconds(Int(nanoseconds))) == .success else { break }
-            switch state.withLock({ $0.commands.removeFirst() }) {
-            case .run(let queries, let continuation):
-                do throws(PostgreSQLError) {
-                    continuation.resume(returning: .success(try connection.run(queries, until: deadline)))
-                } catch {
-                    continuation.resume(returning: .failure(error))
-                }
-            case .end(let commits):
-                isCommitted = commits
-                break loop
-            }
+    /// Throws the first error of a statement even if the closure has ignored it, because the server rolls back then.
+    func commit() async throws(PostgreSQLError) {
+        if let error = state.error.withLock({ $0 }) { throw error }
+        let commit = try PostgreSQLStatement(PostgreSQLQuery("COMMIT"))
+        state.hasBegun.store(false, ordering: .relaxed)
+        let results = try await run([commit], .lastOf(transaction: id))
+        guard results.first?.command == "COMMIT" else {
+            throw PostgreSQLError(.failed, "the server has rolled the transaction back")
         }
-        let rest = state.withLock { state in
-            state.isOver = true
-            defer { state.commands = [] }
-            return state.commands
-        }
-        for case .run(_, let continuation) in rest { continuation.resume(returning: .failure(Self.over)) }
-        if !isCommitted && !connection.isBroken {
-            _ = try? connection.run([PostgreSQLQuery("ROLLBACK")], until: .now + .seconds(1))
-        }
+    }
+
+    /// Has no effect if the transaction has not begun or has ended.
+    func rollBack() async {
+        guard state.hasBegun.exchange(false, ordering: .relaxed),
+            let rollBack = try? PostgreSQLStatement(PostgreSQLQuery("ROLLBACK"))
+        else { return }
+        // The deadline of the transaction can have passed, but the connection is still good.
+        let deadline = max(deadline, .now + .seconds(1))
+        _ = await client.outcome(of: .statements([rollBack]), .lastOf(transaction: id), 0, deadline)
+    }
+
+    private func run(
+        _ statements: [PostgreSQLStatement], _ place: PostgreSQLJob.Place
+    ) async throws(PostgreSQLError) -> [PostgreSQLResult] {
+        let outcome = await client.outcome(of: .statements(statements), place, 0, deadline)
+        if case .failure(let error) = outcome { state.error.withLock { $0 = $0 ?? error } }
+        return try outcome.get()
     }
 }

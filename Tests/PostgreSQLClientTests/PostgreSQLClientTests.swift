@@ -1,36 +1,57 @@
 import PostgreSQLClient
+import Synchronization
 import Testing
 
 @Suite("Client of PostgreSQL", .enabled(if: TestDatabase.isAvailable))
 struct PostgreSQLClientTests {
-    private func error(_ body: () async throws -> Void) async -> PostgreSQLError? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return error as? PostgreSQLError
-        }
-    }
-
     @Test("Values of every type come back as they were sent")
     func roundTrip() async throws {
         let client = TestDatabase.client()
         let bytes = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0) }
         let query = PostgreSQLQuery(
-            "SELECT $1::bigint, $2::text, $3::bytea, $4::boolean, $5::bigint[], $6::text[], $7::bytea[], $8::text",
+            """
+            SELECT $1::bigint, $2::text, $3::bytea, $4::boolean, $5::bigint[], $6::text[], $7::bytea[], $8::text,
+            7::smallint, -8::integer, $9::bigint, $10::text, $11::bytea, $12::bigint[], $13::bytea[], false
+            """,
             [
-                .integer(.min), "é\n'", .bytes(bytes), true, .integers([.max, -1]), .texts(["", "a,b"]),
-                .byteStrings([]),
-                nil,
+                .integer(.min), "é\n'", .bytes(bytes), true, .integers([.max, -1]),
+                .texts(["", "a,b", "NULL"]),
+                .byteStrings([]), nil, .integer(.max), "", .bytes([]), .integers([]),
+                .byteStrings([[0], [], [255]]),
             ])
-        let row = try #require(try await client.query(query).rows.first)
-        #expect(try row.integer(0) == .min)
-        #expect(try row.text(1) == "é\n'")
-        #expect(try row.bytes(2) == bytes)
-        #expect(try row.boolean(3))
-        #expect(try row.integers(4) == [.max, -1])
-        #expect(try row.texts(5) == ["", "a,b"])
-        #expect(try row.optionalText(7) == nil)
+        for _ in 0..<2 {
+            let row = try #require(try await client.query(query).rows.first)
+            #expect(try row.integer(0) == .min && row.integer(10) == .max)
+            #expect(try row.integer(8) == 7 && row.integer(9) == -8)
+            #expect(try row.text(1) == "é\n'" && row.text(11).isEmpty)
+            #expect(try row.bytes(2) == bytes && row.bytes(12).isEmpty)
+            #expect(try row.boolean(3) && !row.boolean(15))
+            #expect(try row.integers(4) == [.max, -1] && row.integers(13).isEmpty)
+            #expect(try row.texts(5) == ["", "a,b", "NULL"])
+            #expect(try row.byteStrings(6).isEmpty && row.byteStrings(14) == [[0], [], [255]])
+            #expect(try row.optionalText(7) == nil)
+        }
+        await client.close()
+    }
+
+    @Test("A null, a wrong type and a missing column are errors, and U+0000 is not sent")
+    func invalidValues() async throws {
+        let client = TestDatabase.client()
+        let row = try #require(
+            try await client.query("SELECT NULL::bigint, 'a'::text, ARRAY[1, NULL]::bigint[]").rows.first)
+        #expect(throws: PostgreSQLError.self) { try row.integer(0) }
+        #expect(throws: PostgreSQLError.self) { try row.integer(1) }
+        #expect(throws: PostgreSQLError.self) { try row.integers(2) }
+        #expect(throws: PostgreSQLError.self) { try row.text(3) }
+        #expect(try row.optionalInteger(0) == nil)
+        let zero = await failure {
+            _ = try await client.query(PostgreSQLQuery("SELECT $1::text", ["secret\0"]))
+        }
+        #expect(zero?.code == .invalid && zero?.sqlState == nil)
+        let number = await failure {
+            _ = try await client.query(PostgreSQLQuery("SELECT $1::text::bigint", ["secret"]))
+        }
+        #expect(number?.sqlState == "22P02" && number?.description.contains("secret") == false)
         await client.close()
     }
 
@@ -38,29 +59,45 @@ struct PostgreSQLClientTests {
     func batch() async throws {
         let client = TestDatabase.client()
         _ = try await client.run([
-            PostgreSQLQuery("DROP TABLE IF EXISTS batchTest"),
-            PostgreSQLQuery("CREATE TABLE batchTest (id bigint PRIMARY KEY)"),
+            "DROP TABLE IF EXISTS batchTest", "CREATE TABLE batchTest (id bigint PRIMARY KEY)",
         ])
         let insert = PostgreSQLQuery("INSERT INTO batchTest VALUES ($1)", [1])
-        let failure = await error { _ = try await client.run([insert, insert, insert]) }
+        let failure = await failure { _ = try await client.run([insert, insert, insert]) }
         #expect(failure?.code == .duplicate && failure?.sqlState == "23505")
         let count = PostgreSQLQuery("SELECT count(*) FROM batchTest")
         #expect(try await client.query(count).rows[0].integer(0) == 0)
         let results = try await client.run([insert, count])
         #expect(results[0].affectedRows == 1)
         #expect(try results[1].rows[0].integer(0) == 1)
-        let copied = try await client.copyIn(
-            "COPY batchTest FROM STDIN (FORMAT binary)", rows: (2...100).map { [.integer($0)] })
-        #expect(copied == 99)
         await client.close()
     }
 
-    @Test("A transaction is rolled back if its body throws")
+    @Test("Rows are copied, and a duplicate among them undoes the whole copy")
+    func copying() async throws {
+        let client = TestDatabase.client()
+        _ = try await client.run([
+            "DROP TABLE IF EXISTS copyTest", "CREATE TABLE copyTest (id bigint PRIMARY KEY, note bytea)",
+        ])
+        let copy = "COPY copyTest FROM STDIN (FORMAT binary)"
+        let note = [UInt8](repeating: 0, count: 1_000)
+        let rows = (1...5_000).map { [PostgreSQLValue.integer($0), $0 % 2 == 0 ? nil : .bytes(note)] }
+        #expect(try await client.copyIn(copy, rows: rows, within: .seconds(20)) == 5_000)
+        let duplicate = await failure {
+            _ = try await client.copyIn(copy, rows: [[6_000, nil], [1, nil]])
+        }
+        #expect(duplicate?.code == .duplicate)
+        let count = try await client.query("SELECT count(*), sum(length(note))::bigint FROM copyTest")
+            .rows[0]
+        #expect(try count.integer(0) == 5_000 && count.integer(1) == 2_500_000)
+        await client.close()
+    }
+
+    @Test("A transaction is rolled back if its body throws or ignores an error")
     func transaction() async throws {
         let client = TestDatabase.client()
         _ = try await client.run([
-            PostgreSQLQuery("DROP TABLE IF EXISTS transactionTest"),
-            PostgreSQLQuery("CREATE TABLE transactionTest (id bigint PRIMARY KEY)"),
+            "DROP TABLE IF EXISTS transactionTest",
+            "CREATE TABLE transactionTest (id bigint PRIMARY KEY)",
         ])
         let insert = PostgreSQLQuery("INSERT INTO transactionTest VALUES ($1)", [1])
         struct Refusal: Error {}
@@ -70,49 +107,96 @@ struct PostgreSQLClientTests {
                 throw Refusal()
             }
         }
+        let ignored = await failure {
+            try await client.transaction { transaction in
+                _ = try await transaction.query(insert)
+                _ = await failure { _ = try await transaction.query(insert) }
+            }
+        }
+        #expect(ignored?.code == .duplicate)
         let found = try await client.transaction { transaction in
             _ = try await transaction.query(insert)
-            return try await transaction.query(PostgreSQLQuery("SELECT id FROM transactionTest")).rows.count
+            return try await transaction.query("SELECT id FROM transactionTest").rows.count
         }
         #expect(found == 1)
         await client.close()
     }
 
-    @Test("A statement over its limit ends in time, and does not disturb others")
-    func deadline() async throws {
+    private final class Counter: Sendable {
+        private let count = Atomic(0)
+        var value: Int { count.load(ordering: .relaxed) }
+        func increment() { count.add(1, ordering: .relaxed) }
+    }
+
+    private static func update(_ id: Int64) -> PostgreSQLQuery {
+        PostgreSQLQuery("UPDATE conflictTest SET count = count + 1 WHERE id = $1", [.integer(id)])
+    }
+
+    @Test("Transactions in conflict are repeated until both are committed")
+    func conflict() async throws {
         let client = TestDatabase.client()
-        try await client.connected(within: .seconds(10))
-        let begin = ContinuousClock.now
-        async let slow = error {
-            _ = try await client.query(PostgreSQLQuery("SELECT pg_sleep(20)"), within: .milliseconds(300))
+        _ = try await client.run([
+            "DROP TABLE IF EXISTS conflictTest",
+            "CREATE TABLE conflictTest (id bigint PRIMARY KEY, count bigint)",
+            "INSERT INTO conflictTest VALUES (1, 0), (2, 0)",
+        ])
+        let bodies = Counter()
+        // Each locks one row and then the other's, so that the server ends one of them.
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (first, second) in [(Int64(1), Int64(2)), (2, 1)] {
+                group.addTask {
+                    try await client.transaction(within: .seconds(20)) { transaction in
+                        bodies.increment()
+                        _ = try await transaction.query(Self.update(first))
+                        try await Task.sleep(for: .milliseconds(200))
+                        _ = try await transaction.query(Self.update(second))
+                    }
+                }
+            }
+            try await group.waitForAll()
         }
-        for number in 0..<200 {
-            let row = try await client.query(PostgreSQLQuery("SELECT $1::bigint", [.integer(Int64(number))])).rows[0]
-            #expect(try row.integer(0) == Int64(number))
-        }
-        #expect(await slow?.code == .outcomeUnknown)
-        #expect(ContinuousClock.now - begin < .seconds(10))
+        #expect(bodies.value > 2)
+        let rows = try await client.query("SELECT count FROM conflictTest").rows
+        #expect(try rows.map { try $0.integer(0) } == [2, 2])
         await client.close()
     }
 
-    @Test("After the server ended a connection, calls succeed on a new one")
-    func reconnecting() async throws {
+    @Test("A call over its limit ends in time, and does not disturb others")
+    func deadline() async throws {
         let client = TestDatabase.client()
         try await client.connected(within: .seconds(10))
-        let other = TestDatabase.client()
-        _ = try await other.query(
-            PostgreSQLQuery(
-                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name = 'receipt-bridge'"
-            ))
-        let deadline = ContinuousClock.now + .seconds(20)
-        var isBack = false
-        while !isBack && ContinuousClock.now < deadline {
-            isBack = (try? await client.query(PostgreSQLQuery("SELECT 1"))) != nil
-            if !isBack { try await Task.sleep(for: .milliseconds(50)) }
+        let start = ContinuousClock.now
+        // Alone on its connection, because later calls choose a connection with less to do.
+        async let slow = failure {
+            _ = try await client.query("SELECT pg_sleep(20)", within: .milliseconds(300))
         }
-        #expect(isBack)
+        try await Task.sleep(for: .milliseconds(50))
+        for number in 0..<200 {
+            let row = try await client.query(
+                PostgreSQLQuery("SELECT $1::bigint", [.integer(Int64(number))])
+            ).rows[0]
+            #expect(try row.integer(0) == Int64(number))
+        }
+        #expect(await slow?.code == .outcomeUnknown)
+        #expect(ContinuousClock.now - start < .seconds(10))
         await client.close()
-        await other.close()
+    }
+
+    @Test(
+        "The server cancels a statement before the client gives up, and a longer limit of a call counts"
+    )
+    func serverTimeout() async throws {
+        var configuration = TestDatabase.configuration()
+        configuration.statementTimeout = .milliseconds(500)
+        let client = PostgreSQLClient(configuration)
+        try await client.connected(within: .seconds(10))
+        let cancelled = await failure { _ = try await client.query("SELECT pg_sleep(10)") }
+        #expect(cancelled?.code == .timedOut && cancelled?.sqlState == "57014")
+        let longer = await failure {
+            _ = try await client.query("SELECT pg_sleep(0.8)", within: .seconds(10))
+        }
+        #expect(longer == nil)
+        await client.close()
     }
 
     @Test("Hundreds of tasks share few connections")
@@ -121,7 +205,15 @@ struct PostgreSQLClientTests {
         let sum = try await withThrowingTaskGroup(of: Int64.self) { group in
             for number in 0..<400 {
                 group.addTask {
-                    try await client.query(PostgreSQLQuery("SELECT $1::bigint", [.integer(Int64(number))])).rows[0]
+                    if number % 50 == 0 {
+                        return try await client.transaction(within: .seconds(20)) { transaction in
+                            try await transaction.query(PostgreSQLQuery("SELECT $1", [.integer(Int64(number))]))
+                                .rows[0]
+                                .integer(0)
+                        }
+                    }
+                    return try await client.query(PostgreSQLQuery("SELECT $1", [.integer(Int64(number))]))
+                        .rows[0]
                         .integer(0)
                 }
             }
@@ -129,19 +221,40 @@ struct PostgreSQLClientTests {
         }
         #expect(sum == 400 * 399 / 2)
         await client.close()
+        #expect(await failure { _ = try await client.query("SELECT 1") }?.code == .closed)
     }
-}
 
-@Suite("Client of PostgreSQL without a server")
-struct PostgreSQLFailureTests {
-    @Test("A missing library is an error that says what to install")
-    func missingLibrary() async {
-        var configuration = PostgreSQLConfiguration(parameters: [("host", "127.0.0.1"), ("port", "1")])
-        configuration.library = "libpq-that-does-not-exist.so.5"
+    @Test("A statement is prepared again after the columns of its table have changed")
+    func changedTable() async throws {
+        let client = PostgreSQLClient(TestDatabase.configuration(connections: 1))
+        _ = try await client.run([
+            "DROP TABLE IF EXISTS changedTest", "CREATE TABLE changedTest (id bigint)",
+        ])
+        let insert = PostgreSQLQuery("INSERT INTO changedTest VALUES ($1)", [1])
+        _ = try await client.run([insert, insert])
+        #expect(try await client.query("SELECT * FROM changedTest").rows.count == 2)
+        _ = try await client.query("ALTER TABLE changedTest ADD note text DEFAULT 'a'")
+        let row = try #require(try await client.query("SELECT * FROM changedTest").rows.first)
+        #expect(try row.text(1) == "a")
+        await client.close()
+    }
+
+    @Test(
+        "Without prepared statements, a pooler in transaction mode works",
+        .enabled(if: TestDatabase.pooler != nil))
+    func pooler() async throws {
+        var configuration = PostgreSQLConfiguration(parameters: TestDatabase.pooler ?? [])
+        configuration.preparedStatements = false
         let client = PostgreSQLClient(configuration)
-        await #expect(throws: PostgreSQLError.self) { try await client.query(PostgreSQLQuery("SELECT 1")) }
-        #expect(client.lastError?.code == .libraryMissing)
-        #expect(client.lastError?.reason.contains("apt-get install libpq5") == true)
+        try await client.connected(within: .seconds(10))
+        for number in 0..<50 {
+            let query = PostgreSQLQuery("SELECT $1::bigint", [.integer(Int64(number))])
+            #expect(try await client.query(query).rows[0].integer(0) == Int64(number))
+        }
+        let timeout = try await client.transaction { transaction in
+            try await transaction.query("SELECT current_setting('statement_timeout')").rows[0].text(0)
+        }
+        #expect(timeout == "4500ms")
         await client.close()
     }
 }

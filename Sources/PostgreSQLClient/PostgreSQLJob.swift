@@ -1,0 +1,35 @@
+/// Work of a caller for the event loop: statements that are one transaction, or a COPY.
+struct PostgreSQLJob: Sendable {
+    typealias Outcome = Result<[PostgreSQLResult], PostgreSQLError>
+
+    enum Work: Sendable {
+        /// One implicit transaction, or a part of an explicit one.
+        case statements([PostgreSQLStatement])
+        /// `COPY … FROM STDIN` and its data.
+        case copy(sql: String, data: [UInt8])
+    }
+
+    /// The connection that runs the job.
+    enum Place: Sendable, Hashable {
+        /// Any connection, shared with other jobs.
+        case shared
+        /// A connection for this job only.
+        case alone
+        /// A connection that is reserved for a transaction from this job to its last one.
+        case firstOf(transaction: UInt64)
+        case partOf(transaction: UInt64)
+        case lastOf(transaction: UInt64)
+    }
+
+    let work: Work
+    let place: Place
+    /// The results of this many first statements are not returned.
+    let skippedResults: Int
+    let deadline: ContinuousClock.Instant
+    let continuation: CheckedContinuation<Outcome, Never>
+
+    /// Resumes the caller.
+    func end(_ outcome: Outcome) {
+        continuation.resume(returning: outcome.map { Array($0.dropFirst(skippedResults)) })
+    }
+}

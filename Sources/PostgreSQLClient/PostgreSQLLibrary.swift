@@ -1,0 +1,155 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The functions of libpq. The library is loaded when it is needed, so that the program runs without it if the store is
+/// not PostgreSQL.
+struct PostgreSQLLibrary: Sendable {
+    typealias Handle = OpaquePointer?
+    typealias Text = UnsafePointer<CChar>?
+    typealias Number = @convention(c) (Handle) -> CInt
+    typealias TextOf = @convention(c) (Handle) -> Text
+    typealias Cell = @convention(c) (Handle, CInt, CInt) -> CInt
+
+    let connectdb: @convention(c) (Text) -> Handle
+    let conndefaults: @convention(c) () -> UnsafeMutableRawPointer?
+    let conninfoFree: @convention(c) (UnsafeMutableRawPointer?) -> Void
+    let finish: @convention(c) (Handle) -> Void
+    let setNoticeProcessor:
+        @convention(c) (
+            Handle, (@convention(c) (UnsafeMutableRawPointer?, Text) -> Void)?, UnsafeMutableRawPointer?
+        ) -> UnsafeRawPointer?
+    let status: Number
+    let transactionStatus: Number
+    let socket: Number
+    let serverVersion: Number
+    let errorMessage: TextOf
+    let setnonblocking: @convention(c) (Handle, CInt) -> CInt
+    let enterPipelineMode: Number
+    let exitPipelineMode: Number
+    let pipelineSync: Number
+    let sendQuery: @convention(c) (Handle, Text) -> CInt
+    let sendPrepare: @convention(c) (Handle, Text, Text, CInt, UnsafePointer<UInt32>?) -> CInt
+    let sendQueryPrepared:
+        @convention(c) (
+            Handle, Text, CInt, UnsafePointer<Text>?, UnsafePointer<CInt>?, UnsafePointer<CInt>?, CInt
+        ) -> CInt
+    let sendQueryParams:
+        @convention(c) (
+            Handle, Text, CInt, UnsafePointer<UInt32>?, UnsafePointer<Text>?, UnsafePointer<CInt>?,
+            UnsafePointer<CInt>?, CInt
+        ) -> CInt
+    let putCopyData: @convention(c) (Handle, Text, CInt) -> CInt
+    let putCopyEnd: @convention(c) (Handle, Text) -> CInt
+    let flush: Number
+    let consumeInput: Number
+    let isBusy: Number
+    let getResult: @convention(c) (Handle) -> Handle
+    let clear: @convention(c) (Handle) -> Void
+    let resultStatus: Number
+    let resultErrorField: @convention(c) (Handle, CInt) -> Text
+    let ntuples: Number
+    let nfields: Number
+    let ftype: @convention(c) (Handle, CInt) -> UInt32
+    let getisnull: Cell
+    let getlength: Cell
+    let getvalue: @convention(c) (Handle, CInt, CInt) -> Text
+    let cmdStatus: TextOf
+    let cmdTuples: TextOf
+
+    /// Loads the library of a file name or path. Throws `libraryMissing` or `libraryTooOld`.
+    init(_ name: String) throws(PostgreSQLError) {
+        let library = try Symbols(name)
+        guard library.version >= 140_000 else {
+            throw PostgreSQLError(
+                .libraryTooOld,
+                "\(name) is version \(library.version / 10_000), but 14 or newer is needed (apt-get install libpq5, Debian 12 or newer)"
+            )
+        }
+        connectdb = try library("PQconnectdb")
+        conndefaults = try library("PQconndefaults")
+        conninfoFree = try library("PQconninfoFree")
+        finish = try library("PQfinish")
+        setNoticeProcessor = try library("PQsetNoticeProcessor")
+        status = try library("PQstatus")
+        transactionStatus = try library("PQtransactionStatus")
+        socket = try library("PQsocket")
+        serverVersion = try library("PQserverVersion")
+        errorMessage = try library("PQerrorMessage")
+        setnonblocking = try library("PQsetnonblocking")
+        enterPipelineMode = try library("PQenterPipelineMode")
+        exitPipelineMode = try library("PQexitPipelineMode")
+        pipelineSync = try library("PQpipelineSync")
+        sendQuery = try library("PQsendQuery")
+        sendPrepare = try library("PQsendPrepare")
+        sendQueryPrepared = try library("PQsendQueryPrepared")
+        sendQueryParams = try library("PQsendQueryParams")
+        putCopyData = try library("PQputCopyData")
+        putCopyEnd = try library("PQputCopyEnd")
+        flush = try library("PQflush")
+        consumeInput = try library("PQconsumeInput")
+        isBusy = try library("PQisBusy")
+        getResult = try library("PQgetResult")
+        clear = try library("PQclear")
+        resultStatus = try library("PQresultStatus")
+        resultErrorField = try library("PQresultErrorField")
+        ntuples = try library("PQntuples")
+        nfields = try library("PQnfields")
+        ftype = try library("PQftype")
+        getisnull = try library("PQgetisnull")
+        getlength = try library("PQgetlength")
+        getvalue = try library("PQgetvalue")
+        cmdStatus = try library("PQcmdStatus")
+        cmdTuples = try library("PQcmdTuples")
+    }
+
+    /// The version of a library, for example 150018. Throws `libraryMissing`.
+    static func version(of name: String) throws(PostgreSQLError) -> Int {
+        try Symbols(name).version
+    }
+}
+
+extension PostgreSQLLibrary {
+    /// A loaded library. It is never unloaded.
+    private struct Symbols {
+        private let name: String
+        private let handle: UnsafeMutableRawPointer
+        let version: Int
+
+        init(_ name: String) throws(PostgreSQLError) {
+            guard let handle = dlopen(name, RTLD_NOW | RTLD_LOCAL) else {
+                let reason = dlerror().map { String(cString: $0) } ?? "it cannot be loaded"
+                throw PostgreSQLError(.libraryMissing, "\(reason) (apt-get install libpq5)")
+            }
+            self.name = name
+            self.handle = handle
+            guard let symbol = dlsym(handle, "PQlibVersion") else {
+                throw PostgreSQLError(.libraryMissing, "\(name) is not libpq")
+            }
+            version = Int(unsafeBitCast(symbol, to: (@convention(c) () -> CInt).self)())
+        }
+
+        /// The function of a name, as the C function type that the caller expects.
+        func callAsFunction<Function>(_ function: String) throws(PostgreSQLError) -> Function {
+            guard let symbol = dlsym(handle, function) else {
+                throw PostgreSQLError(.libraryMissing, "\(name) has no function \(function)")
+            }
+            return unsafeBitCast(symbol, to: Function.self)
+        }
+    }
+}
+
+/// Values of libpq's enumerations `ConnStatusType`, `PGTransactionStatusType` and `ExecStatusType`.
+enum PostgreSQLStatus {
+    static let connectionOK: CInt = 0
+    static let transactionOpen: ClosedRange<CInt> = 2...3
+    static let commandOK: CInt = 1
+    static let tuplesOK: CInt = 2
+    static let copyIn: CInt = 4
+    static let pipelineSync: CInt = 10
+    static let pipelineAborted: CInt = 11
+}
