@@ -2,6 +2,8 @@
 # make test      every test, in debug and in release, also on a fresh machine (at most 30 minutes on two cores)
 # make test-build, make test-run  the two parts of it
 # make test-root  the tests that only root can run: they mount a file system
+# make test-postgresql  the tests that need PostgreSQL, in debug and in release, with a server of their own (at most 15 minutes;
+#                installs Debian packages); make test-postgresql-run if the tests are built
 # make test-bare  demo and tests on a bare Debian, as an ordinary user with sudo (needs root, debootstrap and Swift)
 # make check     format, imports between targets, links of the documents, then make test
 # make bench     the measurements of this machine, with the cost of shadowing (needs Python and wrk)
@@ -33,7 +35,7 @@ export SWIFT_DETERMINISTIC_HASHING := 1
 # After a crash, the backtracer of Swift can take longer than a run may last. The signal is reported without it.
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: demo test test-build test-run test-root test-bare test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging
+.PHONY: demo test test-postgresql test-postgresql-run test-build test-run test-root test-bare test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging
 .PHONY: fuzz check bench bench-http bench-migrate soak build static install manual receipts format set-up
 
 build: set-up
@@ -87,6 +89,17 @@ test-run:
 # Tests that are skipped for an ordinary user, because they mount a file system.
 test-root:
 	$(RUN_TESTS) --filter '^BatchTests[.]SinkFailureTests'
+
+test-postgresql: test-build
+	$(MAKE) test-postgresql-run
+
+# The suite is named because its tests are skipped without a server, which must not count as a success.
+RUN_POSTGRESQL = REQUIRED_SUITE='Client of PostgreSQL' Tests/postgresql.sh $(RUN_TESTS) \
+	--filter '^(PostgreSQLClientTests|StorageTests)[.]'
+
+test-postgresql-run:
+	$(RUN_POSTGRESQL)
+	$(RUN_POSTGRESQL) -c release --disable-testable-imports
 
 test-bare:
 	Tests/bare.sh

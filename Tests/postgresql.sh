@@ -9,7 +9,7 @@
 #   RECEIPT_BRIDGE_TEST_PGBOUNCER  connection parameters of PgBouncer in transaction mode
 # On 127.0.0.1 the user `guarded` needs the password `open sesame`.
 #
-# If PostgreSQL, libpq or PgBouncer is missing, it installs the Debian packages with apt-get, as root or with sudo.
+# If PostgreSQL, PgBouncer or libnss-wrapper is missing, it installs the Debian packages with apt-get, as root or with sudo.
 set -eu
 
 say() { echo "postgresql.sh: $1" >&2; }
@@ -22,22 +22,29 @@ server_programs() {
 
 bouncer_program() { PATH="$PATH:/usr/sbin:/usr/local/sbin" command -v pgbouncer || true; }
 
-if [ -z "$(server_programs)" ] || [ -z "$(bouncer_program)" ]; then
+name_wrapper() { ls /usr/lib/*/libnss_wrapper.so 2>/dev/null | head -n 1; }
+
+has_name() { id -un >/dev/null 2>&1; }
+
+# As root, libnss-wrapper is installed for a later run by a user without a name.
+if [ -z "$(server_programs)" ] || [ -z "$(bouncer_program)" ] ||
+    { [ -z "$(name_wrapper)" ] && { [ "$(id -u)" = 0 ] || ! has_name; }; }; then
     sudo=""
     if [ "$(id -u)" != 0 ]; then
         if ! sudo -n true 2>/dev/null; then
-            say "the Debian packages postgresql, libpq5 and pgbouncer are needed; only root can install them"
+            say "the Debian packages postgresql, libpq5, pgbouncer and libnss-wrapper are needed; only root can install them"
             exit 2
         fi
         sudo=sudo
     fi
-    say "installing postgresql, libpq5 and pgbouncer"
+    say "installing postgresql, libpq5, pgbouncer and libnss-wrapper"
     $sudo apt-get update -qq >&2
     # Without this file, the package creates a cluster and starts it.
     $sudo mkdir -p /etc/postgresql-common
     [ -e /etc/postgresql-common/createcluster.conf ] ||
         echo "create_main_cluster = false" | $sudo tee /etc/postgresql-common/createcluster.conf >/dev/null
-    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql libpq5 pgbouncer >&2
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+        postgresql libpq5 pgbouncer libnss-wrapper >&2
 fi
 programs=$(server_programs)
 bouncer=$(bouncer_program)
@@ -47,16 +54,17 @@ if [ -z "$programs" ] || [ -z "$bouncer" ]; then
 fi
 
 folder=$(mktemp -d /tmp/receipt-bridge-postgresql.XXXXXX)
-# PostgreSQL refuses to run as root, and as a user without an entry in the user database.
+# PostgreSQL refuses to run as root, and as a user without an entry in the user database, which libnss-wrapper adds.
 as_server=""
 if [ "$(id -u)" = 0 ]; then
     user=postgres
     id -u $user >/dev/null 2>&1 || user=nobody
     chown $user "$folder"
     as_server="setpriv --reuid=$(id -u $user) --regid=$(id -g $user) --clear-groups"
-elif ! id -un >/dev/null 2>&1; then
-    say "PostgreSQL does not run as user $(id -u), who has no name"
-    exit 2
+elif ! has_name; then
+    echo "bridge:x:$(id -u):$(id -g)::$folder:/bin/false" >"$folder/passwd"
+    echo "bridge:x:$(id -g):" >"$folder/group"
+    as_server="env LD_PRELOAD=$(name_wrapper) NSS_WRAPPER_PASSWD=$folder/passwd NSS_WRAPPER_GROUP=$folder/group"
 fi
 chmod 0755 "$folder"
 

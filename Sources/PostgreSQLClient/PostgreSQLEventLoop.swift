@@ -122,6 +122,7 @@ final class PostgreSQLEventLoop {
     /// Sends waiting jobs. A job that needs a connection alone keeps the least loaded one free of other jobs.
     private func dispatch() {
         if connections.isEmpty, let unavailable {
+            publish()
             failWaiting(PostgreSQLError(.notConnected, sqlState: unavailable.sqlState, unavailable.reason))
         }
         var kept: PostgreSQLConnection?

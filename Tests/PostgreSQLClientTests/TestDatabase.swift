@@ -29,7 +29,7 @@ enum TestDatabase {
     /// Runs the control program. Foundation's `Process` would wait for the server, too, which the program starts.
     static func control(_ command: String) throws {
         let program = try #require(control)
-        let arguments = [program, command].map { strdup($0) } + [nil]
+        let arguments: [UnsafeMutablePointer<CChar>?] = [strdup(program), strdup(command), nil]
         defer { for argument in arguments { free(argument) } }
         var process = pid_t()
         try #require(posix_spawn(&process, program, nil, nil, arguments, environ) == 0)
