@@ -82,12 +82,14 @@ cat >"$folder/control" <<END
 set -eu
 cd "$folder"
 server() { head -n 1 "$folder/data/postmaster.pid"; }
+# A process can end before it gets the signal.
+signal() { for process in \$(processes); do kill -"\$1" "\$process" 2>/dev/null || true; done; }
 processes() { echo "\$(server) \$(cat "/proc/\$(server)/task/\$(server)/children")"; }
 case \$1 in
     start) $as_server "$programs/pg_ctl" --pgdata "$folder/data" --log "$folder/server.log" --wait --silent start >/dev/null ;;
     stop) $as_server "$programs/pg_ctl" --pgdata "$folder/data" --mode \${2:-fast} --wait --silent stop >/dev/null ;;
-    pause) kill -STOP \$(processes) ;;
-    resume) kill -CONT \$(processes) ;;
+    pause) signal STOP ;;
+    resume) signal CONT ;;
     *) exit 2 ;;
 esac
 END

@@ -27,7 +27,7 @@ package final class PostgreSQLClient: Sendable {
         commandQueue.stop()
     }
 
-    /// The version of a library of libpq, for example 150018. Throws `libraryMissing`.
+    /// The version of a library of libpq, for example 150018. Throws `libraryMissing` or `libraryTooOld`.
     package static func libraryVersion(of library: String) throws(PostgreSQLError) -> Int {
         try PostgreSQLLibrary.version(of: library)
     }

@@ -64,12 +64,6 @@ struct PostgreSQLLibrary: Sendable {
     /// Loads the library of a file name or path. Throws `libraryMissing` or `libraryTooOld`.
     init(_ name: String) throws(PostgreSQLError) {
         let library = try Symbols(name)
-        guard library.version >= 140_000 else {
-            throw PostgreSQLError(
-                .libraryTooOld,
-                "\(name) is version \(library.version / 10_000), but 14 or newer is needed (apt-get install libpq5, Debian 12 or newer)"
-            )
-        }
         connectdb = try library("PQconnectdb")
         conndefaults = try library("PQconndefaults")
         conninfoFree = try library("PQconninfoFree")
@@ -107,7 +101,7 @@ struct PostgreSQLLibrary: Sendable {
         cmdTuples = try library("PQcmdTuples")
     }
 
-    /// The version of a library, for example 150018. Throws `libraryMissing`.
+    /// The version of a library, for example 150018. Throws `libraryMissing` or `libraryTooOld`.
     static func version(of name: String) throws(PostgreSQLError) -> Int {
         try Symbols(name).version
     }
@@ -131,6 +125,12 @@ extension PostgreSQLLibrary {
                 throw PostgreSQLError(.libraryMissing, "\(name) is not libpq")
             }
             version = Int(unsafeBitCast(symbol, to: (@convention(c) () -> CInt).self)())
+            guard version >= 140_000 else {
+                throw PostgreSQLError(
+                    .libraryTooOld,
+                    "\(name) is version \(version / 10_000), but 14 or newer is needed (apt-get install libpq5, Debian 12 or newer)"
+                )
+            }
         }
 
         /// The function of a name, as the C function type that the caller expects.
