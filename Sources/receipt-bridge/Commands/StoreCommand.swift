@@ -23,7 +23,7 @@ struct StoreCommand: ParsableCommand {
                 command resumes.
 
                 Example:
-                  receipt-bridge store copy sqlite:receipt-bridge.sqlite postgresql://bridge@db/receipts
+                  receipt-bridge store copy sqlite:bridge.db postgresql://bridge@db/receipts
                 """)
 
         @OptionGroup var configuration: ConfigurationOptions
@@ -66,7 +66,7 @@ struct StoreCommand: ParsableCommand {
                 Exit codes: 0 equal; 1 different; 2 usage or configuration; 3 a store cannot be read.
 
                 Example:
-                  receipt-bridge store check sqlite:receipt-bridge.sqlite postgresql://bridge@db/receipts
+                  receipt-bridge store check sqlite:bridge.db postgresql://bridge@db/receipts
                 """)
 
         @OptionGroup var configuration: ConfigurationOptions
