@@ -4,27 +4,44 @@ import ReceiptDecoding
 import Responses
 import Storage
 
-/// Identifiers of purchases whose revocations are looked up.
+/// Identifiers of purchases whose revocations are looked up. Those of a receipt are read when they are needed, because
+/// most responses need no lookup.
 struct PurchaseIdentifiers: Sendable {
-    let transactionIds: [String]
+    private enum Source: Sendable {
+        case identifiers(transactionIds: [String], lineItems: [String])
+        case receipt(ReceiptContents)
+    }
+
+    private let source: Source
+
+    init(transactionIds: [String], lineItems: [String] = []) {
+        source = .identifiers(transactionIds: transactionIds, lineItems: lineItems)
+    }
+
+    init(of receipt: ReceiptContents) { source = .receipt(receipt) }
+
+    var transactionIds: [String] {
+        switch source {
+        case .identifiers(let transactionIds, _): transactionIds
+        case .receipt(.app(let receipt)): receipt.purchases.compactMap(\.transactionId)
+        case .receipt(.transaction(let receipt)): [receipt.transactionId].compactMap { $0 }
+        }
+    }
+
     /// Web order line item ids, which identify restored purchases too.
-    var lineItems: [String] = []
+    var lineItems: [String] {
+        switch source {
+        case .identifiers(_, let lineItems): lineItems
+        case .receipt(.app(let receipt)):
+            receipt.purchases.compactMap { $0.webOrderLineItemId.flatMap { $0 == 0 ? nil : "\($0)" } }
+        case .receipt(.transaction(let receipt)): [receipt["web-order-line-item-id"]].compactMap { $0 }
+        }
+    }
 }
 
 extension ReceiptContents {
     /// The identifiers of all purchases in the receipt.
-    var purchaseIdentifiers: PurchaseIdentifiers {
-        switch self {
-        case .app(let receipt):
-            PurchaseIdentifiers(
-                transactionIds: receipt.purchases.compactMap(\.transactionId),
-                lineItems: receipt.purchases.compactMap { $0.webOrderLineItemId.flatMap { $0 == 0 ? nil : "\($0)" } })
-        case .transaction(let receipt):
-            PurchaseIdentifiers(
-                transactionIds: [receipt.transactionId].compactMap { $0 },
-                lineItems: [receipt["web-order-line-item-id"]].compactMap { $0 })
-        }
-    }
+    var purchaseIdentifiers: PurchaseIdentifiers { PurchaseIdentifiers(of: self) }
 }
 
 extension RevocationCache {
