@@ -4,7 +4,7 @@ import Cryptography
 /// A text that stands for one customer's subscription in `latest_receipt`, where no receipt of Apple's exists: in
 /// forwarded version 1 notifications, and in the response to a signed transaction.
 ///
-/// It is a bearer token of the same worth as a receipt: whoever has it can read that customer's response. It does not
+/// It is a bearer token of the same worth as a receipt: its bearer can read that customer's response. It does not
 /// expire. Only servers with the same keys accept it, and it is never sent upstream.
 ///
 /// The text is canonical padded base64 of these bytes:

@@ -50,7 +50,7 @@ extension SQLiteStore: DeliveryOutbox {
         try db.cachedStatement(sql: "INSERT INTO unusualBody VALUES (?, ?)").execute(arguments: [id, Data(body)])
     }
 
-    /// Returns the row id of a target. Inserts a row if there is none.
+    /// Returns the row id of a target. Inserts a missing row.
     private static func targetID(of targetKey: ForwardingTargetKey, in db: Database) throws -> Int64 {
         let arguments: StatementArguments = [targetKey.bundleId.rawValue, targetKey.form, targetKey.url]
         let find = try db.cachedStatement(sql: "SELECT id FROM addressee WHERE bundleId = ? AND form = ? AND url = ?")

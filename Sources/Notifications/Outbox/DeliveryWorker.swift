@@ -110,7 +110,7 @@ final class DeliveryWorker: Sendable {
 
     // MARK: - Claiming deliveries
 
-    /// Returns the next leased delivery. Claims further ones if there is none; returns `nil` if there are no further
+    /// Returns the next leased delivery. Claims further ones if necessary; returns `nil` if there are no further
     /// ones, or if another task is claiming.
     private func next(hasSettled: Bool) async throws(StorageError) -> StoredDelivery? {
         let now = dependencies.now()

@@ -54,7 +54,7 @@ package struct MigrationReport: Sendable {
 
     /// Number of customers by the result of their lookup.
     package struct Customers: Sendable, Hashable {
-        /// Customers of whom the App Store has records.
+        /// Customers with records in the App Store.
         package let known: Int64
         /// Customers that are in neither environment.
         package let notFound: Int64

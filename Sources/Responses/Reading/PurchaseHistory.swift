@@ -10,8 +10,8 @@ package struct PurchaseHistory: Sendable {
     /// The environment that the receipt belongs to.
     package let environment: AppStoreEnvironment
     /// The submitted receipt in canonical base64: standard alphabet, padded, no line breaks. It is returned as
-    /// `latest_receipt`, because only Apple can sign a newer one. For a signed transaction it is a handle; `nil` if there
-    /// is none.
+    /// `latest_receipt`, because only Apple can sign a newer one. For a signed transaction it is a handle; `nil`
+    /// without an original transaction id.
     package let submittedText: Redacted<[UInt8]>?
     /// The records of the App Store Server API; `nil` if it was not called.
     package let records: CustomerRecords?
