@@ -89,7 +89,7 @@ extension PostgreSQLStore: NotificationStore {
         return try value { () throws(PostgreSQLError) in Int(try rows.first?.integer(0) ?? 0) }
     }
 
-    /// Returns the row id of a forwarding target. Inserts a row if there is none.
+    /// Returns the row id of a forwarding target. Inserts a missing row.
     func targetID(of targetKey: ForwardingTargetKey) async throws(StorageError) -> Int64 {
         if let id = targetIDs[targetKey] { return id }
         let arguments: [PostgreSQLValue] = [

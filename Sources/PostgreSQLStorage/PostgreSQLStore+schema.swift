@@ -89,7 +89,7 @@ extension PostgreSQLStore {
             "CREATE INDEX learntByOriginals ON learntIdentifiers (originals, learntAt)",
         ])
 
-    /// Returns the row id of an app in one environment. Inserts a row if there is none.
+    /// Returns the row id of an app in one environment. Inserts a missing row.
     func appID(of scope: AppScope) async throws(StorageError) -> Int64 {
         if let id = appIDs[scope] { return id }
         let arguments: [PostgreSQLValue] = [.text(scope.bundleId.rawValue), .text(scope.environment.rawValue)]

@@ -71,7 +71,7 @@ extension SQLiteStore: DeliveryOutbox {
     }
 
     /// Ends the leases of processes of this machine that no longer run, so that the next process does not wait for their
-    /// end. Lessees of another form are left alone.
+    /// end. Lessees of another form keep their leases.
     static func releaseLeasesOfEndedProcesses(_ db: Database) throws {
         let lessees = try String.fetchAll(
             db, sql: "SELECT DISTINCT lessee FROM delivery WHERE leasedUntil IS NOT NULL AND lessee IS NOT NULL")

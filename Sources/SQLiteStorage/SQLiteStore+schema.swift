@@ -67,7 +67,7 @@ extension SQLiteStore {
                 """)
     }
 
-    /// Returns the row id of an app in one environment. Inserts a row if there is none.
+    /// Returns the row id of an app in one environment. Inserts a missing row.
     static func appID(of scope: AppScope, in db: Database) throws -> Int64 {
         let arguments: StatementArguments = [scope.bundleId.rawValue, scope.environment.rawValue]
         let find = try db.cachedStatement(sql: "SELECT id FROM app WHERE bundleId = ? AND environment = ?")

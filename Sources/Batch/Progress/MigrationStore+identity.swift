@@ -83,7 +83,7 @@ extension MigrationStore {
         }
     }
 
-    /// Returns the key of an app in one environment. Inserts a row if there is none.
+    /// Returns the key of an app in one environment. Inserts a missing row.
     private func scope(_ bundleId: String, _ environment: String, in db: Database) throws -> Int64 {
         let select = try db.cachedStatement(sql: "SELECT key FROM scope WHERE bundleId = ? AND environment = ?")
         if let key = try Int64.fetchOne(select, arguments: [bundleId, environment]) { return key }

@@ -39,7 +39,7 @@ extension MigrationStore {
         }
     }
 
-    /// Returns the key of a reason. Inserts a row if there is none.
+    /// Returns the key of a reason. Inserts a missing row.
     private func reasonKey(of refusal: Refusal, in db: Database) throws -> Int64 {
         let reason: StatementArguments = [refusal.code, refusal.place.asBytes, refusal.reason.asBytes]
         let select = try db.cachedStatement(

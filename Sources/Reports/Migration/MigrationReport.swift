@@ -14,7 +14,7 @@ package struct MigrationReport: Sendable {
         package var receiptColumn: String?
         /// Column of the ids; `nil` for the default.
         package var idColumn: String?
-        /// Column of the account tokens; `nil` if there is none.
+        /// Column of the account tokens; `nil` if the input has no such column.
         package var accountTokenColumn: String?
         /// Whether account tokens were set, and not only reported.
         package var setsAccountTokens = false

@@ -38,10 +38,10 @@ extension VerifyReceiptResponse {
             return value.elements?.compactMap(\.?.object) ?? value.object.map { [$0] } ?? []
         }
 
-        /// Returns a text; `nil` if there is none, or if the value is not a string.
+        /// Returns a text; `nil` if the member is absent or not a string.
         package func string(_ name: String) -> String? { self[name].flatMap { $0.string == nil ? nil : $0.text } }
 
-        /// Returns a text, or a number as written; `nil` if there is none.
+        /// Returns a text, or a number as written; `nil` if the member is absent.
         package func text(_ name: String) -> String? { self[name]?.text }
 
         /// Returns a date in milliseconds since 1970; `nil` if it is absent or not a number.

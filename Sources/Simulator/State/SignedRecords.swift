@@ -22,7 +22,7 @@ package struct SignedRecords: Sendable {
         ])
     }
 
-    /// Returns the app transaction on the customer's device as JWS, or `nil` if there is none.
+    /// Returns the app transaction on the customer's device as JWS, or `nil` for a customer without one.
     package func appTransaction(of customer: SimulatedCustomer) throws(CryptographyError) -> String? {
         guard let row = customer.deviceAppTransaction?.row(receiptCreationDate: clock.now) else { return nil }
         return try issuer.sign(row)

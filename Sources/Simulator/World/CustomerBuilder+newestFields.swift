@@ -76,7 +76,7 @@ extension CustomerBuilder {
         appReceipt(upTo: old[old.count - 1])
     }
 
-    /// A customer of whom the App Store knows no app transaction (4040019).
+    /// A customer without an app transaction in the App Store (4040019).
     private mutating func withoutAppTransaction() {
         customer.hasAppTransaction = false
         buy(.unlock, at: ago(days: 40))
