@@ -4,61 +4,48 @@ import ReceiptDecoding
 import Responses
 import Storage
 
-/// Identifiers of purchases whose revocations are looked up. Those of a receipt are read when they are needed, because
-/// most responses need no lookup.
+/// Identifiers of purchases whose revocations are looked up.
 struct PurchaseIdentifiers: Sendable {
-    private enum Source: Sendable {
-        case identifiers(transactionIds: [String], lineItems: [String])
-        case receipt(ReceiptContents)
-    }
-
-    private let source: Source
-
-    init(transactionIds: [String], lineItems: [String] = []) {
-        source = .identifiers(transactionIds: transactionIds, lineItems: lineItems)
-    }
-
-    init(of receipt: ReceiptContents) { source = .receipt(receipt) }
-
-    var transactionIds: [String] {
-        switch source {
-        case .identifiers(let transactionIds, _): transactionIds
-        case .receipt(.app(let receipt)): receipt.purchases.compactMap(\.transactionId)
-        case .receipt(.transaction(let receipt)): [receipt.transactionId].compactMap { $0 }
-        }
-    }
-
+    let transactionIds: [String]
     /// Web order line item ids, which identify restored purchases too.
-    var lineItems: [String] {
-        switch source {
-        case .identifiers(_, let lineItems): lineItems
-        case .receipt(.app(let receipt)):
-            receipt.purchases.compactMap { $0.webOrderLineItemId.flatMap { $0 == 0 ? nil : "\($0)" } }
-        case .receipt(.transaction(let receipt)): [receipt["web-order-line-item-id"]].compactMap { $0 }
-        }
-    }
+    var lineItems: [String] = []
 }
 
 extension ReceiptContents {
     /// The identifiers of all purchases in the receipt.
-    var purchaseIdentifiers: PurchaseIdentifiers { PurchaseIdentifiers(of: self) }
+    var purchaseIdentifiers: PurchaseIdentifiers {
+        switch self {
+        case .app(let receipt):
+            PurchaseIdentifiers(
+                transactionIds: receipt.purchases.compactMap(\.transactionId),
+                lineItems: receipt.purchases.compactMap { $0.webOrderLineItemId.flatMap { $0 == 0 ? nil : "\($0)" } })
+        case .transaction(let receipt):
+            PurchaseIdentifiers(
+                transactionIds: [receipt.transactionId].compactMap { $0 },
+                lineItems: [receipt["web-order-line-item-id"]].compactMap { $0 })
+        }
+    }
 }
 
 extension RevocationCache {
     /// Returns the revocations to show with some purchases. If the store holds revocations that are not in memory,
     /// those of the purchases are looked up. If the store does not answer, only those in memory are returned.
     ///
-    /// - Parameter limit: timeout of the read from the store.
+    /// - Parameters:
+    ///   - purchases: evaluated only for a lookup, which most responses do not need.
+    ///   - limit: timeout of the read from the store.
     func revocations(
-        of purchases: PurchaseIdentifiers, in scope: AppScope, within limit: Duration
+        of purchases: @autoclosure () -> PurchaseIdentifiers, in scope: AppScope,
+        within limit: @autoclosure () -> Duration
     ) async -> RevocationIndex {
         if let store = storeToAsk(about: scope) {
+            let purchases = purchases()
             let reading = Task { () -> [RevocationRow] in
                 let rows = try? await store.revocations.revocations(
                     of: purchases.transactionIds, lineItems: purchases.lineItems, in: scope)
                 return rows ?? []
             }
-            if let rows = await TaskTimeout.value(of: reading, within: limit), !rows.isEmpty {
+            if let rows = await TaskTimeout.value(of: reading, within: limit()), !rows.isEmpty {
                 add(stored: rows, in: scope)
             }
         }

@@ -55,12 +55,12 @@ package struct AppRules: Sendable {
     /// Returns whether the caller's user presents a purchase that another user presented before.
     func isReplay(
         _ keys: @autoclosure () -> CustomerIdentifiers, in scope: AppScope, of app: AppConfiguration,
-        _ options: VerifyReceiptService.RequestOptions, within limit: Duration
+        _ options: VerifyReceiptService.RequestOptions, within limit: @autoclosure () -> Duration
     ) async -> Bool {
         guard let user = options.user, app.replay != .off else { return false }
         return await replays.detectReplay(
             keys(), in: scope, of: user, at: now(), logName: apps.logName(of: scope.bundleId), logger: logger,
-            within: limit)
+            within: limit())
     }
 
     /// Returns the refusal by a rule before any source is asked; `nil` if the request may continue.

@@ -191,6 +191,7 @@ extension VerifyReceiptRequest {
     private static func lastOfEach(
         _ members: [JSONScanner.Member], in bytes: Span<UInt8>
     ) -> [JSONScanner.Member] {
+        guard members.count > 1 else { return members }
         var positions: [[UInt8]: Int] = [:]
         for (position, member) in members.enumerated() { positions[member.name.unescaped(in: bytes)] = position }
         guard positions.count < members.count else { return members }

@@ -7,7 +7,8 @@ import Storage
 /// An authentic item that a client presented in `receipt-data`, as the sources and the rules see it: whose purchases to
 /// look up, and what the item says itself.
 package struct AuthenticItem: Sendable {
-    enum Origin: Sendable {
+    /// Indirect, because a request copies its item often and a receipt has many fields.
+    indirect enum Origin: Sendable {
         case receipt(Receipt)
         case transaction(TransactionPayload)
         case appTransaction(AppTransactionPayload)
