@@ -4,6 +4,7 @@
 # make test-root  the tests that only root can run: they mount a file system
 # make test-postgresql  the tests that need PostgreSQL, in debug and in release, with a server of their own (at most 15 minutes;
 #                installs Debian packages); make test-postgresql-run if the tests are built
+# make test-scaling  the page of two servers behind nginx in docs/SCALING.md, as it stands (needs Python, PostgreSQL, nginx and curl)
 # make test-bare  demo and tests on a bare Debian, as an ordinary user with sudo (needs root, debootstrap and Swift)
 # make check     format, imports between targets, links of the documents, then make test
 # make bench     the measurements of this machine, with the cost of shadowing (needs Python and wrk)
@@ -35,7 +36,7 @@ export SWIFT_DETERMINISTIC_HASHING := 1
 # After a crash, the backtracer of Swift can take longer than a run may last. The signal is reported without it.
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: demo test test-postgresql test-postgresql-run test-build test-run test-root test-bare test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging
+.PHONY: demo test test-postgresql test-postgresql-run test-build test-run test-root test-bare test-scaling test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging
 .PHONY: fuzz check bench bench-http bench-migrate soak build static install manual receipts format set-up
 
 build: set-up
@@ -100,6 +101,9 @@ RUN_POSTGRESQL = REQUIRED_SUITE='Client of PostgreSQL' Tests/postgresql.sh $(RUN
 test-postgresql-run:
 	$(RUN_POSTGRESQL)
 	$(RUN_POSTGRESQL) -c release --disable-testable-imports
+
+test-scaling: build
+	python3 Tests/scaling.py --tool .build/release/receipt-bridge
 
 test-bare:
 	Tests/bare.sh
