@@ -9,7 +9,8 @@ Each scenario starts its own database, simulated App Store and servers from the 
     kill         kill -9 of each server in turn under load: everything that was acknowledged is stored and forwarded
     failover     kill -9 of the primary under load, promotion of the standby: nothing acknowledged is lost
     outage       the database is stopped, then hangs, each for --outage seconds under load: no genuine receipt is denied
-    pgbouncer    the servers reach the database through pgbouncer in transaction mode
+    pgbouncer    the servers reach the database through PgBouncer in transaction mode
+    upgrade      a newer version adds a step to the layout while servers run; they and new ones work with it
 
 The exit code is 1 if a promise was broken. PostgreSQL's programs are searched in PATH and in /usr/lib/postgresql. They refuse to run
 as root, so root runs them as another user.
@@ -34,7 +35,7 @@ import urllib.parse
 import urllib.request
 
 from measuring import free_port, post, start, wait
-from postgresql import Database
+from postgresql import Database, Pool
 
 # The statuses that an app interprets as "this purchase is not valid".
 DENIALS = {21002, 21003, 21004, 21007, 21008, 21010}
@@ -96,7 +97,7 @@ class Stage:
         self.tool, self.failures = arguments.tool, failures
         self.folder = tempfile.mkdtemp(prefix="receipt-bridge-cluster.")
         os.chmod(self.folder, 0o755)
-        self.processes, self.databases, self.servers, self.ports = [], [], {}, {}
+        self.processes, self.databases, self.pools, self.servers, self.ports = [], [], [], {}, {}
 
     def __enter__(self):
         return self
@@ -106,6 +107,8 @@ class Stage:
             self.end(process)
         for process in reversed(self.processes):
             self.end(process)
+        for pool in self.pools:
+            pool.stop()
         for database in self.databases:
             try:
                 database.signal(signal.SIGCONT)
@@ -136,8 +139,9 @@ class Stage:
         self.receipts = [json.loads(line) for line in open(os.path.join(state, "receipts.jsonl"))]
         self.state = state
 
-    def configure(self, name, address, answer="stored, api, receipt", forward=None, more=""):
-        text = re.sub(r"answer: .*", f"answer: [{answer}]", self.base)
+    def configure(self, name, address, answer="stored, api, receipt", forward=None, app="", more=""):
+        """Writes the configuration of a server. `app` and `more` are added to the app and at the end."""
+        text = re.sub(r"answer: .*", f"answer: [{answer}]{app and chr(10) + '    ' + app}", self.base)
         if forward:
             text = text.rstrip() + f"\n    forward: [{{url: '{forward}', as: raw}}]\n"
         path = os.path.join(self.state, f"{name}.yaml")
@@ -310,21 +314,31 @@ def deliveries(stage, arguments):
 
 
 def budget(stage, arguments):
-    """Three servers look up customers with a small budget."""
+    """Three servers look up customers with one budget, which the App Store enforces."""
     database = stage.database()
     stage.app_store(400)
     for n in range(3):
-        config = stage.configure(f"s{n}", address(database), "api, receipt")
-        text = open(config).read()
-        stage.serve(f"s{n}", config)
-    load = Load(stage, clients=9, pause=0)
+        stage.serve(f"s{n}", stage.configure(f"s{n}", address(database), "api, receipt", app="cacheSeconds: 0"))
+    # The buckets of both sides refill with 50 calls a second. The servers' start with fewer calls, because the two are not set at
+    # the same time.
+    level, limit = 100, 150
+    bundle = re.search(r"bundleId: *['\"]?([^\s'\"]+)", stage.base).group(1)
+    post(stage.store + "/faults", {"kind": "budget", "endpoint": "history", "environment": "production", "limit": limit,
+                                   "seconds": limit // 50})
+    database.sql(f"INSERT INTO app (bundleId, environment) VALUES ('{bundle}', 'Production') ON CONFLICT DO NOTHING")
+    database.sql(f"INSERT INTO callBucket (app, endpoint, level, at) SELECT id, 'history', {level}, clock_timestamp() FROM app "
+                 f"WHERE bundleId = '{bundle}' AND environment = 'Production'")
+    load, begin = Load(stage, clients=9, pause=0), time.monotonic()
     time.sleep(arguments.outage)
-    text = load.stop()
+    text, seconds = load.stop(), time.monotonic() - begin
     log = json.loads(urllib.request.urlopen(stage.store + "/requests").read())
-    refused = [call for call in log if call.get("status") == 429]
-    if refused:
-        stage.failures.add(f"{len(refused)} of {len(log)} calls exceeded the budget")
-    return f"{len(log):,} calls to the App Store, {len(refused)} with 429; {text}"
+    if log["rateLimited"]:
+        stage.failures.add(f"{log['rateLimited']} of {log['total']} calls exceeded the budget")
+    left = float(database.sql("SELECT level FROM callBucket JOIN app ON app.id = app WHERE endpoint = 'history' "
+                              "AND environment = 'Production'")[0][0])
+    if left > 20:
+        stage.failures.add(f"the load was too small to use up the budget: {left:.0f} calls are left")
+    return f"{log['total']:,} calls to the App Store in {seconds:.0f} s, {log['rateLimited']} with 429, {left:.0f} left; {text}"
 
 
 def kill(stage, arguments):
@@ -413,34 +427,54 @@ def outage(stage, arguments):
     return "; ".join(report) + "; " + load.stop()
 
 
+def received(stage, database):
+    """Waits until all events are delivered, and checks that what was acknowledged is stored. Returns the number of notifications."""
+    wait(lambda: stage.delivered()["waiting"] == 0, 60, 0.2)
+    counts, stored = stage.delivered(), int(database.sql("SELECT count(*) FROM notification")[0][0])
+    if stored < counts["delivered"] or counts["failed"]:
+        stage.failures.add(f"{counts}, {stored} stored")
+    return stored
+
+
 def pgbouncer(stage, arguments):
-    """The servers use pgbouncer in transaction mode, without prepared statements."""
-    database, sink, port = stage.database(), Sink(), free_port()
-    folder = os.path.join(stage.folder, "postgresql")
-    ini = os.path.join(folder, "pgbouncer.ini")
-    with open(ini, "w") as file:
-        file.write(f"[databases]\nreceipts = host=127.0.0.1 port={database.port} dbname=receipts\n[pgbouncer]\n"
-                   f"listen_addr = 127.0.0.1\nlisten_port = {port}\nauth_type = any\npool_mode = transaction\nunix_socket_dir =\n"
-                   f"logfile = {folder}/pgbouncer.log\npidfile = {folder}/pgbouncer.pid\n"
-                   "ignore_startup_parameters = extra_float_digits,options\n")
-    stage.processes.append(subprocess.Popen(database.command("pgbouncer", "-q", ini), stderr=subprocess.DEVNULL))
-    time.sleep(1)
+    """The servers use PgBouncer in transaction mode, without prepared statements."""
+    database, sink = stage.database(), Sink()
+    pool = Pool(os.path.join(stage.folder, "postgresql"), database, "receipts")
+    stage.pools.append(pool)
     stage.app_store(60)
-    via = type("Pool", (), {"port": port})
-    urls = [stage.serve(f"s{n}", stage.configure(f"s{n}", address(via), forward=sink.url, more="database: {preparedStatements: false}"))
+    urls = [stage.serve(f"s{n}", stage.configure(f"s{n}", address(pool), forward=sink.url, more="database: {preparedStatements: false}"))
             for n in range(2)]
     stage.notify(urls[0])
     load = Load(stage, clients=2)
     events(stage, 300)
-    wait(lambda: stage.delivered()["waiting"] == 0, 60, 0.2)
-    text, counts = load.stop(), stage.delivered()
-    stored = int(database.sql("SELECT count(*) FROM notification")[0][0])
-    if stored < counts["delivered"] or counts["failed"]:
-        stage.failures.add(f"{counts}, {stored} stored")
-    return f"{stored:,} notifications; {forwarded(stage, database, sink)}; {text}"
+    stored = received(stage, database)
+    return f"{stored:,} notifications; {forwarded(stage, database, sink)}; {load.stop()}"
 
 
-SCENARIOS = {function.__name__: function for function in (refund, deliveries, budget, kill, failover, outage, pgbouncer)}
+def upgrade(stage, arguments):
+    """A newer version adds a compatible step to the layout while a server runs. Then another server of this version starts."""
+    database, sink = stage.database(), Sink()
+    stage.app_store(60)
+    urls = [stage.serve("s0", stage.configure("s0", address(database), forward=sink.url))]
+    stage.notify(urls[0])
+    load = Load(stage, clients=2)
+    events(stage, 150)
+    database.sql("BEGIN; LOCK TABLE schemaStep IN EXCLUSIVE MODE; CREATE TABLE newer (id bigint PRIMARY KEY); "
+                 "ALTER TABLE notification ADD COLUMN newer text; ALTER TABLE transactionRecord ADD COLUMN newer bigint DEFAULT 1; "
+                 "INSERT INTO schemaStep (name, isCompatible) VALUES ('newer', true); COMMIT")
+    urls.append(stage.serve("s1", stage.configure("s1", address(database), forward=sink.url)))
+    stage.notify(urls[1])
+    events(stage, 150, seed=2)
+    stored = received(stage, database)
+    report = f"{stored:,} notifications; {forwarded(stage, database, sink)}; {load.stop()}"
+    database.sql("INSERT INTO schemaStep (name, isCompatible) VALUES ('newest', false)")
+    check = subprocess.run([stage.tool, "doctor", "--config", stage.configure("s2", address(database))], capture_output=True, text=True)
+    if check.returncode == 0 or "newer version" not in check.stdout + check.stderr:
+        stage.failures.add(f"doctor accepts a layout that this version cannot work with: {check.stdout}{check.stderr}")
+    return report
+
+
+SCENARIOS = {function.__name__: function for function in (refund, deliveries, budget, kill, failover, outage, pgbouncer, upgrade)}
 
 
 def main():

@@ -1,15 +1,16 @@
-"""Starts PostgreSQL servers for tests: on loopback, in temporary folders, as an ordinary user."""
+"""Starts PostgreSQL servers for tests: on loopback, in temporary folders, as an ordinary user. Tests/postgresql.sh installs them."""
 import functools
 import glob
 import os
 import pwd
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 
-from measuring import cpu_seconds, free_port
+from measuring import cpu_seconds, free_port, wait
 
 # Who runs PostgreSQL if the script was started by root, because its programs refuse to run as root.
 USER = "nobody"
@@ -19,6 +20,7 @@ USER = "nobody"
 def environment():
     """Returns the environment of PostgreSQL's programs, which are searched in PATH and in /usr/lib/postgresql."""
     found = dict(os.environ)
+    found["PATH"] += os.pathsep + "/usr/sbin"
     for folder in sorted(glob.glob("/usr/lib/postgresql/*/bin"), key=lambda path: int(path.split("/")[4])):
         found["PATH"] = folder + os.pathsep + found["PATH"]
     for program in ("initdb", "pg_ctl", "psql", "pg_basebackup"):
@@ -41,30 +43,41 @@ def environment():
     return found
 
 
-class Database:
-    """A PostgreSQL server in a folder of its own, on loopback."""
+def command(program, *arguments):
+    """Returns the command line that runs a program as an ordinary user."""
+    if os.getuid() != 0:
+        return [program, *arguments]
+    user = pwd.getpwnam(USER)
+    return ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", program, *arguments]
 
-    def __init__(self, folder, name="primary", port=None, source=None):
+
+class Database:
+    """A PostgreSQL server in a folder of its own, on loopback and on a Unix socket."""
+
+    def __init__(self, folder, name="primary", port=None, source=None, isNew=True):
         self.data, self.socket = os.path.join(folder, name), os.path.join(folder, name + ".s")
         self.port = port or free_port()
+        if not isNew:
+            return
         for path in (folder, self.socket):
             os.makedirs(path, exist_ok=True)
             if os.getuid() == 0:
                 shutil.chown(path, USER)
         if source is None:
-            self.run("initdb", "-D", self.data, "--no-sync", "-U", "bridge", "-A", "trust", "-E", "UTF8", "--locale=C")
-            with open(os.path.join(self.data, "postgresql.conf"), "a") as file:
-                file.write("shared_buffers = 32MB\nmax_connections = 60\nlisten_addresses = '127.0.0.1'\n"
-                           "wal_retrieve_retry_interval = '100ms'\nlog_min_messages = fatal\n")
+            self.run("initdb", "-D", self.data, "--no-sync", "-U", "bridge", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8")
+            self.append("postgresql.conf", "shared_buffers = 32MB\nmax_connections = 60\nlisten_addresses = '127.0.0.1'\n"
+                        "wal_retrieve_retry_interval = '100ms'\nlog_min_messages = fatal\n")
         else:
             self.run("pg_basebackup", "-h", source.socket, "-p", str(source.port), "-U", "bridge", "-D", self.data, "-R",
                      "-X", "stream", "-C", "-S", name, "-c", "fast")
 
-    def command(self, program, *arguments):
-        return (["runuser", "-u", USER, "--"] if os.getuid() == 0 else []) + [program, *arguments]
+    def append(self, name, text):
+        """Adds lines to a configuration file of the server."""
+        with open(os.path.join(self.data, name), "a") as file:
+            file.write(text)
 
     def run(self, program, *arguments):
-        done = subprocess.run(self.command(program, *arguments), capture_output=True, text=True, cwd="/", env=environment())
+        done = subprocess.run(command(program, *arguments), capture_output=True, text=True, cwd="/", env=environment())
         if done.returncode != 0:
             sys.exit(f"{program} failed: {done.stderr or done.stdout}")
         return done.stdout
@@ -101,7 +114,7 @@ class Database:
                 pass
 
     def stop(self, mode="fast"):
-        subprocess.run(self.command("pg_ctl", "-D", self.data, "-m", mode, "-w", "stop"), capture_output=True, cwd="/", env=environment())
+        subprocess.run(command("pg_ctl", "-D", self.data, "-m", mode, "-w", "stop"), capture_output=True, cwd="/", env=environment())
 
     def sql(self, text, database="receipts"):
         output = self.run("psql", "-h", self.socket, "-p", str(self.port), "-U", "bridge", "-X", "-q", "-At", "-F", "\t",
@@ -109,18 +122,83 @@ class Database:
         return [line.split("\t") for line in output.splitlines()]
 
 
+class Pool:
+    """PgBouncer in transaction mode, in front of one database of a server."""
+
+    def __init__(self, folder, database, name, size=20):
+        self.port = free_port()
+        ini = os.path.join(folder, "pgbouncer.ini")
+        with open(ini, "w") as file:
+            file.write(f"[databases]\n{name} = host=127.0.0.1 port={database.port} user=bridge dbname={name}\n[pgbouncer]\n"
+                       f"listen_addr = 127.0.0.1\nlisten_port = {self.port}\nunix_socket_dir =\nauth_type = any\n"
+                       f"pool_mode = transaction\ndefault_pool_size = {size}\nlogfile = {folder}/pgbouncer.log\n")
+        self.process = subprocess.Popen(
+            command("pgbouncer", "--quiet", ini), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment())
+        if wait(self.accepts, 10) is None:
+            sys.exit(f"PgBouncer does not start: {open(folder + '/pgbouncer.log').read()}")
+
+    def accepts(self):
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+
+# The control program of a server, see main().
+CONTROL = """#!{python}
+import sys
+sys.path.insert(0, {scripts!r})
+from postgresql import control
+control({folder!r}, {port}, sys.argv[1])
+"""
+
+
+def control(folder, port, action):
+    """Stops or starts a server, or suspends or resumes its processes."""
+    database = Database(folder, port=port, isNew=False)
+    actions = {"stop": database.stop, "start": database.start, "pause": lambda: database.signal(signal.SIGSTOP),
+               "resume": lambda: database.signal(signal.SIGCONT)}
+    actions[action]()
+
+
 def main():
-    """Runs a command with a server, whose parameters are in RECEIPT_BRIDGE_TEST_POSTGRESQL, and ends with its exit code."""
+    """Runs a command with a server and a pool, and ends with its exit code. On 127.0.0.1, the user `guarded` needs the password
+    `open sesame`. The command finds in its environment:
+
+    - RECEIPT_BRIDGE_TEST_POSTGRESQL: connection parameters of a superuser, such as `host=/tmp/x port=5433 user=bridge dbname=bridge`
+    - RECEIPT_BRIDGE_TEST_POSTGRESQL_CONTROL: a program with one argument: stop, start, pause (SIGSTOP) or resume
+    - RECEIPT_BRIDGE_TEST_PGBOUNCER: connection parameters of PgBouncer in transaction mode
+    """
     folder = tempfile.mkdtemp(prefix="postgresql.")
     os.chmod(folder, 0o755)
-    database = Database(folder)
+    database, pool = Database(folder), None
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
+        with open(os.path.join(database.data, "pg_hba.conf"), "w") as file:
+            file.write("local all all trust\nhost all guarded 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n")
         database.start()
         database.sql("CREATE DATABASE bridge", "postgres")
-        parameters = f"host={database.socket} port={database.port} user=bridge dbname=bridge"
-        done = subprocess.run(sys.argv[1:], env=os.environ | {"RECEIPT_BRIDGE_TEST_POSTGRESQL": parameters})
+        database.sql("CREATE ROLE guarded LOGIN PASSWORD 'open sesame'", "postgres")
+        pool = Pool(folder, database, "bridge", size=2)
+        program = os.path.join(folder, "control")
+        with open(program, "w") as file:
+            file.write(CONTROL.format(python=sys.executable, scripts=os.path.dirname(os.path.abspath(__file__)), folder=folder,
+                                      port=database.port))
+        os.chmod(program, 0o755)
+        done = subprocess.run(sys.argv[1:], env=os.environ | {
+            "RECEIPT_BRIDGE_TEST_POSTGRESQL": f"host={database.socket} port={database.port} user=bridge dbname=bridge",
+            "RECEIPT_BRIDGE_TEST_POSTGRESQL_CONTROL": program,
+            "RECEIPT_BRIDGE_TEST_PGBOUNCER": f"host=127.0.0.1 port={pool.port} user=bridge dbname=bridge"})
     finally:
+        if pool:
+            pool.stop()
+        # A test that was interrupted may have left the server suspended.
+        try:
+            database.signal(signal.SIGCONT)
+        except FileNotFoundError:
+            pass
         database.stop("immediate")
         shutil.rmtree(folder, ignore_errors=True)
     sys.exit(done.returncode)
