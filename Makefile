@@ -2,8 +2,9 @@
 # make test      every test, in debug and in release, also on a fresh machine (at most 30 minutes on two cores)
 # make test-build, make test-run  the two parts of it
 # make test-root  the tests that only root can run: they mount a file system
-# make test-postgresql  the tests that need PostgreSQL, in debug and in release, with a server of their own (at most 15 minutes;
-#                installs Debian packages); make test-postgresql-run if the tests are built
+# make test-postgresql  the tests that need PostgreSQL, in debug and in release, with a server of their own, and several servers of
+#                one database while servers and databases are killed and stopped (at most 15 minutes after the build; installs
+#                Debian packages); make test-postgresql-run if the tests are built
 # make test-scaling  the page of two servers behind nginx in docs/SCALING.md, as it stands (needs Python, PostgreSQL, nginx and curl)
 # make test-bare  demo and tests on a bare Debian, as an ordinary user with sudo (needs root, debootstrap and Swift)
 # make check     format, imports between targets, links of the documents, then make test
@@ -94,13 +95,14 @@ test-root:
 test-postgresql: test-build
 	$(MAKE) test-postgresql-run
 
-# The suite is named because its tests are skipped without a server, which must not count as a success.
-RUN_POSTGRESQL = REQUIRED_SUITE='Client of PostgreSQL' Tests/postgresql.sh $(RUN_TESTS) \
-	--filter '^(PostgreSQLClientTests|StorageTests)[.]'
+# Without a server these tests are skipped, which must not count as a success.
+RUN_POSTGRESQL = REFUSE_SKIPPED=1 Tests/postgresql.sh $(RUN_TESTS) \
+	--filter '^(PostgreSQLClientTests|StorageTests|EndToEndTests[.]StoreCommandTests)[./]'
 
 test-postgresql-run:
 	$(RUN_POSTGRESQL)
 	$(RUN_POSTGRESQL) -c release --disable-testable-imports
+	python3 Tests/cluster.py --tool .build/release/receipt-bridge
 
 test-scaling: build
 	python3 Tests/scaling.py --tool .build/release/receipt-bridge

@@ -45,6 +45,15 @@ extension PostgreSQLStore: DeliveryOutbox {
             """,
         ])
 
+    /// An index of the deliveries about a purchase that are not settled, which a claim looks at. It replaces the index of
+    /// the leased ones.
+    static let deliveryOrderStep = SchemaStep(
+        "deliveryOrder",
+        [
+            "CREATE INDEX deliveryWaiting ON delivery (addressee, subject, id) WHERE state = 0",
+            "DROP INDEX deliveryLeased",
+        ])
+
     /// Number of due deliveries that are searched for those that may be sent.
     private static let claimWindow = 64
 
@@ -94,17 +103,19 @@ extension PostgreSQLStore: DeliveryOutbox {
     }
 
     /// Leases the deliveries that ``ClaimSelection`` selects, and returns them with their notifications. A row that
-    /// another transaction changes at this moment is left to the next claim.
+    /// another transaction changes at this moment is left to the next claim. An earlier delivery about the same purchase
+    /// that was not attempted yet comes first, even if the clock of the server that stored it is ahead.
     private static let claimStatement = """
         WITH due AS (
             SELECT id, subject, nextAttempt FROM delivery
             WHERE addressee = \(target) AND \(isDue) AND NOT EXISTS (
                 SELECT 1 FROM delivery AS other WHERE other.addressee = delivery.addressee
-                AND other.subject = delivery.subject AND other.leasedUntil > $4::bigint AND other.leasedUntil > 0)
+                AND other.subject = delivery.subject AND other.state = 0
+                AND (other.leasedUntil > $4::bigint OR other.attempts = 0 AND other.id < delivery.id))
             ORDER BY nextAttempt, id LIMIT $8::bigint),
         first AS (
             SELECT DISTINCT ON (coalesce('s' || subject, 'd' || id)) id, nextAttempt FROM due
-            ORDER BY coalesce('s' || subject, 'd' || id), nextAttempt, id),
+            ORDER BY coalesce('s' || subject, 'd' || id), id),
         chosen AS (
             SELECT id FROM delivery
             WHERE id IN (SELECT id FROM first ORDER BY nextAttempt, id LIMIT $7::bigint) AND \(isDue)

@@ -32,6 +32,7 @@ extension PostgreSQLStore {
         comparisonsStep,
         erasureStep,
         coordinationStep,
+        deliveryOrderStep,
     ]
 
     /// The names of the steps of this version, in the order in which they are applied.

@@ -8,9 +8,13 @@ struct OutboxTests {
     private static let later = Timestamp(milliseconds: 11_000)
 
     /// Stores notifications about purchases, one after another.
-    private func receive(_ purchases: [String], on stage: StoreStage, _ target: ForwardingTargetKey) async throws {
+    ///
+    /// - Parameter times: when each was received, in milliseconds; by default in the same order.
+    private func receive(
+        _ purchases: [String], at times: [Int64]? = nil, on stage: StoreStage, _ target: ForwardingTargetKey
+    ) async throws {
         for (index, purchase) in purchases.enumerated() {
-            let date = Timestamp(milliseconds: Int64(index))
+            let date = Timestamp(milliseconds: times?[index] ?? Int64(index))
             let row = NotificationRow(
                 uuid: "\(index)", version: 2, type: "DID_RENEW", subtype: nil, signedDate: date, receivedAt: date,
                 text: "text \(index)")
@@ -45,6 +49,34 @@ struct OutboxTests {
         try await stage.store.outbox.settle(first[0], .delivered(bodies: 1))
         #expect(try await claim("b", on: other, target).map(\.uuid) == ["2"])
         await other.close()
+    }
+
+    @Test(
+        "Of two deliveries about one purchase the one stored first is sent first, although its time is later",
+        arguments: StoreTestEngine.available)
+    func storedFirst(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let target = target(stage)
+        try await receive(["1", "1"], at: [5, 4], on: stage, target)
+        #expect(try await claim("a", on: stage.store, target).map(\.uuid) == ["0"])
+    }
+
+    @Test("A server whose clock is ahead is not overtaken by another one", arguments: StoreTestEngine.available)
+    func skewedClock(on engine: StoreTestEngine) async throws {
+        // A store in a file belongs to one machine, which has one clock.
+        guard engine == .postgresql else { return }
+        let stage = try await StoreStage(engine)
+        let target = target(stage)
+        try await receive(["1", "1", "2"], at: [Self.later.milliseconds, 4, 5], on: stage, target)
+        let other = try await claim("a", on: stage.store, target)
+        #expect(other.map(\.uuid) == ["2"])
+        try await stage.store.outbox.settle(try #require(other.first), .delivered(bodies: 1))
+        let first = try await claim("a", at: Self.later, on: stage.store, target)
+        #expect(first.map(\.uuid) == ["0"])
+        // After a failed attempt, the others no longer wait.
+        let next = Self.later.advanced(byMilliseconds: 60_000)
+        try await stage.store.outbox.settle(first[0], .failed(code: "x", bodiesSent: 0, next: next))
+        #expect(try await claim("a", at: Self.later, on: stage.store, target).map(\.uuid) == ["1"])
     }
 
     @Test("Concurrent workers get each delivery once", arguments: StoreTestEngine.available)
@@ -120,5 +152,11 @@ struct OutboxTests {
     func selection(leased: Set<String>, limit: Int, expected: [Int64]) {
         let due = zip(1..., ["a", "b", "a", nil, "b", nil]).map { DueDelivery(id: $0, subject: $1) }
         #expect(ClaimSelection.ids(of: due, leasedSubjects: leased, limit: limit) == expected)
+    }
+
+    @Test("Of the due deliveries about one purchase, the one with the smallest id is selected")
+    func selectionByID() {
+        let due = [(3, "a"), (1, "a"), (2, "b")].map { DueDelivery(id: $0, subject: $1) }
+        #expect(ClaimSelection.ids(of: due, leasedSubjects: [], limit: 9) == [1, 2])
     }
 }

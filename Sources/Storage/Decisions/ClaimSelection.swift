@@ -11,22 +11,24 @@ package struct DueDelivery: Sendable, Hashable {
 }
 
 /// Which of the due deliveries to a target may be sent now. Of deliveries about one purchase only one at a time is in
-/// flight, so that they are not reordered without need.
+/// flight, the one that was stored first, so that they are not reordered without need.
 package enum ClaimSelection {
     /// Returns the ids of the deliveries to claim, in the order of `due`.
     ///
     /// - Parameters:
-    ///   - due: those that have waited longest first.
+    ///   - due: those that have waited longest first. Two that were stored at almost the same time may be in any order,
+    ///     because each has the time at which it was received.
     ///   - leasedSubjects: the purchases of deliveries that are in flight.
     ///   - limit: maximum number of deliveries.
     package static func ids(of due: [DueDelivery], leasedSubjects: Set<String>, limit: Int) -> [Int64] {
-        var taken = leasedSubjects
-        var ids: [Int64] = []
+        var first: [String: Int64] = [:]
         for delivery in due {
-            guard ids.count < limit else { break }
-            if let subject = delivery.subject, !taken.insert(subject).inserted { continue }
-            ids.append(delivery.id)
+            if let subject = delivery.subject { first[subject] = min(first[subject] ?? .max, delivery.id) }
         }
-        return ids
+        return Array(
+            due.lazy.filter { delivery in
+                guard let subject = delivery.subject else { return true }
+                return first[subject] == delivery.id && !leasedSubjects.contains(subject)
+            }.map(\.id).prefix(limit))
     }
 }
