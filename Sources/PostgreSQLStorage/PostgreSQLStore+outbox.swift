@@ -45,14 +45,9 @@ extension PostgreSQLStore: DeliveryOutbox {
             """,
         ])
 
-    /// An index of the deliveries about a purchase that are not settled, which a claim looks at. It replaces the index of
-    /// the leased ones.
+    /// An index to find the first delivery about a purchase that is not settled.
     static let deliveryOrderStep = SchemaStep(
-        "deliveryOrder",
-        [
-            "CREATE INDEX deliveryWaiting ON delivery (addressee, subject, id) WHERE state = 0",
-            "DROP INDEX deliveryLeased",
-        ])
+        "deliveryOrder", ["CREATE INDEX deliveryWaiting ON delivery (addressee, subject, id) WHERE state = 0"])
 
     /// Number of due deliveries that are searched for those that may be sent.
     private static let claimWindow = 64
@@ -103,19 +98,25 @@ extension PostgreSQLStore: DeliveryOutbox {
     }
 
     /// Leases the deliveries that ``ClaimSelection`` selects, and returns them with their notifications. A row that
-    /// another transaction changes at this moment is left to the next claim. An earlier delivery about the same purchase
-    /// that was not attempted yet comes first, even if the clock of the server that stored it is ahead.
+    /// another transaction changes at this moment is left to the next claim. A due delivery is replaced by the first one
+    /// about the same purchase that was not attempted yet, which may be due later: the clock of the server that stored it
+    /// may be ahead.
     private static let claimStatement = """
         WITH due AS (
-            SELECT id, subject, nextAttempt FROM delivery
+            SELECT id, addressee, subject, nextAttempt FROM delivery
             WHERE addressee = \(target) AND \(isDue) AND NOT EXISTS (
                 SELECT 1 FROM delivery AS other WHERE other.addressee = delivery.addressee
-                AND other.subject = delivery.subject AND other.state = 0
-                AND (other.leasedUntil > $4::bigint OR other.attempts = 0 AND other.id < delivery.id))
+                AND other.subject = delivery.subject AND other.leasedUntil > $4::bigint AND other.leasedUntil > 0)
             ORDER BY nextAttempt, id LIMIT $8::bigint),
         first AS (
-            SELECT DISTINCT ON (coalesce('s' || subject, 'd' || id)) id, nextAttempt FROM due
-            ORDER BY coalesce('s' || subject, 'd' || id), id),
+            SELECT DISTINCT ON (coalesce('s' || due.subject, 'd' || due.id))
+            coalesce(earliest.id, due.id) AS id, nextAttempt
+            FROM due LEFT JOIN LATERAL (
+                SELECT other.id FROM delivery AS other
+                WHERE other.addressee = due.addressee AND other.subject = due.subject AND other.state = 0
+                AND other.id <= due.id AND (other.attempts = 0 OR other.id = due.id)
+                ORDER BY other.id LIMIT 1) AS earliest ON true
+            ORDER BY coalesce('s' || due.subject, 'd' || due.id), coalesce(earliest.id, due.id)),
         chosen AS (
             SELECT id FROM delivery
             WHERE id IN (SELECT id FROM first ORDER BY nextAttempt, id LIMIT $7::bigint) AND \(isDue)
