@@ -11,6 +11,7 @@
 # make bench     the measurements of this machine, with the cost of shadowing (needs Python and wrk)
 # make bench-http  the routes compared with a bare route, and forwarding compared with nginx (needs Python, wrk, h2load
 #                and nginx)
+# make bench-scale  one server on SQLite compared with one, two and three on PostgreSQL (needs Python, wrk and PostgreSQL)
 # make soak      ten minutes (MINUTES=10) of load with changing faults of the App Store (needs Python)
 # make bench-migrate  100,000 rows from each kind of source to each kind of result, checked and measured (needs Python)
 # make build     the release binary, .build/release/receipt-bridge
@@ -38,7 +39,7 @@ export SWIFT_DETERMINISTIC_HASHING := 1
 export SWIFT_BACKTRACE ?= enable=no
 
 .PHONY: demo test test-postgresql test-postgresql-run test-build test-run test-root test-bare test-scaling test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging
-.PHONY: fuzz check bench bench-http bench-migrate soak build static install manual receipts format set-up
+.PHONY: fuzz check bench bench-http bench-scale bench-migrate soak build static install manual receipts format set-up
 
 build: set-up
 	$(SWIFT) build -c release --product receipt-bridge
@@ -168,6 +169,9 @@ bench: build
 bench-http: build
 	python3 Tests/http_bench.py --tool .build/release/receipt-bridge
 	python3 Tests/passthrough.py --tool .build/release/receipt-bridge
+
+bench-scale: build
+	python3 Tests/scale_bench.py --tool .build/release/receipt-bridge
 
 MINUTES ?= 10
 

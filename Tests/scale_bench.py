@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -24,6 +25,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tool", required=True)
     parser.add_argument("--notifications", type=int, default=8_000, help="for each case (default: %(default)s)")
+    parser.add_argument("--customers", type=int, default=4_000,
+                        help="about whom the notifications are; with few of them, batches wait for each other (default: %(default)s)")
     parser.add_argument("--runs", type=int, default=3, help="the cases run in turn, this many times (default: %(default)s)")
     parser.add_argument("--json", metavar="FILE", help="write the figures to this file, too")
     arguments = parser.parse_args()
@@ -34,7 +37,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         simulator, store = start(
-            [arguments.tool, "simulate", "--listen", "127.0.0.1:0", "--state", folder, "--customers", "300", "--seed", "7"],
+            [arguments.tool, "simulate", "--listen", "127.0.0.1:0", "--state", folder, "--customers", str(arguments.customers), "--seed", "7"],
             "simulated App Store at")
         database = Database(os.path.join(folder, "postgresql")).start("shared_buffers=256MB")
         try:
@@ -60,6 +63,37 @@ def main():
             json.dump(rows, file, indent=1)
 
 
+# Makes a wrk script mark the moment at which it has as many responses as there are bodies.
+ONCE = """local responses = 0
+response = function(status)
+  responses = responses + 1
+  if responses == %d then io.open("%s.done", "w"):close() end
+end
+"""
+
+
+def send(loads, connections):
+    """Runs wrk for each pair of a URL and a script until all of them have their responses. Returns the time and the outputs."""
+    begin = time.monotonic()
+    processes = [subprocess.Popen(["wrk", "-t1", f"-c{connections}", "-d600s", "-s", lua, url], stdout=subprocess.PIPE, text=True)
+                 for url, lua in loads]
+    waiting = [(process, lua + ".done") for process, (_, lua) in zip(processes, loads)]
+    while waiting and time.monotonic() - begin < 300:
+        for process, mark in waiting:
+            if os.path.exists(mark):
+                # wrk sleeps for its whole duration unless it is interrupted.
+                process.send_signal(signal.SIGINT)
+        waiting = [(process, mark) for process, mark in waiting if not os.path.exists(mark)]
+        time.sleep(0.005)
+    elapsed = time.monotonic() - begin
+    for process, _ in waiting:
+        process.kill()
+    outputs = [process.communicate()[0] for process in processes]
+    if waiting:
+        sys.exit("not all requests got a response within five minutes")
+    return elapsed, outputs
+
+
 def measure(tool, folder, base, bodies, database, engine, servers, run):
     """Returns the rate and the CPU time per notification of one case."""
     name = f"case{run}{engine.lower()}{servers}"
@@ -80,20 +114,11 @@ def measure(tool, folder, base, bodies, database, engine, servers, run):
         for number, (_, url) in enumerate(running):
             lua = script(folder, "/v1/notifications", bodies[number::servers], f"{name}-{number}")
             with open(lua, "a") as file:
-                file.write(f"""local responses = 0
-response = function(status)
-  responses = responses + 1
-  if responses >= {len(bodies[number::servers])} then wrk.thread:stop() end
-end
-""")
+                file.write(ONCE % (len(bodies[number::servers]), lua))
             loads.append((url, lua))
         before = [cpu_seconds(process.pid) for process, _ in running]
         databaseBefore = database.cpu_seconds()
-        begin = time.monotonic()
-        processes = [subprocess.Popen(["wrk", "-t1", f"-c{96 // servers}", "-d120s", "-s", lua, url], stdout=subprocess.PIPE, text=True)
-                     for url, lua in loads]
-        outputs = [process.communicate()[0] for process in processes]
-        elapsed = time.monotonic() - begin
+        elapsed, outputs = send(loads, 96 // servers)
         if any("Non-2xx" in output or "Socket errors" in output for output in outputs):
             sys.exit("not all notifications got a response with status 200:\n" + "\n".join(outputs))
         server = sum(cpu_seconds(process.pid) for process, _ in running) - sum(before)
