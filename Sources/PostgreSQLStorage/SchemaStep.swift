@@ -33,6 +33,7 @@ extension PostgreSQLStore {
         erasureStep,
         coordinationStep,
         deliveryOrderStep,
+        notificationGapStep,
     ]
 
     /// The names of the steps of this version, in the order in which they are applied.

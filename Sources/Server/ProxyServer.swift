@@ -132,6 +132,7 @@ package struct ProxyServer: Service {
                 RetentionService(
                     store: store.personalData, leases: store.leases,
                     retention: { [live] in live.now.settings.retention }, logger: logger))
+            services.append(NotificationGapMonitor(store: store, live: live, logger: logger))
             if let cluster = live.now.pipelines.cluster {
                 services.append(ClusterMonitor(cluster: cluster, store: store, live: live, logger: logger))
             }

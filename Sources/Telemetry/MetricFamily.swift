@@ -115,6 +115,9 @@ extension MetricFamily {
     package static let droppedHints = Self(
         "receipt_bridge_notification_hints_dropped_total", .counter,
         "Lookups for version 1 notifications that were dropped because too many were in flight.")
+    package static let recoveredNotifications = Self(
+        "receipt_bridge_notifications_recovered_total", .counter,
+        "Notifications that were refused while the store was unavailable, and fetched from the history afterwards.")
     package static let deliveries = Self(
         "receipt_bridge_forwarding_deliveries_total", .counter,
         "Attempts to forward a notification, by outcome.",
@@ -169,7 +172,8 @@ extension MetricFamily {
         .buildInfo, .ready, .httpRequests, .httpDurations, .httpConnections, .rejectedClients, .handshakes,
         .certificateExpiry, .responses, .responseDurations, .repairs, .revocations, .recordCache, .responseCache,
         .upstreamRequests, .upstreamDurations, .circuitOpen, .circuitOpened, .upstreamInFlight, .upstreamRefused,
-        .callsLeft, .callsPerHour, .notifications, .rejectedNotifications, .droppedHints, .deliveries,
+        .callsLeft, .callsPerHour, .notifications, .rejectedNotifications, .droppedHints, .recoveredNotifications,
+        .deliveries,
         .deliveriesWaiting, .deliveriesDead, .comparisons, .differences, .comparisonsWaiting, .storeOpen,
         .storeWritesWaiting, .storeWrites, .storeErrors, .droppedLogLines, .processCPU, .processStart,
         .processResident, .processVirtual, .processThreads, .processOpenFiles, .processMaximumFiles,

@@ -1,5 +1,6 @@
 import Administration
 import AppStoreTypes
+import Notifications
 import Testing
 
 @Suite("Intervals of the notification history")

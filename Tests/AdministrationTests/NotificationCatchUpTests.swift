@@ -3,6 +3,7 @@ import AppStoreClients
 import Cryptography
 import Foundation
 import Administration
+import Notifications
 import Simulator
 import AppStoreTypes
 import Testing
@@ -70,33 +71,30 @@ struct NotificationCatchUpTests {
     func expired(life: Int) async throws {
         var lines = 0
         var checkpoints: [Timestamp] = []
-        var output = LineOutput { _ in lines += 1 }
         var counts = NotificationCatchUp.Counts()
         let catchUp = NotificationCatchUp(
-            client: try client(AppStore(life: life)), environment: .production, filter: try HistoryFilter(),
-            receiver: nil
-        )
+            client: try client(AppStore(life: life)), environment: .production, receiver: nil,
+            query: try HistoryFilter().query)
         let end = Self.start.advanced(byMilliseconds: 2 * Self.day)
         let isDone = try await catchUp.run(
-            over: HistoryWindows(from: Self.start, to: end, length: Self.day), to: &output, counts: { counts = $0 }
-        ) { instant, _ in
-            checkpoints.append(instant)
-            return true
-        }
+            over: HistoryWindows(from: Self.start, to: end, length: Self.day), counts: { counts = $0 },
+            checkpoint: { instant in
+                checkpoints.append(instant)
+                return true
+            }
+        ) { _ in lines += 1 }
         #expect(isDone && lines == 48 && counts.records == 48 && counts.notVerified == 48)
         #expect(checkpoints == [Self.start.advanced(byMilliseconds: Self.day), end])
     }
 
     @Test("A checkpoint can stop the run")
     func stopped() async throws {
-        var output = LineOutput { _ in }
         let catchUp = NotificationCatchUp(
-            client: try client(AppStore(life: 100)), environment: .production, filter: try HistoryFilter(),
-            receiver: nil)
+            client: try client(AppStore(life: 100)), environment: .production, receiver: nil,
+            query: try HistoryFilter().query)
         let end = Self.start.advanced(byMilliseconds: 2 * Self.day)
         let isDone = try await catchUp.run(
-            over: HistoryWindows(from: Self.start, to: end, length: Self.day), to: &output, counts: { _ in }
-        ) { _, _ in false }
+            over: HistoryWindows(from: Self.start, to: end, length: Self.day), checkpoint: { _ in false })
         #expect(!isDone)
     }
 }

@@ -66,6 +66,22 @@ struct ClusterStoreTests {
         await stage.close()
     }
 
+    @Test("Gaps in the notifications of one server are known to the others until they are removed")
+    func gaps() async throws {
+        let stage = try await ClusterStage(2)
+        func gap(_ start: Int64, _ end: Int64) -> NotificationGap {
+            NotificationGap(from: Timestamp(milliseconds: start), to: Timestamp(milliseconds: end))
+        }
+        try await stage.clusters[0].add(gap(20, 30))
+        try await stage.clusters[1].add(gap(10, 12))
+        let known = try await stage.clusters[1].notificationGaps()
+        #expect(known.gaps == [gap(10, 12), gap(20, 30)])
+        try await stage.clusters[0].add(gap(40, 50))
+        try await stage.clusters[1].remove(known)
+        #expect(try await stage.clusters[0].notificationGaps().gaps == [gap(40, 50)])
+        await stage.close()
+    }
+
     @Test("Of four servers, one looks a customer up within the interval")
     func lookups() async throws {
         let stage = try await ClusterStage(4)

@@ -1,5 +1,6 @@
 package import AppStoreClients
 package import AppStoreTypes
+package import Notifications
 
 /// A filter for the notification history: by customer, by type or only failed deliveries.
 ///

@@ -3,6 +3,7 @@ import AppStorePayloads
 package import AppStoreClients
 package import Storage
 package import AppStoreTypes
+import Notifications
 
 /// Requests a test notification from the App Store and waits for its delivery.
 ///

@@ -38,6 +38,8 @@ package struct NotificationReceiver: Sendable {
     package let arrivals: AsyncSignal
     /// Counters since the start of the process.
     package let counts: NotificationCounts
+    /// When notifications were refused because the store was unavailable.
+    package let gaps: NotificationGaps
     let now: @Sendable () -> Timestamp
     let logger: Logger
     private let logThrottle: LogThrottle<NotificationRejection.Code>
@@ -58,6 +60,7 @@ package struct NotificationReceiver: Sendable {
         revocations = components.revocations
         changes = components.changes
         counts = previous?.counts ?? NotificationCounts()
+        gaps = previous?.gaps ?? NotificationGaps()
         lookups =
             previous?.lookups
             ?? NotificationLookupQueue(
@@ -89,6 +92,7 @@ package struct NotificationReceiver: Sendable {
             return outcome
         } catch {
             counts.count { $0.refused[error.code, default: 0] += 1 }
+            if error.code == .storeUnavailable { gaps.extend(to: now()) }
             if logThrottle.allows(error.code, at: now().sinceEpoch) {
                 logger.warning(
                     "notification rejected",

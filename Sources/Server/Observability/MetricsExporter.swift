@@ -128,6 +128,7 @@ struct MetricsExporter: Sendable {
             text.sample(.rejectedNotifications, [("code", code.rawValue)], counts.refused[code] ?? 0)
         }
         text.single(.droppedHints, counts.droppedHints)
+        text.single(.recoveredNotifications, counts.recovered)
     }
 
     /// Deliveries of forwarded notifications.

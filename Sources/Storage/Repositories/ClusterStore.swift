@@ -37,4 +37,13 @@ package protocol ClusterStore: Sendable {
 
     /// Removes a server that is stopping.
     func checkOut(_ server: String) async throws(StorageError)
+
+    /// Adds a gap in the notifications of a server, for the server that fetches the notifications.
+    func add(_ gap: NotificationGap) async throws(StorageError)
+
+    /// Returns the oldest gaps of all servers that were not removed.
+    func notificationGaps() async throws(StorageError) -> StoredGaps
+
+    /// Removes gaps whose notifications were fetched.
+    func remove(_ gaps: StoredGaps) async throws(StorageError)
 }

@@ -105,3 +105,43 @@ package struct CallGrant: Sendable, Hashable {
         self.wait = wait
     }
 }
+
+/// A time in which a server refused notifications because the store was unavailable.
+package struct NotificationGap: Sendable, Hashable {
+    package let start: Timestamp
+    package let end: Timestamp
+
+    package init(from start: Timestamp, to end: Timestamp) {
+        self.start = start
+        self.end = end
+    }
+
+    /// Joins gaps that overlap.
+    ///
+    /// - Parameter margin: milliseconds by which each gap is extended at both ends.
+    /// - Returns: the gaps in ascending order.
+    package static func union(of gaps: [NotificationGap], margin: Int64) -> [NotificationGap] {
+        var joined: [NotificationGap] = []
+        for gap in gaps.sorted(by: { $0.start < $1.start }) {
+            let (start, end) = (gap.start.advanced(byMilliseconds: -margin), gap.end.advanced(byMilliseconds: margin))
+            if let last = joined.last, start <= last.end {
+                joined[joined.count - 1] = NotificationGap(from: last.start, to: max(last.end, end))
+            } else {
+                joined.append(NotificationGap(from: start, to: end))
+            }
+        }
+        return joined
+    }
+}
+
+/// The gaps of all servers that were not closed yet.
+package struct StoredGaps: Sendable, Hashable {
+    package let gaps: [NotificationGap]
+    /// The rows of the gaps.
+    package let ids: [Int64]
+
+    package init(gaps: [NotificationGap], ids: [Int64]) {
+        self.gaps = gaps
+        self.ids = ids
+    }
+}

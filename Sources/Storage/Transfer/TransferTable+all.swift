@@ -108,7 +108,7 @@ extension TransferTable {
         // Schema steps, locks and the mark of an unfinished copy.
         "grdb_migrations": [], "schemaStep": [], "lockSlot": [], "storeCopy": [], "comparisonFlush": [],
         // What running servers tell each other.
-        "lease": [], "change": [], "lookup": [], "callBucket": [], "server": [],
+        "lease": [], "change": [], "lookup": [], "callBucket": [], "server": [], "notificationGap": [],
         // Leases of running servers, and a copy of a column of the notification.
         "delivery": ["leasedUntil", "lessee", "subject"],
     ]

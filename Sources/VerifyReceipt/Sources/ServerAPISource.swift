@@ -73,6 +73,11 @@ package struct ServerAPISource: Sendable {
         self.counts = counts
     }
 
+    /// The clients of all apps that have a key, sorted by bundle id.
+    package var clients: [(bundleId: BundleIdentifier, client: ServerAPIClient)] {
+        apps.map { ($0.key, $0.value.client) }.sorted { $0.0.rawValue < $1.0.rawValue }
+    }
+
     /// Returns the API's records of the customer with these identifiers, from the cache if possible; `nil` if the app
     /// has no key.
     ///

@@ -90,19 +90,21 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
             var output = try self.output(&checkpoint)
             let begin = max(interval.start, checkpoint?.done ?? interval.start)
             let catchUp = NotificationCatchUp(
-                client: context.client, environment: environment, filter: filter, receiver: receiver)
+                client: context.client, environment: environment, receiver: receiver, query: filter.query)
             let monitor = SweepMonitor()
             let signals = StopSignals.watching { monitor.stop() }
             defer { signals.cancel() }
             let display = HistoryDisplay(interval: begin..<max(begin, interval.end))
             let isDone = try await catchUp.run(
-                over: HistoryWindows(from: begin, to: interval.end, length: windowLength), to: &output,
-                counts: { display.show($0) }
-            ) { instant, size in
-                if let size { try checkpoint?.save(done: instant, size: size) }
-                display.reached(instant)
-                return !monitor.isStopped
-            }
+                over: HistoryWindows(from: begin, to: interval.end, length: windowLength),
+                counts: { display.show($0) },
+                checkpoint: { instant in
+                    // Only a file has a size.
+                    if let size = try output.makeDurable() { try checkpoint?.save(done: instant, size: size) }
+                    display.reached(instant)
+                    return !monitor.isStopped
+                }
+            ) { try output.append($0.line) }
             try checkpoint?.end()
             display.end(isReplay: replay)
             guard isDone else {

@@ -1,11 +1,7 @@
 import AppStorePayloads
 package import AppStoreClients
-import Storage
-package import Notifications
-import VerifyReceipt
 package import AppStoreTypes
-import BatchInput
-import FileSupport
+import Storage
 
 /// Reads the notification history of a time interval from the App Store, verifies each notification, and optionally
 /// stores it as if the App Store had just sent it.
@@ -36,17 +32,19 @@ package struct NotificationCatchUp: Sendable {
 
     private let client: ServerAPIClient
     private let environment: AppStoreEnvironment
-    private let filter: HistoryFilter
+    private let query: @Sendable (HistoryWindows.Window) -> NotificationQuery
     private let receiver: NotificationReceiver?
 
-    /// - Parameter receiver: Stores the notifications; `nil` if they are only written to the output.
+    /// - Parameters:
+    ///   - query: Returns the request for one window.
+    ///   - receiver: Stores the notifications; `nil` if they are not stored.
     package init(
-        client: ServerAPIClient, environment: AppStoreEnvironment, filter: HistoryFilter,
-        receiver: NotificationReceiver?
+        client: ServerAPIClient, environment: AppStoreEnvironment, receiver: NotificationReceiver?,
+        query: @escaping @Sendable (HistoryWindows.Window) -> NotificationQuery
     ) {
         self.client = client
         self.environment = environment
-        self.filter = filter
+        self.query = query
         self.receiver = receiver
     }
 
@@ -54,14 +52,14 @@ package struct NotificationCatchUp: Sendable {
     ///
     /// - Parameters:
     ///   - counts: Called with the growing counts.
-    ///   - checkpoint: Called when everything before an instant is in the output, and on disk in a file of the given
-    ///     length in bytes. Returning `false` stops the run.
+    ///   - checkpoint: Called when everything before an instant was passed to `body`. Returning `false` stops the run.
+    ///   - body: Called with each notification, once.
     /// - Returns: Whether the end was reached.
-    /// - Throws: `ServerAPIError`, `NotificationRejection` if the store accepts nothing, `SinkError`, and errors of
-    ///   `checkpoint`.
+    /// - Throws: `ServerAPIError`, `NotificationRejection` if the store accepts nothing, and errors of `checkpoint` and
+    ///   `body`.
     package func run(
-        over windows: HistoryWindows, to output: inout LineOutput, counts: (Counts) -> Void,
-        checkpoint: (Timestamp, Int64?) throws -> Bool
+        over windows: HistoryWindows, counts: (Counts) -> Void = { _ in },
+        checkpoint: (Timestamp) async throws -> Bool = { _ in true }, _ body: (HistoryRecord) throws -> Void = { _ in }
     ) async throws -> Bool {
         var windows = windows
         var total = Counts()
@@ -72,7 +70,7 @@ package struct NotificationCatchUp: Sendable {
                 for record in try await receive(page) where !previous.contains(record.name) {
                     guard seen.insert(record.name).inserted else { continue }
                     total.add(record)
-                    try output.append(record.line)
+                    try body(record)
                 }
                 counts(total)
             }
@@ -87,7 +85,7 @@ package struct NotificationCatchUp: Sendable {
             // Part of a window that was halved is already written, so there is no checkpoint inside it.
             guard windows.isAtBoundary else { continue }
             (previous, seen) = (seen, [])
-            guard try checkpoint(window.end, output.makeDurable()) else { return false }
+            guard try await checkpoint(window.end) else { return false }
         }
         return true
     }
@@ -101,7 +99,7 @@ package struct NotificationCatchUp: Sendable {
             let page: NotificationPage
             do throws(ServerAPIError) {
                 page = try await client.notifications(
-                    filter.query(window), in: environment, paginationToken: token, Self.options)
+                    query(window), in: environment, paginationToken: token, Self.options)
             } catch {
                 guard token != nil, let number = error.errorNumber, Self.tokenErrors.contains(number) else {
                     throw error

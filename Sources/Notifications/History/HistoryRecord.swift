@@ -1,7 +1,7 @@
 import AppStoreTypes
-import JSON
+package import JSON
 import AppStorePayloads
-import AppStoreClients
+package import AppStoreClients
 
 /// A notification of the history, and its line of output:
 ///
@@ -48,7 +48,8 @@ package struct HistoryRecord: Sendable {
     /// The key that identifies duplicates.
     var name: String { notification?.notification.payload.notificationUUID ?? text }
 
-    var line: [UInt8] {
+    /// The line of output, without a line feed.
+    package var line: [UInt8] {
         let payload = notification?.notification.payload
         let transaction = notification?.transaction?.payload
         return JSONWriter.object { writer in
@@ -82,7 +83,7 @@ package struct HistoryRecord: Sendable {
 extension JSONWriter {
     /// Writes `[{"attemptDate": 1795262400001, "sendAttemptResult": "SUCCESS"}]`, sorted by date; attempts without a
     /// date come first.
-    mutating func member(_ name: String, _ attempts: [SendAttempt]) {
+    package mutating func member(_ name: String, _ attempts: [SendAttempt]) {
         func date(_ attempt: SendAttempt) -> Int64 { attempt.attemptDate?.milliseconds ?? .min }
         array(name, attempts.sorted { date($0) < date($1) }) { writer, attempt in
             writer.object {

@@ -1,0 +1,52 @@
+package import AppStoreTypes
+
+/// Splits a time interval into windows, the earliest first. Progress can be saved after each window, because Apple
+/// does not promise the order of the records within one. A value type without I/O.
+package struct HistoryWindows: Sendable {
+    /// A window from `start` to `end`.
+    package struct Window: Sendable, Hashable {
+        package let start: Timestamp
+        package let end: Timestamp
+
+        package init(start: Timestamp, end: Timestamp) {
+            self.start = start
+            self.end = end
+        }
+    }
+
+    /// Length in milliseconds below which a window is not halved.
+    private static let minimum: Int64 = 60_000
+
+    /// Halves of a longer window, the earliest last.
+    private var halves: [Window] = []
+    private var rest: Window
+    private let length: Int64
+
+    /// - Parameter length: Length of a window in milliseconds.
+    package init(from start: Timestamp, to end: Timestamp, length: Int64) {
+        rest = Window(start: start, end: end)
+        self.length = max(length, Self.minimum)
+    }
+
+    /// Whether the next window starts where a full-length window starts, so that no half of a window is pending.
+    package var isAtBoundary: Bool { halves.isEmpty }
+
+    /// Returns the next window; `nil` at the end.
+    package mutating func next() -> Window? {
+        if let window = halves.popLast() { return window }
+        guard rest.start < rest.end else { return nil }
+        let end = min(rest.start.advanced(byMilliseconds: length), rest.end)
+        defer { rest = Window(start: end, end: rest.end) }
+        return Window(start: rest.start, end: end)
+    }
+
+    /// Replaces the window by its two halves, because its pages could not be read before the pagination token
+    /// expired. Returns `false` if the window is too short to be halved.
+    package mutating func halve(_ window: Window) -> Bool {
+        let length = window.end.milliseconds - window.start.milliseconds
+        guard length >= 2 * Self.minimum else { return false }
+        let middle = window.start.advanced(byMilliseconds: length / 2)
+        halves += [Window(start: middle, end: window.end), Window(start: window.start, end: middle)]
+        return true
+    }
+}

@@ -1,0 +1,148 @@
+import AppStoreClients
+package import AppStoreTypes
+package import Logging
+package import Storage
+import VerifyReceipt
+
+/// Fetches the notifications that were refused while the store was unavailable from Apple's notification history, once
+/// the store is available again. Of several servers with the same store, one does it for all.
+package struct NotificationGapFiller: Sendable {
+    /// The result of one attempt.
+    package enum Outcome: Sendable, Hashable {
+        /// There is no gap, the store is still unavailable, or another server does it.
+        case nothingToDo
+        /// The number of notifications that were fetched and stored.
+        case filled(Int)
+        /// Apple or the store did not answer, so the gaps stay.
+        case failed
+    }
+
+    /// Milliseconds before and after a gap that are fetched too: clocks differ, and Apple dates a notification when it
+    /// sends it.
+    private static let margin: Int64 = 120_000
+    /// Length of a window of the history in milliseconds: a day.
+    private static let windowLength: Int64 = 86_400_000
+
+    private let receiver: NotificationReceiver
+    private let store: any Store
+    private let logger: Logger
+    private let now: @Sendable () -> Timestamp
+
+    /// - Parameter receiver: Its gaps are filled, and it stores the notifications.
+    package init(
+        receiver: NotificationReceiver, store: any Store, logger: Logger,
+        now: @escaping @Sendable () -> Timestamp = { .now }
+    ) {
+        self.receiver = receiver
+        self.store = store
+        self.logger = logger
+        self.now = now
+    }
+
+    /// Fills the gaps of all servers, if there are any and no other server does it.
+    package func fill() async -> Outcome {
+        let clients = receiver.historyClients
+        do throws(StorageError) {
+            guard let cluster = store.cluster else { return try await fillOwnGap(clients) }
+            if let gap = receiver.gaps.current, !clients.isEmpty {
+                try await cluster.add(gap)
+                receiver.gaps.remove(gap)
+            }
+            guard try await !cluster.notificationGaps().gaps.isEmpty else { return .nothingToDo }
+            return try await holdingLease { isHeld throws(StorageError) in
+                let stored = try await cluster.notificationGaps()
+                let outcome = await self.fetch(stored.gaps, clients, isHeld)
+                if case .filled = outcome { try await cluster.remove(stored) }
+                return outcome
+            }
+        } catch {
+            // The store is not available (again), which the code that uses it reports.
+            return .nothingToDo
+        }
+    }
+
+    /// Fills the gap of this process, which is the only one with the store.
+    private func fillOwnGap(_ clients: [HistoryClient]) async throws(StorageError) -> Outcome {
+        guard let gap = receiver.gaps.current, !clients.isEmpty else { return .nothingToDo }
+        return try await holdingLease { isHeld throws(StorageError) in
+            let outcome = await self.fetch([gap], clients, isHeld)
+            if case .filled = outcome { self.receiver.gaps.remove(gap) }
+            return outcome
+        }
+    }
+
+    private func holdingLease(
+        _ body: (@Sendable () async -> Bool) async throws(StorageError) -> Outcome
+    ) async throws(StorageError) -> Outcome {
+        try await TaskLease.whileHolding(.catchUp, in: store.leases, for: "\(DeliveryLease.process)/catchUp", body)
+            ?? .nothingToDo
+    }
+
+    /// Fetches and stores the notifications of all apps that Apple could not deliver in some gaps.
+    private func fetch(
+        _ gaps: [NotificationGap], _ clients: [HistoryClient], _ isHeld: @Sendable () async -> Bool
+    ) async -> Outcome {
+        var stored = 0
+        for gap in NotificationGap.union(of: gaps, margin: Self.margin) {
+            for each in clients {
+                do {
+                    var counts = NotificationCatchUp.Counts()
+                    let isDone = try await catchUp(each).run(
+                        over: HistoryWindows(from: gap.start, to: min(gap.end, now()), length: Self.windowLength),
+                        counts: { counts = $0 }, checkpoint: { _ in await isHeld() })
+                    stored += counts.new
+                    receiver.counts.count { $0.recovered += Int64(counts.new) }
+                    log(gap, each, counts)
+                    guard isDone else { return .failed }
+                } catch {
+                    logger.error(
+                        "cannot fetch the notifications that were refused; will retry",
+                        metadata: [
+                            "bundleId": "\(each.bundleId)", "environment": "\(each.environment.rawValue)",
+                            "from": "\(gap.start.iso8601)", "to": "\(gap.end.iso8601)", "reason": "\(error)",
+                        ])
+                    return .failed
+                }
+            }
+        }
+        return .filled(stored)
+    }
+
+    private func catchUp(_ each: HistoryClient) -> NotificationCatchUp {
+        NotificationCatchUp(client: each.client, environment: each.environment, receiver: receiver) { window in
+            var query = NotificationQuery(startDate: window.start, endDate: window.end)
+            query.onlyFailures = true
+            return query
+        }
+    }
+
+    private func log(_ gap: NotificationGap, _ each: HistoryClient, _ counts: NotificationCatchUp.Counts) {
+        guard counts.records > 0 else { return }
+        logger.notice(
+            "fetched the notifications that were refused while the store was unavailable",
+            metadata: [
+                "bundleId": "\(each.bundleId)", "environment": "\(each.environment.rawValue)",
+                "from": "\(gap.start.iso8601)", "to": "\(gap.end.iso8601)", "records": "\(counts.records)",
+                "stored": "\(counts.new)", "known": "\(counts.known)", "notVerified": "\(counts.notVerified)",
+                "rejected": "\(counts.refused)",
+            ])
+    }
+}
+
+/// A client that reads the notification history of one app in one environment.
+struct HistoryClient: Sendable {
+    let bundleId: BundleIdentifier
+    let environment: AppStoreEnvironment
+    let client: ServerAPIClient
+}
+
+extension NotificationReceiver {
+    /// The clients of all apps that have a key, sorted by bundle id.
+    fileprivate var historyClients: [HistoryClient] {
+        (serverAPI?.clients ?? []).flatMap { bundleId, client in
+            [AppStoreEnvironment.production, .sandbox].map {
+                HistoryClient(bundleId: bundleId, environment: $0, client: client)
+            }
+        }
+    }
+}

@@ -1,0 +1,25 @@
+import Logging
+import Notifications
+import ServiceLifecycle
+import Storage
+
+/// Fetches the notifications that were refused while the store was unavailable, see ``NotificationGapFiller``.
+struct NotificationGapMonitor: Service {
+    let store: any Store
+    let live: ReloadableState
+    let logger: Logger
+
+    /// Time between two looks for gaps, and the pause after an attempt that failed.
+    private static let (interval, pause) = (Duration.seconds(5), Duration.seconds(60))
+
+    /// Runs until shutdown.
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            var outcome = NotificationGapFiller.Outcome.nothingToDo
+            while (try? await Task.sleep(for: outcome == .failed ? Self.pause : Self.interval)) != nil {
+                let receiver = live.now.pipelines.notifications
+                outcome = await NotificationGapFiller(receiver: receiver, store: store, logger: logger).fill()
+            }
+        }
+    }
+}
