@@ -3,6 +3,7 @@ package import AppStoreClients
 package import BridgeConfiguration
 package import Cryptography
 package import AppStoreTypes
+package import Storage
 package import Transport
 
 /// The App Store Server API for batch work: migrations and comparisons. Uses a share of the hourly rate limits, waits
@@ -21,21 +22,27 @@ package struct BatchServerAPIClient: Sendable {
     ///
     /// - Parameters:
     ///   - trust: the trusted certificates.
-    ///   - share: the part of Apple's hourly limits to use, above 0 and at most 1. A server of the same app uses the
-    ///     same limits, and does not know about this process.
+    ///   - share: the part of Apple's hourly limits to use, above 0 and at most 1.
+    ///   - store: if servers share the limits in this store, the calls of this process count there too. Otherwise a
+    ///     server of the same app uses the same limits, and does not know about this process.
     /// - Throws: ``ConfigurationError`` if the settings name something unusable, for example a file that is no private
     ///   key.
     package init(
         settings: ProxyConfiguration, transport: any HTTPTransport, trust: TrustStore, share: Double,
+        store: (any Store)? = nil,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) throws {
         try settings.checkKeys()
         source = try ServerAPISource(
             settings: settings, transport: transport, verifier: SignedPayloadVerifier(trust: trust), now: now,
             share: share * Self.safetyFactor, reserve: 0,
-            retry: RetryPolicy(maximumAttempts: 6, baseDelay: .milliseconds(500), maximumDelay: .seconds(20)))
+            retry: RetryPolicy(maximumAttempts: 6, baseDelay: .milliseconds(500), maximumDelay: .seconds(20)),
+            cluster: store?.cluster.map { ServerCluster(store: $0) })
         self.share = share
     }
+
+    /// Gives the calls back that were taken from shared limits and not made.
+    package func giveBackCalls() async { await source.giveBackCalls() }
 
     /// Returns whether the app has a key.
     package func handles(_ bundleId: BundleIdentifier) -> Bool { source.handles(bundleId) }

@@ -3,6 +3,7 @@ package import AppStoreClients
 package import BridgeConfiguration
 package import Cryptography
 package import AppStoreTypes
+package import Storage
 package import Transport
 
 /// The Server API clients of the commands that an operator runs: one for each app that has a key.
@@ -13,18 +14,24 @@ package struct UpstreamClients: Sendable {
     ///
     /// - Parameters:
     ///   - trust: the trusted certificates.
-    ///   - share: the part of Apple's hourly limits to use, above 0 and at most 1. A server of the same app uses the
-    ///     same limits, and does not know about this process.
+    ///   - share: the part of Apple's hourly limits to use, above 0 and at most 1.
+    ///   - store: if servers share the limits in this store, the calls of this process count there too. Otherwise a
+    ///     server of the same app uses the same limits, and does not know about this process.
     /// - Throws: ``ConfigurationError`` if the settings name something unusable.
     package init(
         settings: ProxyConfiguration, transport: any HTTPTransport, trust: TrustStore, share: Double = 1,
+        store: (any Store)? = nil,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) throws {
         source = try ServerAPISource(
             settings: settings, transport: transport, verifier: SignedPayloadVerifier(trust: trust), now: now,
             share: share, reserve: 0,
-            retry: RetryPolicy(maximumAttempts: 6, baseDelay: .milliseconds(500), maximumDelay: .seconds(20)))
+            retry: RetryPolicy(maximumAttempts: 6, baseDelay: .milliseconds(500), maximumDelay: .seconds(20)),
+            cluster: store?.cluster.map { ServerCluster(store: $0) })
     }
+
+    /// Gives the calls back that were taken from shared limits and not made.
+    package func giveBackCalls() async { await source.giveBackCalls() }
 
     /// The client of an app; `nil` if it has no key.
     package func client(for bundleId: BundleIdentifier) -> ServerAPIClient? { source.client(for: bundleId) }

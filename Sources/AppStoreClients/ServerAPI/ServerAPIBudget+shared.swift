@@ -2,9 +2,9 @@ package import AppStoreTypes
 import ConcurrencySupport
 import Synchronization
 
-/// Calls from buckets that several servers share. Each server takes several calls at once and makes them one by one, so
-/// that most calls need no exchange with the store. If the store cannot be reached, each server uses its part of the
-/// limits.
+/// Calls from buckets that several servers and commands share. Each process takes several calls at once and makes them one
+/// by one, so that most calls need no exchange with the store. If the store cannot be reached, each server uses its part
+/// of the limits, and each command its share.
 extension ServerAPIBudget {
     /// Calls that this server has taken from a shared bucket and not made yet.
     struct LeasedCalls: Sendable {
@@ -46,7 +46,9 @@ extension ServerAPIBudget {
         if priority == .background, let wait = backgroundWait(endpoint, environment, at: now) { return .wait(wait) }
         let key = LeaseKey(endpoint: endpoint, environment: environment, isLive: priority == .live)
         while true {
-            if let wait = pauseLeft(endpoint, environment, at: now) { return .wait(wait) }
+            if let wait = pauseLeft(endpoint, environment, at: now) ?? shareWait(endpoint, environment, at: now) {
+                return .wait(wait)
+            }
             if takeLeased(key, at: now) {
                 recordShared(endpoint, environment, priority, at: now)
                 return .granted
@@ -83,12 +85,12 @@ extension ServerAPIBudget {
     }
 
     private func refill(_ key: LeaseKey, from shared: any SharedCallBudget, at now: Duration) async -> Refill {
-        let calls = callsPerHour(key.endpoint, key.environment)
+        let calls = Self.limit(key.endpoint, key.environment)
         let maximum = key.isLive ? Self.maximumLease.live : Self.maximumLease.batch
         let leases = key.isLive ? Self.leasesPerHour.live : Self.leasesPerHour.batch
         let grant = await shared.take(
             min(max(calls / leases, 1), maximum), of: key.endpoint, key.environment, callsPerHour: calls,
-            reserved: key.isLive ? 0 : Int64(Double(calls) * reserve))
+            reserved: key.isLive ? 0 : Int64(Double(calls) * Self.liveReserve))
         guard let grant else { return .unreachable }
         setSharedLeft(grant.left, of: key.endpoint, key.environment)
         guard grant.count > 0 else { return .wait(max(grant.wait, .milliseconds(1))) }

@@ -13,7 +13,7 @@ package final class ServerAPIBudget: Sendable {
     }
 
     private let share: Double
-    let reserve: Double
+    private let reserve: Double
     /// The buckets that other servers use too; `nil` if this process alone makes calls for the app.
     let shared: (any SharedCallBudget)?
     /// The calls that were taken from the shared buckets and not made yet.
@@ -33,14 +33,19 @@ package final class ServerAPIBudget: Sendable {
     package var calls: Int64 { granted.load(ordering: .relaxed) }
 
     /// - Parameters:
-    ///   - share: The share of Apple's limits to use, above 0 and at most 1.
-    ///   - reserve: The share of each bucket that is reserved for live calls.
-    ///   - shared: The buckets that other servers use too; `nil` if this process alone makes calls for the app.
-    package init(share: Double = 1, reserve: Double = 0.3, shared: (any SharedCallBudget)? = nil) {
+    ///   - share: The share of Apple's limits that this process uses, above 0 and at most 1.
+    ///   - reserve: The share of each bucket of this process that is reserved for live calls.
+    ///   - shared: The buckets that other processes use too; `nil` if this process alone makes calls for the app.
+    package init(
+        share: Double = 1, reserve: Double = liveReserve, shared: (any SharedCallBudget)? = nil
+    ) {
         self.share = share.isFinite ? min(max(share, 0), 1) : 1
         self.reserve = reserve
         self.shared = shared
     }
+
+    /// The share of a bucket that is reserved for live calls, unless a process makes none.
+    package static let liveReserve = 0.3
 
     /// Requests one call.
     package func consume(
@@ -75,9 +80,23 @@ package final class ServerAPIBudget: Sendable {
         sharedLeft.withLock { $0[Key(endpoint: endpoint, environment: environment)] = left }
     }
 
-    /// The calls per hour that all servers together may make.
-    func callsPerHour(_ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment) -> Int64 {
+    /// The calls per hour that this process may make, unless other processes make them.
+    private func callsPerHour(_ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment) -> Int64 {
         Int64(Double(Self.limit(endpoint, environment)) * share)
+    }
+
+    /// Returns the time until a call does not exceed the share of the limits that this process uses; `nil` if it does
+    /// not now. A server uses all that is left by the others.
+    func shareWait(
+        _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, at now: Duration
+    ) -> Duration? {
+        guard share < 1 else { return nil }
+        return change(endpoint, environment, now) { bucket in
+            // Checked on a copy, because the shared bucket may still reject the call.
+            var copy = bucket
+            guard case .wait(let wait) = copy.consume(.live, at: now) else { return nil }
+            return wait
+        }
     }
 
     /// The part of the limits that this server may use if the store cannot be reached: at least a sixteenth.
@@ -115,7 +134,7 @@ package final class ServerAPIBudget: Sendable {
     }
 
     /// Apple's limit in calls per hour. The sandbox allows a tenth of production.
-    private static func limit(_ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment) -> Int64 {
+    static func limit(_ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment) -> Int64 {
         Int64(endpoint.requestsPerSecond * 3_600) / (environment == .production ? 1 : 10)
     }
 

@@ -72,7 +72,7 @@ package struct NotificationGapFiller: Sendable {
     }
 
     private func holdingLease(
-        _ body: (@Sendable () async -> Bool) async throws(StorageError) -> Outcome
+        _ body: (@escaping @Sendable () async -> Bool) async throws(StorageError) -> Outcome
     ) async throws(StorageError) -> Outcome {
         try await TaskLease.whileHolding(.catchUp, in: store.leases, for: "\(DeliveryLease.process)/catchUp", body)
             ?? .nothingToDo

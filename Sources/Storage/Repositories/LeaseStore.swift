@@ -33,7 +33,7 @@ extension TaskLease {
     /// - Returns: `nil` if another process has the task.
     package static func whileHolding<Result: Sendable>(
         _ task: SharedTask, in store: any LeaseStore, for holder: String,
-        _ body: (@Sendable () async -> Bool) async throws(StorageError) -> Result
+        _ body: (@escaping @Sendable () async -> Bool) async throws(StorageError) -> Result
     ) async throws(StorageError) -> Result? {
         guard let lease = try await store.claim(task, for: holder, lasting: duration) else { return nil }
         let renewal = LeaseRenewal(lease, in: store, every: renewalInterval, lasting: duration)

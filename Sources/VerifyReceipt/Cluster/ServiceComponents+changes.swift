@@ -1,4 +1,3 @@
-import AppStoreClients
 package import Storage
 
 extension ServiceComponents {
@@ -16,7 +15,5 @@ extension ServiceComponents {
     }
 
     /// Gives the calls to Apple back that this server has taken from shared buckets and not made.
-    package func giveBackCalls() async {
-        for budget in serverAPI?.budgets ?? [] { await budget.giveBack() }
-    }
+    package func giveBackCalls() async { await serverAPI?.giveBackCalls() }
 }

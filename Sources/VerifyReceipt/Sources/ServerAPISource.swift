@@ -78,6 +78,11 @@ package struct ServerAPISource: Sendable {
         apps.map { ($0.key, $0.value.client) }.sorted { $0.0.rawValue < $1.0.rawValue }
     }
 
+    /// Gives the calls back that were taken from shared limits and not made.
+    func giveBackCalls() async {
+        for budget in allBudgets.values { await budget.giveBack() }
+    }
+
     /// Returns the API's records of the customer with these identifiers, from the cache if possible; `nil` if the app
     /// has no key.
     ///

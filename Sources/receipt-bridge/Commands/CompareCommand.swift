@@ -6,6 +6,7 @@ import Batch
 import Cryptography
 import Foundation
 import Server
+import Storage
 import VerifyReceipt
 import Reports
 import AppStoreTypes
@@ -79,16 +80,19 @@ struct CompareCommand: AsyncParsableCommand {
         let trust: TrustStore
         var transport: CurlTransport?
         var live: LiveComparison?
+        var (lookups, shared): (BatchServerAPIClient?, (any Store)?)
         do {
             settings = try configuration.settingsWithRoots()
             trust = try TrustStore(settings: settings)
             if settings.apps.contains(where: { $0.serverAPI != nil }) {
                 let curl = try CurlTransport(settings: settings)
+                shared = await SharedStore.open(settings)
+                let serverAPI = try BatchServerAPIClient(
+                    settings: settings, transport: curl, trust: trust, share: rows.budget, store: shared)
                 live = LiveComparison(
                     verifyReceipt: try BatchVerifyReceiptClient(settings: settings, transport: curl),
-                    serverAPI: try BatchServerAPIClient(
-                        settings: settings, transport: curl, trust: trust, share: rows.budget))
-                transport = curl
+                    serverAPI: serverAPI)
+                (transport, lookups) = (curl, serverAPI)
             }
         } catch {
             throw ConfigurationOptions.report(error)
@@ -101,6 +105,8 @@ struct CompareCommand: AsyncParsableCommand {
         let result: Result<Void, any Error>
         do { result = .success(try await run(comparer, asking: live)) } catch { result = .failure(error) }
         await transport?.shutDown()
+        await lookups?.giveBackCalls()
+        await shared?.close()
         try result.get()
     }
 

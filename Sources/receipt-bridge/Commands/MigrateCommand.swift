@@ -99,10 +99,12 @@ struct MigrateCommand: AsyncParsableCommand {
         }
         let transport: CurlTransport
         let lookups: BatchServerAPIClient
+        let shared: (any Store)?
         do {
             transport = try CurlTransport(settings: settings)
+            shared = plan ? nil : await SharedStore.open(settings)
             lookups = try BatchServerAPIClient(
-                settings: settings, transport: transport, trust: trust, share: rows.budget)
+                settings: settings, transport: transport, trust: trust, share: rows.budget, store: shared)
         } catch {
             throw ConfigurationOptions.report(error)
         }
@@ -119,6 +121,8 @@ struct MigrateCommand: AsyncParsableCommand {
             result = .failure(error)
         }
         await transport.shutDown()
+        await lookups.giveBackCalls()
+        await shared?.close()
         try result.get()
     }
 

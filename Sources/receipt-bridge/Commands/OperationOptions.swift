@@ -53,9 +53,14 @@ struct OperationOptions: ParsableArguments {
                     settings: settings, transport: transport, store: store, bundleId: bundleId,
                     environment: environment.environment)
                 let waiting = { @Sendable () -> ProgressText? in
-                    ProgressText.Part.waiting(context.rateLimitWait(), importance: 0).map { ProgressText([$0]) }
+                    ProgressText.Part.waiting(context.clients.rateLimitWait, importance: 0).map { ProgressText([$0]) }
                 }
-                result = .success(try await ProgressLine().showing(waiting) { try await body(context) })
+                do {
+                    result = .success(try await ProgressLine().showing(waiting) { try await body(context) })
+                } catch {
+                    result = .failure(error)
+                }
+                await context.clients.giveBackCalls()
             } catch {
                 result = .failure(error)
             }
@@ -76,8 +81,7 @@ struct CommandContext {
     let store: (any Store)?
     let scope: AppScope
     let client: ServerAPIClient
-    /// Returns how long calls wait for a rate limit; `nil` if no call waits.
-    let rateLimitWait: @Sendable () -> Duration?
+    fileprivate let clients: UpstreamClients
 
     /// Limits of one call. A user waits for the result, but can wait longer than an app.
     static let options = CallOptions(timeLimit: .seconds(60), maximumCalls: 20)
@@ -101,7 +105,7 @@ struct CommandContext {
                 : InvalidOperation("several apps are configured", hint: "specify one with --bundle-id")
         }
         let clients = try UpstreamClients(
-            settings: settings, transport: transport, trust: try TrustStore(settings: settings))
+            settings: settings, transport: transport, trust: try TrustStore(settings: settings), store: store)
         guard let client = clients.client(for: app) else {
             throw InvalidOperation("\(app) has no serverAPI in the configuration")
         }
@@ -109,7 +113,7 @@ struct CommandContext {
         self.transport = transport
         self.store = store
         self.client = client
-        rateLimitWait = { clients.rateLimitWait }
+        self.clients = clients
         scope = AppScope(bundleId: app, environment: environment)
     }
 

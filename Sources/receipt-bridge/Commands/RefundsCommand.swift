@@ -94,12 +94,12 @@ struct RefundsCommand: ParsableCommand {
                 let curl = try CurlTransport(settings: settings)
                 let result: Result<Void, any Error>
                 do {
-                    let clients = try UpstreamClients(
-                        settings: settings,
-                        transport: RateLimitedTransport(curl, perSecond: Self.requestsPerSecond * budget),
-                        trust: TrustStore(settings: settings), share: budget)
                     let store = try await StoreOpening.open(address, settings.database)
-                    result = .success(try await run(settings, clients, store.refunds, at: address))
+                    do {
+                        result = .success(try await run(settings, curl, store, at: address))
+                    } catch {
+                        result = .failure(error)
+                    }
                     await store.close()
                 } catch {
                     result = .failure(error)
@@ -111,11 +111,45 @@ struct RefundsCommand: ParsableCommand {
             }
         }
 
+        /// Runs the sweep, unless another one runs on the same store.
+        private func run(
+            _ settings: ProxyConfiguration, _ curl: CurlTransport, _ store: any Store, at address: StoreAddress
+        ) async throws {
+            let clients = try UpstreamClients(
+                settings: settings,
+                transport: RateLimitedTransport(curl, perSecond: Self.requestsPerSecond * budget),
+                trust: TrustStore(settings: settings), share: budget, store: store)
+            let monitor = SweepMonitor()
+            let holder = "\(DeliveryLease.process)/refunds"
+            let result = try await TaskLease.whileHolding(.refunds, in: store.leases, for: holder) { isHeld in
+                // Renews the lease. If it is lost, another sweep has taken over.
+                let renewal = Task {
+                    while (try? await Task.sleep(for: .seconds(5))) != nil {
+                        if await !isHeld() { monitor.stop() }
+                    }
+                }
+                defer { renewal.cancel() }
+                do {
+                    return Result<Void, any Error>.success(
+                        try await run(settings, clients, store.refunds, monitor, at: address))
+                } catch {
+                    return .failure(error)
+                }
+            }
+            await clients.giveBackCalls()
+            guard let result else {
+                throw InvalidOperation(
+                    "another sweep is using this store",
+                    hint: "if it was killed on another machine, try again after 90 seconds")
+            }
+            try result.get()
+        }
+
         /// Runs or resumes the sweep and prints its summary. A sweep with failed lookups stays unfinished, so that
         /// the next run retries them.
         private func run(
             _ settings: ProxyConfiguration, _ clients: UpstreamClients, _ store: any RefundStore,
-            at address: StoreAddress
+            _ monitor: SweepMonitor, at address: StoreAddress
         ) async throws {
             guard clients.isConfigured else {
                 throw InvalidOperation(
@@ -126,7 +160,6 @@ struct RefundsCommand: ParsableCommand {
             let name = ids.map { "ids \(URL(filePath: $0).standardizedFileURL.path)" } ?? "store"
             let begin = try checkpoint.begin(name, at: .now)
             let targets = try await targets(settings, store, since: begin)
-            let monitor = SweepMonitor()
             let path = destination.map { URL(filePath: $0).standardizedFileURL.path }
             var output = try await output(at: path, store)
             let sweep = RefundSweep(
