@@ -630,6 +630,7 @@ let package = Package(
                 "AppStorePayloads",
                 "AppStoreTypes",
                 "Cryptography",
+                "Notifications",
                 "Simulator",
                 "Storage",
                 "Transport",
