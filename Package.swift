@@ -60,6 +60,7 @@ let package = Package(
             dependencies: [
                 "AppStoreTypes",
                 "JSON",
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
         .target(
