@@ -64,6 +64,7 @@ struct PostgreSQLOutageTests {
         await client.close()
     }
 
+    // T35
     @Test(
         "A wrong password is reported without the password", .enabled(if: TestDatabase.control != nil))
     func password() async throws {

@@ -84,6 +84,7 @@ struct StoreAddressTests {
         ),
     ]
 
+    // T35
     @Test("An address that cannot be used is refused without repeating it", arguments: refused)
     func refusal(_ sample: (text: String, reason: String)) {
         let error = #expect(throws: StoreAddressError.self) { try StoreAddress.parse(sample.text) }
