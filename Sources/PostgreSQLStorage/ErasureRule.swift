@@ -52,7 +52,7 @@ package struct ErasureRule: Sendable {
 
     /// Tables that the engine needs for itself: locks, schema steps and ids of additions. They have no values from
     /// outside.
-    package static let internalTables: Set<String> = ["lockSlot", "schemaStep", "comparisonFlush"]
+    package static let internalTables: Set<String> = ["lockSlot", "schemaStep", "comparisonFlush", "notificationGap"]
 
     private static let (app, ids, customers) = ("$1::bigint", "$2::text[]", "$3::bigint[]")
     private static let theirNotifications = """
