@@ -28,12 +28,16 @@ extension PostgreSQLStore {
 
     /// Opens the store, or creates its tables in an empty database.
     ///
+    /// - Parameter allowsUnfinishedCopy: `true` to open a store that an unfinished copy is being written to.
     /// - Throws: ``StorageError``; `notOpen` if the database cannot be reached, `changed` for a store of an
-    ///   incompatible newer version.
+    ///   incompatible newer version and for an unfinished copy.
     package convenience init(
-        _ configuration: PostgreSQLConfiguration, place: String, hintsPerDay: Int = 10_000
+        _ configuration: PostgreSQLConfiguration, place: String, hintsPerDay: Int = 10_000,
+        allowsUnfinishedCopy: Bool = false
     ) async throws(StorageError) {
-        self.init(unopened: configuration, place: place, hintsPerDay: hintsPerDay)
+        self.init(
+            unopened: configuration, place: place, hintsPerDay: hintsPerDay,
+            allowsUnfinishedCopy: allowsUnfinishedCopy)
         do throws(StorageError) {
             try await open()
         } catch {
@@ -81,6 +85,7 @@ extension PostgreSQLStore {
         do {
             try await client.connected(within: Self.connectionTimeout)
             try await prepareSchema()
+            try await checkCopyIsFinished()
         } catch {
             throw storageError(error)
         }

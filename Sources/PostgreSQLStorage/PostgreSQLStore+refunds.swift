@@ -27,27 +27,59 @@ extension PostgreSQLStore: RefundStore {
             "CREATE TABLE refundOutput (path text PRIMARY KEY, size bigint NOT NULL)",
         ])
 
-    package func refundTargets(notSweptSince start: Timestamp) async throws(StorageError) -> [RefundTarget] {
+    /// Each page reads a fixed number of rows, so that the time of a statement does not depend on the size of the
+    /// store.
+    package func refundTargets(
+        notSweptSince start: Timestamp, after position: Int64
+    ) async throws(StorageError) -> RefundTargetPage {
         let rows = try await read(
             """
-            SELECT bundleId, environment, transactionId, revision FROM transactionRecord
-            JOIN app ON app.id = transactionRecord.app
+            SELECT record.id, bundleId, environment, record.transactionId, revision,
+                coalesce(sweptAt, -1) < $1
+                AND NOT EXISTS (
+                    SELECT 1 FROM transactionRecord AS earlier
+                    WHERE earlier.customer = record.customer AND earlier.id < record.id)
+                AND (record.customer IS NOT NULL OR NOT EXISTS (
+                    SELECT 1 FROM transactionRecord AS earlier
+                    WHERE earlier.appTransactionId = record.appTransactionId AND earlier.app = record.app
+                        AND earlier.customer IS NULL AND earlier.id < record.id))
+                AND (record.customer IS NOT NULL OR record.appTransactionId IS NOT NULL OR NOT EXISTS (
+                    SELECT 1 FROM transactionRecord AS earlier
+                    WHERE earlier.originalTransactionId = record.originalTransactionId
+                        AND earlier.app = record.app AND earlier.customer IS NULL
+                        AND earlier.appTransactionId IS NULL AND earlier.id < record.id))
+            FROM (
+                SELECT id, app, customer, transactionId, originalTransactionId, appTransactionId
+                FROM transactionRecord WHERE id > $2 ORDER BY id LIMIT \(RefundTargetPage.size)
+            ) AS record
+            JOIN app ON app.id = record.app
+            LEFT JOIN refundSweep ON identifier = record.transactionId AND refundSweep.app = record.app
+            ORDER BY record.id
+            """, [PostgreSQLValue(start), .integer(position)])
+        return try value { () throws(PostgreSQLError) in
+            var targets: [RefundTarget] = []
+            for row in rows where try row.boolean(5) {
+                guard let scope = try row.scope(1, 2), let id = TransactionIdentifier(rawValue: try row.text(3)) else {
+                    continue
+                }
+                targets.append(RefundTarget(scope: scope, identifier: id, revision: try row.optionalText(4)))
+            }
+            let isLast = rows.count < RefundTargetPage.size
+            return RefundTargetPage(targets: targets, next: isLast ? nil : try rows.last?.integer(0))
+        }
+    }
+
+    package func countRefundTargets(notSweptSince start: Timestamp) async throws(StorageError) -> Int {
+        let count = PostgreSQLQuery(
+            """
+            SELECT count(*) FROM transactionRecord
             LEFT JOIN refundSweep ON identifier = transactionId AND refundSweep.app = transactionRecord.app
             WHERE coalesce(sweptAt, -1) < $1 AND transactionRecord.id IN (
                 SELECT min(id) FROM transactionRecord
                 GROUP BY app, coalesce('c' || customer, 'd' || appTransactionId, 'o' || originalTransactionId))
-            ORDER BY transactionRecord.id
             """, [PostgreSQLValue(start)])
-        return try value { () throws(PostgreSQLError) in
-            var targets: [RefundTarget] = []
-            for row in rows {
-                guard let scope = try row.scope(0, 1), let id = TransactionIdentifier(rawValue: try row.text(2)) else {
-                    continue
-                }
-                targets.append(RefundTarget(scope: scope, identifier: id, revision: try row.optionalText(3)))
-            }
-            return targets
-        }
+        let result = try await runSlowly([count])[0]
+        return try value { () throws(PostgreSQLError) in Int(try result.rows.first?.integer(0) ?? 0) }
     }
 
     package func refundTarget(

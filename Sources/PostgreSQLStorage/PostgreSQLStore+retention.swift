@@ -25,8 +25,9 @@ extension PostgreSQLStore {
         for rule in RetentionRule.all {
             guard case .period(let name, let days) = rule.data.lifetime, let days = days(retention) else { continue }
             let run = RetentionRun(rule: rule, before: now.advanced(byMilliseconds: -days * 86_400_000))
-            let rows = try await read("SELECT count(*) \(rule.source)", run.arguments)
-            erasure.add(try value { () throws(PostgreSQLError) in Int(try rows.first?.integer(0) ?? 0) }, name)
+            let count = PostgreSQLQuery("SELECT count(*) \(rule.source)", run.arguments)
+            let result = try await runSlowly([count])[0]
+            erasure.add(try value { () throws(PostgreSQLError) in Int(try result.rows.first?.integer(0) ?? 0) }, name)
         }
         return erasure.kinds
     }

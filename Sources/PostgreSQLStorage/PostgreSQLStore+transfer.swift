@@ -6,9 +6,6 @@ package import Storage
 /// An unfinished copy is marked by the table `storeCopy`: one row for each table with the key of its last copied row,
 /// and one row with an empty name for the source.
 extension PostgreSQLStore: StoreTransfer {
-    /// Time for one statement. An update of all deliveries can take minutes.
-    private static let transferLimit = Duration.seconds(1_800)
-
     /// Returns the columns in lower case, as PostgreSQL stores their names.
     package func columns() async throws(StorageError) -> [String: Set<String>] {
         let rows = try await read(
@@ -27,7 +24,7 @@ extension PostgreSQLStore: StoreTransfer {
         _ query: TransferQuery, after key: TransferKey?, limit: Int, decodesJWS: Bool
     ) async throws(StorageError) -> [TransferRow] {
         let sql = query.sql(isContinued: key != nil, limit: limit)
-        let result = try await transfer([PostgreSQLQuery(sql, (key?.values ?? []).map(\.postgreSQL))])[0]
+        let result = try await runSlowly([PostgreSQLQuery(sql, (key?.values ?? []).map(\.postgreSQL))])[0]
         let types = query.types
         var values = try value { () throws(PostgreSQLError) in
             try result.rows.map { row throws(PostgreSQLError) in try Self.values(of: row, types) }
@@ -70,7 +67,7 @@ extension PostgreSQLStore: StoreTransfer {
     }
 
     package func count(of table: TransferTable) async throws(StorageError) -> Int64 {
-        let result = try await transfer([PostgreSQLQuery("SELECT count(*) FROM \(table.name)")])[0]
+        let result = try await runSlowly([PostgreSQLQuery("SELECT count(*) FROM \(table.name)")])[0]
         return try value { () throws(PostgreSQLError) in try result.rows.first?.integer(0) } ?? 0
     }
 
@@ -111,7 +108,7 @@ extension PostgreSQLStore: StoreTransfer {
         let inserts = rows.map { row in
             PostgreSQLQuery(sql, zip(row.values, table.columns).map { $0.postgreSQL(as: $1.type) })
         }
-        _ = try await transfer(inserts + [Self.mark(table.name, last.bytes)])
+        _ = try await runSlowly(inserts + [Self.mark(table.name, last.bytes)])
     }
 
     package func finishCopy() async throws(StorageError) {
@@ -129,23 +126,13 @@ extension PostgreSQLStore: StoreTransfer {
             UPDATE delivery SET subject = originalTransactionId FROM notification
             WHERE notification.id = delivery.notification
             """)
-        _ = try await transfer(sequences + [subjects, PostgreSQLQuery("DROP TABLE storeCopy")])
+        _ = try await runSlowly(sequences + [subjects, PostgreSQLQuery("DROP TABLE storeCopy")])
     }
 
     private static func mark(_ name: String, _ value: [UInt8]) -> PostgreSQLQuery {
         PostgreSQLQuery(
             "INSERT INTO storeCopy VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
             [.text(name), .bytes(value)])
-    }
-
-    /// Runs queries in one transaction, with a long time limit. They are not repeated if the connection is lost.
-    private func transfer(_ queries: [PostgreSQLQuery]) async throws(StorageError) -> [PostgreSQLResult] {
-        try requireReady()
-        do throws(PostgreSQLError) {
-            return try await client.run(queries, within: Self.transferLimit)
-        } catch {
-            throw storageError(error)
-        }
     }
 }
 

@@ -17,6 +17,7 @@ package final class PostgreSQLStore: Sendable {
     /// Maximum number of version 1 notifications that are stored per UTC day, app and environment. Beyond that the
     /// oldest are deleted.
     let hintsPerDay: Int
+    private let allowsUnfinishedCopy: Bool
     let client: PostgreSQLClient
     /// Identifies the changes by this store object in the change feed, which a server does not need to read.
     let writer = Int64.random(in: 1 ... .max)
@@ -43,8 +44,12 @@ package final class PostgreSQLStore: Sendable {
     }
 
     /// Creates a store that is not open: every read and write throws `notOpen` until ``open()``.
-    init(unopened configuration: PostgreSQLConfiguration, place: String, hintsPerDay: Int) {
+    init(
+        unopened configuration: PostgreSQLConfiguration, place: String, hintsPerDay: Int,
+        allowsUnfinishedCopy: Bool = false
+    ) {
         self.place = place
+        self.allowsUnfinishedCopy = allowsUnfinishedCopy
         self.hintsPerDay = hintsPerDay
         client = PostgreSQLClient(configuration)
         batches = WriteBatches(client: client, place: place)
@@ -70,6 +75,26 @@ package final class PostgreSQLStore: Sendable {
     /// Reads the rows of one statement.
     func read(_ sql: String, _ arguments: [PostgreSQLValue] = []) async throws(StorageError) -> [PostgreSQLRow] {
         try await read([PostgreSQLQuery(sql, arguments)])[0].rows
+    }
+
+    /// - Throws: `changed` if an unfinished copy is being written to the store, unless that is allowed.
+    func checkCopyIsFinished() async throws {
+        guard !allowsUnfinishedCopy else { return }
+        let result = try await client.query(PostgreSQLQuery("SELECT to_regclass('storeCopy') IS NULL"))
+        guard try result.rows.first?.boolean(0) == true else { throw StorageError.unfinishedCopy(at: place) }
+    }
+
+    /// Time for statements about whole tables. An update of all deliveries can take minutes.
+    private static let slowLimit = Duration.seconds(1_800)
+
+    /// Runs statements about whole tables in one transaction. They are not repeated if the connection is lost.
+    func runSlowly(_ queries: [PostgreSQLQuery]) async throws(StorageError) -> [PostgreSQLResult] {
+        try requireReady()
+        do throws(PostgreSQLError) {
+            return try await client.run(queries, within: Self.slowLimit)
+        } catch {
+            throw storageError(error)
+        }
     }
 
     /// Runs several statements in one transaction and one round trip. When this returns, all of it is on disk; if it

@@ -8,7 +8,7 @@ extension SQLiteStore {
     /// Inspects a store without changing it. Other processes can write to it at the same time.
     ///
     /// - Parameter limit: time limit of the integrity check. Damage is often found early.
-    /// - Throws: ``StorageError``; `changed` for a store of a newer version.
+    /// - Throws: ``StorageError``; `changed` for a store of a newer version and for an unfinished copy.
     package static func inspect(path: String, limit: Duration = .seconds(30)) throws(StorageError) -> StoreInspection {
         try asStorageError(at: path) {
             var configuration = Configuration()
@@ -20,6 +20,7 @@ extension SQLiteStore {
                 guard try !migrator.hasBeenSuperseded(db) else {
                     throw StorageError(.changed, at: path, "a newer version of receipt-bridge wrote this file")
                 }
+                guard try !db.tableExists("storeCopy") else { throw StorageError.unfinishedCopy(at: path) }
                 let applied = try migrator.completedMigrations(db)
                 return StoreInspection(
                     bytes: size(of: path) + size(of: path + "-wal"), layout: applied.last,

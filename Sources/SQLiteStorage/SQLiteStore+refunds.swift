@@ -24,27 +24,57 @@ extension SQLiteStore: RefundStore {
                 """)
     }
 
-    /// Returns one target for each customer, without those swept at or after that time. Records that are known only
-    /// from notifications are grouped by app transaction id, otherwise by subscription.
-    package func refundTargets(notSweptSince start: Timestamp) async throws(StorageError) -> [RefundTarget] {
+    package func refundTargets(
+        notSweptSince start: Timestamp, after position: Int64
+    ) async throws(StorageError) -> RefundTargetPage {
         try await read { db in
             let rows = try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT bundleId, environment, transactionId, revision FROM transactionRecord
-                    JOIN app ON app.id = transactionRecord.app
+                    SELECT record.id, bundleId, environment, record.transactionId, revision,
+                        coalesce(sweptAt, -1) < ?
+                        AND NOT EXISTS (
+                            SELECT 1 FROM transactionRecord AS earlier
+                            WHERE earlier.customer = record.customer AND earlier.id < record.id)
+                        AND (record.customer IS NOT NULL OR NOT EXISTS (
+                            SELECT 1 FROM transactionRecord AS earlier
+                            WHERE earlier.appTransactionId = record.appTransactionId AND earlier.app = record.app
+                                AND earlier.customer IS NULL AND earlier.id < record.id))
+                        AND (record.customer IS NOT NULL OR record.appTransactionId IS NOT NULL OR NOT EXISTS (
+                            SELECT 1 FROM transactionRecord AS earlier
+                            WHERE earlier.originalTransactionId = record.originalTransactionId
+                                AND earlier.app = record.app AND earlier.customer IS NULL
+                                AND earlier.appTransactionId IS NULL AND earlier.id < record.id))
+                    FROM (
+                        SELECT id, app, customer, transactionId, originalTransactionId, appTransactionId
+                        FROM transactionRecord WHERE id > ? ORDER BY id LIMIT \(RefundTargetPage.size)
+                    ) AS record
+                    JOIN app ON app.id = record.app
+                    LEFT JOIN refundSweep ON identifier = record.transactionId AND refundSweep.app = record.app
+                    ORDER BY record.id
+                    """, arguments: [start.milliseconds, position])
+            let targets = rows.compactMap { row -> RefundTarget? in
+                guard row[5] as Bool, let scope = Self.scope(row[1], row[2]),
+                    let id = TransactionIdentifier(rawValue: row[3])
+                else { return nil }
+                return RefundTarget(scope: scope, identifier: id, revision: row[4])
+            }
+            let isLast = rows.count < RefundTargetPage.size
+            return RefundTargetPage(targets: targets, next: isLast ? nil : rows.last?[0])
+        }
+    }
+
+    package func countRefundTargets(notSweptSince start: Timestamp) async throws(StorageError) -> Int {
+        try await read { db in
+            try Int.fetchOne(
+                db,
+                sql: """
+                    SELECT count(*) FROM transactionRecord
                     LEFT JOIN refundSweep ON identifier = transactionId AND refundSweep.app = transactionRecord.app
                     WHERE coalesce(sweptAt, -1) < ? AND transactionRecord.id IN (
                         SELECT min(id) FROM transactionRecord
                         GROUP BY app, coalesce('c' || customer, 'd' || appTransactionId, 'o' || originalTransactionId))
-                    ORDER BY transactionRecord.id
-                    """, arguments: [start.milliseconds])
-            return rows.compactMap { row in
-                guard let scope = Self.scope(row[0], row[1]), let id = TransactionIdentifier(rawValue: row[2]) else {
-                    return nil
-                }
-                return RefundTarget(scope: scope, identifier: id, revision: row[3])
-            }
+                    """, arguments: [start.milliseconds]) ?? 0
         }
     }
 

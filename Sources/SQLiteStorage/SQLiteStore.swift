@@ -12,6 +12,7 @@ package final class SQLiteStore: Sendable {
     /// Path of the database file.
     package let path: String
     private let maximumPages: Int?
+    private let allowsUnfinishedCopy: Bool
     /// Maximum number of version 1 notifications that are stored per UTC day, app and environment. Beyond that the
     /// oldest are deleted.
     let hintsPerDay: Int
@@ -50,25 +51,31 @@ package final class SQLiteStore: Sendable {
     ///   - maximumPages: maximum size in pages of 4,096 bytes, after which the store is full; `nil` if only the disk
     ///     limits it.
     ///   - hintsPerDay: maximum number of version 1 notifications per day, app and environment.
+    ///   - allowsUnfinishedCopy: `true` to open a store that an unfinished copy is being written to.
     /// - Throws: ``StorageError``; `notADatabase` for a file that is not a database, `changed` for one of a newer
-    ///   version.
+    ///   version and for an unfinished copy.
     package convenience init(
-        path: String, maximumPages: Int? = nil, hintsPerDay: Int = 10_000
+        path: String, maximumPages: Int? = nil, hintsPerDay: Int = 10_000, allowsUnfinishedCopy: Bool = false
     ) throws(StorageError) {
-        self.init(unopened: path, maximumPages: maximumPages, hintsPerDay: hintsPerDay)
+        self.init(
+            unopened: path, maximumPages: maximumPages, hintsPerDay: hintsPerDay,
+            allowsUnfinishedCopy: allowsUnfinishedCopy)
         try open()
     }
 
     /// Creates a store that is not open: every read and write throws `notOpen` until ``open()``.
-    init(unopened path: String, maximumPages: Int? = nil, hintsPerDay: Int = 10_000) {
+    init(
+        unopened path: String, maximumPages: Int? = nil, hintsPerDay: Int = 10_000, allowsUnfinishedCopy: Bool = false
+    ) {
         self.path = path
+        self.allowsUnfinishedCopy = allowsUnfinishedCopy
         self.hintsPerDay = hintsPerDay
         self.maximumPages = maximumPages
     }
 
     /// Opens the file. Creates it if it does not exist.
     func openFile() throws(StorageError) -> OpenedDatabase {
-        let maximumPages = maximumPages
+        let (maximumPages, allowsUnfinishedCopy) = (maximumPages, allowsUnfinishedCopy)
         StoreFiles.makePrivate(path)
         // SQLite would create it readable by other users.
         if !FileManager.default.fileExists(atPath: path) {
@@ -99,6 +106,9 @@ package final class SQLiteStore: Sendable {
                 throw StorageError(.changed, at: path, "a newer version of receipt-bridge wrote this file")
             }
             try migrator.migrate(pool)
+            guard try allowsUnfinishedCopy || !pool.read({ try $0.tableExists("storeCopy") }) else {
+                throw StorageError.unfinishedCopy(at: path)
+            }
             try Self.checkWriting(to: pool)
             if try pool.read({ try Self.hasLeases($0) }) { try pool.write(Self.releaseLeasesOfEndedProcesses) }
             return pool

@@ -27,7 +27,28 @@ struct OperationStoreTests {
     }
 
     private func targets(on stage: StoreStage) async throws -> [String] {
-        try await stage.store.refunds.refundTargets(notSweptSince: Self.begin).map(\.identifier.rawValue)
+        try await page(on: stage).map(\.identifier.rawValue)
+    }
+
+    /// Returns the targets of the first page, which is the only one of a small store.
+    private func page(on stage: StoreStage, since start: Timestamp = Self.begin) async throws -> [RefundTarget] {
+        let page = try await stage.store.refunds.refundTargets(notSweptSince: start, after: 0)
+        #expect(page.next == nil)
+        #expect(try await stage.store.refunds.countRefundTargets(notSweptSince: start) == page.targets.count)
+        return page.targets
+    }
+
+    @Test("The pages of targets contain every customer once", arguments: StoreTestEngine.available)
+    func pages(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let count = RefundTargetPage.size / 2 + 100
+        for number in 1...count { try await save("r", ["\(number)1", "\(number)2"], on: stage) }
+        let first = try await stage.store.refunds.refundTargets(notSweptSince: Self.begin, after: 0)
+        let second = try await stage.store.refunds.refundTargets(
+            notSweptSince: Self.begin, after: try #require(first.next))
+        #expect(first.targets.count == RefundTargetPage.size / 2 && second.next == nil)
+        #expect((first.targets + second.targets).map(\.identifier.rawValue) == (1...count).map { "\($0)1" })
+        #expect(try await stage.store.refunds.countRefundTargets(notSweptSince: Self.begin) == count)
     }
 
     @Test(
@@ -38,10 +59,10 @@ struct OperationStoreTests {
         try await save("a", ["11", "12"], on: stage)
         try await save("b", ["21"], on: stage)
         #expect(try await targets(on: stage) == ["11", "21"])
-        let first = try #require(try await stage.store.refunds.refundTargets(notSweptSince: Self.begin).first)
+        let first = try #require(try await page(on: stage).first)
         try await stage.store.refunds.save([], of: first, revision: "r7", at: Timestamp(milliseconds: 5_001))
         #expect(try await targets(on: stage) == ["21"])
-        let next = try await stage.store.refunds.refundTargets(notSweptSince: Timestamp(milliseconds: 6_000))
+        let next = try await page(on: stage, since: Timestamp(milliseconds: 6_000))
         #expect(next.map(\.revision) == ["r7", nil])
         let id = try #require(TransactionIdentifier(rawValue: "11"))
         #expect(try await stage.store.refunds.refundTarget(id, in: stage.scope, notSweptSince: Self.begin) == nil)
@@ -56,7 +77,7 @@ struct OperationStoreTests {
     func refund(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         try await save("a", ["11", "12"], on: stage)
-        let target = try #require(try await stage.store.refunds.refundTargets(notSweptSince: Self.begin).first)
+        let target = try #require(try await page(on: stage).first)
         let row = RefundRow(
             transaction: transaction("12", "12", at: 2_000, refunded: 1_500), date: Timestamp(milliseconds: 1_500))
         for _ in 0..<2 { try await stage.store.refunds.save([row], of: target, revision: "r8", at: Self.begin) }
@@ -84,7 +105,7 @@ struct OperationStoreTests {
                 askedAt: Timestamp(milliseconds: 1), signedDate: Timestamp(milliseconds: 2_000), appAppleId: 7,
                 revision: "r", transactions: [transaction("11", "11", at: 2_000, refunded: 1_500)], statuses: [],
                 renewals: [], aliases: []), of: stage.scope)
-        let target = try #require(try await stage.store.refunds.refundTargets(notSweptSince: Self.begin).first)
+        let target = try #require(try await page(on: stage).first)
         let row = RefundRow(
             transaction: transaction("11", "11", at: 3_000, refunded: 1_500), date: Timestamp(milliseconds: 1_500))
         try await stage.store.refunds.save([row], of: target, revision: "r8", at: Self.begin)

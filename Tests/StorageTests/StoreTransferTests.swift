@@ -16,7 +16,9 @@ struct StoreTransferTests {
         folder = try TemporaryFolder()
     }
 
-    private func sqlite(_ name: String) throws -> SQLiteStore { try SQLiteStore(path: folder.path(name)) }
+    private func sqlite(_ name: String, allowsUnfinishedCopy: Bool = false) throws -> SQLiteStore {
+        try SQLiteStore(path: folder.path(name), allowsUnfinishedCopy: allowsUnfinishedCopy)
+    }
 
     /// A store with rows in every table and a value in every column.
     private func filled(_ name: String, rows: Int64 = 7) async throws -> SQLiteStore {
@@ -106,13 +108,15 @@ struct StoreTransferTests {
         let source = try await filled("source.sqlite")
         var runs = 0
         while true {
-            let destination = try sqlite("destination.sqlite")
+            let destination = try sqlite("destination.sqlite", allowsUnfinishedCopy: true)
             let copy = StoreCopy(from: source, named: "source", to: destination, batch: 2)
             let transactions = Counter(runs % 3 + 1)
             let isComplete = try await copy.run { _ in transactions.decrement() }
             await destination.close()
             runs += 1
             if isComplete { break }
+            let refusal = #expect(throws: StorageError.self) { try sqlite("destination.sqlite") }
+            #expect(refusal?.code == .changed)
             try #require(runs < 200)
         }
         #expect(runs > 20)
@@ -130,6 +134,12 @@ struct StoreTransferTests {
         let database = try await PostgreSQLStore(schema.configuration, place: schema.name)
         let stopped = try await StoreCopy(from: source, named: "a", to: database, batch: 2).run { _ in false }
         #expect(!stopped)
+        let refusal = await #expect(throws: StorageError.self) {
+            try await PostgreSQLStore(schema.configuration, place: "copied")
+        }
+        #expect(
+            refusal?.description
+                == "changed: copied: the store holds an unfinished copy; run the same store copy command again to finish it")
         let progress = Counter(Int.max)
         #expect(
             try await StoreCopy(from: source, named: "a", to: database, batch: 2).run { state in

@@ -79,19 +79,19 @@ package struct RefundSweep: Sendable {
     /// - Returns: The reason for stopping early; `nil` if all customers were looked up.
     /// - Throws: `StorageError`, `SinkError`.
     package func run(
-        _ targets: [RefundTarget], to output: inout LineOutput, at path: String?
+        _ targets: RefundTargets, to output: inout LineOutput, at path: String?
     ) async throws -> Stop? {
         try await report(&output, path)
         let start = ContinuousClock.now
         monitor.change { $0.customers = min(targets.count, limits.customers ?? .max) }
         return try await withThrowingTaskGroup(of: (RefundTarget, Answer).self) { group in
-            var (next, inFlight, failures, stop) = (0, 0, 0, Stop?.none)
+            var targets = targets
+            var (started, inFlight, failures, stop) = (0, 0, 0, Stop?.none)
             while true {
-                while stop == nil, inFlight < limits.workers, next < targets.count {
-                    stop = reason(start, started: next)
+                while stop == nil, inFlight < limits.workers, let target = try await targets.next() {
+                    stop = reason(start, started: started)
                     guard stop == nil else { break }
-                    let target = targets[next]
-                    next += 1
+                    started += 1
                     guard let client = clients.client(for: target.scope.bundleId) else {
                         monitor.change { $0.withoutKey += 1 }
                         continue

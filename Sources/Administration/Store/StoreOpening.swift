@@ -45,9 +45,10 @@ package enum StoreOpening {
         _ address: StoreAddress, _ database: DatabaseConfiguration
     ) async throws(StorageError) -> any StoreTransfer {
         switch address {
-        case .sqlite(let path): try SQLiteStore(path: path)
+        case .sqlite(let path): try SQLiteStore(path: path, allowsUnfinishedCopy: true)
         case .postgresql(let address):
-            try await PostgreSQLStore(PostgreSQLConfiguration(address, database), place: "\(address)")
+            try await PostgreSQLStore(
+                PostgreSQLConfiguration(address, database), place: "\(address)", allowsUnfinishedCopy: true)
         }
     }
 

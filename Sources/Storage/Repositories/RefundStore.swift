@@ -2,9 +2,18 @@ package import AppStoreTypes
 
 /// Refund histories, and which refunds were reported.
 package protocol RefundStore: Sendable {
-    /// Returns one target for each customer, without those swept at or after that time. Records that are known only
-    /// from notifications are grouped by app transaction id, otherwise by subscription.
-    func refundTargets(notSweptSince start: Timestamp) async throws(StorageError) -> [RefundTarget]
+    /// Returns one target for each customer, without those swept at or after that time, in pages. A page can be empty
+    /// although others follow. Records that are known only from notifications are grouped by app transaction id,
+    /// otherwise by subscription.
+    ///
+    /// - Parameter position: ``RefundTargetPage/next`` of the page before; 0 for the first page.
+    func refundTargets(
+        notSweptSince start: Timestamp, after position: Int64
+    ) async throws(StorageError) -> RefundTargetPage
+
+    /// Returns the number of targets that ``refundTargets(notSweptSince:after:)`` returns in all pages. Can take
+    /// minutes in a large store.
+    func countRefundTargets(notSweptSince start: Timestamp) async throws(StorageError) -> Int
 
     /// Returns the target of one customer, or `nil` if it was swept at or after that time.
     func refundTarget(

@@ -15,6 +15,21 @@ package struct RefundTarget: Sendable, Hashable {
     }
 }
 
+/// A page of targets, in the order in which the store got their customers.
+package struct RefundTargetPage: Sendable, Hashable {
+    package let targets: [RefundTarget]
+    /// Where the next page begins; `nil` after the last one.
+    package let next: Int64?
+
+    /// Number of transactions that one page is made of.
+    package static let size = 1_000
+
+    package init(targets: [RefundTarget], next: Int64?) {
+        self.targets = targets
+        self.next = next
+    }
+}
+
 /// A refund found in a refund history.
 package struct RefundRow: Sendable, Hashable {
     package let transaction: TransactionRow

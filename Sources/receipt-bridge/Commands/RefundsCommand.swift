@@ -194,8 +194,8 @@ struct RefundsCommand: ParsableCommand {
         /// Returns the customers that this sweep has not looked up yet: those of `--ids`, or all in the store.
         private func targets(
             _ settings: ProxyConfiguration, _ store: any RefundStore, since begin: Timestamp
-        ) async throws -> [RefundTarget] {
-            guard let ids else { return try await store.refundTargets(notSweptSince: begin) }
+        ) async throws -> RefundTargets {
+            guard let ids else { return try await RefundTargets(in: store, notSweptSince: begin) }
             let apps = AppRegistry(settings: settings)
             guard let app = bundleId.flatMap(BundleIdentifier.init(rawValue:)) ?? apps.only?.bundleId else {
                 throw InvalidOperation("several apps are configured", hint: "specify one with --bundle-id")
@@ -208,7 +208,7 @@ struct RefundsCommand: ParsableCommand {
                 let target = try await store.refundTarget(identifier, in: scope, notSweptSince: begin)
                 if let target { targets.append(target) }
             }
-            return targets
+            return RefundTargets(targets)
         }
 
         /// Opens the destination. A file that an earlier run wrote is truncated to the refunds that were marked as

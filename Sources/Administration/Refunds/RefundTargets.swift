@@ -1,0 +1,42 @@
+package import AppStoreTypes
+package import Storage
+
+/// The customers of a sweep, one after another. Those of a store are read in pages, so that the memory does not grow with
+/// the store.
+package struct RefundTargets: Sendable {
+    /// Number of customers.
+    package let count: Int
+    private var page: [RefundTarget]
+    private var index = 0
+    /// Reads the page after a position; `nil` if the list is complete.
+    private var rest: (read: @Sendable (Int64) async throws(StorageError) -> RefundTargetPage, next: Int64)?
+
+    /// Creates a list of given customers.
+    package init(_ targets: [RefundTarget]) {
+        count = targets.count
+        page = targets
+    }
+
+    /// Creates a list of all customers in a store that were not swept since a time.
+    package init(in store: any RefundStore, notSweptSince start: Timestamp) async throws(StorageError) {
+        count = try await store.countRefundTargets(notSweptSince: start)
+        page = []
+        rest = (
+            { (position) async throws(StorageError) in
+                try await store.refundTargets(notSweptSince: start, after: position)
+            }, 0
+        )
+    }
+
+    /// Returns the next customer; `nil` at the end.
+    mutating func next() async throws(StorageError) -> RefundTarget? {
+        while index == page.count {
+            guard let (read, position) = rest else { return nil }
+            let found = try await read(position)
+            (page, index) = (found.targets, 0)
+            rest = found.next.map { (read, $0) }
+        }
+        defer { index += 1 }
+        return page[index]
+    }
+}
