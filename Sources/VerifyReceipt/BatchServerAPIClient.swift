@@ -37,7 +37,7 @@ package struct BatchServerAPIClient: Sendable {
             settings: settings, transport: transport, verifier: SignedPayloadVerifier(trust: trust), now: now,
             share: share * Self.safetyFactor, reserve: 0,
             retry: RetryPolicy(maximumAttempts: 6, baseDelay: .milliseconds(500), maximumDelay: .seconds(20)),
-            cluster: store?.cluster.map { ServerCluster(store: $0) })
+            cluster: store?.cluster.map { ServerCluster(store: $0, instance: settings.instanceName) })
         self.share = share
     }
 

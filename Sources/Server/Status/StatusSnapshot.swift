@@ -93,6 +93,9 @@ extension StatusSnapshot {
             let lack = view.isStoreLost ? "file removed or replaced; restore it and restart" : "could not be opened yet"
             add("Store", view.lacksStore ? lack : "none")
         }
+        if let cluster = view.pipelines.cluster {
+            add("Servers with this store", "\(Int64(cluster.servers).grouped); this one is \(view.settings.instanceName)")
+        }
         add("Receipts of apps that are not configured", view.settings.unknownApps.rawValue)
         add("Profile", view.settings.usesTolerantProfile ? "tolerant" : "apple")
         add("Record cache hits", counts.recordCache.hits)

@@ -8,15 +8,17 @@ import Synchronization
 /// This server as one of several with the same store.
 package final class ServerCluster: Sendable {
     package let store: any ClusterStore
-    /// Unique to this server.
-    private let name = "\(DeliveryLease.process)/\(UUID().uuidString)"
+    /// Unique to this process: the name of the server, a slash and a random text.
+    private let name: String
     private let count = Atomic<Int>(1)
 
     /// Servers that were not seen for this long do not count.
     private static let absence = Duration.seconds(30)
 
-    init(store: any ClusterStore) {
+    /// - Parameter instance: the name of this server, see ``ProxyConfiguration/instanceName``.
+    init(store: any ClusterStore, instance: String) {
         self.store = store
+        name = "\(instance)/\(UUID().uuidString)"
     }
 
     /// The number of running servers, as last seen.
