@@ -45,7 +45,8 @@ package struct StorageError: Error, Sendable, Hashable, CustomStringConvertible 
     /// The error of opening a store that an unfinished copy is being written to.
     package static func unfinishedCopy(at place: String) -> StorageError {
         StorageError(
-            .changed, at: place, "the store holds an unfinished copy; run the same store copy command again to finish it")
+            .changed, at: place,
+            "the store holds an unfinished copy; run the same store copy command again to finish it")
     }
 
     package var description: String { "\(code.rawValue): \(place): \(reason)" }

@@ -93,7 +93,9 @@ package struct ServiceComponents: Sendable {
         self.observations = observations
         loading = previous?.loading ?? store.map { observations.loading(from: $0, logger: logger) }
         self.store = store
-        let cluster = previous?.cluster ?? store?.cluster.map {
+        let cluster =
+            previous?.cluster
+            ?? store?.cluster.map {
                 ServerCluster(store: $0, instance: settings.instanceName)
             }
         self.cluster = cluster

@@ -139,7 +139,8 @@ struct StoreTransferTests {
         }
         #expect(
             refusal?.description
-                == "changed: copied: the store holds an unfinished copy; run the same store copy command again to finish it")
+                == "changed: copied: the store holds an unfinished copy; run the same store copy command again to finish it"
+        )
         let progress = Counter(Int.max)
         #expect(
             try await StoreCopy(from: source, named: "a", to: database, batch: 2).run { state in

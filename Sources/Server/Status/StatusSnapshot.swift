@@ -94,7 +94,8 @@ extension StatusSnapshot {
             add("Store", view.lacksStore ? lack : "none")
         }
         if let cluster = view.pipelines.cluster {
-            add("Servers with this store", "\(Int64(cluster.servers).grouped); this one is \(view.settings.instanceName)")
+            let servers = Int64(cluster.servers).grouped
+            add("Servers with this store", "\(servers); this one is \(view.settings.instanceName)")
         }
         add("Receipts of apps that are not configured", view.settings.unknownApps.rawValue)
         add("Profile", view.settings.usesTolerantProfile ? "tolerant" : "apple")
