@@ -12,7 +12,8 @@ COPY . .
 RUN make static PREPARED=1 && install -m 0755 .build-static/release/receipt-bridge /receipt-bridge
 
 FROM ${DEBIAN}
-ARG VERSION=0.1.0
+# docker build --build-arg VERSION="$(make version)"
+ARG VERSION=unknown
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Receipt Bridge" \
       org.opencontainers.image.description="Proxy that replaces the verifyReceipt endpoint of the App Store for old app versions" \

@@ -5,9 +5,11 @@
 # make test-postgresql  the tests that need PostgreSQL, in debug and in release, with a server of their own, and several servers of
 #                one database while servers and databases are killed and stopped (at most 15 minutes after the build; installs
 #                Debian packages); make test-postgresql-run if the tests are built
-# make test-scaling  the page of two servers behind nginx in docs/SCALING.md, as it stands (needs Python, PostgreSQL, nginx and curl)
+# make test-docs  every block of commands of the documents, as it stands, in an empty folder (needs Python, curl, jq, sqlite3, nginx
+#                and PostgreSQL)
+# make test-deploy  the examples for docker compose and Kubernetes (needs Python, PyPI and promtool)
 # make test-bare  demo and tests on a bare Debian, as an ordinary user with sudo (needs root, debootstrap and Swift)
-# make check     format, imports between targets, links of the documents, then make test
+# make check     format, imports between targets, links of the documents, versions, then make test
 # make bench     the measurements of this machine, with the cost of shadowing (needs Python and wrk)
 # make bench-http  the routes compared with a bare route, and forwarding compared with nginx (needs Python, wrk, h2load
 #                and nginx)
@@ -38,8 +40,8 @@ export SWIFT_DETERMINISTIC_HASHING := 1
 # After a crash, the backtracer of Swift can take longer than a run may last. The signal is reported without it.
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: demo test test-postgresql test-postgresql-run test-build test-run test-root test-bare test-scaling test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging
-.PHONY: fuzz check bench bench-http bench-scale bench-migrate soak build static install manual receipts format set-up
+.PHONY: demo test test-postgresql test-postgresql-run test-build test-run test-root test-bare test-docs test-deploy test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging
+.PHONY: fuzz check version bench bench-http bench-scale bench-migrate soak build static install manual receipts format set-up
 
 build: set-up
 	$(SWIFT) build -c release --product receipt-bridge
@@ -105,8 +107,11 @@ test-postgresql-run:
 	$(RUN_POSTGRESQL) -c release --disable-testable-imports
 	python3 Tests/cluster.py --tool .build/release/receipt-bridge
 
-test-scaling: build
-	python3 Tests/scaling.py --tool .build/release/receipt-bridge
+test-docs: build
+	python3 Tests/docs.py --tool .build/release/receipt-bridge
+
+test-deploy: build
+	Tests/deploy.sh .build/release/receipt-bridge
 
 test-bare:
 	Tests/bare.sh
@@ -160,7 +165,11 @@ check: set-up
 	python3 Tests/imports.py
 	python3 Tests/links.py
 	$(SWIFT) build --explicit-target-dependency-import-check error
+	python3 Tests/release.py
 	$(MAKE) test
+
+version:
+	@python3 Tests/release.py --version
 
 bench: build
 	.build/release/receipt-bridge bench

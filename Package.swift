@@ -15,6 +15,28 @@ let mappings = [
     "transaction-receipt",
 ]
 
+/// Packages that only other packages need, with a product of each. Their versions are exact too, so that every build of a commit
+/// compiles the same sources (docs/decisions/0061-exact-versions-of-every-package.md).
+let transitivePackages = [
+    ("swift-server/async-http-client", "1.37.0", "AsyncHTTPClient"),
+    ("apple/swift-algorithms", "1.2.1", "Algorithms"),
+    ("apple/swift-asn1", "1.7.4", "SwiftASN1"),
+    ("apple/swift-async-algorithms", "1.1.4", "AsyncAlgorithms"),
+    ("apple/swift-atomics", "1.3.0", "Atomics"),
+    ("apple/swift-certificates", "1.21.1", "X509"),
+    ("apple/swift-collections", "1.6.0", "DequeModule"),
+    ("apple/swift-configuration", "1.4.0", "Configuration"),
+    ("apple/swift-crypto", "4.5.2", "Crypto"),
+    ("apple/swift-distributed-tracing", "1.7.3", "Tracing"),
+    ("apple/swift-http-structured-headers", "1.7.0", "StructuredFieldValues"),
+    ("apple/swift-metrics", "2.13.0", "Metrics"),
+    ("apple/swift-nio-http2", "1.46.0", "NIOHTTP2"),
+    ("apple/swift-nio-transport-services", "1.28.0", "NIOTransportServices"),
+    ("apple/swift-numerics", "1.1.1", "Numerics"),
+    ("apple/swift-service-context", "1.5.1", "ServiceContextModule"),
+    ("apple/swift-system", "1.8.1", "SystemPackage"),
+]
+
 let package = Package(
     name: "receipt-bridge",
     platforms: [.macOS(.v15)],
@@ -654,6 +676,15 @@ let package = Package(
             swiftSettings: strict),
     ]
 )
+
+// SwiftPM warns about a package that no target uses. A dependency for a platform that does not exist counts as a use and
+// compiles nothing.
+for (path, version, product) in transitivePackages {
+    package.dependencies.append(.package(url: "https://github.com/\(path)", exact: Version(stringLiteral: version)))
+    package.targets.first { $0.name == "receipt-bridge" }?.dependencies.append(
+        .product(
+            name: product, package: String(path.split(separator: "/")[1]), condition: .when(platforms: [.custom("none")])))
+}
 
 // For `make fuzz` only: compiles this package's targets with libFuzzer's counters and AddressSanitizer, and adds the program that
 // runs the fuzz targets. Testable imports are enabled, because some parsers are otherwise called only after a signature check.
