@@ -683,7 +683,8 @@ for (path, version, product) in transitivePackages {
     package.dependencies.append(.package(url: "https://github.com/\(path)", exact: Version(stringLiteral: version)))
     package.targets.first { $0.name == "receipt-bridge" }?.dependencies.append(
         .product(
-            name: product, package: String(path.split(separator: "/")[1]), condition: .when(platforms: [.custom("none")])))
+            name: product, package: String(path.split(separator: "/")[1]),
+            condition: .when(platforms: [.custom("none")])))
 }
 
 // For `make fuzz` only: compiles this package's targets with libFuzzer's counters and AddressSanitizer, and adds the program that
