@@ -11,6 +11,7 @@ Each scenario starts its own database, simulated App Store and servers from the 
     outage       the database is stopped, then hangs, each for --outage seconds under load: no genuine receipt is denied
     pgbouncer    the servers reach the database through PgBouncer in transaction mode
     upgrade      a newer version adds a step to the layout while servers run; they and new ones work with it
+    tls          a database on another host: its certificate and the password are checked
 
 The exit code is 1 if a promise was broken. PostgreSQL's programs are searched in PATH and in /usr/lib/postgresql. They refuse to run
 as root, so root runs them as another user.
@@ -35,7 +36,7 @@ import urllib.parse
 import urllib.request
 
 from measuring import free_port, post, start, wait
-from postgresql import Database, Pool
+from postgresql import Certificates, Database, Pool, named_hosts
 
 # The statuses that an app interprets as "this purchase is not valid".
 DENIALS = {21002, 21003, 21004, 21007, 21008, 21010}
@@ -489,7 +490,61 @@ def upgrade(stage, arguments):
     return report
 
 
-SCENARIOS = {function.__name__: function for function in (refund, deliveries, budget, kill, failover, outage, pgbouncer, upgrade)}
+def tls(stage, arguments):
+    """The host of the database is not this machine by its name, so its certificate is verified. The user has a password."""
+    folder = os.path.join(stage.folder, "postgresql")
+    database = stage.database()
+    trusted, other = Certificates(folder, "trusted"), Certificates(folder, "other")
+    trusted.issue("db.test")
+    with open(os.path.join(database.data, "pg_hba.conf"), "w") as file:
+        file.write("local all all trust\nhostssl all guarded 127.0.0.1/32 scram-sha-256\n")
+    for name in ("ssl_cert_file", "ssl_key_file"):
+        value = trusted.certificate if name == "ssl_cert_file" else trusted.key
+        database.sql(f"ALTER SYSTEM SET {name} = '{value}'", "postgres")
+    database.sql("ALTER SYSTEM SET ssl = on", "postgres")
+    database.sql("CREATE ROLE guarded LOGIN PASSWORD 'open sesame'", "postgres")
+    database.sql("ALTER DATABASE receipts OWNER TO guarded", "postgres")
+    database.sql("GRANT ALL ON SCHEMA public TO guarded")
+    database.sql("SELECT pg_reload_conf()", "postgres")
+    stage.app_store(20)
+    os.environ.update(named_hosts(stage.folder, "db.test", "elsewhere.test"))
+    passwords = {}
+    for name, text in (("right", "open sesame"), ("wrong", "open barley")):
+        passwords[name] = os.path.join(stage.state, name + ".password")
+        with open(passwords[name], "w") as file:
+            file.write(text + "\n")
+        os.chmod(passwords[name], 0o600)
+
+    def configure(name, host, roots=trusted.roots, password="right", **options):
+        store = f"postgresql://guarded@{host}:{database.port}/receipts?" + urllib.parse.urlencode({"sslrootcert": roots} | options)
+        return stage.configure(name, store, more=f"database: {{password: {{file: '{passwords[password]}'}}}}")
+
+    def doctor(config):
+        done = subprocess.run([stage.tool, "doctor", "--config", config], capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    for name, config, code, text in (
+            ("verified", configure("verified", "db.test"), None, "sslmode verify-full"),
+            ("name", configure("name", "elsewhere.test"), 2, "db.test"),
+            ("roots", configure("roots", "db.test", other.roots), 2, "certificate verify failed"),
+            ("password", configure("password", "db.test", password="wrong"), 2, "password authentication failed"),
+            ("weaker", configure("weaker", "db.test", sslmode="prefer"), 2, "sslmode")):
+        found, output = doctor(config)
+        if text not in output or (code is not None and found == 0) or "sesame" in output:
+            stage.failures.add(f"{name}: doctor exits with {found}: {output}")
+    url = stage.serve("a", configure("a", "db.test"))
+    stage.notify(url)
+    events(stage, 40)
+    stored = received(stage, database)
+    used = {row[0] for row in database.sql(
+        "SELECT version FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE usename = 'guarded' AND ssl")}
+    if not used:
+        stage.failures.add("the server's connections do not use TLS")
+    return f"{stored:,} notifications stored over {', '.join(sorted(used))}; four wrong configurations are refused by doctor"
+
+
+SCENARIOS = {function.__name__: function
+             for function in (refund, deliveries, budget, kill, failover, outage, pgbouncer, upgrade, tls)}
 
 
 def main():

@@ -122,6 +122,43 @@ class Database:
         return [line.split("\t") for line in output.splitlines()]
 
 
+class Certificates:
+    """A certificate authority in a folder, and a certificate that it issues to a server."""
+
+    def __init__(self, folder, name):
+        self.folder, self.name = folder, name
+        self.roots, self.root_key = self.path("roots.pem"), self.path("root.key")
+        self.openssl("req", "-x509", "-days", "2", "-subj", f"/CN={name}", "-keyout", self.root_key, "-out", self.roots)
+
+    def path(self, name):
+        return os.path.join(self.folder, f"{self.name}-{name}")
+
+    def openssl(self, command_name, *arguments):
+        subprocess.run(["openssl", command_name, "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", *arguments],
+                       check=True, capture_output=True)
+
+    def issue(self, host):
+        self.certificate, self.key = self.path("server.pem"), self.path("server.key")
+        self.openssl("req", "-x509", "-days", "2", "-subj", f"/CN={host}", "-addext", f"subjectAltName=DNS:{host}",
+                     "-addext", "basicConstraints=critical,CA:FALSE", "-CA", self.roots, "-CAkey", self.root_key,
+                     "-keyout", self.key, "-out", self.certificate)
+        os.chmod(self.key, 0o600)
+        if os.getuid() == 0:
+            for path in (self.certificate, self.key):
+                shutil.chown(path, USER)
+
+
+def named_hosts(folder, *names):
+    """Returns an environment in which these names are other names of 127.0.0.1."""
+    libraries = glob.glob("/usr/lib/*/libnss_wrapper.so")
+    if not libraries:
+        sys.exit("libnss_wrapper.so is missing (apt-get install libnss-wrapper)")
+    path = os.path.join(folder, "hosts")
+    with open(path, "w") as file:
+        file.writelines(f"127.0.0.1 {name}\n" for name in names)
+    return {"LD_PRELOAD": libraries[0], "NSS_WRAPPER_HOSTS": path}
+
+
 class Pool:
     """PgBouncer in transaction mode, in front of one database of a server."""
 

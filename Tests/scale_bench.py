@@ -47,6 +47,7 @@ def main():
                 for engine, servers in cases:
                     figures[engine, servers].append(
                         measure(arguments.tool, folder, base, bodies, database, engine, servers, run))
+            found_sizes = sizes(database, f"case{arguments.runs - 1}postgresql1")
         finally:
             stop(simulator)
             database.stop("immediate")
@@ -58,9 +59,30 @@ def main():
         print(f"{row['store']:<12}{row['servers']:>8}{row['rate']:>17,.0f}{row['rate'] / rows[0]['rate']:>11.2f}"
               f"{row['serverMicroseconds']:>15,.0f}{row['databaseMicroseconds']:>17,.0f}")
     print(f"median of {arguments.runs} runs of {len(bodies):,} notifications each; CPU time per notification")
+    print_sizes(found_sizes)
     if arguments.json:
         with open(arguments.json, "w") as file:
             json.dump(rows, file, indent=1)
+
+
+def sizes(database, name):
+    """Returns the tables of a database that need space: the name, the rows, and the bytes of a row without and with indexes."""
+    database.sql("VACUUM FULL", name)
+    tables = database.sql("SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace", name)
+    found = []
+    for (table,) in tables:
+        rows, heap, total = map(int, database.sql(
+            f"SELECT (SELECT count(*) FROM {table}), pg_table_size('{table}'), pg_total_relation_size('{table}')", name)[0])
+        if rows >= 500:
+            found.append((table, rows, heap / rows, total / rows))
+    return sorted(found, key=lambda row: -row[3])
+
+
+def print_sizes(found):
+    print(f"\n{'table':<24}{'rows':>10}{'bytes a row':>14}{'with indexes':>14}")
+    for table, rows, heap, total in found:
+        print(f"{table:<24}{rows:>10,}{heap:>14,.0f}{total:>14,.0f}")
+    print("PostgreSQL after VACUUM FULL, with the notifications of one case")
 
 
 # Makes a wrk script mark the moment at which it has as many responses as there are bodies.
