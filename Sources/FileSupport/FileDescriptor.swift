@@ -37,6 +37,32 @@ package final class FileDescriptor {
         }
     }
 
+    /// Writes all bytes. Continues after an interrupted or partial write, and waits if the descriptor does not block.
+    package func writeAll(_ bytes: [UInt8]) throws(SystemFailure) {
+        let failure = bytes.withUnsafeBytes { bytes -> SystemFailure? in
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = Foundation.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                if count > 0 {
+                    rest = rest.dropFirst(count)
+                } else if errno == EAGAIN {
+                    var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                    poll(&request, 1, -1)
+                } else if errno != EINTR {
+                    return .last
+                }
+            }
+            return nil
+        }
+        if let failure { throw failure }
+    }
+
+    /// `true` if reading does not wait: there are bytes, or the end.
+    package var isReadable: Bool {
+        var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&request, 1, 0) != 0
+    }
+
     /// Waits without a timeout until the descriptor is readable.
     private func waitForBytes() {
         var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

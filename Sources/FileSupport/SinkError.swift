@@ -70,6 +70,8 @@ package struct SystemFailure: Error, Sendable, Hashable {
     package var isNoSuchFile: Bool { code == ENOENT || code == ENOTDIR }
     /// `true` if the disk, the quota or the maximum file size is exceeded.
     package var isFull: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
+    /// `true` if the reader of a pipe or socket has closed it.
+    package var isClosedPipe: Bool { code == EPIPE || code == ECONNRESET }
     /// `true` if the file cannot be written with this path, user or file system.
     package var isForbidden: Bool { [EACCES, EPERM, EROFS, EISDIR, ENOENT, ENOTDIR, ELOOP].contains(code) }
 }

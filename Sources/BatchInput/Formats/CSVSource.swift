@@ -8,6 +8,7 @@ struct CSVSource: RowSource {
     let identity: SourceIdentity
 
     let header: CSVHeader
+    private let use: SourceUse
     /// Limits on fields and records. A row that exceeds one is unreadable.
     let limits: SourceLimits
     var window: ByteWindow
@@ -15,6 +16,8 @@ struct CSVSource: RowSource {
     private var nextRowNumber: Int64
     /// A record that is too long for the window: its position, and the fields before the limit.
     var longRecord: (start: SourcePosition, id: SourceText, accountToken: SourceText)?
+    /// Digest of the bytes of that record that are no longer in the window; `nil` unless this is a filter.
+    private var longRecordDigest: LineDigest?
     /// Line breaks counted so far in the record in the window.
     var lines = CountedLines()
     /// An error that the next call throws, after the rows before it have been returned.
@@ -23,9 +26,10 @@ struct CSVSource: RowSource {
 
     init(
         _ stream: any ByteStream, options: SourceOptions, limits: SourceLimits = SourceLimits(),
-        at position: SourcePosition?
+        at position: SourcePosition?, for use: SourceUse = .resumable
     ) throws(SourceError) {
         self.limits = limits
+        self.use = use
         window = ByteWindow(stream, capacity: limits.chunk)
         identity = try window.identity(as: .csv)
         header = try window.takeHeader(options)
@@ -86,7 +90,7 @@ struct CSVSource: RowSource {
     private mutating func nextRecord(canFail: Bool) throws(SourceError) -> Record? {
         do throws(SourceError) {
             if let failure { throw failure }
-            return try nextRecord()
+            return try nextRecord(hasRows: !canFail)
         } catch {
             failure = error
             guard canFail else { return nil }
@@ -94,7 +98,7 @@ struct CSVSource: RowSource {
         }
     }
 
-    private mutating func nextRecord() throws(SourceError) -> Record? {
+    private mutating func nextRecord(hasRows: Bool) throws(SourceError) -> Record? {
         while true {
             let isWhole = scan()
             if endsEarly(isWhole: isWhole) || isWhole { return .whole }
@@ -104,12 +108,19 @@ struct CSVSource: RowSource {
                 window.drop(scanner.position)
                 scanner.discardFields()
             }
+            if hasRows, use == .filter, window.isPaused { return nil }
             try window.extend()
         }
     }
 
     /// Stores the id and the account token of a record that is too long, before its bytes are dropped.
     private mutating func rememberLongRecord() {
+        if use == .filter {
+            var digest = longRecordDigest ?? LineDigest()
+            let length = scanner.position
+            window.read { digest.add($0.extracting(0..<length)) }
+            longRecordDigest = digest
+        }
         guard longRecord == nil else { return }
         longRecord = window.read { record in
             (position, text(at: header.id, in: record), text(at: header.accountToken, in: record))
@@ -129,10 +140,16 @@ struct CSVSource: RowSource {
     /// Returns the row of the scanned record and removes the record from the window; `nil` for a blank line.
     private mutating func nextRow() -> SourceRow? {
         let length = scanner.position
-        let next = window.read { row(of: $0.extracting(0..<length)) }
+        var digest = longRecordDigest
+        let next = window.read { bytes -> SourceRow? in
+            let record = bytes.extracting(0..<length)
+            guard let row = row(of: record) else { return nil }
+            guard use == .filter else { return row }
+            return row.named(digest?.id(endingWith: record) ?? LineDigest.id(of: record))
+        }
         window.drop(length)
         scanner.reset()
-        (longRecord, lines) = (nil, CountedLines())
+        (longRecord, longRecordDigest, lines) = (nil, nil, CountedLines())
         if next != nil { nextRowNumber += 1 }
         return next
     }

@@ -1,10 +1,11 @@
-/// A source that reads JSON Lines: one row for each line, see ``JSONLine``. Blank lines are skipped.
+/// A source that reads JSON Lines: one row for each line, see ``JSONLine``. Blank lines are skipped, except in a filter.
 ///
 /// A position is the byte offset of a line. For standard input it also contains the digest of everything before.
 struct JSONLinesSource: RowSource {
     let identity: SourceIdentity
 
     private let line: JSONLine
+    private let use: SourceUse
     /// Maximum length of a line in bytes. A longer line is an unreadable row.
     private let maximumLineBytes: Int
     private var window: ByteWindow
@@ -15,18 +16,22 @@ struct JSONLinesSource: RowSource {
     private var searched = 0
     /// Position of a line that is too long for the window.
     private var longLine: SourcePosition?
+    /// Digest of the bytes of that line that are no longer in the window; `nil` unless this is a filter.
+    private var longLineDigest: LineDigest?
     /// An error that the next call throws, after the rows before it have been returned.
     private var failure: SourceError?
     private var isFinished = false
 
     /// Opens a source.
     ///
-    /// - Parameter keepsDigest: Computes a digest of the stream. Needed for a stream without identity.
+    /// - Parameters:
+    ///   - keepsDigest: Computes a digest of the stream. Needed to resume a stream without identity.
     init(
         _ stream: any ByteStream, options: SourceOptions, limits: SourceLimits = SourceLimits(),
-        at position: SourcePosition?, keepsDigest: Bool = false
+        at position: SourcePosition?, keepsDigest: Bool = false, for use: SourceUse = .resumable
     ) throws(SourceError) {
         line = JSONLine(options)
+        self.use = use
         maximumLineBytes = limits.row
         window = ByteWindow(stream, capacity: limits.chunk)
         identity = try window.identity(as: .jsonLines)
@@ -79,7 +84,7 @@ struct JSONLinesSource: RowSource {
     private mutating func nextLine(canFail: Bool) throws(SourceError) -> Line? {
         do throws(SourceError) {
             if let failure { throw failure }
-            return try nextLine()
+            return try nextLine(hasRows: !canFail)
         } catch {
             failure = error
             guard canFail else { return nil }
@@ -87,7 +92,7 @@ struct JSONLinesSource: RowSource {
         }
     }
 
-    private mutating func nextLine() throws(SourceError) -> Line? {
+    private mutating func nextLine(hasRows: Bool) throws(SourceError) -> Line? {
         while true {
             let (start, count) = (searched, window.count)
             if let end = window.read({ $0.firstIndex(of: UInt8(ascii: "\n"), from: start, to: count) }) {
@@ -95,28 +100,50 @@ struct JSONLinesSource: RowSource {
             }
             searched = count
             if window.isAtEnd { return count > 0 || longLine != nil ? .unfinished : nil }
-            if count > maximumLineBytes {
-                if longLine == nil { longLine = position }
-                drop(count)
-            }
+            if count > maximumLineBytes { dropPartOfLongLine(count) }
+            if hasRows, use == .filter, window.isPaused { return nil }
             try window.extend()
         }
     }
 
-    /// Returns the row of the first `count` bytes and removes them from the window; `nil` for a blank line.
+    /// Removes bytes of a line that is too long, and remembers its position and their digest.
+    private mutating func dropPartOfLongLine(_ count: Int) {
+        if use == .filter {
+            var digest = longLineDigest ?? LineDigest()
+            let start = lineStart
+            window.read { digest.add($0.extracting(start..<count)) }
+            longLineDigest = digest
+        }
+        if longLine == nil { longLine = position }
+        drop(count)
+    }
+
+    /// Number of bytes before the line at the start of the window: a byte order mark at the beginning of the stream.
+    private var lineStart: Int { window.offset == 0 && window.read({ $0.beginsWithByteOrderMark }) ? 3 : 0 }
+
+    /// Returns the row of the first `count` bytes and removes them from the window; `nil` for a blank line, except in
+    /// a filter.
     private mutating func nextRow(_ count: Int) -> SourceRow? {
         defer {
             drop(count)
-            longLine = nil
+            (longLine, longLineDigest) = (nil, nil)
         }
         let isLong = longLine != nil || count > maximumLineBytes + 1
-        let (line, number, isFirst) = (line, nextRowNumber, window.offset == 0)
+        let (line, use, number, start) = (line, use, nextRowNumber, lineStart)
+        var longLineDigest = longLineDigest
         let row = window.read { bytes -> SourceRow? in
-            let bytes = bytes.extracting((isFirst && bytes.beginsWithByteOrderMark ? 3 : 0)..<count)
+            let bytes = bytes.extracting(start..<count)
+            let row: SourceRow
             if isLong {
-                return SourceRow(number: number, id: nil, value: .tooLarge("the line", limit: maximumLineBytes))
+                row = SourceRow(number: number, id: nil, value: .tooLarge("the line", limit: maximumLineBytes))
+            } else if bytes.isBlank {
+                guard use == .filter else { return nil }
+                row = SourceRow(number: number, id: nil, value: .missing)
+            } else {
+                row = line.row(bytes, number: number)
             }
-            return bytes.isBlank ? nil : line.row(bytes, number: number)
+            guard use == .filter else { return row }
+            return row.named(longLineDigest?.id(endingWith: bytes) ?? LineDigest.id(of: bytes))
         }
         if row != nil { nextRowNumber += 1 }
         return row

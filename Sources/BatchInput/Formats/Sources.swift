@@ -2,47 +2,91 @@ import Foundation
 
 /// Opens sources by path.
 package enum Sources {
-    /// Opens a source: a directory, `-` for JSON Lines from standard input, or a file with the extension `.jsonl`,
-    /// `.csv`, `.jsonl.gz`, `.csv.gz`, `.sqlite` or `.db`.
+    /// Opens a source: a directory, `-` for standard input, or a file with the extension `.jsonl`, `.csv`, `.jsonl.gz`,
+    /// `.csv.gz`, `.sqlite` or `.db`. A file with another extension is a text file if the options name its format.
     ///
     /// - Parameters:
     ///   - path: Path of the source.
-    ///   - options: Names of columns, keys and table.
+    ///   - options: Format, and names of columns, keys and table.
     ///   - limits: Limits on the size of rows and buffers.
     ///   - position: Position to resume from; `nil` for the beginning. The caller checks that the source has not
     ///     changed, see ``RowSource/comparison(with:)``.
+    ///   - use: Purpose of the source. A filter reads only JSON Lines and CSV.
     ///   - standardInput: File descriptor to read for `-`.
     package static func open(
         _ path: String, options: SourceOptions = SourceOptions(), limits: SourceLimits = SourceLimits(),
-        at position: SourcePosition? = nil, standardInput: Int32 = 0
+        at position: SourcePosition? = nil, for use: SourceUse = .resumable, standardInput: Int32 = 0
     ) throws(SourceError) -> any RowSource {
         if path == "-" {
             let stream = StandardInput(descriptor: standardInput)
+            guard use == .resumable else { return try text(options.format, stream, options, limits, nil, use) }
+            guard options.format != .csv else {
+                throw SourceError(.unknownKind, at: stream.name, "only a filter (--to -) reads CSV from standard input")
+            }
             return try JSONLinesSource(stream, options: options, limits: limits, at: position, keepsDigest: true)
         }
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
             throw SourceError(.notFound, at: path, "there is no such file")
         }
-        guard !isDirectory.boolValue else { return try DirectorySource(path: path, limits: limits, at: position) }
-        let name = path.lowercased()
-        func named(_ endings: String...) -> Bool { endings.contains { name.hasSuffix($0) } }
-        if named(".jsonl", ".jsonl.gz") {
-            let stream = try stream(path, isCompressed: named(".gz"))
-            return try JSONLinesSource(stream, options: options, limits: limits, at: position)
-        }
-        if named(".csv", ".csv.gz") {
-            let stream = try stream(path, isCompressed: named(".gz"))
-            return try CSVSource(stream, options: options, limits: limits, at: position)
-        }
-        if named(".sqlite", ".db") {
+        let kind = try kind(of: path, isDirectory: isDirectory.boolValue, options.format)
+        switch kind {
+        case .text(let format, let isCompressed):
+            let stream: any ByteStream =
+                if isCompressed { try GzipStream(path: path) } else { try FileStream(path: path) }
+            return try text(format, stream, options, limits, position, use)
+        case .directory, .table:
+            guard use == .resumable else {
+                throw SourceError(.unknownKind, at: path, "a filter (--to -) reads standard input, JSON Lines or CSV")
+            }
+            guard kind.isTable else { return try DirectorySource(path: path, limits: limits, at: position) }
             return try TableSource(path: path, options: options, limits: limits, at: position)
         }
-        let reason = "a source must be a directory or a .jsonl, .csv, .jsonl.gz, .csv.gz, .sqlite or .db file"
-        throw SourceError(.unknownKind, at: path, reason)
     }
 
-    private static func stream(_ path: String, isCompressed: Bool) throws(SourceError) -> any ByteStream {
-        if isCompressed { try GzipStream(path: path) } else { try FileStream(path: path) }
+    private enum Kind {
+        case directory, table
+        case text(TextFormat, isCompressed: Bool)
+
+        var isTable: Bool { if case .table = self { true } else { false } }
+    }
+
+    /// Determines the kind of a source by its name, and by the format if the name does not state one.
+    private static func kind(of path: String, isDirectory: Bool, _ format: TextFormat?) throws(SourceError) -> Kind {
+        var name = path.lowercased()
+        let isCompressed = name.hasSuffix(".gz")
+        if isCompressed { name.removeLast(3) }
+        let stated: Kind? =
+            if isDirectory {
+                .directory
+            } else if name.hasSuffix(".jsonl") {
+                .text(.jsonLines, isCompressed: isCompressed)
+            } else if name.hasSuffix(".csv") {
+                .text(.csv, isCompressed: isCompressed)
+            } else if !isCompressed, name.hasSuffix(".sqlite") || name.hasSuffix(".db") {
+                .table
+            } else { nil }
+        switch (stated, format) {
+        case (let stated?, nil): return stated
+        case (nil, let format?): return .text(format, isCompressed: isCompressed)
+        case (.text(let stated, _)?, let format?) where stated == format:
+            return .text(format, isCompressed: isCompressed)
+        case (_?, let format?):
+            throw SourceError(.unknownKind, at: path, "its name does not agree with --input-format \(format.rawValue)")
+        case (nil, nil):
+            let reason = "a source must be a directory or a .jsonl, .csv, .jsonl.gz, .csv.gz, .sqlite or .db file"
+            throw SourceError(.unknownKind, at: path, reason)
+        }
+    }
+
+    /// Opens a stream of text; of JSON Lines if there is no format.
+    private static func text(
+        _ format: TextFormat?, _ stream: any ByteStream, _ options: SourceOptions, _ limits: SourceLimits,
+        _ position: SourcePosition?, _ use: SourceUse
+    ) throws(SourceError) -> any RowSource {
+        switch format {
+        case .jsonLines?, nil: try JSONLinesSource(stream, options: options, limits: limits, at: position, for: use)
+        case .csv?: try CSVSource(stream, options: options, limits: limits, at: position, for: use)
+        }
     }
 }

@@ -9,6 +9,9 @@ protocol ByteStream {
     /// Skips bytes.
     mutating func skip(_ count: Int64) throws(SourceError)
 
+    /// `true` if reading would wait, because the writer pauses.
+    var isPaused: Bool { get }
+
     /// Fraction of the stream that has been read, 0 to 1; `nil` if its length is unknown.
     var fraction: Double? { get }
 
@@ -21,6 +24,7 @@ protocol ByteStream {
 
 extension ByteStream {
     var fraction: Double? { nil }
+    var isPaused: Bool { false }
 
     /// Skips bytes by reading them, for streams that cannot seek.
     mutating func skip(_ count: Int64) throws(SourceError) {

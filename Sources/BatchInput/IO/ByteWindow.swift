@@ -73,6 +73,9 @@ struct ByteWindow {
         range = 0..<count
     }
 
+    /// `true` if ``extend()`` would wait, because the writer of the stream pauses.
+    var isPaused: Bool { stream.isPaused }
+
     /// Fraction of the stream that has been read into the window, 0 to 1.
     var fraction: Double? { stream.fraction }
 

@@ -21,6 +21,8 @@ struct StandardInput: ByteStream {
         return count
     }
 
+    var isPaused: Bool { !file.isReadable }
+
     /// Returns an identity without digest, because a stream cannot be inspected before it is read. To resume, the
     /// digest in the position is compared with that of the skipped bytes.
     func identity(as kind: SourceIdentity.Kind) throws(SourceError) -> SourceIdentity {

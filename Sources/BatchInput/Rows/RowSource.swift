@@ -38,6 +38,9 @@ package struct SourceBatch: Sendable, Hashable {
     /// and has to discard the earlier result. In all other cases, each row is read once.
     package let isUnfinishedTail: Bool
 
+    /// Approximate size of the rows in bytes.
+    package var size: Int { rows.reduce(0) { $0 + $1.value.size + 64 } }
+
     /// Creates a batch.
     package init(rows: [SourceRow], end: SourcePosition, isUnfinishedTail: Bool = false) {
         self.rows = rows

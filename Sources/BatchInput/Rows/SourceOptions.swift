@@ -8,19 +8,38 @@ package struct SourceOptions: Sendable, Hashable, Codable {
     package var accountTokenColumn: String?
     /// Table of a database. If `nil`: the only table, or `receipts` if there are several.
     package var table: String?
+    /// Format of a text source whose name does not state it; `nil` to use the name.
+    package var format: TextFormat?
 
     /// JSON keys that make the whole line the value of the row.
     package var wholeLineKeys: [String] = []
 
     /// Creates options. `nil` selects the default names.
     package init(
-        receiptColumn: String? = nil, idColumn: String? = nil, accountTokenColumn: String? = nil, table: String? = nil
+        receiptColumn: String? = nil, idColumn: String? = nil, accountTokenColumn: String? = nil, table: String? = nil,
+        format: TextFormat? = nil
     ) {
         self.receiptColumn = receiptColumn
         self.idColumn = idColumn
         self.accountTokenColumn = accountTokenColumn
         self.table = table
+        self.format = format
     }
+}
+
+/// A text format of sources and results.
+package enum TextFormat: String, Sendable, Hashable, Codable, CaseIterable {
+    case jsonLines = "jsonl"
+    case csv
+}
+
+/// The purpose of a source.
+package enum SourceUse: Sendable, Hashable {
+    /// A run that can be resumed at a position.
+    case resumable
+    /// A filter, whose result has a row for each line. Rows are returned as soon as the input pauses. A blank line of
+    /// JSON is a row too. A row without an id gets the digest of its line as its id, see ``LineDigest``.
+    case filter
 }
 
 /// Limits on the memory for a source and on the size of a row.

@@ -19,6 +19,9 @@ struct MigrateCommand: AsyncParsableCommand {
             DEST is .jsonl, .csv, .sqlite or .db. Every row of the source gives exactly one row of the result. Running the \
             same command again resumes the migration, however it was stopped; its progress is stored in DEST.progress.
 
+            With --to -, the command is a filter: lines of JSONL or CSV in, a line for each on standard output, in the same \
+            order. It makes no calls, stores no progress, and exits with 0 even if rows were refused.
+
             Exit codes: 0 success; 1 done, but rows were refused, not found or failed; 2 usage, configuration, or a source \
             that is not the one this migration started with; 3 stopped by a limit or a temporary failure.
 
@@ -33,8 +36,16 @@ struct MigrateCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The stored receipts.", valueName: "source"), completion: .file())
     var source: String
 
-    @Option(name: .customLong("to"), help: ArgumentHelp("The result file.", valueName: "dest"), completion: .file())
+    @Option(
+        name: .customLong("to"), help: ArgumentHelp("The result file, or - for a filter.", valueName: "dest"),
+        completion: .file())
     var destination: String
+
+    @Option(help: "Format of a source on standard input, or whose name does not state it (default: jsonl).")
+    var inputFormat: TextFormat?
+
+    @Option(help: "Format of a result on standard output, or whose name does not state it (default: jsonl).")
+    var outputFormat: TextFormat?
 
     @Flag(
         help: "Look up each customer once with the App Store Server API (default if the configuration has a key).")
@@ -77,6 +88,7 @@ struct MigrateCommand: AsyncParsableCommand {
         for path in report where !path.hasSuffix(".html") && !path.hasSuffix(".json") {
             throw ValidationError("--report: the name must end in .html or .json")
         }
+        if isFilter { try validateFilter() }
     }
 
     func run() async throws {
@@ -88,6 +100,7 @@ struct MigrateCommand: AsyncParsableCommand {
         } catch {
             throw ConfigurationOptions.report(error)
         }
+        if isFilter { return try await filter(trust: trust) }
         guard asksAPI(settings) else {
             guard !(plan || refresh || setAccountTokens || accountTokenColumn != nil || allowUnverified) else {
                 Terminal.say(
@@ -137,6 +150,8 @@ struct MigrateCommand: AsyncParsableCommand {
             source: source, destination: destination,
             workers: rows.workers ?? ProcessInfo.processInfo.activeProcessorCount)
         options.persisted.source = rows.sourceOptions(accountTokenColumn: accountTokenColumn)
+        options.persisted.source.format = inputFormat
+        options.persisted.resultFormat = outputFormat
         options.persisted.withAPI = withAPI
         options.persisted.allowUnverified = allowUnverified
         options.persisted.trust = settings.trustDigest

@@ -99,6 +99,33 @@ struct MigrationRunTests {
         #expect(ending.counts.rows == Int64(world.rows.count))
     }
 
+    @Test("A result whose name states no format has the given one, also when the run is resumed")
+    func resultFormat() async throws {
+        let world = try MigrationWorld()
+        let path = world.folder.appending(path: "part-00000").path
+        for format in [TextFormat.jsonLines, .csv] {
+            func run(_ change: (inout MigrationOptions) -> Void = { _ in }) async throws(RunError) {
+                _ = try await world.run {
+                    ($0.destination, $0.persisted.resultFormat) = (path, format)
+                    change(&$0)
+                }
+            }
+            try await run {
+                ($0.isFresh, $0.rowLimit) = (true, 5)
+            }
+            try await run()
+            let named = world.folder.appending(path: "named.\(format.rawValue)").path
+            _ = try await world.run { $0.destination = named }
+            #expect(FileManager.default.contentsEqual(atPath: path, andPath: named))
+        }
+        let other = await world.failure {
+            ($0.destination, $0.persisted.resultFormat) = (path, .jsonLines)
+        }
+        #expect(other?.description.contains("--output-format was csv and is now jsonl") == true)
+        let disagreeing = await world.failure { $0.persisted.resultFormat = .csv }
+        #expect(disagreeing?.description.contains("its name does not agree with --output-format csv") == true)
+    }
+
     @Test("A migration resumes with rows that were added, even after an incomplete last line")
     func growth() async throws {
         for cut in [0, 1, 40] {
@@ -243,7 +270,7 @@ final class MigrationWorld: Sendable {
         }
     }
 
-    private static func reader() throws(RunError) -> ReceiptReader {
+    static func reader() throws(RunError) -> ReceiptReader {
         do {
             let pki = try SharedSimulator.pki
             var settings = ProxyConfiguration()

@@ -30,6 +30,26 @@ struct SourcesTests {
         ) { _ = try Sources.open(folder.path("b.csv")) }
     }
 
+    @Test("A file whose name states no format is read in the given one; a name that disagrees is rejected")
+    func formats() throws {
+        let folder = try TemporaryFolder()
+        func open(_ name: String, _ format: TextFormat) throws -> SourceIdentity.Kind {
+            try Sources.open(folder.path(name), options: SourceOptions(format: format)).identity.kind
+        }
+        for name in ["part-00000", "a.txt", "a.jsonl", "a.csv"] { try folder.write(name, "receipt\n") }
+        #expect(try open("part-00000", .jsonLines) == .jsonLines && open("part-00000", .csv) == .csv)
+        #expect(try open("a.txt", .csv) == .csv)
+        #expect(try open("a.jsonl", .jsonLines) == .jsonLines && open("a.csv", .csv) == .csv)
+        for (name, format) in [("a.jsonl", TextFormat.csv), ("a.csv", .jsonLines), ("", .csv)] {
+            let reason = "its name does not agree with --input-format \(format.rawValue)"
+            #expect(throws: SourceError(.unknownKind, at: folder.path(name), reason)) { _ = try open(name, format) }
+        }
+        let error = #expect(throws: SourceError.self) {
+            _ = try Sources.open("-", options: SourceOptions(format: .csv))
+        }
+        #expect(error?.reason == "only a filter (--to -) reads CSV from standard input")
+    }
+
     @Test("A device and a file without read permission are rejected")
     func forbidden() throws {
         let folder = try TemporaryFolder()

@@ -34,7 +34,7 @@ struct CSVFormat: ResultFormat {
     }
 
     /// Any column that is never empty can be read as the receipt, because only ids are used.
-    var rows: SourceOptions { SourceOptions(receiptColumn: "outcome") }
+    var rows: SourceOptions { SourceOptions(receiptColumn: "outcome", format: .csv) }
 }
 
 extension [UInt8] {

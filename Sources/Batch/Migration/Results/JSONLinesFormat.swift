@@ -32,7 +32,7 @@ struct JSONLinesFormat: ResultFormat {
     }
 
     /// Any column can be read as the receipt, because only ids are used.
-    var rows: SourceOptions { SourceOptions(receiptColumn: "digest") }
+    var rows: SourceOptions { SourceOptions(receiptColumn: "digest", format: .jsonLines) }
 }
 
 extension APIColumns {

@@ -1,5 +1,5 @@
 import Storage
-import BatchInput
+package import BatchInput
 package import FileSupport
 
 /// Opens sinks by path.
@@ -8,31 +8,49 @@ package enum ResultWriters {
     ///
     /// - Parameters:
     ///   - path: Path of the destination.
+    ///   - format: Format of a text file whose name has another extension. Must not change while the destination exists.
     ///   - withAPI: Adds the columns of ``APIColumns``. Must not change while the destination exists.
     ///   - position: Position to resume from; rows after it are discarded. `nil` for a new destination, at whose path
     ///     only an empty file may exist. ``SinkPosition/start`` for a destination of this migration, whether it exists
     ///     or not.
     package static func open(
-        _ path: String, withAPI: Bool, at position: SinkPosition? = nil
+        _ path: String, format: TextFormat? = nil, withAPI: Bool, at position: SinkPosition? = nil
     ) throws(SinkError) -> any ResultSink {
-        switch try kind(of: path) {
+        switch try kind(of: path, format) {
         case .jsonLines: try TextSink(path: path, JSONLinesFormat(withAPI: withAPI), at: position)
         case .csv: try TextSink(path: path, CSVFormat(withAPI: withAPI), at: position)
         case .table: try TableSink(path: path, withAPI: withAPI, at: position)
         }
     }
 
+    /// Returns a text format.
+    static func format(_ format: TextFormat, withAPI: Bool) -> any ResultFormat {
+        switch format {
+        case .jsonLines: JSONLinesFormat(withAPI: withAPI)
+        case .csv: CSVFormat(withAPI: withAPI)
+        }
+    }
+
     enum Kind { case jsonLines, csv, table }
 
-    /// Determines the format by the file name extension.
-    static func kind(of path: String) throws(SinkError) -> Kind {
-        switch path.split(separator: ".").last?.lowercased() {
-        case "jsonl": return .jsonLines
-        case "csv": return .csv
-        case "sqlite", "db": return .table
-        default:
+    /// Determines the format by the file name extension, and by `format` if the extension does not state one.
+    static func kind(of path: String, _ format: TextFormat? = nil) throws(SinkError) -> Kind {
+        let stated: Kind? =
+            switch path.split(separator: ".").last?.lowercased() {
+            case "jsonl": .jsonLines
+            case "csv": .csv
+            case "sqlite", "db": .table
+            default: nil
+            }
+        let chosen = format.map { $0 == .csv ? Kind.csv : .jsonLines }
+        guard let kind = stated ?? chosen else {
             throw SinkError(.unknownKind, at: path, "a destination must be a .jsonl, .csv, .sqlite or .db file")
         }
+        if let format, kind != chosen {
+            let reason = "its name does not agree with --output-format \(format.rawValue)"
+            throw SinkError(.unknownKind, at: path, reason)
+        }
+        return kind
     }
 
     /// Checks that a finished result still contains what was written. Changes nothing.

@@ -91,7 +91,7 @@ struct TextSink<Format: ResultFormat>: ResultSink {
 }
 
 /// A file format for results, which can be written and read.
-protocol ResultFormat {
+protocol ResultFormat: Sendable {
     /// Bytes before the first row.
     var header: [UInt8] { get }
     /// Returns a row, including the line break.

@@ -115,7 +115,7 @@ package struct Migration {
             throw .notPossible("\(options.destination) is not a regular file")
         }
         (ledger, isDestinationOurs, source, progress) = try running {
-            _ = try ResultWriters.kind(of: options.destination)
+            _ = try ResultWriters.kind(of: options.destination, options.persisted.resultFormat)
             let isNew = Files.isEmptyOrMissing(options.progressPath)
             let ledger = try MigrationStore(path: options.progressPath)
             do {

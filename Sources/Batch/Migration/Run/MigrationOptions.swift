@@ -13,6 +13,8 @@ package struct MigrationOptions: Sendable {
         package var allowUnverified = false
         /// Identifies the trusted certificates; `nil` if unknown.
         package var trust: String?
+        /// Format of a result whose name does not state it; `nil` to use the name.
+        package var resultFormat: TextFormat?
 
         /// Creates default options.
         package init() {}
@@ -84,6 +86,10 @@ extension MigrationOptions.PersistedOptions {
                 displayText(source.accountTokenColumn)
             ),
             ("--table", displayText(earlier.source.table), displayText(source.table)),
+            (
+                "--input-format", displayText(earlier.source.format?.rawValue), displayText(source.format?.rawValue)
+            ),
+            ("--output-format", displayText(earlier.resultFormat?.rawValue), displayText(resultFormat?.rawValue)),
             ("--with-api", "\(earlier.withAPI)", "\(withAPI)"),
             ("--allow-unverified", "\(earlier.allowUnverified)", "\(allowUnverified)"),
         ]

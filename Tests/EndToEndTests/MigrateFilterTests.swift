@@ -1,0 +1,71 @@
+import Foundation
+import Simulator
+import TestSupport
+import Testing
+
+@Suite("migrate --to -", .timeLimit(.minutes(1)))
+struct MigrateFilterTests {
+    private static let command = ["migrate", "-", "--to", "-"]
+
+    @Test("A filter exits with 0 although rows were refused, and leaves no file")
+    func codes() async throws {
+        let folder = try Folder()
+        let input = "{\"id\":\"a\",\"receipt\":\"x\"}\n\n"
+        let outcome = try await Binary.run(Binary.url, Self.command, input: Array(input.utf8), in: folder)
+        #expect(outcome.exit == 0)
+        #expect(outcome.lines.map { $0["reason"]?.text } == ["notBase64", "empty"])
+        #expect(outcome.errors == "receipt-bridge: 2 rows: refused 2\n")
+        #expect(try visibleFiles(folder).isEmpty)
+        let nothing = try await Binary.run(Binary.url, Self.command, in: folder)
+        #expect(nothing.exit == 0 && nothing.output.isEmpty && nothing.errors == "receipt-bridge: 0 rows\n")
+    }
+
+    @Test("Options that would make the output depend on anything but the input are rejected")
+    func rejected() async throws {
+        let folder = try Folder()
+        let options = [
+            ["--with-api"], ["--plan"], ["--refresh"], ["--allow-unverified"], ["--account-token-column", "user"],
+            ["--report", "r.html"], ["--table", "t"], ["--fresh"], ["--limit", "1"], ["--max-hours", "1"],
+        ]
+        for words in options {
+            let outcome = try await Binary.run(Binary.url, Self.command + words, in: folder)
+            #expect(outcome.exit == 2 && outcome.output.isEmpty)
+            #expect(outcome.errors.contains("\(words[0]) cannot be combined with --to -"), "\(outcome.errors)")
+        }
+        let source = try await Binary.run("migrate", ".", "--to", "-", in: folder)
+        #expect(source.exit == 2 && source.output.isEmpty)
+        #expect(try visibleFiles(folder).isEmpty)
+    }
+
+    @Test("A reader that closes the output ends the filter quietly with 3")
+    func closedOutput() async throws {
+        let folder = try Folder()
+        try folder.write("in.jsonl", String(repeating: "{\"id\":\"a\"}\n", count: 100_000).utf8)
+        let script = "'\(Binary.url.path)' migrate - --to - <in.jsonl | head -n 1; echo ${PIPESTATUS[0]}"
+        let outcome = try await Binary.run(URL(filePath: "/bin/bash"), ["-c", script], in: folder)
+        #expect(outcome.errors.isEmpty)
+        #expect(outcome.text.split(separator: "\n").map { $0.prefix(8) } == ["{\"id\":\"a", "3"])
+    }
+
+    @Test("SIGTERM ends a waiting filter with 3, after the results of all lines", arguments: [SIGTERM, SIGINT])
+    func terminated(number: Int32) async throws {
+        let folder = try Folder()
+        #expect(mkfifo(folder.path("pipe"), 0o600) == 0)
+        let script = "exec '\(Binary.url.path)' migrate - --to - <pipe"
+        let running = try Running(["-c", script], of: URL(filePath: "/bin/bash"), in: folder)
+        let pipe = try FileHandle(forUpdating: folder.url.appending(path: "pipe"))
+        for id in 1...50 { try pipe.write(contentsOf: Data("{\"id\":\(id)}\n".utf8)) }
+        func count() -> Int { running.output.count { $0 == 0x0A } }
+        #expect(await eventually(within: .seconds(30)) { count() == 50 })
+        kill(running.identifier, number)
+        #expect(await running.end() == 3)
+        #expect(
+            running.errors
+                == "receipt-bridge: stopped by a signal before the end of the input; 50 rows: refused 50\n")
+        #expect(count() == 50)
+    }
+
+    private func visibleFiles(_ folder: Folder) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder.url.path).filter { !$0.hasPrefix(".") }
+    }
+}
