@@ -91,7 +91,7 @@ package final class PostgreSQLClient: Sendable {
     package func copyIn(
         _ sql: String, rows: [[PostgreSQLValue]], within limit: Duration? = nil
     ) async throws(PostgreSQLError) -> Int {
-        guard !sql.utf8.contains(0) else { throw PostgreSQLError(.invalid, "a statement contains U+0000") }
+        guard !sql.containsNUL else { throw PostgreSQLError(.invalid, "a statement contains U+0000") }
         let data = try PostgreSQLClient.copyData(rows)
         let settings = needsTimeouts(limit) ? "SELECT \(PostgreSQLClient.settings(timeoutValues(limit))); " : ""
         let work = PostgreSQLJob.Work.copy(sql: settings + sql, data: data)
