@@ -171,12 +171,16 @@ check: set-up
 version:
 	@python3 Tests/release.py --version
 
+# JSON=FILE writes the values of all runs. Two such files of nine runs are compared by Tests/compare_benchmarks.py.
+JSON ?=
+RUNS_OF_BENCHMARKS ?= $(if $(JSON),9,1)
+
 bench: build
-	.build/release/receipt-bridge bench
+	python3 Tests/bench.py --tool .build/release/receipt-bridge --runs $(RUNS_OF_BENCHMARKS) $(if $(JSON),--json $(JSON))
 	python3 Tests/shadowing.py --tool .build/release/receipt-bridge
 
 bench-http: build
-	python3 Tests/http_bench.py --tool .build/release/receipt-bridge
+	python3 Tests/http_bench.py --tool .build/release/receipt-bridge --runs $(RUNS_OF_BENCHMARKS) $(if $(JSON),--json $(JSON))
 	python3 Tests/passthrough.py --tool .build/release/receipt-bridge
 
 bench-scale: build

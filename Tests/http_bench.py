@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-from measuring import free_port, notifications, post, script, start, stop, wrk
+from measuring import free_port, notifications, post, script, start, stop, write_figures, wrk
 
 
 def stored_bytes(path):
@@ -31,6 +31,8 @@ def main():
     parser.add_argument("--seconds", type=int, default=6)
     parser.add_argument("--notifications", type=int, default=12_000)
     parser.add_argument("--only-notifications", action="store_true")
+    parser.add_argument("--runs", type=int, default=1, help="measure every route this many times, in turn (default: %(default)s)")
+    parser.add_argument("--json", metavar="FILE", help="write the CPU time of each request in all runs to this file")
     arguments = parser.parse_args()
     if shutil.which("wrk") is None:
         sys.exit("wrk is missing (apt-get install wrk)")
@@ -81,8 +83,11 @@ def main():
                         samples[name] = body, rows
             print(f"{'route':<44}{'requests/s':>11}{'of bare':>9}{'CPU µs':>9}{'of bare':>9}{'p50':>10}{'p99':>10}")
 
+            found = {}
+
             def row(name, figures, bare):
                 _, rate, cpu, p50, p99 = figures
+                found.setdefault(re.sub(r" \(.*", "", name), {"unit": "CPU µs", "values": []})["values"].append(cpu)
                 print(f"{name:<44}{rate:>11,.0f}{rate / bare[1]:>9.2f}{cpu:>9,.1f}{bare[2] / cpu:>9.2f}"
                       f"{p50:>10}{p99:>10}", flush=True)
 
@@ -91,10 +96,11 @@ def main():
                 ask = script(folder, "/verifyReceipt", [body], "ask")
                 for url, script_path in ((bare, lua), (stored, ask), (api, ask), (receipt, ask)):
                     wrk(url, script_path, 1)
-                measure = wrk(bare, lua, seconds)
-                row(f"bare, {name} ({len(body):,} bytes)", measure, measure)
-                for label, server in (("receipt", receipt), ("api, cached", api), ("stored", stored)):
-                    row(f"{label}, {name}", wrk(server, ask, seconds), measure)
+                for _ in range(arguments.runs):
+                    measure = wrk(bare, lua, seconds)
+                    row(f"bare, {name} ({len(body):,} bytes)", measure, measure)
+                    for label, server in (("receipt", receipt), ("api, cached", api), ("stored", stored)):
+                        row(f"{label}, {name}", wrk(server, ask, seconds), measure)
             bodies = notifications(store, arguments.notifications)
             lua = script(folder, "/bare", bodies, "bare")
             measure = wrk(bare, lua, 4, 64)
@@ -108,6 +114,8 @@ def main():
             print(f"  {(after - before) / count:,.0f} bytes in the store for each")
             if figures[0] > len(bodies):
                 print(f"  of these {figures[0] - len(bodies):,} were repetitions; increase --notifications")
+            if arguments.json:
+                write_figures(arguments.json, found)
         finally:
             for process in reversed(running):
                 stop(process)

@@ -19,6 +19,12 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def write_figures(path, figures):
+    """Writes the values of several runs for Tests/compare_benchmarks.py: for each name the unit and a list of values."""
+    with open(path, "w") as file:
+        json.dump(figures, file, indent=1, ensure_ascii=False)
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
