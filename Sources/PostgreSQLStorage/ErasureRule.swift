@@ -32,6 +32,12 @@ package struct ErasureRule: Sendable {
         .init(
             "comparedCustomer", .comparedCustomers,
             "customer = ANY ($8::bigint[]) AND bundleId = $9::text AND environment = $10::text"),
+        .init(
+            "rolloutCustomer", .rolloutCustomers,
+            """
+            customer = ANY ($8::bigint[]) AND environment = $10::text
+            AND rollout IN (SELECT id FROM rollout WHERE bundleId = $9::text)
+            """),
     ]
 
     /// Tables whose rows expire within minutes. An erasure deletes the customer's rows, and does not count them.
@@ -47,7 +53,7 @@ package struct ErasureRule: Sendable {
         "app": .apps, "addressee": .targets, "comparison": .comparisons, "difference": .differences,
         "refundOutput": .refundOutputs, "signedHeader": .signers, "erasure": .erasures,
         "handleKey": .handleKeys, "erasedIdentifier": .erasedIdentifiers,
-        "lease": .leases, "change": .changes, "lookup": .lookups, "callBucket": .callBuckets, "server": .servers,
+        "lease": .leases, "rollout": .rollouts, "change": .changes, "lookup": .lookups, "callBucket": .callBuckets, "server": .servers,
     ]
 
     /// Tables that the engine needs for itself: locks, schema steps and ids of additions. They have no values from

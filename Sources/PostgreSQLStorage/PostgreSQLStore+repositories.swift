@@ -13,6 +13,7 @@ extension PostgreSQLStore: Store {
     package var handles: any BridgeHandleStore { self }
     package var presenters: any PresenterStore { self }
     package var leases: any LeaseStore { self }
+    package var rollouts: any RolloutStore { self }
     package var cluster: (any ClusterStore)? { self }
     package var maintenance: (any StoreMaintenance)? { nil }
 }

@@ -68,6 +68,9 @@ struct RetentionRule: Sendable {
         RetentionRule(
             data: .comparedCustomers, table: "comparedCustomer", key: .columns("bundleId, environment, customer"),
             expiredCondition: "day < $2::bigint"),
+        RetentionRule(
+            data: .rolloutCustomers, table: "rolloutCustomer", key: .columns("rollout, environment, customer"),
+            expiredCondition: "comparedAt < $1::bigint"),
     ]
 
     /// The FROM and WHERE clauses that select the rows to delete.

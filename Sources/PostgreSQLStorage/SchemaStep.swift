@@ -34,6 +34,7 @@ extension PostgreSQLStore {
         coordinationStep,
         deliveryOrderStep,
         notificationGapStep,
+        rolloutsStep,
     ]
 
     /// The names of the steps of this version, in the order in which they are applied.

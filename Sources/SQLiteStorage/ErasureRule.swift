@@ -32,6 +32,12 @@ package struct ErasureRule: Sendable {
         .init(
             "comparedCustomer", .comparedCustomers,
             "customer IN \(list("digests")) AND bundleId = :bundleId AND environment = :environment"),
+        .init(
+            "rolloutCustomer", .rolloutCustomers,
+            """
+            customer IN \(list("digests")) AND environment = :environment
+            AND rollout IN (SELECT id FROM rollout WHERE bundleId = :bundleId)
+            """),
     ]
 
     /// Tables without personal data.
@@ -39,7 +45,7 @@ package struct ErasureRule: Sendable {
         "app": .apps, "addressee": .targets, "comparison": .comparisons, "difference": .differences,
         "refundOutput": .refundOutputs, "signedHeader": .signers, "erasure": .erasures,
         "handleKey": .handleKeys, "erasedIdentifier": .erasedIdentifiers,
-        "lease": .leases,
+        "lease": .leases, "rollout": .rollouts,
     ]
 
     private static let ids = list("ids")

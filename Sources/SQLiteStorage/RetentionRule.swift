@@ -64,6 +64,9 @@ struct RetentionRule: Sendable {
         RetentionRule(
             data: .comparedCustomers, table: "comparedCustomer",
             primaryKey: "bundleId, environment, customer", expiredCondition: "day < :beforeDay"),
+        RetentionRule(
+            data: .rolloutCustomers, table: "rolloutCustomer", primaryKey: "rollout, environment, customer",
+            expiredCondition: "comparedAt < :before"),
     ]
 
     /// Returns the statements that delete the records of a customer, and what belongs to them.

@@ -153,6 +153,7 @@ package final class SQLiteStore: Sendable {
         migrator.registerMigration("leases", migrate: addLeases)
         migrator.registerMigration("handles", migrate: addHandles)
         migrator.registerMigration("coordination", migrate: addCoordination)
+        migrator.registerMigration("rollouts", migrate: addRollouts)
         return migrator
     }
 
@@ -230,6 +231,7 @@ extension SQLiteStore: Store {
     package var handles: any BridgeHandleStore { self }
     package var presenters: any PresenterStore { self }
     package var leases: any LeaseStore { self }
+    package var rollouts: any RolloutStore { self }
     package var cluster: (any ClusterStore)? { nil }
     package var maintenance: (any StoreMaintenance)? { self }
 }

@@ -26,6 +26,7 @@ package struct CustomerDataFixture: Sendable {
         "companions 1", "customers 1", "revocations 2", "presenters 1", "refunds 1", "refundSweeps 1",
         "renewalExtensions 1",
         "learntIdentifiers 1", "lastGoodAnswers 1", "comparisonExamples 1", "comparedCustomers 1",
+        "rolloutCustomers 1",
     ]
 
     // MARK: - Rows
@@ -153,5 +154,8 @@ package struct CustomerDataFixture: Sendable {
                 ComparedCustomers(
                     day: 1, bundleId: bundleId, environment: environment, digests: [SHA.short(second)])
             ])
+        _ = try await store.rollouts.add(
+            [RolloutCustomer(environment: environment, digest: SHA.short(second), isDifferent: true)],
+            to: RolloutKey(bundleId: scope.bundleId, block: "api 5.0 0.5"), limit: 10, at: Self.now)
     }
 }

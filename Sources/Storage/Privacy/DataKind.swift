@@ -12,6 +12,7 @@ package enum DataKind: String, Sendable, CaseIterable {
     case handleKeys, erasedIdentifiers
     case presenters, leases
     case changes, lookups, callBuckets, servers
+    case rollouts, rolloutCustomers
 
     /// When data of a kind expires.
     package enum Lifetime: Sendable {
@@ -76,6 +77,8 @@ package enum DataKind: String, Sendable, CaseIterable {
         case .callBuckets: (.unlimited, .exempt("counts of calls to Apple"))
         case .servers: (.minutes, .exempt("names of servers"))
         case .leases: (.unlimited, .exempt("names of tasks and processes"))
+        case .rollouts: (.unlimited, .exempt("counts, and when a rollout stopped"))
+        case .rolloutCustomers: (.period("comparisons", days: \.comparisons), .deleted)
         }
     }
 }

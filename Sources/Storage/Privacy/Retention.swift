@@ -9,7 +9,7 @@ package struct Retention: Sendable, Hashable {
     package var superseded: Int64? = 400
     /// Customers, since their last lookup and their last signed record.
     package var customers: Int64? = 800
-    /// Counts and differences of the shadow comparison.
+    /// Counts and differences of the shadow comparison, and compared customers.
     package var comparisons: Int64? = 90
     /// Completed deliveries. Waiting and abandoned ones are kept as long as their notification.
     package var forwardedDeliveries: Int64? = 30

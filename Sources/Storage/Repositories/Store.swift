@@ -27,6 +27,8 @@ package protocol Store: Sendable {
     var presenters: any PresenterStore { get }
     /// Leases of tasks that one process does for all.
     var leases: any LeaseStore { get }
+    /// Gradual switches of apps to another source.
+    var rollouts: any RolloutStore { get }
     /// What the servers of this store tell each other; `nil` for an engine whose data only one server uses.
     var cluster: (any ClusterStore)? { get }
     /// Operations on the files of the store; `nil` if the engine has no files of its own.

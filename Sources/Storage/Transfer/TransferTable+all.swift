@@ -96,6 +96,18 @@ extension TransferTable {
         TransferTable(
             "comparedCustomer", "compared customers", key: ["bundleId", "environment", "customer"],
             [.text("bundleId"), .text("environment"), .integer("customer"), .integer("day")]),
+        TransferTable(
+            "rollout", "rollouts",
+            [
+                .text("bundleId"), .text("block"), .integer("startedAt"), .integer("stoppedAt"), .integer("compared"),
+                .integer("different"),
+            ]),
+        TransferTable(
+            "rolloutCustomer", "customers of rollouts", key: ["rollout", "environment", "customer"],
+            [
+                .reference("rollout", .rollout), .text("environment"), .integer("customer"), .boolean("isDifferent"),
+                .integer("comparedAt"),
+            ]),
         TransferTable("erasure", "erasures", [.integer("erasedAt"), .integer("rows")]),
         TransferTable("handleKey", "handle keys", key: ["id"], [.integer("id"), .bytes("key")]),
         TransferTable(

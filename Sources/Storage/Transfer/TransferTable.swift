@@ -15,7 +15,7 @@ package struct TransferTable: Sendable, Hashable {
 
     /// A table whose row ids other tables contain. A comparison replaces the row id by the content of that row.
     package enum Reference: Sendable, Hashable {
-        case app, notification, customer, addressee, difference
+        case app, notification, customer, addressee, difference, rollout
 
         /// A subquery for the content of the row. Its SQL is the same in all engines.
         func content(of id: String) -> String {
@@ -31,6 +31,7 @@ package struct TransferTable: Sendable, Hashable {
                 (SELECT bundleId || ' ' || environment || ' ' || verdict || ' ' || rule || ' ' || path
                 FROM difference WHERE difference.key = \(id))
                 """
+            case .rollout: "(SELECT bundleId || ' ' || block FROM rollout WHERE rollout.id = \(id))"
             }
         }
     }

@@ -1,0 +1,47 @@
+package import AppStoreTypes
+
+/// Identifies a rollout: an app and the block of its configuration. A block with other values is another rollout.
+package struct RolloutKey: Sendable, Hashable {
+    package let bundleId: BundleIdentifier
+    /// The values of the block, for example `api 5.0 0.5`.
+    package let block: String
+
+    package init(bundleId: BundleIdentifier, block: String) {
+        self.bundleId = bundleId
+        self.block = block
+    }
+}
+
+/// A customer whose response was compared during a rollout.
+package struct RolloutCustomer: Sendable, Hashable {
+    package let environment: String
+    /// Short digest of an original transaction id, see `SHA.short`.
+    package let digest: Int64
+    /// Whether a comparison of the customer found an unexpected difference.
+    package var isDifferent: Bool
+
+    package init(environment: String, digest: Int64, isDifferent: Bool) {
+        self.environment = environment
+        self.digest = digest
+        self.isDifferent = isDifferent
+    }
+}
+
+/// The state of a rollout that all servers of a store share.
+package struct StoredRollout: Sendable, Hashable {
+    package let startedAt: Timestamp
+    /// When the rollout stopped itself; `nil` while it runs. A rollout that has stopped does not run again.
+    package var stoppedAt: Timestamp?
+    /// Number of different customers that were compared, of all servers since the rollout started. Only the most recent
+    /// ones are stored, see ``RolloutStore/add(_:to:limit:at:)``.
+    package var compared: Int64
+    /// Number of those customers with an unexpected difference.
+    package var different: Int64
+
+    package init(startedAt: Timestamp, stoppedAt: Timestamp? = nil, compared: Int64 = 0, different: Int64 = 0) {
+        self.startedAt = startedAt
+        self.stoppedAt = stoppedAt
+        self.compared = compared
+        self.different = different
+    }
+}
