@@ -104,6 +104,8 @@ package struct ComparisonReport: Sendable {
     package var entries: [Entry] = []
     /// Both documents of a few receipts, with the differences marked. They are in memory only, never in the store.
     package var pairs: [AlignedPair] = []
+    /// The gradual switches of apps, in ascending order. Only the server has them.
+    package var rollouts: [RolloutReport] = []
     /// Number of comparisons by version of Get Transaction History, 1 or 2.
     package var historyVersions: [Int: Int64] = [:]
     /// Number of comparisons with a side that is not signed.

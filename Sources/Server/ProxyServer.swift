@@ -125,6 +125,7 @@ package struct ProxyServer: Service {
         }
         // Stopped after the listeners, because the last requests still produce work for them.
         if let shadow { services.insert(shadow, at: 0) }
+        if let store { services.insert(RolloutMonitor(store: store, live: live, logger: logger), at: 0) }
         if let forwarder { services.insert(forwarder, at: 0) }
         if let store {
             services.append(ErasureMonitor(store: store, live: live, shadow: shadow, logger: logger))

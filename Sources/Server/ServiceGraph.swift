@@ -25,6 +25,9 @@ package struct ServiceGraph: Sendable {
     /// The other servers with the same store; `nil` if there can be none.
     package var cluster: ServerCluster? { components.cluster }
 
+    /// The gradual switches of apps to another source.
+    package var rollouts: RolloutRegistry { components.rollouts }
+
     /// The metrics of all services.
     package var counts: ProxyMetrics { components.counts }
 

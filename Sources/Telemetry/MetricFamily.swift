@@ -141,6 +141,22 @@ extension MetricFamily {
     package static let comparisonsWaiting = Self(
         "receipt_bridge_shadow_waiting", .gauge,
         "Comparisons waiting in the queue.")
+    package static let rolloutShare = Self(
+        "receipt_bridge_rollout_share", .gauge,
+        "Share of the customers that a rollout answers now, from 0 to 1.",
+        labels: ["app"])
+    package static let rolloutStopped = Self(
+        "receipt_bridge_rollout_stopped", .gauge,
+        "1 if the rollout has stopped because too many customers differ, otherwise 0.",
+        labels: ["app"])
+    package static let rolloutCustomers = Self(
+        "receipt_bridge_rollout_customers", .gauge,
+        "Customers that were compared during the rollout, of all servers, by result.",
+        labels: ["app", "result"])
+    package static let rolloutResponses = Self(
+        "receipt_bridge_rollout_responses_total", .counter,
+        "Responses to customers of a rollout, by the outcome of their comparison.",
+        labels: ["app", "outcome"])
     package static let storeOpen = Self(
         "receipt_bridge_store_open", .gauge,
         "1 if the configured store is open, otherwise 0; absent if no store is configured.")
@@ -174,7 +190,8 @@ extension MetricFamily {
         .upstreamRequests, .upstreamDurations, .circuitOpen, .circuitOpened, .upstreamInFlight, .upstreamRefused,
         .callsLeft, .callsPerHour, .notifications, .rejectedNotifications, .droppedHints, .recoveredNotifications,
         .deliveries,
-        .deliveriesWaiting, .deliveriesDead, .comparisons, .differences, .comparisonsWaiting, .storeOpen,
+        .deliveriesWaiting, .deliveriesDead, .comparisons, .differences, .comparisonsWaiting, .rolloutShare,
+        .rolloutStopped, .rolloutCustomers, .rolloutResponses, .storeOpen,
         .storeWritesWaiting, .storeWrites, .storeErrors, .droppedLogLines, .processCPU, .processStart,
         .processResident, .processVirtual, .processThreads, .processOpenFiles, .processMaximumFiles,
     ]

@@ -30,8 +30,11 @@ package struct MetricsText {
     package mutating func sample(_ family: MetricFamily, _ value: Int64) { sample(family, [], value) }
 
     /// Writes one sample without labels.
-    package mutating func sample(_ family: MetricFamily, _ value: Double) {
-        sample(family.name, [], text: Self.text(value))
+    package mutating func sample(_ family: MetricFamily, _ value: Double) { sample(family, [], fraction: value) }
+
+    /// Writes one sample.
+    package mutating func sample(_ family: MetricFamily, _ labels: Labels, fraction value: Double) {
+        sample(family.name, labels, text: Self.text(value))
     }
 
     /// Writes a family that has a single sample without labels.

@@ -33,6 +33,8 @@ package struct ServiceComponents: Sendable {
     let observations: UpstreamObservations
     /// Detects a purchase that several users present.
     let replays: ReplayDetector
+    /// The gradual switches of apps to another source. Without a store they do not begin.
+    package let rollouts: RolloutRegistry
     /// The keys of bridge handles.
     package let handles: HandleKeyring
     /// The customers whose data in the store changed.
@@ -113,6 +115,7 @@ package struct ServiceComponents: Sendable {
                 StoreSource(store: $0, changes: changes, revocations: observations.revocations, logger: logger)
             }
         lastGood = store.flatMap { ResponseArchive(settings, store: $0, observations, logger) }
+        rollouts = previous?.rollouts ?? RolloutRegistry()
         handles = HandleKeyring(settings: settings, store: store)
         replays = previous?.replays ?? ReplayDetector(store: store)
         deadline = settings.deadline

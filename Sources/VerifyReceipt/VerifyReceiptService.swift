@@ -30,6 +30,8 @@ package struct VerifyReceiptService: Sendable {
     /// The cached responses; `nil` if no app names `stored` first.
     private let cachedResponses: CachedResponses?
     private let rules: AppRules
+    /// The gradual switches of apps to another source.
+    package let rollouts: RolloutRegistry
     private let evaluation: RequestEvaluation
     /// Verifies what is presented instead of a receipt.
     private let signedItems: SignedItemVerifier
@@ -54,6 +56,7 @@ package struct VerifyReceiptService: Sendable {
         cachedResponses = CachedResponses(components)
         customerCaches = CustomerCaches(components, responses: cachedResponses?.cache)
         rules = AppRules(components)
+        rollouts = components.rollouts
         signedItems = SignedItemVerifier(components)
         evaluation = RequestEvaluation(
             components, rules: rules, renderer: VerifyReceiptRenderer(tables: tables), cachedResponses: cachedResponses)
@@ -192,6 +195,9 @@ package struct VerifyReceiptService: Sendable {
         // The body is in memory only once while Apple is called.
         var request = request
         request.dropText()
+        var requestOptions = requestOptions
+        let rollout = rollout(of: app, for: verification, requestOptions)
+        if let rollout { requestOptions.sources = rollout.sources(before: app.answer) }
         var reply = await evaluation.answer(
             ResolvedRequest(
                 request, on: route, verification, itemForRules: item, isReplay: isReplay,
@@ -199,7 +205,27 @@ package struct VerifyReceiptService: Sendable {
                 deadline: RequestDeadline(deadline), handleKeys: handleKeys))
         reply.authenticApp = verification.authenticItem?.receipt?.bundleId
         reply.claimedApp = app.bundleId
+        reply.rollout = rollout
         return reply
+    }
+
+    /// Returns the rollout that puts its source first for a request; `nil` if none does.
+    ///
+    /// Rollouts are about receipts with an original transaction id. A receipt without one is answered from itself by
+    /// every source. Signed transactions and handles are never sent to Apple, so they have no response to compare with.
+    private func rollout(
+        of app: AppConfiguration, for verification: ReceiptVerification, _ requestOptions: RequestOptions
+    ) -> RolloutConfiguration? {
+        guard app.rollout != nil, requestOptions.sources == nil,
+            let receipt = verification.authenticItem?.receipt
+        else { return nil }
+        switch rollouts.decision(for: receipt.contents.smallestOriginalTransactionId, of: app) {
+        case .usual: return nil
+        case .waiting:
+            countedApps[app.bundleId].rolloutResponses.add(RolloutLabel.waiting.rawValue)
+            return nil
+        case .included(let rollout): return rollout
+        }
     }
 
     /// Decodes and verifies the receipt of a request. A client's refused receipt may be sampled for repairs.

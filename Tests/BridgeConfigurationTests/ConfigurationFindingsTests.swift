@@ -114,6 +114,30 @@ struct ConfigurationFindingsTests {
             "store: expected sqlite:PATH, postgresql://USER@HOST/DATABASE, or none"
         ),
         ("apps: [{\(app), answer: [[api]]}]", "apps[0].answer: expected a list of texts"),
+        (
+            "apps: [{\(app), rollout: {source: stored, percent: 5}}]",
+            "apps[0].rollout: expected source, percent and stopAt"
+        ),
+        (
+            "apps: [{\(app), rollout: {source: stored, percent: 101, stopAt: 1}}]",
+            "apps[0].rollout.percent: 101 is not in the range 0 to 100"
+        ),
+        (
+            "apps: [{\(app), rollout: {source: apple, percent: 5, stopAt: 1}}]",
+            "apps[0].rollout.source: apple is not one of api, stored"
+        ),
+        (
+            "apps: [{\(app), rollout: {source: api, percent: 5, stopAt: 1}}]",
+            "apps[0].rollout: api needs serverAPI with issuerId, keyId and privateKey"
+        ),
+        (
+            "apps: [{\(app), answer: [receipt], rollout: {source: stored, percent: 5, stopAt: 1}}]",
+            "apps[0].rollout: answer must begin with apple, because the responses are compared with Apple's"
+        ),
+        (
+            "{store: none, apps: [{\(app), rollout: {source: stored, percent: 5, stopAt: 0.5}}]}",
+            "apps[0].rollout: needs store, which keeps the customers that were compared and whether it stopped"
+        ),
         ("apps: [{\(app), sandbox: {testers: 5}}]", "apps[0].sandbox.testers: expected a list"),
         ("apps: [com.example.app]", "apps[0]: expected keys and values"),
         ("apps: [{bundleId: [x]}]", "apps[0].bundleId: expected a bundle id, for example com.example.app"),

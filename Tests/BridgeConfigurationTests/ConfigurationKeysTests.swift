@@ -85,7 +85,7 @@ struct ConfigurationKeysTests {
               keyId: k | l
               privateKey:
                 file: a.p8 | b.p8
-            answer: [apple, receipt] | [receipt, apple]
+            answer: [apple, receipt] | [apple, stored]
             staleSubscription: retry | answer
             unknownTransaction: receipt | accountNotFound
             signedTransactions: answer | refuse
@@ -95,6 +95,10 @@ struct ConfigurationKeysTests {
             storedMaxAge: 3600 | 3601
             shadow: none | api
             shadowSampling: 0.5 | 1
+            rollout:
+              source: api | stored
+              percent: 5 | 20
+              stopAt: 0.5 | 1
             comparisonRules:
               order: expected | ignore
             forward:
@@ -219,7 +223,10 @@ struct ConfigurationKeysTests {
             var environment = ["RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app"]
             environment[variable] = "x"
             // A mapping or a list of mappings has no value of its own; the variables of its members are below it.
-            let parents = ["RECEIPT_BRIDGE_APPS", "RECEIPT_BRIDGE_TLS", "RECEIPT_BRIDGE_APP_SERVERAPI"]
+            let parents = [
+                "RECEIPT_BRIDGE_APPS", "RECEIPT_BRIDGE_TLS", "RECEIPT_BRIDGE_APP_SERVERAPI",
+                "RECEIPT_BRIDGE_APP_ROLLOUT",
+            ]
             if parents.contains(variable) { continue }
             do throws(ConfigurationError) {
                 let settings = try ConfigurationFile.parse(
@@ -242,7 +249,7 @@ struct ConfigurationKeysTests {
     func rows() throws {
         let docs = Repository.folder.appending(path: "docs")
         let text = try String(contentsOf: docs.appending(path: "CONFIGURATION.md"), encoding: .utf8)
-        let parents = ["apps", "tls", "apps[].serverAPI", "apps[].sandbox.testers"]
+        let parents = ["apps", "tls", "apps[].serverAPI", "apps[].sandbox.testers", "apps[].rollout"]
         #expect(Set(SettingsDocument.keys).symmetricDifference(Self.leaves.map(row) + parents) == [])
         let forwarding = try String(contentsOf: docs.appending(path: "FORWARDING.md"), encoding: .utf8)
         for key in Self.leaves {

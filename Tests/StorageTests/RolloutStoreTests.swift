@@ -19,7 +19,8 @@ struct RolloutStoreTests {
 
     private let noon = Timestamp(milliseconds: 43_200_000)
 
-    @Test("A rollout starts once, stops once, and another block is another rollout", arguments: StoreTestEngine.available)
+    @Test(
+        "A rollout starts once, stops once, and another block is another rollout", arguments: StoreTestEngine.available)
     func stop(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let first = try await stage.store.rollouts.rollout(key(on: stage), at: noon)
@@ -34,7 +35,8 @@ struct RolloutStoreTests {
     }
 
     @Test(
-        "A customer is counted once over servers and restarts, and stays different", arguments: StoreTestEngine.available)
+        "A customer is counted once over servers and restarts, and stays different",
+        arguments: StoreTestEngine.available)
     func once(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         func add(_ customers: [RolloutCustomer], to store: any Store) async throws -> String {

@@ -62,6 +62,39 @@ enum AppConfigurationReader {
         }
     }
 
+    /// Reads `rollout: {source: api, percent: 5, stopAt: 0.5}`. The responses of the share are compared with Apple's, so
+    /// `answer` must begin with `apple`.
+    static func readRollout(_ node: ConfigurationNode, _ name: String, _ app: inout AppConfiguration) {
+        enum Source: String, CaseIterable { case api, stored }
+        guard let block = node.child(name) else { return }
+        let source = block.choice("source", of: Source.self).flatMap { AnswerSource(rawValue: $0.rawValue) }
+        let (percent, stopAt) = (percentage(block, "percent"), percentage(block, "stopAt"))
+        block.finish()
+        guard let source, let percent, let stopAt else {
+            let members = ["source": source != nil, "percent": percent != nil, "stopAt": stopAt != nil]
+            if members.contains(where: { !$0.value && !block.hasFinding($0.key) }) {
+                node.note(name, "expected source, percent and stopAt")
+            }
+            return
+        }
+        if app.answer.first != .apple, !node.hasFinding("answer") {
+            node.note(name, "answer must begin with apple, because the responses are compared with Apple's")
+        }
+        if source == .api, app.serverAPI == nil, !node.hasFinding("serverAPI") {
+            node.note(name, "api needs serverAPI with issuerId, keyId and privateKey")
+        }
+        app.rollout = RolloutConfiguration(source: source, percent: percent, stopAt: stopAt)
+    }
+
+    private static func percentage(_ node: ConfigurationNode, _ name: String) -> Double? {
+        guard let text = node.text(name, expecting: "a number from 0 to 100") else { return nil }
+        guard let number = Double(text), (0...100).contains(number) else {
+            node.note(name, "\(text) is not in the range 0 to 100")
+            return nil
+        }
+        return number
+    }
+
     /// Reads `comparisonRules`, whose keys are the names of the rules.
     static func readComparisonRules(_ node: ConfigurationNode, _ name: String, _ app: inout AppConfiguration) {
         guard let rules = node.child(name) else { return }
@@ -154,6 +187,9 @@ extension ConfigurationFile {
         }
         if app.replay == .refuse, settings.userHeader == nil, !node.file.hasFinding("userHeader") {
             node.note("replay", "refuse needs userHeader, because nothing else names a user")
+        }
+        if app.rollout != nil, settings.store == nil, !node.file.hasFinding("store") {
+            node.note("rollout", "needs store, which keeps the customers that were compared and whether it stopped")
         }
         checkForwarding(of: app, node, settings)
         settings.apps.append(app)

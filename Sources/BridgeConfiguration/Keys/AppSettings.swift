@@ -104,6 +104,22 @@ extension AppConfiguration: Configurable {
             .custom(
                 "shadowSampling", "0 to 1", default: "1", \.shadowSampling,
                 "fraction of the responses that are compared", read: AppConfigurationReader.readShadowSampling),
+            .unreported(
+                "rollout", "the keys `source`, `percent` and `stopAt`", default: "none",
+                "a [gradual switch](COMPARISON.md#switching-gradually) to another source; needs `store`",
+                read: AppConfigurationReader.readRollout),
+            .custom(
+                "rollout.source", "`api`, `stored`", default: "required in `rollout`", \.rollout?.source,
+                "the source that is asked first for a share of the customers"),
+            .custom(
+                "rollout.percent", "0 to 100", default: "required in `rollout`", \.rollout?.percent,
+                "that share. A higher value only adds customers"),
+            .custom(
+                "rollout.stopAt", "0 to 100", default: "required in `rollout`", \.rollout?.stopAt,
+                """
+                the share goes back to 0 for good when more than so many percent of at least 20 compared customers \
+                have an unexpected difference
+                """),
             .custom(
                 "comparisonRules", "rule: `expected`, `unexpected`, `ignore`", default: "none", \.comparisonRules,
                 "how a difference of that rule is classified for this app",

@@ -111,10 +111,15 @@ package struct AppConfiguration: Sendable {
     package var shadow: AnswerSource?
     /// The fraction of responses that are compared, 0 to 1.
     package var shadowSampling = 1.0
+    /// The gradual switch to another source; `nil` for none.
+    package var rollout: RolloutConfiguration?
     /// The class of difference for each comparison rule that this app overrides.
     package var comparisonRules: [String: RuleOverride] = [:]
     /// Targets to which the app's notifications are forwarded.
     package var forward: [ForwardTarget] = []
+
+    /// Whether responses of the app are compared with another source.
+    package var isCompared: Bool { shadow != nil && shadowSampling > 0 || rollout != nil }
 
     package init(bundleId: BundleIdentifier?) {
         self.bundleId = bundleId

@@ -1,4 +1,4 @@
-import Comparison
+package import Comparison
 import AppStoreTypes
 
 /// The section with the result for each app, for the decision to switch.
@@ -19,6 +19,7 @@ extension ComparisonPage {
             let rest = Int64(readiness.count - Self.maximumApps)
             html.element("p", ["class": "note"], text: "\(rest.grouped) more in the report as JSON.")
         }
+        for rollout in report.rollouts.prefix(Self.maximumApps) { rollout.write(into: &html) }
         html.element("dl", ["class": "tiles"]) { html in
             for (name, value) in tiles {
                 html.element("div") { html in
@@ -91,6 +92,17 @@ extension Readiness.Verdict {
         case .safe: "M6.5 12.5l3.8 3.8l7.2-8.2"
         case .notYet: "M12 9v6M12 17.6v1.4"
         case .notSafe: "M8 8l8 8M16 8l-8 8"
+        }
+    }
+}
+
+extension RolloutReport {
+    /// Writes the state of a gradual switch as a paragraph.
+    package func write(into html: inout HTMLWriter) {
+        html.element("p", ["class": "rollout \(phase.rawValue)"]) { html in
+            html.element("strong", text: phase == .stopped ? "▲ Gradual switch stopped. " : "Gradual switch. ")
+            html.untrusted(bundleId, isPath: true)
+            html.text(": \(sentence)")
         }
     }
 }

@@ -13,6 +13,7 @@ extension ComparisonReport {
         writer.member("title", title)
         writer.member("madeAt", madeAt.milliseconds)
         writer.array("apps", [Readiness](self)) { $1.write(into: &$0) }
+        if kind == .shadow { writer.array("rollouts", rollouts) { $1.write(into: &$0) } }
         writer.array("differences", entries) { $1.write(into: &$0) }
         writer.object("historyVersions") { writer in
             for (version, count) in historyVersions.sorted(by: { $0.key < $1.key }) {
@@ -45,6 +46,24 @@ extension Readiness {
     }
 }
 
+extension RolloutReport {
+    fileprivate func write(into writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("bundleId", bundleId)
+        writer.member("source", source)
+        writer.member("state", phase.rawValue)
+        writer.member("share", fraction: share / 100)
+        writer.member("percent", number: percent)
+        writer.member("stopAt", number: stopAt)
+        writer.member("customers", compared)
+        writer.member("different", different)
+        writer.member("startedAt", startedAt?.milliseconds)
+        writer.member("stoppedAt", stoppedAt?.milliseconds)
+        writer.member("sentence", sentence)
+        writer.endObject()
+    }
+}
+
 extension ComparisonReport.Entry {
     fileprivate func write(into writer: inout JSONWriter) {
         writer.beginObject()
@@ -67,5 +86,11 @@ extension JSONWriter {
         self.key(key)
         guard let fraction else { return null() }
         values(json: Array("\((fraction * 1e6).rounded() / 1e6)".utf8))
+    }
+
+    /// Writes a finite number.
+    fileprivate mutating func member(_ key: String, number: Double) {
+        self.key(key)
+        values(json: Array("\(number)".utf8))
     }
 }

@@ -6,6 +6,7 @@ extension ComparisonReport {
     package var markdown: String {
         var parts = ["# Comparison: \(title.markdown)", "\(madeAt.displayText)."]
         parts += [apps.isEmpty ? "No receipt was compared." : sentences]
+        if !rollouts.isEmpty { parts += ["## Gradual switches", rolloutSentences] }
         if !apps.isEmpty { parts += ["## Apps", appTable] }
         parts += ["## Differences", entries.isEmpty ? "There were none." : entryTable]
         if !facts.isEmpty || !notes.isEmpty { parts += ["## Basis of the numbers", list(facts + notes)] }
@@ -16,6 +17,10 @@ extension ComparisonReport {
         [Readiness](self).map { readiness in
             "- **\(readiness.verdict.displayText)** — \(readiness.app.scope.displayText.markdown): \(readiness.statement.markdown(limit: 2_000))"
         }.joined(separator: "\n")
+    }
+
+    private var rolloutSentences: String {
+        rollouts.map { "- \($0.bundleId.markdown): \($0.sentence.markdown(limit: 2_000))" }.joined(separator: "\n")
     }
 
     private var appTable: String {

@@ -1,5 +1,6 @@
 import AppStoreClients
 import BridgeConfiguration
+import Comparison
 import Storage
 import Notifications
 import VerifyReceipt
@@ -31,6 +32,7 @@ struct MetricsExporter: Sendable {
         writeNotifications(into: &text)
         writeForwarding(backlog, into: &text)
         writeShadow(into: &text)
+        writeRollouts(into: &text)
         writeStore(into: &text)
         text.single(.droppedLogLines, NonBlockingLogOutput.standardError.dropped)
         ProcessFigures()?.write(into: &text)
@@ -151,6 +153,29 @@ struct MetricsExporter: Sendable {
         text.family(.differences)
         samples(.differences, of: \.differences, into: &text)
         text.single(.comparisonsWaiting, Int64(view.shadow?.waiting ?? 0))
+    }
+
+    /// Gradual switches to another source.
+    private func writeRollouts(into text: inout MetricsText) {
+        let rollouts = pipelines.rollouts.reports
+        func family(_ family: MetricFamily, _ value: (RolloutReport) -> Int64) {
+            text.family(family)
+            for rollout in rollouts { text.sample(family, [("app", rollout.bundleId)], value(rollout)) }
+        }
+        text.family(.rolloutShare)
+        for rollout in rollouts {
+            text.sample(.rolloutShare, [("app", rollout.bundleId)], fraction: rollout.share / 100)
+        }
+        family(.rolloutStopped) { $0.phase == .stopped ? 1 : 0 }
+        text.family(.rolloutCustomers)
+        for rollout in rollouts {
+            let results = [("equal", rollout.compared - rollout.different), ("different", rollout.different)]
+            for (result, count) in results {
+                text.sample(.rolloutCustomers, [("app", rollout.bundleId), ("result", result)], count)
+            }
+        }
+        text.family(.rolloutResponses)
+        samples(.rolloutResponses, of: \.rolloutResponses, into: &text)
     }
 
     /// The state of the store.

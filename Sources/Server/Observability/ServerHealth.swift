@@ -1,5 +1,6 @@
 import AppStoreClients
 import BridgeConfiguration
+import Comparison
 import Storage
 import VerifyReceipt
 import AppStoreTypes
@@ -100,6 +101,11 @@ struct ServerHealth: Sendable {
                     "\(budget.bundleId.rawValue): hourly budget low: \(level.left) of \(level.limit) calls left to "
                         + "\(level.endpoint.name), \(level.environment.rawValue).", of: budget.bundleId)
             }
+        }
+        for rollout in pipelines.rollouts.reports where rollout.phase == .stopped {
+            warn(
+                "rolloutStopped", "\(rollout.bundleId): \(rollout.sentence)",
+                of: BundleIdentifier(rawValue: rollout.bundleId))
         }
         for row in backlog where row.abandoned > 0 {
             warn(

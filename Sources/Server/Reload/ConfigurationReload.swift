@@ -76,7 +76,7 @@ package final class ReloadableState: Sendable {
         package let pipelines: ServiceGraph
         /// The certificate of the public listener; `nil` if it does not use TLS.
         let certificate: ListenerCertificate?
-        /// Whether any app compares its sources in the background (`shadow`).
+        /// Whether any app compares its sources in the background (`shadow`, `rollout`).
         let isShadowed: Bool
         /// The header in which a caller names its user; `nil` if none is configured.
         let userHeader: HTTPField.Name?
@@ -93,7 +93,7 @@ package final class ReloadableState: Sendable {
             self.settings = settings
             self.pipelines = pipelines
             userHeader = settings.userHeader.flatMap { HTTPField.Name($0) }
-            isShadowed = settings.apps.contains { $0.shadow != nil }
+            isShadowed = settings.apps.contains(where: \.isCompared)
         }
     }
 

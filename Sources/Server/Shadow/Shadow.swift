@@ -17,7 +17,7 @@ import Telemetry
 ///
 /// An app's `shadow` names the second source, `shadowSampling` the part of the app's responses to compare. For example,
 /// with `answer: [apple]`, `shadow: api` and `shadowSampling: 0.1` every tenth response of Apple's is compared with one
-/// from the App Store Server API.
+/// from the App Store Server API. Every response of a `rollout` is compared with Apple's.
 ///
 /// The queue is bounded: if the second source is too slow, comparisons are dropped and counted. Calls to the App Store
 /// Server API use a small part of the hourly rate limit, and none of what is reserved for clients. Only the digest of a
@@ -29,7 +29,7 @@ package final class Shadow: Service {
         let pipeline: VerifyReceiptService
 
         init(_ settings: ProxyConfiguration, _ pipeline: VerifyReceiptService) {
-            let shadowed = settings.apps.filter { $0.shadow != nil && $0.shadowSampling > 0 }
+            let shadowed = settings.apps.filter(\.isCompared)
             apps = Dictionary(
                 shadowed.compactMap { app in app.bundleId.map { ($0, app) } }, uniquingKeysWith: { _, last in last })
             self.pipeline = pipeline
@@ -56,7 +56,7 @@ package final class Shadow: Service {
     /// The pause before a second comparison, in which volatile differences may disappear.
     private static let repeatDelay = Duration.seconds(2)
 
-    /// Creates the shadow. It does nothing if no app has a `shadow`.
+    /// Creates the shadow. It does nothing if no app has a `shadow` or a `rollout`.
     package init(
         settings: ProxyConfiguration, pipeline: VerifyReceiptService, store: (any Store)?, logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now }
@@ -73,24 +73,50 @@ package final class Shadow: Service {
         configured.withLock { $0 = new }
     }
 
-    /// Whether any app has a `shadow`.
+    /// Whether any app has a `shadow` or a `rollout`.
     package var hasApps: Bool { configured.withLock { !$0.apps.isEmpty } }
 
     private func app(_ bundleId: BundleIdentifier) -> AppConfiguration? { configured.withLock { $0.apps[bundleId] } }
 
     /// Queues the comparison of a response that was sent, if its app has a shadow. Returns at once.
     package func observe(_ body: [UInt8], route: UpstreamRouter.Route, reply: VerifyReceiptResult) {
-        guard let bundleId = reply.authenticApp, let app = app(bundleId), let shadow = app.shadow,
+        guard let bundleId = reply.authenticApp, let app = app(bundleId) else { return }
+        if let rollout = reply.rollout { return observe(rollout, body, route: route, reply: reply, of: bundleId) }
+        guard let shadow = app.shadow,
             reply.source != shadow, reply.source != .receipt || app.answer.first == .receipt,
             reply.answer.status.canBeCompared,
             app.shadowSampling >= 1 || Double.random(in: 0..<1) < app.shadowSampling
         else { return }
-        let job = ShadowJob(
-            body: Redacted(body), route: route, reply: reply, app: bundleId, shadow: shadow, time: now())
-        guard !queue.add(job) else { return }
-        count(.dropped, of: bundleId)
-        findings.withLock { $0.addFailure("dropped", of: job.scope) }
+        _ = add(
+            ShadowJob(body: Redacted(body), route: route, reply: reply, app: bundleId, shadow: shadow, time: now()))
     }
+
+    /// Queues the comparison of a response of a rollout.
+    private func observe(
+        _ rollout: RolloutConfiguration, _ body: [UInt8], route: UpstreamRouter.Route, reply: VerifyReceiptResult,
+        of bundleId: BundleIdentifier
+    ) {
+        guard reply.source == rollout.source, reply.answer.status.canBeCompared else {
+            return count(RolloutLabel.otherSource, of: bundleId)
+        }
+        rollouts.willCompare(bundleId, rollout)
+        let job = ShadowJob(
+            body: Redacted(body), route: route, reply: reply, app: bundleId, shadow: .apple, time: now(),
+            rollout: rollout)
+        guard !add(job) else { return }
+        rollouts.cannotCompare(bundleId, rollout)
+        count(RolloutLabel.dropped, of: bundleId)
+    }
+
+    /// Adds a comparison to the queue. Returns false if the queue is full; then the comparison is counted as dropped.
+    private func add(_ job: ShadowJob) -> Bool {
+        if queue.add(job) { return true }
+        count(ComparisonLabel.dropped, of: job.app)
+        findings.withLock { $0.addFailure("dropped", of: job.scope) }
+        return false
+    }
+
+    private var rollouts: RolloutRegistry { configured.withLock { $0.pipeline }.rollouts }
 
     /// Removes the receipts that the page shows side by side.
     package func removePairs() { samples.withLock { $0 = PairSamples() } }
@@ -142,6 +168,7 @@ package final class Shadow: Service {
             let (differences, time) = (outcome.differences, now())
             findings.withLock { $0.add(differences, of: scope, customer: outcome.customer, at: time) }
             count(differences, of: job.app)
+            if let rollout = job.rollout { record(outcome, scope.environment, of: job.app, rollout) }
             if !differences.isEmpty {
                 samples.withLock {
                     $0.offer(
@@ -151,8 +178,24 @@ package final class Shadow: Service {
             }
         } catch {
             findings.withLock { $0.addFailure(error.code, of: scope) }
-            count(.failed, of: job.app)
+            count(ComparisonLabel.failed, of: job.app)
+            guard let rollout = job.rollout else { return }
+            rollouts.cannotCompare(job.app, rollout)
+            count(RolloutLabel.failed, of: job.app)
         }
+    }
+
+    /// Counts the customer of a response of a rollout.
+    private func record(
+        _ outcome: ShadowOutcome, _ environment: String, of app: BundleIdentifier, _ rollout: RolloutConfiguration
+    ) {
+        let isDifferent = outcome.differences.contains { $0.verdict == .unexpected }
+        rollouts.compared(outcome.customer, in: environment, of: app, rollout, isDifferent: isDifferent)
+        count(isDifferent ? RolloutLabel.different : .equal, of: app)
+    }
+
+    private func count(_ outcome: RolloutLabel, of app: BundleIdentifier) {
+        configured.withLock { $0.pipeline }.counts[app].rolloutResponses.add(outcome.rawValue)
     }
 
     private func count(_ outcome: ComparisonLabel, of app: BundleIdentifier) {
@@ -160,7 +203,7 @@ package final class Shadow: Service {
     }
 
     private func count(_ differences: [Difference], of app: BundleIdentifier) {
-        count(differences.isEmpty ? .equal : .different, of: app)
+        count(differences.isEmpty ? ComparisonLabel.equal : .different, of: app)
         let counts = configured.withLock { $0.pipeline }.counts[app]
         for difference in differences {
             let label = difference.verdict == .unexpected ? DifferenceLabel.unexpected : .expected
@@ -271,6 +314,7 @@ package final class Shadow: Service {
             comparisons: comparisons + unstoredRows.comparisons, differences: differences + unstoredRows.differences,
             customers: customers, title: "the last \(days) days", madeAt: time)
         report.pairs = samples.withLock { $0.pairs }
+        report.rollouts = rollouts.reports
         return report
     }
 }

@@ -64,6 +64,8 @@ struct ShadowJob: Sendable {
     let shadow: AnswerSource
     /// When the response was sent.
     let time: Timestamp
+    /// The rollout that the response belongs to; `nil` if it belongs to none.
+    var rollout: RolloutConfiguration?
 
     /// The memory that the job takes, in bytes.
     var size: Int { body.reveal().count + reply.answer.body.count }

@@ -85,6 +85,7 @@ extension StatusPage {
             }
         }
         if !app.sources.isEmpty { html.element("p", ["class": "note"], text: app.answeredBy) }
+        app.rollout?.write(into: &html)
         if app.traffic.isEmpty {
             html.element("p", text: "No receipt yet.")
         } else {

@@ -36,6 +36,8 @@ struct StatusSnapshot: Sendable {
         let backlog: DeliveryBacklog?
         /// The results of background comparisons, by environment.
         let readiness: [Readiness]
+        /// The gradual switch to another source; `nil` if there is none.
+        let rollout: RolloutReport?
         /// Codes of the warnings that concern this app.
         let warnings: [String]
 
@@ -61,6 +63,7 @@ extension StatusSnapshot {
         let backlog = (try? await view.store?.outbox.deliveryBacklog()) ?? []
         let report = try? await view.shadow?.report()
         let readiness = report.map { [Readiness]($0) } ?? []
+        let rollouts = view.pipelines.rollouts.reports
         version = view.version
         phase = view.state.phase
         uptime = .now - view.state.startedAt
@@ -72,6 +75,7 @@ extension StatusSnapshot {
                 name, counts, settings: view.settings.apps.first { $0.bundleId?.rawValue == name },
                 backlog: backlog.first { $0.bundleId.rawValue == name },
                 readiness: readiness.filter { $0.app.scope.bundleId == name },
+                rollout: rollouts.first { $0.bundleId == name },
                 warnings: warnings.filter { $0.bundleId?.rawValue == name }.map(\.code))
         }
         latencies = zip(SourceLabel.allCases, counts.durations).map { ($0.text, $1) }
@@ -119,7 +123,7 @@ extension StatusSnapshot.App {
     /// `nil` if the app is not configured and has no counts.
     fileprivate init?(
         _ name: String, _ counts: AppMetrics, settings: AppConfiguration?, backlog: DeliveryBacklog?,
-        readiness: [Readiness],
+        readiness: [Readiness], rollout: RolloutReport?,
         warnings: [String]
     ) {
         self.name = name
@@ -139,6 +143,7 @@ extension StatusSnapshot.App {
         deliveries = DeliveryLabel.allCases.map { ($0.text, counts.deliveries.count($0.rawValue)) }
         self.backlog = backlog
         self.readiness = readiness
+        self.rollout = rollout
         self.warnings = warnings
         if settings == nil, counts.verdicts.total == 0, backlog == nil { return nil }
     }
@@ -188,6 +193,7 @@ extension StatusSnapshot.App {
     private static let words = [
         "keyUnusable": "its private key is unusable", "budgetLow": "the hourly budget of calls is low",
         "forwardingDead": "notification deliveries failed for good",
+        "rolloutStopped": "the gradual switch to another source has stopped",
     ]
 
     /// The reasons why an operator should check this app, one phrase each.

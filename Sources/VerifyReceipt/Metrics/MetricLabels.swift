@@ -88,6 +88,22 @@ package enum ComparisonLabel: Int, MetricLabel {
     case dropped
 }
 
+/// The label for what became of a response of a rollout.
+package enum RolloutLabel: Int, MetricLabel {
+    /// The comparison found no unexpected difference.
+    case equal
+    /// The comparison found an unexpected difference.
+    case different
+    /// There was no response of the previous source to compare with.
+    case failed
+    /// The comparison was skipped because too many were waiting.
+    case dropped
+    /// Another source answered, or a rule refused the request, so there was nothing to compare.
+    case otherSource
+    /// The response came from the app's usual sources, because earlier ones had to be compared first.
+    case waiting
+}
+
 /// The label for the class of a difference.
 package enum DifferenceLabel: Int, MetricLabel {
     case expected, unexpected

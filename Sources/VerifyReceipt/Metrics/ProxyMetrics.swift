@@ -68,6 +68,8 @@ package final class AppMetrics: Sendable {
     package let deliveries = CounterTable("outcome", DeliveryLabel.self)
     /// Shadow comparisons by ``ComparisonLabel``.
     package let comparisons = CounterTable("outcome", ComparisonLabel.self)
+    /// Responses of a rollout by ``RolloutLabel``.
+    package let rolloutResponses = CounterTable("outcome", RolloutLabel.self)
     /// Differences that shadow comparisons found, by ``DifferenceLabel``.
     package let differences = CounterTable("class", DifferenceLabel.self)
 

@@ -20,6 +20,9 @@ package struct VerifyReceiptResult: Sendable {
     /// are consumables.
     package internal(set) var consumables = ConsumableIdentifiers()
 
+    /// The rollout that put its source first for this request; `nil` if none did.
+    package internal(set) var rollout: RolloutConfiguration?
+
     /// Creates a result that belongs to no app yet.
     package init(_ answer: VerifyReceiptAnswer, source: AnswerSource, environment: AppStoreEnvironment) {
         self.answer = answer

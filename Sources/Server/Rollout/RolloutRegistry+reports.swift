@@ -1,0 +1,29 @@
+import AppStoreTypes
+import BridgeConfiguration
+import Comparison
+import Storage
+import VerifyReceipt
+
+extension RolloutRegistry {
+    /// The rollouts as a report shows them, by bundle id.
+    var reports: [RolloutReport] {
+        states.map { bundleId, state in
+            RolloutReport(
+                bundleId: bundleId.rawValue, source: state.settings.source.rawValue, percent: state.settings.percent,
+                stopAt: state.settings.stopAt, phase: state.phase.reportPhase, share: state.percent,
+                compared: state.stored?.compared ?? 0, different: state.stored?.different ?? 0,
+                startedAt: state.stored?.startedAt, stoppedAt: state.stored?.stoppedAt)
+        }.sorted { $0.bundleId < $1.bundleId }
+    }
+}
+
+extension RolloutState.Phase {
+    fileprivate var reportPhase: RolloutReport.Phase {
+        switch self {
+        case .starting: .starting
+        case .running: .running
+        case .unknown: .unknown
+        case .stopped: .stopped
+        }
+    }
+}

@@ -1,0 +1,57 @@
+package import BridgeConfiguration
+package import Storage
+
+/// The state of a rollout as one server knows it, and what follows from it. A value without clock and store.
+///
+/// | phase | share | when |
+/// |---|---|---|
+/// | starting | 0 | the store has not been read yet: the rollout may have stopped |
+/// | running | `percent` | |
+/// | unknown | 0 | the store cannot be read: another server may have stopped the rollout |
+/// | stopped | 0 | too many customers differ; for good |
+package struct RolloutState: Sendable, Hashable {
+    package enum Phase: String, Sendable, CaseIterable {
+        case starting, running, unknown, stopped
+    }
+
+    package let settings: RolloutConfiguration
+    /// What the store says; `nil` if it was not read yet.
+    package var stored: StoredRollout?
+    /// Whether the store can be read.
+    package var isCurrent = false
+    /// Number of responses of the share whose comparison is not in the store yet.
+    package var unjudged = 0
+
+    package init(_ settings: RolloutConfiguration) {
+        self.settings = settings
+    }
+
+    /// Number of different customers that must be compared before a rollout can stop, and before it is proven.
+    package static let minimumCustomers: Int64 = 20
+    /// Maximum number of responses of an unproven rollout whose comparison is not in the store yet. Further responses
+    /// come from the app's usual sources, so that few customers see a source that has never been compared.
+    package static let maximumUnjudged = 100
+    /// Maximum number of customers of a rollout in the store: those that were compared last.
+    package static let maximumCustomers = 10_000
+
+    package var phase: Phase {
+        guard let stored else { return .starting }
+        if stored.stoppedAt != nil { return .stopped }
+        return isCurrent ? .running : .unknown
+    }
+
+    /// The share of customers that are answered by the new source now, 0 to 100.
+    package var percent: Double { phase == .running ? settings.percent : 0 }
+
+    /// Whether enough customers were compared to judge the source.
+    package var isProven: Bool { (stored?.compared ?? 0) >= Self.minimumCustomers }
+
+    /// Whether one more response may be sent before earlier ones are compared.
+    package var hasRoom: Bool { isProven || unjudged < Self.maximumUnjudged }
+
+    /// Whether the rollout must stop: too many of enough customers differ.
+    package var mustStop: Bool {
+        guard let stored, stored.stoppedAt == nil, isProven else { return false }
+        return Double(stored.different) * 100 > settings.stopAt * Double(stored.compared)
+    }
+}
