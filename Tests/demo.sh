@@ -48,22 +48,23 @@ receipt() {
         sed 's/.*"receipt":"\([^"]*\)".*/\1/'
 }
 
-# Posts one receipt, prints the response and checks it: ask TITLE RECEIPT STATUS SOURCE ENVIRONMENT
+# Posts one receipt, prints the response, checks it and adds a row to the summary: ask NAME EXPLANATION RECEIPT STATUS SOURCE ENVIRONMENT
 ask() {
-    printf '{"receipt-data":"%s","password":"%s"}' "$2" "$(cat "$state/shared-secret.txt")" >"$state/request.json"
+    printf '{"receipt-data":"%s","password":"%s"}' "$3" "$(cat "$state/shared-secret.txt")" >"$state/request.json"
     curl --silent --show-error --noproxy '*' --max-time 20 --dump-header "$state/head" --output "$state/answer.json" \
         --data-binary @"$state/request.json" "$proxy_url/verifyReceipt" || fail "the proxy does not respond"
     status=$(sed -n 's/.*"status":\([0-9][0-9]*\).*/\1/p' "$state/answer.json")
     source=$(header Receipt-Bridge-Source)
     environment=$(header Receipt-Bridge-Environment)
-    printf '\n%s\n' "$1"
+    printf '\n%s: %s\n' "$1" "$2"
     printf '    POST /verifyReceipt  (%s bytes)\n' "$(wc -c <"$state/request.json" | tr -d ' ')"
     printf '    %s  Receipt-Bridge-Source: %s  Receipt-Bridge-Environment: %s\n' \
         "$(sed -n '1s/ *\r*$//p' "$state/head" | tr -d '\r')" "$source" "$environment"
-    readable <"$state/answer.json"
-    [ "$status" = "$3" ] || fail "$1: status $status, expected $3"
-    [ "$source" = "$4" ] || fail "$1: source $source, expected $4"
-    [ "$environment" = "$5" ] || fail "$1: environment $environment, expected $5"
+    indented <"$state/answer.json"
+    [ "$status" = "$4" ] || fail "$1: status $status, expected $4"
+    [ "$source" = "$5" ] || fail "$1: source $source, expected $5"
+    [ "$environment" = "$6" ] || fail "$1: environment $environment, expected $6"
+    printf '%-44s %6s   %-8s %s\n' "$1" "$status" "$source" "$environment" >>"$state/summary"
 }
 
 header() { sed -n "s/^$1: *\([^ ]*\) *\$/\1/p" "$state/head" | tr -d '\r'; }
@@ -72,16 +73,29 @@ header() { sed -n "s/^$1: *\([^ ]*\) *\$/\1/p" "$state/head" | tr -d '\r'; }
 # signs again for each response.
 facts() { tr -s '[]{},' '\n' <"$state/answer.json" | grep -v '^"request_date\|^"latest_receipt"' | sort; }
 
-# Prints the response with one member per line, long values truncated, and only as many lines as fit on the screen.
-readable() {
-    sed 's/,"/,\
-"/g; s/\([{[]\)"/\1\
-"/g; s/\[{/[{\
-/g' | sed -e 's/^/        /' -e 's/\("[^"]\{56\}\)[^"]*"/\1…"/g' | awk '
-        { lines[NR] = $0 }
+# Prints the response as indented JSON, long values truncated, and only as many lines as fit on the screen.
+indented() {
+    awk '
+        function line() { if (text != "") lines[++count] = text; text = sprintf("%*s", 8 + 2 * depth, "") }
+        { body = body $0 }
         END {
-            for (n = 1; n <= NR; n++) if (NR <= 24 || n <= 16 || n > NR - 4) print lines[n]
-            else if (n == 17) printf "        … %d more lines …\n", NR - 20
+            text = sprintf("%8s", "")
+            for (n = 1; n <= length(body); n++) {
+                c = substr(body, n, 1)
+                if (quoted) {
+                    if (c == "\\") { c = c substr(body, ++n, 1) } else if (c == "\"") quoted = 0
+                    size++
+                    if (!quoted && size > 57) text = text "…"
+                    if (!quoted || size <= 56) text = text c
+                } else if (c == "\"") { quoted = 1; size = 0; text = text c }
+                else if (c ~ /[{[]/ && substr(body, n + 1, 1) !~ /[]}]/) { text = text c; depth++; line() }
+                else if (c ~ /[]}]/ && substr(body, n - 1, 1) !~ /[{[]/) { depth--; line(); text = text c }
+                else if (c == ",") { text = text c; line() }
+                else text = text (c == ":" ? ": " : c)
+            }
+            line()
+            for (n = 1; n <= count; n++) if (count <= 24 || n <= 16 || n > count - 4) print lines[n]
+            else if (n == 17) printf "%8s… %d more lines …\n", "", count - 20
         }'
 }
 
@@ -99,11 +113,11 @@ echo "simulated App Store: $store_url"
 echo "receipt-bridge:      $proxy_url"
 
 app=$(receipt Production appReceipt)
-ask "An App Receipt from production, forwarded to Apple" "$app" 0 apple Production
+ask "App Receipt" "from production, forwarded to Apple" "$app" 0 apple Production
 facts >"$state/apple.facts"
-ask "A sandbox receipt at the same address: after Apple's 21007 the proxy calls the sandbox" \
+ask "Sandbox receipt" "the same address; after Apple's 21007 the proxy calls the sandbox" \
     "$(receipt Sandbox appReceipt)" 0 apple Sandbox
-ask "A transactionReceipt, as posted by apps for iOS 6" "$(receipt Production transactionReceipt)" 0 apple Production
+ask "transactionReceipt" "as posted by apps for iOS 6" "$(receipt Production transactionReceipt)" 0 apple Production
 tampered=$(sed -n 's/.*"receipt":"\([^"]*\)".*"mangling":"tamperedByte".*/\1/p' "$state/hostile.jsonl")
 
 sed 's/answer: \[apple, receipt\]/answer: [api, apple, receipt]/' "$state/receipt-bridge.yaml" >"$state/api.yaml"
@@ -111,20 +125,22 @@ sed 's/answer: \[apple, receipt\]/answer: [api, apple, receipt]/' "$state/receip
 api_proxy=$!
 old_proxy_url=$proxy_url
 proxy_url=$(address "$state/api-proxy.log" "$api_proxy")
-ask "The first receipt with the App Store Server API as source: the same members without calling verifyReceipt" \
+ask "App Receipt, App Store Server API" "the same members as the first response, without calling verifyReceipt" \
     "$app" 0 api Production
 facts >"$state/api.facts"
 proxy_url=$old_proxy_url
 diff "$state/apple.facts" "$state/api.facts" || fail "the response from the App Store Server API differs from that of verifyReceipt"
 
-ask "A forged receipt: one byte was changed" "$tampered" 21003 apple Production
+ask "Forged receipt" "one byte was changed" "$tampered" 21003 apple Production
 
 kill "$store"
 wait "$store" 2>/dev/null || true
 store=""
-ask "The first receipt again, with the App Store unavailable: Apple's last good response, from the archive" "$app" 0 stored Production
-ask "A new receipt, with the App Store unavailable: answered from its own verified content" \
+ask "App Receipt, App Store unavailable" "Apple's last good response, from the archive" "$app" 0 stored Production
+ask "New receipt, App Store unavailable" "answered from its own verified content" \
     "$(receipt Production appReceipt 3)" 0 receipt Production
-ask "The forged receipt, with the App Store unavailable" "$tampered" 21003 receipt Production
+ask "Forged receipt, App Store unavailable" "still refused" "$tampered" 21003 receipt Production
 
+printf '\n%-44s %6s   %-8s %s\n' "request" "status" "source" "environment"
+cat "$state/summary"
 printf '\nAll responses are as expected.\n'
