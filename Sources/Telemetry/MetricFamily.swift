@@ -183,16 +183,19 @@ extension MetricFamily {
     package static let processOpenFiles = Self("process_open_fds", .gauge, "Number of open file descriptors.")
     package static let processMaximumFiles = Self("process_max_fds", .gauge, "Maximum number of open file descriptors.")
 
+    /// The families that ``EventCounters`` counts and exports: counters without labels.
+    package static let events: [MetricFamily] = [.recoveredNotifications]
+
     /// Every family, in the order of the output.
-    package static let all: [MetricFamily] = [
-        .buildInfo, .ready, .httpRequests, .httpDurations, .httpConnections, .rejectedClients, .handshakes,
-        .certificateExpiry, .responses, .responseDurations, .repairs, .revocations, .recordCache, .responseCache,
-        .upstreamRequests, .upstreamDurations, .circuitOpen, .circuitOpened, .upstreamInFlight, .upstreamRefused,
-        .callsLeft, .callsPerHour, .notifications, .rejectedNotifications, .droppedHints, .recoveredNotifications,
-        .deliveries,
-        .deliveriesWaiting, .deliveriesDead, .comparisons, .differences, .comparisonsWaiting, .rolloutShare,
-        .rolloutStopped, .rolloutCustomers, .rolloutResponses, .storeOpen,
-        .storeWritesWaiting, .storeWrites, .storeErrors, .droppedLogLines, .processCPU, .processStart,
-        .processResident, .processVirtual, .processThreads, .processOpenFiles, .processMaximumFiles,
-    ]
+    package static let all: [MetricFamily] =
+        [
+            .buildInfo, .ready, .httpRequests, .httpDurations, .httpConnections, .rejectedClients, .handshakes,
+            .certificateExpiry, .responses, .responseDurations, .repairs, .revocations, .recordCache, .responseCache,
+            .upstreamRequests, .upstreamDurations, .circuitOpen, .circuitOpened, .upstreamInFlight, .upstreamRefused,
+            .callsLeft, .callsPerHour, .notifications, .rejectedNotifications, .droppedHints,
+            .deliveries, .deliveriesWaiting, .deliveriesDead, .comparisons, .differences, .comparisonsWaiting,
+            .rolloutShare, .rolloutStopped, .rolloutCustomers, .rolloutResponses, .storeOpen, .storeWritesWaiting,
+            .storeWrites, .storeErrors, .droppedLogLines, .processCPU, .processStart,
+            .processResident, .processVirtual, .processThreads, .processOpenFiles, .processMaximumFiles,
+        ] + events
 }

@@ -6,7 +6,8 @@ import TestSupport
 import Testing
 
 /// Checks that the table of settings, the reader, docs/CONFIGURATION.md and a reload know the same keys. For a new key
-/// these tests fail until it is in ``sample``, and until the document is written again.
+/// these tests fail until the document is written again and, if its values are neither a range nor a choice, until it is
+/// in ``sample``.
 @Suite("Configuration keys")
 struct ConfigurationKeysTests {
     /// Every key on a line of its own, with two values separated by ` | `. A key without a second value is in
@@ -129,9 +130,25 @@ struct ConfigurationKeysTests {
         let second: String?
     }
 
+    /// The lines of the sample, and one for each other key whose values the table lists.
     private static let lines: [Line] = {
+        var text = sample.split(separator: "\n").map(String.init)
+        for (key, first, second) in SettingsDocument.examples {
+            let known = lines(of: text).map(\.key)
+            guard !known.contains(where: { $0 == key || $0.hasPrefix("\(key).") }) else { continue }
+            let names = key.split(separator: ".")
+            let parent = names.dropLast().joined(separator: ".").replacing(/^apps\[\]$/, with: "apps[].bundleId")
+            let place = known.firstIndex(of: parent).map { $0 + 1 } ?? 0
+            let indentation = (names.count - 1) * 2 + (names[0] == "apps[]" ? 2 : 0)
+            let line = "\(names.last ?? ""): \(first) | \(second)"
+            text.insert(String(repeating: " ", count: indentation) + line, at: place)
+        }
+        return lines(of: text)
+    }()
+
+    private static func lines(of text: [String]) -> [Line] {
         var path: [(indentation: Int, name: String)] = []
-        return sample.split(separator: "\n").map { line in
+        return text.map { line in
             let text = line.replacing("- ", with: "  ")
             let indentation = text.prefix { $0 == " " }.count
             path.removeAll { $0.indentation >= indentation }
@@ -143,7 +160,7 @@ struct ConfigurationKeysTests {
                 key: path.map(\.name).joined(separator: "."), first: String(values[0]),
                 second: values.count == 2 ? "\(start): \(values[1])" : nil)
         }
-    }()
+    }
 
     /// The keys without other keys inside them.
     private static let leaves: [String] = {

@@ -17,6 +17,18 @@ package enum SettingsDocument {
         ProxyConfiguration.settings.map(\.key) + AppConfiguration.settings.map { "apps[].\($0.key)" }
     }
 
+    /// Two values of each key whose column "values" lists them, for example `1` and `30` of "1 to 30 seconds".
+    package static var examples: [(key: String, first: String, second: String)] {
+        let rows =
+            ProxyConfiguration.settings.map { ($0.key, $0.values) }
+            + AppConfiguration.settings.map { ("apps[].\($0.key)", $0.values) }
+        return rows.compactMap { key, values in
+            guard let match = values.firstMatch(of: /^(\d+) to (\d+)\b|^`([^`]+)`, `([^`]+)`/) else { return nil }
+            guard let first = match.1 ?? match.3, let second = match.2 ?? match.4 else { return nil }
+            return (key, String(first), String(second))
+        }
+    }
+
     /// The keys whose new values need a restart.
     package static var keysThatNeedRestart: [String] {
         ProxyConfiguration.settings.filter { $0.keep != nil }.map(\.key)

@@ -2,6 +2,7 @@ import AppStoreClients
 package import AppStoreTypes
 package import Logging
 package import Storage
+import Telemetry
 import VerifyReceipt
 
 /// Fetches the notifications that were refused while the store was unavailable from Apple's notification history, once
@@ -91,7 +92,7 @@ package struct NotificationGapFiller: Sendable {
                         over: HistoryWindows(from: gap.start, to: min(gap.end, now()), length: Self.windowLength),
                         counts: { counts = $0 }, checkpoint: { _ in await isHeld() })
                     stored += counts.new
-                    receiver.counts.count { $0.recovered += Int64(counts.new) }
+                    receiver.events.add(.recoveredNotifications, counts.new)
                     log(gap, each, counts)
                     guard isDone else { return .failed }
                 } catch {

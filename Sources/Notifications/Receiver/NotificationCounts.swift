@@ -12,8 +12,6 @@ package final class NotificationCounts: Sendable {
         package var refused: [NotificationRejection.Code: Int64] = [:]
         /// Lookups for version 1 notifications that were dropped because too many were in progress.
         package var droppedHints: Int64 = 0
-        /// Notifications that were refused while the store was unavailable, and fetched afterwards.
-        package var recovered: Int64 = 0
     }
 
     private let numbers = Mutex(Snapshot())

@@ -6,6 +6,7 @@ import Cryptography
 package import Storage
 import Logging
 import ReceiptDecoding
+import Telemetry
 package import VerifyReceipt
 import AppStoreTypes
 
@@ -38,6 +39,8 @@ package struct NotificationReceiver: Sendable {
     package let arrivals: AsyncSignal
     /// Counters since the start of the process.
     package let counts: NotificationCounts
+    /// Counters of events that have no labels.
+    let events: EventCounters
     /// When notifications were refused because the store was unavailable.
     package let gaps: NotificationGaps
     let now: @Sendable () -> Timestamp
@@ -60,6 +63,7 @@ package struct NotificationReceiver: Sendable {
         revocations = components.revocations
         changes = components.changes
         counts = previous?.counts ?? NotificationCounts()
+        events = components.counts.events
         gaps = previous?.gaps ?? NotificationGaps()
         lookups =
             previous?.lookups

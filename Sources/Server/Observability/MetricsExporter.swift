@@ -36,6 +36,7 @@ struct MetricsExporter: Sendable {
         writeStore(into: &text)
         text.single(.droppedLogLines, NonBlockingLogOutput.standardError.dropped)
         ProcessFigures()?.write(into: &text)
+        pipelines.counts.events.write(into: &text)
         return text.bytes
     }
 
@@ -130,7 +131,6 @@ struct MetricsExporter: Sendable {
             text.sample(.rejectedNotifications, [("code", code.rawValue)], counts.refused[code] ?? 0)
         }
         text.single(.droppedHints, counts.droppedHints)
-        text.single(.recoveredNotifications, counts.recovered)
     }
 
     /// Deliveries of forwarded notifications.

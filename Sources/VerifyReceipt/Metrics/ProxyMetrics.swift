@@ -9,6 +9,8 @@ package import Telemetry
 /// All counters of the proxy since the start of the process. One instance is passed on to every service that a reload
 /// creates, so that a new configuration does not reset the counters.
 package final class ProxyMetrics: Sendable {
+    /// Events that are counted without labels.
+    package let events = EventCounters()
     /// Requests to Apple, by endpoint and outcome.
     package let upstream = UpstreamMetrics()
     /// Server API lookups by whether ``CustomerRecordsCache`` had the records, by ``HitLabel``.
