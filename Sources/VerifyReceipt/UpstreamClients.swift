@@ -42,9 +42,9 @@ package struct UpstreamClients: Sendable {
     /// The number of calls made so far.
     package var calls: Int64 { source.budgets.reduce(0) { $0 + $1.calls } }
 
-    /// The time until the first call that waits for a rate limit resumes; `nil` if none waits.
-    package var rateLimitWait: Duration? {
+    /// The wait for a rate limit of the call that resumes first; `nil` if none waits.
+    package var rateLimitWait: RateLimitWait? {
         let uptime = AppStoreClock.system.uptime()
-        return source.budgets.compactMap { $0.wait(at: uptime) }.min()
+        return source.budgets.compactMap { $0.wait(at: uptime) }.min { $0.left < $1.left }
     }
 }

@@ -74,6 +74,32 @@ struct CustomerRecordsTests {
         await api.end()
     }
 
+    @Test("The revision of an earlier history is not used for an identifier that this history does not contain")
+    func otherHistory() async throws {
+        let api = try ScriptedServerAPI { path, _ in
+            if path.contains("subscriptions") { return try CannedResponse.statuses(["100", "500"]) }
+            if path.hasSuffix("?revision=r1") { return try CannedResponse.history([], revision: "r1") }
+            return try path.hasSuffix("/500")
+                ? CannedResponse.history([transaction("500"), transaction("501", original: "500")], revision: "r5")
+                : CannedResponse.history([transaction("100")], revision: "r1")
+        }
+        let first = try await api.records(environment: .production)
+        let earlier = try #require(
+            api.client.earlierHistory(
+                signedTransactions: first.transactions.map(\.text), revision: "r1", in: .production))
+        let records = try await api.client.records(
+            for: CustomerIdentifiers(originalTransactionIds: ["100", "500"], transactionIds: []),
+            bundleId: "com.example.app", environment: .production, since: earlier)
+        await api.end()
+        #expect(records.transactions.map(\.payload.transactionId) == ["100", "500", "501"])
+        // Two histories have no common revision.
+        #expect(records.revision == nil)
+        #expect(
+            api.requests.dropFirst(2).filter { $0.contains("history") } == [
+                "GET /production/inApps/v2/history/100?revision=r1", "GET /production/inApps/v2/history/500",
+            ])
+    }
+
     @Test(
         "A history is read again from the beginning once if a revision is rejected between two pages",
         arguments: [1, 2])

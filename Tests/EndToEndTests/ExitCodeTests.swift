@@ -140,7 +140,7 @@ struct ExitCodeTests {
     }
 
     @Test(
-        "The progress shows in 40 columns how long a command waits for Apple's rate limit",
+        "The progress shows in 40 columns until when a command waits for Apple's rate limit",
         .timeLimit(.minutes(2)),
         arguments: [
             ["compare", "receipts.jsonl"], ["notifications", "history"], ["refunds", "sweep", "--ids", "ids.txt"],
@@ -157,7 +157,7 @@ struct ExitCodeTests {
         let running = try Running(
             words + ["--config", "receipt-bridge.yaml"], in: stage.folder, terminal: terminal)
         let waits = await eventually(within: .seconds(45)) {
-            terminal.progress.contains { $0.wholeMatch(of: /waiting \d+ s: rate limit/) != nil }
+            terminal.progress.contains { $0.wholeMatch(of: /waiting for Apple until \d\d:\d\d/) != nil }
         }
         #expect(waits, "\(terminal.text)")
         #expect(terminal.progress.allSatisfy { $0.count <= 37 }, "\(terminal.progress)")
@@ -166,7 +166,7 @@ struct ExitCodeTests {
         await stage.stop()
     }
 
-    @Test("migrate shows how long it waits for Apple's rate limit, and a signal ends it with 3")
+    @Test("migrate shows until when it waits for Apple, makes no call before, and ends with 3 after a signal")
     func migrateWaits() async throws {
         let (stage, _) = try await stage()
         try await stage.ask(
@@ -178,9 +178,12 @@ struct ExitCodeTests {
         let running = try stage.start("migrate", "receipts.jsonl", "--to", "out.jsonl")
         let isLogged = await eventually(within: .seconds(45)) {
             running.errors.contains(
-                /looking up customers: 0 of \d+, .*, waiting \d+ s: App Store Server API rate limit\n/)
+                /looking up customers: 0 of \d+, .*, waiting for Apple until \d\d:\d\d\n/)
         }
         #expect(isLogged, "\(running.errors)")
+        let calls = try await stage.calls
+        try await Task.sleep(for: .seconds(2))
+        #expect(try await stage.calls == calls)
         running.stop()
         #expect(await running.end() == 3, "\(running.errors)")
         await stage.stop()

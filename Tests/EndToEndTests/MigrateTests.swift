@@ -135,7 +135,7 @@ struct MigrateTests {
         let words = ["migrate", "receipts.jsonl", "--to", "out.jsonl", "--config", "receipt-bridge.yaml"]
         let running = try Running(words, in: stage.folder, terminal: terminal)
         let waits = await eventually(within: .seconds(45)) {
-            terminal.progress.contains { $0.wholeMatch(of: /waiting \d+ s: rate limit/) != nil }
+            terminal.progress.contains { $0.wholeMatch(of: /waiting for Apple until \d\d:\d\d/) != nil }
         }
         #expect(waits, "\(terminal.text)")
         // Leaves space for the cursor and ^C.

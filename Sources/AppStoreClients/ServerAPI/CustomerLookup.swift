@@ -91,8 +91,9 @@ struct CustomerLookup {
         // A stored revision may belong to another history, be too old, or become invalid between two pages. In that
         // case the history is read once more from its beginning.
         do throws(ServerAPIError) {
+            let known = earlier.flatMap { $0.contains(identifier) ? $0 : nil }
             return try await history(
-                of: identifier, environment, earlier.map { HistoryPages(after: $0) } ?? HistoryPages())
+                of: identifier, environment, known.map { HistoryPages(after: $0) } ?? HistoryPages())
         } catch {
             guard error.errorNumber == .invalidRevision else { throw error }
         }

@@ -1,4 +1,5 @@
 package import AppStorePayloads
+import AppStoreTypes
 
 /// Merges the pages of a transaction history and knows the next page to request. A value type without I/O.
 ///
@@ -85,10 +86,20 @@ package struct EarlierHistory: Sendable {
     package let transactions: [Signed<TransactionPayload>]
     /// The revision of the last page.
     package let revision: String
+    /// The ids of all transactions, of their original transactions, and of their app transactions.
+    private let identifiers: Set<String>
 
     /// Creates a history. The caller must have verified all transactions.
     package init(transactions: [Signed<TransactionPayload>], revision: String) {
         self.transactions = transactions
         self.revision = revision
+        identifiers = Set(
+            transactions.lazy.map(\.payload).flatMap {
+                [$0.transactionId, $0.originalTransactionId, $0.appTransactionId].compactMap { $0 }
+            })
     }
+
+    /// Returns whether the history is that of this identifier. A revision means nothing in the history of another
+    /// customer: what is older there would be missing.
+    func contains(_ identifier: TransactionIdentifier) -> Bool { identifiers.contains(identifier.rawValue) }
 }

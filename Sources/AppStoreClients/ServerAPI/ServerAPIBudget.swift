@@ -27,7 +27,7 @@ package final class ServerAPIBudget: Sendable {
     private let backgroundBudgets = Mutex<[Key: HourlyBudget]>([:])
     private let granted = Atomic<Int64>(0)
     /// The number of calls that wait for a rate limit, by the time at which they resume.
-    private let waits = Mutex<[Duration: Int]>([:])
+    private let waits = Mutex<[WaitEnd: Int]>([:])
 
     /// The number of allowed calls to all endpoints together.
     package var calls: Int64 { granted.load(ordering: .relaxed) }
@@ -138,21 +138,30 @@ package final class ServerAPIBudget: Sendable {
         Int64(endpoint.requestsPerSecond * 3_600) / (environment == .production ? 1 : 10)
     }
 
+    /// The end of a wait for a rate limit.
+    struct WaitEnd: Hashable {
+        let instant: Duration
+        /// `true` if Apple returned 429 and named the time.
+        let isNamedByApple: Bool
+    }
+
     /// Records that a call waits until the given time for a rate limit, ours or Apple's. ``endWait(until:)`` must
     /// follow.
-    func beginWait(until instant: Duration) { waits.withLock { $0[instant, default: 0] += 1 } }
+    func beginWait(until end: WaitEnd) { waits.withLock { $0[end, default: 0] += 1 } }
 
-    /// Ends a wait that ``beginWait(until:)`` recorded with the same instant.
-    func endWait(until instant: Duration) {
+    /// Ends a wait that ``beginWait(until:)`` recorded with the same end.
+    func endWait(until end: WaitEnd) {
         waits.withLock { waits in
-            let left = (waits[instant] ?? 0) - 1
-            waits[instant] = left > 0 ? left : nil
+            let left = (waits[end] ?? 0) - 1
+            waits[end] = left > 0 ? left : nil
         }
     }
 
-    /// The time until the first waiting call resumes; `nil` if no call is waiting.
-    package func wait(at now: Duration) -> Duration? {
-        waits.withLock { $0.keys.min() }.map { max($0 - now, .zero) }
+    /// The wait of the call that resumes first; `nil` if no call is waiting.
+    package func wait(at now: Duration) -> RateLimitWait? {
+        waits.withLock { $0.keys.min { $0.instant < $1.instant } }.map {
+            RateLimitWait(left: max($0.instant - now, .zero), isNamedByApple: $0.isNamedByApple)
+        }
     }
 
     /// Blocks all calls to an endpoint, because Apple returned 429 with `Retry-After`.

@@ -94,7 +94,8 @@ package struct ServerAPIClient: Sendable {
             switch step {
             case .giveUp: throw failure
             case .freshToken: tokens.discard(token)
-            case .retry(let pause) where failure.httpStatus == 429: try await waitForRateLimit(pause)
+            case .retry(let pause) where failure.httpStatus == 429:
+                try await waitForRateLimit(pause, isNamedByApple: failure.retryAfter != nil)
             case .retry(let pause): try await wait(pause)
             }
         }
@@ -166,13 +167,14 @@ package struct ServerAPIClient: Sendable {
                     .budgetSpent, at: host, "hourly rate limit budget for \(endpoint.name) is used up",
                     retryAfter: .delay(pause))
             }
-            try await waitForRateLimit(pause)
+            let isNamedByApple = budget.pauseLeft(endpoint, environment, at: parts.clock.uptime()) != nil
+            try await waitForRateLimit(pause, isNamedByApple: isNamedByApple)
         }
     }
 
     /// Waits, and reports the wait in ``ServerAPIBudget/wait(at:)``.
-    private func waitForRateLimit(_ pause: Duration) async throws(ServerAPIError) {
-        let end = parts.clock.uptime() + pause
+    private func waitForRateLimit(_ pause: Duration, isNamedByApple: Bool) async throws(ServerAPIError) {
+        let end = ServerAPIBudget.WaitEnd(instant: parts.clock.uptime() + pause, isNamedByApple: isNamedByApple)
         budget.beginWait(until: end)
         defer { budget.endWait(until: end) }
         try await wait(pause)

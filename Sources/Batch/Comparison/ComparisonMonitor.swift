@@ -1,3 +1,4 @@
+package import AppStoreTypes
 import Storage
 package import Reports
 import Synchronization
@@ -41,8 +42,8 @@ extension ComparisonMonitor.Snapshot {
     /// The progress line. For example, `compared 1,180 of 1,200 rows, 63 %: 3 differ unexpectedly, 20 failed, 2,468
     /// calls`.
     ///
-    /// - Parameter wait: Time until the rate limit allows the next waiting call; `nil` if no call is waiting.
-    package func progress(wait: Duration?) -> ProgressText {
+    /// - Parameter wait: The wait for a rate limit; `nil` if no call is waiting.
+    package func progress(wait: RateLimitWait?) -> ProgressText {
         let counted = "\(compared.grouped) of \(rows.grouped) rows"
         var parts: [ProgressText.Part] = [.init("compared \(counted)", short: counted, importance: 5)]
         if let fraction, fraction > 0, rows > 0 { parts.append(.init("\(Int(fraction * 100)) %", importance: 3)) }

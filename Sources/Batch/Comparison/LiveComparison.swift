@@ -42,8 +42,8 @@ package struct LiveComparison: Sendable {
     /// Number of App Store Server API calls so far.
     package var calls: Int64 { serverAPI.calls }
 
-    /// Time until the rate limit allows the next waiting call; `nil` if no call is waiting.
-    package var rateLimitWait: Duration? { serverAPI.rateLimitWait }
+    /// The wait for a rate limit; `nil` if no call is waiting.
+    package var rateLimitWait: RateLimitWait? { serverAPI.rateLimitWait }
 
     /// Requests the data of a receipt from both endpoints.
     ///

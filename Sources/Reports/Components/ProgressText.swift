@@ -1,3 +1,6 @@
+package import AppStoreTypes
+import Foundation
+
 /// A progress line of parts with different importance, which can be shortened to the width of a terminal.
 package struct ProgressText: Sendable, Hashable {
     /// A part of the line, with the separator before it.
@@ -63,16 +66,43 @@ package struct ProgressText: Sendable, Hashable {
 }
 
 extension ProgressText.Part {
-    /// The time until the rate limit allows the next call; `nil` if it is less than a second.
+    /// The time until the rate limit allows the next call; `nil` if it is less than a second. For example, `waiting
+    /// 42 s: App Store Server API rate limit`, or `waiting for Apple until 14:05` if Apple named the time.
     ///
     /// - Parameters:
-    ///   - pause: Time until the next call; `nil` if no call is waiting.
+    ///   - wait: The wait; `nil` if no call is waiting.
     ///   - importance: Importance, which should be higher than that of any other part.
-    package static func waiting(_ pause: Duration?, importance: Int) -> Self? {
-        guard let pause, pause >= .seconds(1) else { return nil }
-        let seconds = Int64((pause / .seconds(1)).rounded(.up)).grouped
+    ///   - now: The current time.
+    ///   - localTime: Converts seconds since 1970 to the local time of this machine.
+    package static func waiting(
+        _ wait: RateLimitWait?, importance: Int, now: Timestamp = .now,
+        localTime: (Int64) -> CivilTime = Self.localTime
+    ) -> Self? {
+        guard let wait, wait.left >= .seconds(1) else { return nil }
+        if wait.isNamedByApple {
+            let end = clockTime(now: now, after: wait.left, localTime: localTime)
+            return Self("waiting for Apple until \(end)", importance: importance)
+        }
+        let seconds = Int64((wait.left / .seconds(1)).rounded(.up)).grouped
         return Self(
             "waiting \(seconds) s: App Store Server API rate limit", short: "waiting \(seconds) s: rate limit",
             importance: importance)
+    }
+    /// Returns the time of day after a wait. A wait of at least two minutes ends at a whole minute, not before its end;
+    /// a shorter one has seconds.
+    private static func clockTime(now: Timestamp, after wait: Duration, localTime: (Int64) -> CivilTime) -> String {
+        // The wait is measured a moment before, so an end at a whole minute must not be rounded up to the next.
+        let end = Int64((Double(now.milliseconds) / 1_000 + wait / .seconds(1)).rounded())
+        let isLong = wait >= .seconds(120)
+        let time = localTime(isLong ? (end + 59) / 60 * 60 : end)
+        func digits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        return [time.hour, time.minute].map(digits).joined(separator: ":") + (isLong ? "" : ":" + digits(time.second))
+    }
+
+    /// Returns the local time of this machine.
+    package static func localTime(_ seconds: Int64) -> CivilTime {
+        CivilTime(
+            seconds: seconds + Int64(TimeZone.current.secondsFromGMT(for: Date(timeIntervalSince1970: Double(seconds))))
+        )
     }
 }

@@ -1,3 +1,4 @@
+import AppStoreTypes
 import Storage
 import Batch
 import Reports
@@ -6,11 +7,11 @@ import Reports
 /// few seconds.
 final class MigrationDisplay: Sendable {
     private let monitor: MigrationMonitor
-    private let wait: @Sendable () -> Duration?
+    private let wait: @Sendable () -> RateLimitWait?
     private let line = ProgressLine()
 
     /// - Parameter wait: Returns how long calls wait for a rate limit; `nil` if no call waits.
-    init(monitor: MigrationMonitor, wait: @escaping @Sendable () -> Duration?) {
+    init(monitor: MigrationMonitor, wait: @escaping @Sendable () -> RateLimitWait?) {
         self.monitor = monitor
         self.wait = wait
     }

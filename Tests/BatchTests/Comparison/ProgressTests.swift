@@ -1,3 +1,4 @@
+import AppStoreTypes
 import Batch
 import Reports
 import Testing
@@ -24,7 +25,8 @@ struct ComparisonProgressTests {
 
     @Test("The wait for a rate limit has precedence over all other parts")
     func waiting() {
-        let progress = snapshot().progress(wait: .milliseconds(41_200))
+        let progress = snapshot().progress(
+            wait: RateLimitWait(left: .milliseconds(41_200), isNamedByApple: false))
         #expect(
             progress.text == "compared 1,180 of 1,200 rows, 63 %: 3 differ unexpectedly, 20 failed, 2,468 calls, "
                 + "waiting 42 s: App Store Server API rate limit")
@@ -32,6 +34,7 @@ struct ComparisonProgressTests {
             progress.text(columns: 79) == "compared 1,180 of 1,200 rows, waiting 42 s: App Store Server API rate limit")
         #expect(progress.text(columns: 39) == "waiting 42 s: rate limit")
         #expect(
-            snapshot().progress(wait: .milliseconds(900)).text == snapshot().progress(wait: nil).text)
+            snapshot().progress(wait: RateLimitWait(left: .milliseconds(900), isNamedByApple: false)).text
+                == snapshot().progress(wait: nil).text)
     }
 }

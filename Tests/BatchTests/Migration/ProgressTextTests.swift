@@ -1,3 +1,4 @@
+import AppStoreTypes
 import Foundation
 import SQLiteFiles
 import Storage
@@ -43,7 +44,7 @@ struct ProgressTextTests {
 
     @Test("The wait for a rate limit has precedence over all other parts")
     func waiting() {
-        let wait = Duration.milliseconds(41_200)
+        let wait = RateLimitWait(left: .milliseconds(41_200), isNamedByApple: false)
         let progress = asking().progress(rate: 0, elapsed: 200, wait: wait)
         #expect(
             progress.text == "looking up customers: 1,234 of 60,000, 2,468 calls, 120 left of this hour, "
@@ -53,8 +54,25 @@ struct ProgressTextTests {
                 == "customers 1,234 of 60,000, waiting 42 s: App Store Server API rate limit")
         #expect(progress.text(columns: 39) == "waiting 42 s: rate limit")
         #expect(
-            asking().progress(rate: 0, elapsed: 200, wait: .milliseconds(900)).text
-                == "looking up customers: 1,234 of 60,000, 2,468 calls, 120 left of this hour")
+            asking().progress(
+                rate: 0, elapsed: 200, wait: RateLimitWait(left: .milliseconds(900), isNamedByApple: false)
+            ).text == "looking up customers: 1,234 of 60,000, 2,468 calls, 120 left of this hour")
+    }
+
+    @Test(
+        "A wait for a time that Apple named shows the time: never an earlier one, and seconds if it is near",
+        arguments: [
+            // The clock shows 13:58:20; the wait is measured some milliseconds before or after.
+            (400_000, "14:05"), (399_997, "14:05"), (400_003, "14:05"), (401_000, "14:06"), (120_000, "14:01"),
+            (119_000, "14:00:19"), (1_000, "13:58:21"), (3_600_000, "14:59"), (36_100_000, "00:00"),
+        ])
+    func waitingForApple(milliseconds: Int, time: String) throws {
+        let wait = RateLimitWait(left: .milliseconds(milliseconds), isNamedByApple: true)
+        let part = try #require(
+            ProgressText.Part.waiting(
+                wait, importance: 9, now: Timestamp(milliseconds: 1_795_269_500_000),
+                localTime: { CivilTime(seconds: $0) }))
+        #expect(ProgressText([part]).text == "waiting for Apple until \(time)")
     }
 
     @Test("Customers are counted while account tokens are set")
@@ -72,7 +90,7 @@ struct ProgressTextTests {
     func widths(columns: Int) throws {
         for progress in [
             try reading().progress(rate: 1, elapsed: 1, wait: nil),
-            asking().progress(rate: 1, elapsed: 1, wait: .seconds(3_600)),
+            asking().progress(rate: 1, elapsed: 1, wait: RateLimitWait(left: .seconds(3_600), isNamedByApple: false)),
         ] { #expect(progress.text(columns: columns).count <= columns) }
     }
 }

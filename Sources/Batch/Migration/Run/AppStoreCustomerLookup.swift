@@ -4,7 +4,7 @@ import Foundation
 import Storage
 package import VerifyReceipt
 package import Responses
-import AppStoreTypes
+package import AppStoreTypes
 import Synchronization
 
 /// Looks up customers with the App Store Server API.
@@ -135,8 +135,8 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
     package var usage: (calls: Int64, left: Int64?) { (lookups.calls, lookups.callsLeft) }
     package var callsPerHour: Double { lookups.callsPerHour }
 
-    /// Time until the rate limit allows the next waiting call; `nil` if no call is waiting.
-    package var rateLimitWait: Duration? { lookups.rateLimitWait }
+    /// The wait for a rate limit; `nil` if no call is waiting.
+    package var rateLimitWait: RateLimitWait? { lookups.rateLimitWait }
 }
 
 /// A service that looks up customers. The implementation uses the App Store Server API; tests use substitutes.

@@ -1,3 +1,4 @@
+package import AppStoreTypes
 import Storage
 package import Reports
 import Synchronization
@@ -65,8 +66,8 @@ extension MigrationMonitor.Snapshot {
     /// - Parameters:
     ///   - rate: Rows per second.
     ///   - elapsed: Seconds since this run started.
-    ///   - wait: Time until the rate limit allows the next waiting call; `nil` if no call is waiting.
-    package func progress(rate: Double, elapsed: Double, wait: Duration?) -> ProgressText {
+    ///   - wait: The wait for a rate limit; `nil` if no call is waiting.
+    package func progress(rate: Double, elapsed: Double, wait: RateLimitWait?) -> ProgressText {
         switch phase {
         case .reading: return ProgressText(reading(rate, elapsed) + outcomes)
         case .asking: return ProgressText(asking + [.waiting(wait, importance: 9)].compactMap { $0 })
