@@ -15,7 +15,10 @@
 #                and nginx)
 # make bench-scale  one server on SQLite compared with one, two and three on PostgreSQL (needs Python, wrk and PostgreSQL)
 # make soak      ten minutes (MINUTES=10) of load with changing faults of the App Store (needs Python)
-# make bench-migrate  100,000 rows from each kind of source to each kind of result, checked and measured (needs Python)
+# make bench-migrate  100,000 rows from each kind of source to each kind of result, checked and measured, and the filter compared
+#                with a migration from file to file (needs Python)
+# make test-spark  200,000 rows (ROWS=) through PySpark, GNU parallel and one process: the same rows, and their cost (needs Python
+#                and PyPI; installs a Java runtime and GNU parallel from Debian)
 # make build     the release binary, .build/release/receipt-bridge
 # make static    the same with the Swift runtime linked statically, stripped: .build-static/release/receipt-bridge
 # make release   the archive of a release with its checksums and SBOM, in .build-release; the same commit in the same folder gives
@@ -42,7 +45,7 @@ export SWIFT_DETERMINISTIC_HASHING := 1
 # After a crash, the backtracer of Swift can take longer than a run may last. The signal is reported without it.
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: demo test test-postgresql test-postgresql-run test-build test-run test-root test-bare test-docs test-deploy test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging
+.PHONY: demo test test-postgresql test-postgresql-run test-build test-run test-root test-bare test-docs test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging
 .PHONY: fuzz check version bench bench-http bench-scale bench-migrate soak build static release install manual receipts format set-up
 
 build: set-up
@@ -204,6 +207,9 @@ PAIRS ?=
 
 bench-migrate: build
 	python3 Tests/migration.py --tool .build/release/receipt-bridge --rows $(ROWS) --pairs "$(PAIRS)" $(if $(SMALL),--small)
+
+test-spark: build
+	Tests/spark.sh .build/release/receipt-bridge $(if $(filter command line environment,$(origin ROWS)),$(ROWS),200000)
 
 receipts: build
 	rm -rf Receipts/*/

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """Migrates simulated rows of every kind, with every kind of damage, from each kind of source to each kind of result, and compares
-each row of each result with the expected one. Prints a table with rows per second and memory.
+each row of each result with the expected one. Prints a table with rows per second and memory, and the cost of the filter compared
+with a migration from file to file.
 
     make bench-migrate                     100,000 rows, six sources, three results
     make bench-migrate ROWS=1000000 PAIRS=jsonl:sqlite
 
 Uses only Python's standard library. The tool is the release build.
 """
-import argparse, csv, gzip, json, os, shutil, sqlite3, subprocess, sys, tempfile, time
+import argparse, csv, gzip, itertools, json, os, shutil, sqlite3, subprocess, sys, tempfile, time
+
+import simulated
 
 SOURCES = ["jsonl", "csv", "sqlite", "folder", "stdin", "jsonl.gz"]
 RESULTS = ["jsonl", "csv", "sqlite"]
@@ -16,16 +19,6 @@ RESULTS = ["jsonl", "csv", "sqlite"]
 def fail(text):
     print(f"FAILED: {text}", file=sys.stderr)
     sys.exit(1)
-
-
-def simulate(tool, state, customers):
-    """Writes the state directory of a simulator, which is complete before the simulator listens."""
-    process = subprocess.Popen(
-        [tool, "simulate", "--seed", "4", "--customers", str(customers), "--state", state, "--listen", "127.0.0.1:0",
-         "--clock", "2026-11-21T12:00:00Z"], stderr=subprocess.PIPE, text=True)
-    process.stderr.readline()
-    process.terminate()
-    process.wait()
 
 
 def world(state):
@@ -117,6 +110,34 @@ def migrate(tool, source, result, roots, standard_input=None):
     return process.returncode, time.monotonic() - begin, memory
 
 
+def filter_overhead(tool, source, folder, roots, count):
+    """Compares the filter with a migration from file to file: three runs of each in turn, and the medians."""
+    def measure(words, standard_input=None, standard_output=None):
+        begin = time.monotonic()
+        process = subprocess.Popen(words, stdin=standard_input, stdout=standard_output, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        return os.waitstatus_to_exitcode(status), time.monotonic() - begin, usage.ru_utime + usage.ru_stime, usage.ru_maxrss
+    kinds = {"file to file": [], "filter": []}
+    for turn in range(3):
+        target = os.path.join(folder, f"overhead-{turn}.jsonl")
+        kinds["file to file"].append(measure([tool, "migrate", source, "--to", target, "--roots", roots]))
+        filtered = os.path.join(folder, f"filtered-{turn}.jsonl")
+        with open(source) as rows, open(filtered, "w") as results:
+            kinds["filter"].append(measure([tool, "migrate", "-", "--to", "-", "--roots", roots], rows, results))
+        with open(target) as one, open(filtered) as other:
+            if any(line != another for line, another in itertools.zip_longest(one, other)):
+                fail("the filter and the migration to a file have different rows")
+        for path in (target, target + ".progress", filtered):
+            os.remove(path)
+    if any(code not in (0, 1) for code, *_ in kinds["file to file"]) or any(code for code, *_ in kinds["filter"]):
+        fail(f"exit codes of the filter's comparison: {kinds}")
+    medians = {name: [sorted(run[index] for run in runs)[1] for index in (1, 2, 3)] for name, runs in kinds.items()}
+    for name, (seconds, cpu, memory) in medians.items():
+        print(f"{name:19} {seconds:8.2f} {count / seconds:10,.0f} {cpu / count * 1e6:5.1f} µs CPU {memory / 1024:5.0f} MB")
+    (seconds, cpu, _), (filter_seconds, filter_cpu, _) = medians.values()
+    print(f"filter / file to file: {filter_cpu / cpu:.2f} of the CPU time, {filter_seconds / seconds:.2f} of the time")
+
+
 def peak(pid):
     """Returns the peak resident memory of a process in KiB."""
     try:
@@ -139,7 +160,7 @@ def main():
     folder = tempfile.mkdtemp(prefix="migration-")
     try:
         state = os.path.join(folder, "state")
-        simulate(options.tool, state, options.customers)
+        simulated.write(options.tool, state, options.customers)
         genuine, hostile = world(state)
         if options.small:
             genuine, hostile = small(genuine), small(genuine)
@@ -171,6 +192,9 @@ def main():
                     if name.startswith("out-"):
                         os.remove(os.path.join(folder, name))
             shutil.rmtree(path) if source == "folder" else os.remove(path)
+        path = os.path.join(folder, "in.jsonl")
+        write("jsonl", path, rows(options.rows, genuine, hostile))
+        filter_overhead(options.tool, path, folder, f"{state}/roots", options.rows)
         print("every row of every result is as expected")
     finally:
         shutil.rmtree(folder)
