@@ -3,8 +3,7 @@
 #
 #     migrate.sh SOURCE.jsonl RESULT.jsonl [OPTION…]
 #
-# The options are those of `receipt-bridge migrate`. For other machines, add --sshlogin to parallel and use --pipe for --pipe-part,
-# because only --pipe sends the rows over the network.
+# The options are those of `receipt-bridge migrate`.
 set -eu
 source=$1
 result=$2

@@ -4,8 +4,7 @@
     spark-submit migrate.py SOURCE RESULT [FILTER…]
 
 SOURCE is JSON lines (a file, a folder or a pattern; .gz too), RESULT a folder that does not exist yet. FILTER is the command for
-one partition; `receipt-bridge` must be at this path on every machine. For example, with an image that contains it, or with
-`--files receipt-bridge` and `./receipt-bridge`.
+one partition; its program must be at the same path on every machine, for example in the image of the executors.
 """
 import shlex
 import sys
