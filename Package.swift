@@ -111,6 +111,7 @@ let package = Package(
             name: "Storage",
             dependencies: [
                 "AppStoreTypes",
+                "JSON",
                 "Telemetry",
             ],
             swiftSettings: strict),
@@ -618,12 +619,20 @@ let package = Package(
             dependencies: [
                 "Administration",
                 "AppStoreTypes",
+                "BridgeConfiguration",
+                "Cryptography",
+                "Notifications",
                 "PostgreSQLClient",
                 "PostgreSQLStorage",
+                "Responses",
                 "SQLiteStorage",
+                "Server",
+                "Simulator",
                 "Storage",
                 "StorageTestSupport",
                 "TestSupport",
+                "Transport",
+                "VerifyReceipt",
             ],
             swiftSettings: strict),
         .testTarget(

@@ -51,6 +51,7 @@ struct CustomerDataSearch: Sendable {
     mutating func followIndexed(_ read: Reader) async throws {
         try await followAliases(read)
         try await followRecords(read)
+        try await followEvents(read)
     }
 
     /// The slots that stand for the identifiers.
@@ -104,6 +105,43 @@ struct CustomerDataSearch: Sendable {
                 }
             }
         }
+    }
+
+    /// Adds the keys that events of the customer have, also those from before customers were merged.
+    private mutating func followEvents(_ read: Reader) async throws {
+        let found = try await read(
+            PostgreSQLQuery(
+                "SELECT eventKey FROM customer WHERE id = ANY ($1::bigint[]) AND eventKey IS NOT NULL",
+                [.integers(Array(customers))]))
+        for row in found.rows { identifiers.insert(try row.text(0)) }
+        var before = -1
+        while before != identifiers.count {
+            before = identifiers.count
+            let merges = try await read(
+                PostgreSQLQuery(
+                    """
+                    SELECT body FROM events WHERE customer = ANY ($1::text[]) AND app = $2 AND environment = $3
+                    AND type = $4
+                    """,
+                    [
+                        .texts(Array(identifiers)), .text(scope.bundleId.rawValue), .text(scope.environment.rawValue),
+                        .text(EventType.merge.rawValue),
+                    ]))
+            for row in merges.rows {
+                identifiers.formUnion(PersonalIdentifierScanner.all(in: try row.text(0).utf8))
+            }
+        }
+    }
+
+    /// The keys under which events of the customer were stored, and under which the next one would be.
+    func eventKeys(_ read: Reader) async throws -> [String] {
+        let keys = try await read(
+            PostgreSQLQuery("SELECT DISTINCT customer FROM events WHERE \(ErasureRule.events)", arguments))
+        let current = try await read(
+            PostgreSQLQuery(
+                "SELECT eventKey FROM customer WHERE id = ANY ($1::bigint[]) AND eventKey IS NOT NULL",
+                [.integers(customers.sorted())]))
+        return Set(try (keys.rows + current.rows).map { try $0.text(0) }).sorted()
     }
 
     /// Adds the identifiers of receipts for which Apple once returned one of the identifiers. All identifiers of such

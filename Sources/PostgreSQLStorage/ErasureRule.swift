@@ -22,6 +22,7 @@ package struct ErasureRule: Sendable {
         .init("companion", .companions, "customer = ANY (\(customers))"),
         .init("customer", .customers, "id = ANY (\(customers))"),
         .init("revocation", .revocations, "transactionId = ANY (\(ids)) AND app = \(app)"),
+        .init("events", .events, events),
         .init("presenter", .presenters, "originalTransactionId = ANY (\(ids)) AND app = \(app)"),
         .init("refund", .refunds, "transactionId = ANY (\(ids)) AND app = \(app)"),
         .init("refundSweep", .refundSweeps, "identifier = ANY (\(ids)) AND app = \(app)"),
@@ -62,6 +63,11 @@ package struct ErasureRule: Sendable {
     package static let internalTables: Set<String> = ["lockSlot", "schemaStep", "comparisonFlush", "notificationGap"]
 
     private static let (app, ids, customers) = ("$1::bigint", "$2::text[]", "$3::bigint[]")
+    /// The events of the customer, without what is left of an earlier erasure.
+    static let events = """
+        customer = ANY (\(ids)) AND app = $9::text AND environment = $10::text
+        AND type <> '\(EventType.erasure.rawValue)'
+        """
     private static let theirNotifications = """
         SELECT id FROM notification WHERE originalTransactionId = ANY (\(ids)) AND app = \(app)
         UNION SELECT unnest($4::bigint[])

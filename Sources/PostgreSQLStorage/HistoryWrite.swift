@@ -8,12 +8,20 @@ struct HistoryWrite: Sendable {
     /// The encoded transactions and renewal infos of the row.
     private let transactions, renewals: [EncodedJWS]
     private let app: Int64
+    private let source: EventSource
+    /// The app of the events; `nil` if none are stored.
+    private let scope: AppScope?
 
-    init(_ row: CustomerRow, transactions: [EncodedJWS], renewals: [EncodedJWS], app: Int64) {
+    init(
+        _ row: CustomerRow, transactions: [EncodedJWS], renewals: [EncodedJWS], app: Int64, source: EventSource,
+        eventsIn scope: AppScope?
+    ) {
         self.row = row
         self.transactions = transactions
         self.renewals = renewals
         self.app = app
+        self.source = source
+        self.scope = scope
     }
 
     private var transactionIds: [String] { row.transactions.map(\.transactionId) }
@@ -21,6 +29,7 @@ struct HistoryWrite: Sendable {
     /// Runs the statements in a transaction.
     func run(in transaction: PostgreSQLTransaction) async throws {
         let (customers, stored) = try await lock(in: transaction)
+        var before = scope == nil ? nil : try await history(in: transaction)
         let id: Int64
         if let first = customers.first {
             id = first
@@ -39,6 +48,7 @@ struct HistoryWrite: Sendable {
         if customers.count > 1 { queries += Self.merge(Array(customers.dropFirst()), into: id) }
         if !customers.isEmpty { queries.append(update(id)) }
         queries += save(HistoryChanges(row.transactions, stored: stored), customer: id)
+        let detached = queries.count
         queries.append(detach(from: id))
         let subscriptions = subscriptions
         if !subscriptions.isEmpty { queries.append(SubscriptionColumns.save(subscriptions, app: app)) }
@@ -47,6 +57,75 @@ struct HistoryWrite: Sendable {
                 PostgreSQLQuery(
                     "INSERT INTO companion SELECT DISTINCT $1::bigint, unnest($2::text[]) ON CONFLICT DO NOTHING",
                     [.integer(id), .texts(row.aliases)]))
+        }
+        let results = try await transaction.run(queries)
+        before?.detached = try results[detached].rows.map { try $0.text(0) }.sorted()
+        if let before, let scope { try await addEvents(before, customer: id, in: scope, transaction) }
+    }
+
+    // MARK: - Events
+
+    /// Reads what is stored of the customer, after it was locked.
+    private func history(in transaction: PostgreSQLTransaction) async throws -> StoredHistory {
+        let ids: [PostgreSQLValue] = [.integer(app), .texts(transactionIds)]
+        let originals = row.statuses.map(\.originalTransactionId) + row.renewals.map(\.originalTransactionId)
+        let results = try await transaction.run([
+            PostgreSQLQuery(
+                """
+                SELECT record.transactionId, originalTransactionId, record.signedDate, customer, text,
+                    webOrderLineItemId, date, reason, revocation.signedDate
+                FROM transactionRecord AS record LEFT JOIN revocation
+                    ON revocation.transactionId = record.transactionId AND revocation.app = record.app
+                WHERE record.app = $1 AND record.transactionId = ANY ($2::text[])
+                """, ids),
+            PostgreSQLQuery(
+                """
+                SELECT \(PostgreSQLStore.eventKey) FROM customer WHERE id IN (
+                    SELECT customer FROM transactionRecord
+                    WHERE app = $1 AND transactionId = ANY ($2::text[]) AND customer IS NOT NULL)
+                """, ids),
+            PostgreSQLQuery(
+                """
+                SELECT originalTransactionId, status, statusClock, subscriptionGroupIdentifier, renewal, renewalClock
+                FROM subscription WHERE app = $1 AND originalTransactionId = ANY ($2::text[])
+                """, [.integer(app), .texts(originals)]),
+        ])
+        var history = StoredHistory()
+        for record in results[0].rows {
+            let id = try record.text(0)
+            var revocation: RevocationRow?
+            if let date = try record.optionalTimestamp(6) {
+                revocation = RevocationRow(
+                    transactionId: id, webOrderLineItemId: try record.optionalText(5), date: date,
+                    reason: try record.optionalInteger(7), signedDate: try record.optionalTimestamp(8))
+            }
+            history.records[id] = StoredHistory.Record(
+                originalTransactionId: try record.text(1), signedDate: try record.timestamp(2),
+                customer: try record.optionalInteger(3), text: try record.jws(4), revocation: revocation)
+        }
+        history.keys = try results[1].rows.compactMap { try $0.optionalText(0) }
+        for subscription in results[2].rows {
+            history.subscriptions[try subscription.text(0)] = StoredHistory.Subscription(
+                status: try subscription.optionalInteger(1), statusClock: try subscription.integer(2),
+                group: try subscription.optionalText(3), renewal: try subscription.optionalJWS(4),
+                renewalClock: try subscription.integer(5))
+        }
+        return history
+    }
+
+    /// Adds the events of what differed, and stores their key with the customer.
+    private func addEvents(
+        _ before: StoredHistory, customer: Int64, in scope: AppScope, _ transaction: PostgreSQLTransaction
+    ) async throws {
+        let found = LookupEvents(
+            row, transactions: transactions, renewals: renewals, stored: before, source: source)
+        var queries = [
+            PostgreSQLQuery(
+                "UPDATE customer SET eventKey = $1::text WHERE id = $2 AND eventKey IS DISTINCT FROM $1::text",
+                [PostgreSQLValue(found.key), .integer(customer)])
+        ]
+        if !found.events.isEmpty {
+            queries += [PostgreSQLStore.allocation, PostgreSQLStore.insert(found.events, in: scope)]
         }
         _ = try await transaction.run(queries)
     }
@@ -163,7 +242,7 @@ struct HistoryWrite: Sendable {
         PostgreSQLQuery(
             """
             UPDATE transactionRecord SET customer = NULL, place = 0
-            WHERE customer = $1 AND signedDate < $2 AND transactionId <> ALL ($3::text[])
+            WHERE customer = $1 AND signedDate < $2 AND transactionId <> ALL ($3::text[]) RETURNING transactionId
             """, [.integer(id), PostgreSQLValue(row.signedDate), .texts(transactionIds)])
     }
 

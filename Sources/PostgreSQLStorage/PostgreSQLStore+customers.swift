@@ -3,11 +3,15 @@ import PostgreSQLClient
 package import Storage
 
 extension PostgreSQLStore: CustomerStore {
-    package func save(_ customer: CustomerRow, of scope: AppScope) async throws(StorageError) {
+    package func save(
+        _ customer: CustomerRow, of scope: AppScope, source: EventSource
+    ) async throws(StorageError) {
         let transactions = await encoder.encode(customer.transactions.map(\.text))
         let renewals = await encoder.encode(customer.renewals.map(\.text))
         let app = try await appID(of: scope)
-        let write = HistoryWrite(customer, transactions: transactions, renewals: renewals, app: app)
+        let write = HistoryWrite(
+            customer, transactions: transactions, renewals: renewals, app: app, source: source,
+            eventsIn: recordsEvents ? scope : nil)
         let change = add(StoredChange(customer, in: scope), app: app)
         try await transaction { transaction in
             try await write.run(in: transaction)

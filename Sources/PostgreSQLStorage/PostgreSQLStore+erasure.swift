@@ -52,7 +52,13 @@ extension PostgreSQLStore: PersonalDataStore {
         var erasure = Erasure()
         for search in found {
             let isFound = try await count(search, request, in: &erasure) { try await transaction.query($0) }
+            let keys = try await search.eventKeys { try await transaction.query($0) }
             if isFound { _ = try await transaction.run(Self.deletions(of: search, request)) }
+            if !keys.isEmpty {
+                _ = try await transaction.run([
+                    Self.allocation, Self.insert(keys.map { .erasure(of: Self.digest(ofKey: $0)) }, in: search.scope),
+                ])
+            }
             if let marks = request.marks {
                 _ = try await transaction.query(
                     Self.leave(marks, of: search.identifiers, in: search.scope, at: now))

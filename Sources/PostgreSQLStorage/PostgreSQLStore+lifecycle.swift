@@ -14,14 +14,16 @@ extension PostgreSQLStore {
     /// - Parameters:
     ///   - place: hosts and database, without a password. For messages.
     ///   - hintsPerDay: maximum number of version 1 notifications per day, app and environment.
+    ///   - recordsEvents: whether changes of customers are added to the table of events.
     ///   - pauses: delays between two attempts; not empty.
     ///   - onChange: called with the first error, with each different error, and with `nil` once the database can be
     ///     used after an error. Also if that happens while the store is open.
     package convenience init(
         opening configuration: PostgreSQLConfiguration, place: String, hintsPerDay: Int = 10_000,
-        pauses: [Duration]? = nil, _ onChange: @escaping @Sendable (StorageError?) -> Void
+        recordsEvents: Bool = true, pauses: [Duration]? = nil, _ onChange: @escaping @Sendable (StorageError?) -> Void
     ) {
-        self.init(unopened: configuration, place: place, hintsPerDay: hintsPerDay)
+        self.init(
+            unopened: configuration, place: place, hintsPerDay: hintsPerDay, recordsEvents: recordsEvents)
         state.withLock { $0.onChange = onChange }
         retryOpening(pauses ?? Self.pauses)
     }
@@ -33,10 +35,10 @@ extension PostgreSQLStore {
     ///   incompatible newer version and for an unfinished copy.
     package convenience init(
         _ configuration: PostgreSQLConfiguration, place: String, hintsPerDay: Int = 10_000,
-        allowsUnfinishedCopy: Bool = false
+        recordsEvents: Bool = true, allowsUnfinishedCopy: Bool = false
     ) async throws(StorageError) {
         self.init(
-            unopened: configuration, place: place, hintsPerDay: hintsPerDay,
+            unopened: configuration, place: place, hintsPerDay: hintsPerDay, recordsEvents: recordsEvents,
             allowsUnfinishedCopy: allowsUnfinishedCopy)
         do throws(StorageError) {
             try await open()

@@ -28,7 +28,9 @@ extension PostgreSQLStore: NotificationStore {
         let outcome = try await saveInBatch(
             WriteBatches.Write(
                 slots: identifiers.map { LockSlot($0, app: app) }, customers: customers,
-                queries: RecordStatement.notification(notification, update, as: texts, app: app, targets: targets)
+                queries: RecordStatement.notification(
+                    notification, update, as: texts, app: app, targets: targets,
+                    eventIn: recordsEvents ? scope : nil)
                     + [change].compactMap { $0 }))
         let (isStored, isNew) = try value { () throws(PostgreSQLError) in
             try outcome.result.rows.first.map { row throws(PostgreSQLError) in

@@ -98,7 +98,7 @@ extension PostgreSQLStore: RefundStore {
     }
 
     package func save(
-        _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp
+        _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp, source: EventSource
     ) async throws(StorageError) {
         let texts = await encoder.encode(refunds.map(\.transaction.text))
         let app = try await appID(of: target.scope)
@@ -112,7 +112,8 @@ extension PostgreSQLStore: RefundStore {
             try await write([sweep])
             return
         }
-        let write = RefundWrite(refunds, as: texts, app: app)
+        let write = RefundWrite(
+            refunds, as: texts, app: app, source: source, eventsIn: recordsEvents ? target.scope : nil)
         let change = add(StoredChange(refunds, in: target.scope), app: app)
         try await transaction { transaction in
             _ = try await transaction.run(try await write.queries(in: transaction) + [sweep, change])

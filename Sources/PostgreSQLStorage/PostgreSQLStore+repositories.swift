@@ -10,6 +10,7 @@ extension PostgreSQLStore: Store {
     package var comparisons: any ComparisonLog { self }
     package var extensions: any ExtensionLog { self }
     package var personalData: any PersonalDataStore { self }
+    package var events: any EventStore { self }
     package var handles: any BridgeHandleStore { self }
     package var presenters: any PresenterStore { self }
     package var leases: any LeaseStore { self }

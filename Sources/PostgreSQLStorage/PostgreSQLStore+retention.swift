@@ -68,8 +68,9 @@ extension PostgreSQLStore {
         let rule = run.rule
         let rows = try await read(
             """
-            SELECT id, \(rule.expiredCondition), \(rule.expiredCondition) AND \(rule.deletableCondition)
-            FROM \(rule.table) WHERE id > $3::bigint AND \(rule.filter) ORDER BY id LIMIT \(Self.window)
+            SELECT \(rule.idColumn), \(rule.expiredCondition), \(rule.expiredCondition) AND \(rule.deletableCondition)
+            FROM \(rule.table) WHERE \(rule.idColumn) > $3::bigint AND \(rule.filter)
+            ORDER BY \(rule.idColumn) LIMIT \(Self.window)
             """, run.arguments + [.integer(id)])
         return try value { () throws(PostgreSQLError) in
             try rows.map { row throws(PostgreSQLError) in
@@ -105,8 +106,9 @@ extension PostgreSQLStore {
             let results = try await write([
                 PostgreSQLQuery(
                     """
-                    DELETE FROM \(rule.table) WHERE id IN (
-                        SELECT id \(rule.source) AND id = ANY ($3::bigint[]) ORDER BY id FOR UPDATE SKIP LOCKED)
+                    DELETE FROM \(rule.table) WHERE \(rule.idColumn) IN (
+                        SELECT \(rule.idColumn) \(rule.source) AND \(rule.idColumn) = ANY ($3::bigint[])
+                        ORDER BY \(rule.idColumn) FOR UPDATE SKIP LOCKED)
                     """, run.arguments + [.integers(ids)])
             ])
             return batch.add(results[0].affectedRows, since: start)

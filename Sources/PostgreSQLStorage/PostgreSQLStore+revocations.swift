@@ -15,7 +15,8 @@ extension PostgreSQLStore: RevocationStore {
         let app = try await appID(of: scope)
         var customers = CustomerLocks()
         for id in valid { customers.add(id, app: app) }
-        var queries = [LockSlot.lock(revoked.map(\.transactionId) + valid, app: app), customers.query]
+        let locks = [LockSlot.lock(revoked.map(\.transactionId) + valid, app: app), customers.query]
+        var queries: [PostgreSQLQuery] = []
         if !revoked.isEmpty { queries.append(Self.save(revoked, app: app)) }
         if !valid.isEmpty {
             queries += [
@@ -32,7 +33,15 @@ extension PostgreSQLStore: RevocationStore {
             ]
         }
         queries.append(add(StoredChange(revoked: revoked, valid: valid, in: scope), app: app))
-        try await write(queries)
+        guard recordsEvents else {
+            try await write(locks + queries)
+            return
+        }
+        try await transaction { [queries] transaction in
+            _ = try await transaction.run(locks + [Self.allocation])
+            let events = try await Self.events(revoked: revoked, valid: valid, app: app, in: transaction)
+            _ = try await transaction.run((events.isEmpty ? [] : [Self.insert(events, in: scope)]) + queries)
+        }
     }
 
     package func revocations(limit: Int) async throws(StorageError) -> [AppScope: [RevocationRow]] {

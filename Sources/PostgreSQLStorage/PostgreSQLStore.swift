@@ -18,6 +18,7 @@ package final class PostgreSQLStore: Sendable {
     /// oldest are deleted.
     let hintsPerDay: Int
     private let allowsUnfinishedCopy: Bool
+    package let recordsEvents: Bool
     let client: PostgreSQLClient
     /// Identifies the changes by this store object in the change feed, which a server does not need to read.
     let writer = Int64.random(in: 1 ... .max)
@@ -45,14 +46,16 @@ package final class PostgreSQLStore: Sendable {
 
     /// Creates a store that is not open: every read and write throws `notOpen` until ``open()``.
     init(
-        unopened configuration: PostgreSQLConfiguration, place: String, hintsPerDay: Int,
+        unopened configuration: PostgreSQLConfiguration, place: String, hintsPerDay: Int, recordsEvents: Bool,
         allowsUnfinishedCopy: Bool = false
     ) {
         self.place = place
         self.allowsUnfinishedCopy = allowsUnfinishedCopy
         self.hintsPerDay = hintsPerDay
+        self.recordsEvents = recordsEvents
         client = PostgreSQLClient(configuration)
-        batches = WriteBatches(client: client, place: place)
+        batches = WriteBatches(
+            client: client, place: place, preparation: recordsEvents ? [Self.allocation] : [])
     }
 
     /// Number of notifications that no transaction has taken yet.

@@ -1,7 +1,9 @@
+import Storage
+
 /// The SQL of ``RecordStatement``: one common table expression for each step.
 extension RecordStatement {
     /// The statements by the raw value of their parts.
-    static let texts = (0..<16).map { text(of: Parts(rawValue: $0)) }
+    static let texts = (0..<32).map { text(of: Parts(rawValue: $0)) }
 
     /// Numbers the parameters of a part, after those of the parts before it.
     private struct Parameters {
@@ -25,6 +27,7 @@ extension RecordStatement {
         steps.append(stale)
         if parts.contains(.subscription) { steps.append(subscription(&parameters)) }
         if parts.contains(.deliveries) { steps += deliveries(&parameters) }
+        if parts.contains(.event) { steps += event(&parameters) }
         return """
             WITH \(steps.joined(separator: ",\n"))
             SELECT EXISTS (SELECT 1 FROM source), EXISTS (SELECT 1 FROM isNew)
@@ -45,6 +48,7 @@ extension RecordStatement {
 
     /// The steps without a transaction: there is no new record, and no customer whom it belongs to.
     private static let noTransaction = [
+        "stored AS (SELECT NULL::bigint AS customer WHERE false)",
         "owner AS (SELECT NULL::bigint AS customer, false AS isStale WHERE false)",
         "isNew AS (SELECT 1 WHERE false)",
     ]
@@ -162,6 +166,42 @@ extension RecordStatement {
             unusual AS (
                 INSERT INTO unusualBody (notification, body)
                 SELECT source.id, \(body) FROM source WHERE \(body) IS NOT NULL)
+            """,
+        ]
+    }
+
+    /// The event, see ``NotificationMembers``. `holder` is the customer whom the records belong to; a purchase without
+    /// a customer has its own id as the key. A refund history adds an event only for a new record.
+    private static func event(_ next: inout Parameters) -> [String] {
+        let (app, environment, type) = (next.next("text"), next.next("text"), next.next("text"))
+        let (head, transaction) = (next.next("text"), next.next("text"))
+        let (renewal, status, subscription) = (next.next("text"), next.next("text"), next.next("text"))
+        let (renewalClock, statusClock) = (next.next("bigint"), next.next("bigint"))
+        return [
+            """
+            known AS MATERIALIZED (
+                SELECT renewalClock, statusClock FROM subscription
+                WHERE originalTransactionId = \(subscription) AND subscription.app = \(Self.app))
+            """,
+            """
+            holder AS MATERIALIZED (
+                SELECT \(PostgreSQLStore.eventKey) AS key FROM customer WHERE id = coalesce(
+                    (SELECT customer FROM stored), (SELECT customer FROM owner),
+                    (SELECT customer FROM transactionRecord
+                        WHERE originalTransactionId = \(original) AND app = \(Self.app) AND customer IS NOT NULL
+                        LIMIT 1)))
+            """,
+            """
+            event AS (
+                INSERT INTO events (sequence, time, app, environment, customer, type, body)
+                SELECT \(PostgreSQLStore.nextEvent), \(PostgreSQLStore.clock), \(app), \(environment),
+                    coalesce((SELECT key FROM holder), \(original)), \(type),
+                    '{' || concat_ws(',', \(head),
+                        CASE WHEN EXISTS (SELECT 1 FROM isNew) THEN \(transaction) END,
+                        CASE WHEN \(renewalClock) > coalesce((SELECT renewalClock FROM known), -1) THEN \(renewal) END,
+                        CASE WHEN \(statusClock) > coalesce((SELECT statusClock FROM known), -1) THEN \(status) END)
+                    || '}'
+                FROM source WHERE \(type) <> '\(EventType.refund.rawValue)' OR EXISTS (SELECT 1 FROM isNew))
             """,
         ]
     }

@@ -17,6 +17,7 @@ struct RecordStatement {
         static let transaction = Parts(rawValue: 2)
         static let subscription = Parts(rawValue: 4)
         static let deliveries = Parts(rawValue: 8)
+        static let event = Parts(rawValue: 16)
     }
 
     private var parts: Parts = []
@@ -37,10 +38,12 @@ struct RecordStatement {
 
     /// The statement of a notification.
     ///
-    /// - Parameter targets: row ids of the forwarding targets.
+    /// - Parameters:
+    ///   - targets: row ids of the forwarding targets.
+    ///   - scope: the app of the event; `nil` if no event is stored.
     static func notification(
         _ row: NotificationRow, _ update: NotificationUpdate, as texts: EncodedNotification, app: Int64,
-        targets: [Int64]
+        targets: [Int64], eventIn scope: AppScope?
     ) -> [PostgreSQLQuery] {
         var statement = RecordStatement(
             app: app, clock: row.clock, about: update.originalTransactionId, needsLookup: update.needsLookup)
@@ -62,6 +65,10 @@ struct RecordStatement {
             statement.add(columns)
         }
         if !targets.isEmpty { statement.addDeliveries(of: row, to: targets) }
+        if let scope, update.originalTransactionId != nil {
+            statement.addEvent(
+                .notification, NotificationMembers(row, update, as: texts), update, in: scope)
+        }
         return [statement.query] + others
     }
 
@@ -107,5 +114,33 @@ struct RecordStatement {
 
     private mutating func addDeliveries(of row: NotificationRow, to targets: [Int64]) {
         add(.deliveries, [.integers(targets), PostgreSQLValue(row.receivedAt), PostgreSQLValue(row.rawBody)])
+    }
+
+    /// Adds the event. The members of a record become part of its body only if the record is the most recently signed
+    /// one.
+    private mutating func addEvent(
+        _ type: EventType, _ members: NotificationMembers, _ update: NotificationUpdate, in scope: AppScope
+    ) {
+        add(
+            .event,
+            [
+                .text(scope.bundleId.rawValue), .text(scope.environment.rawValue), .text(type.rawValue),
+                .text(members.head), PostgreSQLValue(members.transaction), PostgreSQLValue(members.renewal),
+                PostgreSQLValue(members.status),
+                PostgreSQLValue(update.renewal?.originalTransactionId ?? update.status?.originalTransactionId),
+                PostgreSQLValue(update.renewal?.signedDate), PostgreSQLValue(update.status?.clock),
+            ])
+    }
+
+    /// Adds the event of a refund that was found in a refund history. It is stored only if the transaction is new.
+    mutating func addRefundEvent(_ row: TransactionRow, as text: EncodedJWS, source: EventSource, in scope: AppScope) {
+        add(
+            .event,
+            [
+                .text(scope.bundleId.rawValue), .text(scope.environment.rawValue), .text(EventType.refund.rawValue),
+                .text(EventMembers.source(source)),
+                .text(EventMembers.transactions([(row.payload(text), row.revocation)])), .null, .null, .null, .null,
+                .null,
+            ])
     }
 }

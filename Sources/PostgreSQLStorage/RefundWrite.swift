@@ -8,11 +8,16 @@ struct RefundWrite: Sendable {
     /// The encoded transactions of the refunds.
     private let texts: [EncodedJWS]
     private let app: Int64
+    private let source: EventSource
+    /// The app of the events; `nil` if none are stored.
+    private let scope: AppScope?
 
-    init(_ refunds: [RefundRow], as texts: [EncodedJWS], app: Int64) {
+    init(_ refunds: [RefundRow], as texts: [EncodedJWS], app: Int64, source: EventSource, eventsIn scope: AppScope?) {
         self.refunds = refunds
         self.texts = texts
         self.app = app
+        self.source = source
+        self.scope = scope
     }
 
     /// Locks what the refunds change, and returns the statements that store them.
@@ -37,7 +42,7 @@ struct RefundWrite: Sendable {
         ])
         var revoked = try Self.dates(in: results[2])
         var signed = try Self.dates(in: results[3])
-        var queries: [PostgreSQLQuery] = []
+        var queries = scope == nil ? [] : [PostgreSQLStore.allocation]
         for (refund, text) in zip(refunds, texts) {
             let row = refund.transaction
             let isLatest = RecordChange(reported: row.signedDate, stored: signed[row.transactionId]).isNew
@@ -57,6 +62,7 @@ struct RefundWrite: Sendable {
         var statement = RecordStatement(
             app: app, clock: row.signedDate, about: row.originalTransactionId, needsLookup: needsLookup)
         statement.add(row, as: text)
+        if let scope { statement.addRefundEvent(row, as: text, source: source, in: scope) }
         return statement.query
     }
 

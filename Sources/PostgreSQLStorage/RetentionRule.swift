@@ -15,6 +15,8 @@ struct RetentionRule: Sendable {
     let data: DataKind
     let table: String
     let key: Key
+    /// The column with the id.
+    var idColumn = "id"
     /// SQL condition of an expired row. `$1` is milliseconds since 1970, `$2` is days since 1970.
     let expiredCondition: String
     /// A further SQL condition of the rows that may be deleted.
@@ -47,6 +49,9 @@ struct RetentionRule: Sendable {
             data: .transactions, table: "transactionRecord", key: .id(isInOrderOfAge: false),
             expiredCondition: "signedDate < $1::bigint", filter: "customer IS NULL AND place = 0",
             recordColumn: "id"),
+        RetentionRule(
+            data: .events, table: "events", key: .id(isInOrderOfAge: true), idColumn: "sequence",
+            expiredCondition: "time < $1::bigint"),
         RetentionRule(
             data: .presenters, table: "presenter", key: .id(isInOrderOfAge: true),
             expiredCondition: "seenAt < $1::bigint"),

@@ -35,6 +35,7 @@ extension PostgreSQLStore {
         deliveryOrderStep,
         notificationGapStep,
         rolloutsStep,
+        eventsStep,
     ]
 
     /// The names of the steps of this version, in the order in which they are applied.

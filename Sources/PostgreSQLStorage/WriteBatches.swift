@@ -45,11 +45,14 @@ final class WriteBatches: Sendable {
 
     private let client: PostgreSQLClient
     private let place: String
+    /// Statements of each transaction after its locks and before the writes.
+    private let preparation: [PostgreSQLQuery]
     private let state = Mutex(State())
 
-    init(client: PostgreSQLClient, place: String) {
+    init(client: PostgreSQLClient, place: String, preparation: [PostgreSQLQuery]) {
         self.client = client
         self.place = place
+        self.preparation = preparation
     }
 
     /// Number of writes that no transaction has taken yet.
@@ -135,7 +138,7 @@ final class WriteBatches: Sendable {
     private func commit(_ jobs: [Job], isRepetition: Bool) async -> PostgreSQLError? {
         var customers = CustomerLocks()
         for job in jobs { customers.formUnion(job.write.customers) }
-        let locks = [LockSlot.lock(jobs.flatMap(\.write.slots)), customers.query]
+        let locks = [LockSlot.lock(jobs.flatMap(\.write.slots)), customers.query] + preparation
         do throws(PostgreSQLError) {
             let results = try await client.run(locks + jobs.flatMap(\.write.queries))
             var position = locks.count

@@ -50,6 +50,7 @@ struct CustomerDataLocator: Sendable {
             try followRecords(in: db)
             try followReceiptIdentifiers(in: db)
             try addAliases(in: db)
+            try followEvents(in: db)
         } while try followArchivedResponses(in: db)
         try addAccountTokens(in: db)
         try findNotifications(in: db)
@@ -103,6 +104,31 @@ struct CustomerDataLocator: Sendable {
                     if let customer: Int64 = row[3] { customers.insert(customer) }
                 }
             }
+        }
+    }
+
+    /// Adds the keys that events of the customer have, also those from before customers were merged.
+    private mutating func followEvents(in db: Database) throws {
+        identifiers.formUnion(
+            try String.fetchAll(
+                db,
+                sql: """
+                    SELECT eventKey FROM customer WHERE id IN (SELECT value FROM json_each(?)) AND eventKey IS NOT NULL
+                    """, arguments: [Self.list(customers)]))
+        var before = -1
+        while before != identifiers.count {
+            before = identifiers.count
+            let bodies = try String.fetchAll(
+                db,
+                sql: """
+                    SELECT body FROM events WHERE customer IN (SELECT value FROM json_each(?)) AND app = ?
+                    AND environment = ? AND type = ?
+                    """,
+                arguments: [
+                    Self.list(identifiers), scope.bundleId.rawValue, scope.environment.rawValue,
+                    EventType.merge.rawValue,
+                ])
+            for body in bodies { identifiers.formUnion(PersonalIdentifierScanner.all(in: body.utf8)) }
         }
     }
 

@@ -22,6 +22,7 @@ package struct ErasureRule: Sendable {
         .init("companion", .companions, "customer IN \(list("customers"))"),
         .init("customer", .customers, "id IN \(list("customers"))"),
         .init("revocation", .revocations, "transactionId IN \(ids) AND app = :app"),
+        .init("events", .events, events),
         .init("presenter", .presenters, "originalTransactionId IN \(ids) AND app = :app"),
         .init("refund", .refunds, "transactionId IN \(ids) AND app = :app"),
         .init("refundSweep", .refundSweeps, "identifier IN \(ids) AND app = :app"),
@@ -49,6 +50,11 @@ package struct ErasureRule: Sendable {
     ]
 
     private static let ids = list("ids")
+    /// The events of the customer, without what is left of an earlier erasure.
+    static let events = """
+        customer IN \(ids) AND app = :bundleId AND environment = :environment
+        AND type <> '\(EventType.erasure.rawValue)'
+        """
     private static let theirNotifications = """
         SELECT id FROM notification WHERE originalTransactionId IN \(ids) AND app = :app
         UNION SELECT value FROM json_each(:notifications)

@@ -44,6 +44,7 @@ struct RetentionRule: Sendable {
             data: .transactions, table: "transactionRecord",
             expiredCondition: "signedDate < :before",
             filter: "customer IS NULL AND place = 0", isInOrderOfAge: false, dependents: dependents(ofRecords: "id")),
+        RetentionRule(data: .events, table: "events", expiredCondition: "time < :before"),
         RetentionRule(
             data: .presenters, table: "presenter", expiredCondition: "seenAt < :before"),
         RetentionRule(

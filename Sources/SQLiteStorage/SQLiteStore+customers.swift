@@ -4,25 +4,30 @@ package import AppStoreTypes
 
 extension SQLiteStore: CustomerStore, RevocationStore {
     /// Stores the complete history of one customer. Records that were signed later than the history's stay unchanged.
-    package func save(_ customer: CustomerRow, of scope: AppScope) async throws(StorageError) {
+    package func save(
+        _ customer: CustomerRow, of scope: AppScope, source: EventSource
+    ) async throws(StorageError) {
         let transactions = await encoder.encode(customer.transactions.map(\.text))
         let renewals = await encoder.encode(customer.renewals.map(\.text))
-        try await write { db in
+        try await write { [recordsEvents] db in
             let app = try Self.appID(of: scope, in: db)
+            var before = recordsEvents ? try Self.history(before: customer, app: app, in: db) : nil
             let id = try Self.customer(with: customer, app: app, in: db)
             for (position, (row, text)) in zip(customer.transactions, transactions).enumerated() {
                 try Self.applyLookedUpTransaction(row, as: text, customer: id, place: Int64(position), app: app, in: db)
             }
             // A record that is no longer in the history is detached from the customer, unless it was signed after the
             // history.
-            try db.execute(
+            let detached = try String.fetchAll(
+                db,
                 sql: """
                     UPDATE transactionRecord SET customer = NULL, place = 0 WHERE customer = ? AND signedDate < ?
-                    AND transactionId NOT IN (SELECT value FROM json_each(?))
+                    AND transactionId NOT IN (SELECT value FROM json_each(?)) RETURNING transactionId
                     """,
                 arguments: [
                     id, customer.signedDate.milliseconds, Self.list(customer.transactions.map(\.transactionId)),
                 ])
+            before?.detached = detached.sorted()
             for (position, row) in customer.statuses.enumerated() {
                 try Self.save(row, place: position, app: app, in: db)
             }
@@ -31,6 +36,13 @@ extension SQLiteStore: CustomerStore, RevocationStore {
                 try db.cachedStatement(sql: "INSERT OR IGNORE INTO companion VALUES (?, ?)").execute(
                     arguments: [id, identifier])
             }
+            guard let before else { return }
+            let found = LookupEvents(
+                customer, transactions: transactions, renewals: renewals, stored: before, source: source)
+            try db.cachedStatement(sql: "UPDATE customer SET eventKey = ?1 WHERE id = ?2 AND eventKey IS NOT ?1")
+                .execute(
+                    arguments: [found.key, id])
+            try Self.insert(found.events, in: scope, db)
         }
     }
 
@@ -57,8 +69,9 @@ extension SQLiteStore: CustomerStore, RevocationStore {
     package func save(
         revoked: [RevocationRow], valid: [String], of scope: AppScope
     ) async throws(StorageError) {
-        try await write { db in
+        try await write { [recordsEvents] db in
             let app = try Self.appID(of: scope, in: db)
+            if recordsEvents { try Self.insertEvents(revoked: revoked, valid: valid, app: app, in: scope, db) }
             for row in revoked { try Self.save(row, app: app, in: db) }
             for id in valid {
                 try Self.deleteRevocation(of: id, app: app, in: db)

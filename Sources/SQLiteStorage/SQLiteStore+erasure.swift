@@ -19,8 +19,10 @@ extension SQLiteStore: PersonalDataStore {
         return try await write { db in
             var erasure = Erasure()
             for locator in found {
+                let keys = try locator.eventKeys(in: db)
                 try Self.erase(
                     locator, keepsRevocations: request.keepsRevocations, isDryRun: false, in: db, counting: &erasure)
+                try Self.insert(keys.map { .erasure(of: Self.digest(ofKey: $0)) }, in: locator.scope, db)
                 if let marks = request.marks {
                     try Self.leave(marks, of: locator.identifiers, in: locator.scope, at: now, db)
                 }

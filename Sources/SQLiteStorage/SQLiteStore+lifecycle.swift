@@ -14,13 +14,15 @@ extension SQLiteStore {
     /// `notOpen`.
     ///
     /// - Parameters:
+    ///   - recordsEvents: whether changes of customers are added to the table of events.
     ///   - pauses: delays between two attempts; not empty.
     ///   - onChange: called with the first error, with each different error, and with `nil` once the store is open
     ///     after an error.
     package convenience init(
-        opening path: String, pauses: [Duration]? = nil, _ onChange: @escaping @Sendable (StorageError?) -> Void
+        opening path: String, recordsEvents: Bool = true, pauses: [Duration]? = nil,
+        _ onChange: @escaping @Sendable (StorageError?) -> Void
     ) {
-        self.init(unopened: path)
+        self.init(unopened: path, recordsEvents: recordsEvents)
         state.withLock { $0.onLost = onChange }
         do throws(StorageError) {
             try open()

@@ -15,7 +15,7 @@ extension SQLiteStore: NotificationStore {
         for targetKeys: [ForwardingTargetKey] = []
     ) async throws(StorageError) -> NotificationOutcome {
         let texts = await encoder.encode(notification, update)
-        return try await write { db in
+        return try await write { [recordsEvents] db in
             let app = try Self.appID(of: scope, in: db)
             guard
                 let id = try Self.insert(
@@ -27,13 +27,27 @@ extension SQLiteStore: NotificationStore {
                 isNew = try Self.applyReportedTransaction(
                     transaction, as: text, app: app, since: notification.clock, in: db)
             }
+            var (isNewRenewal, isNewStatus) = (false, false)
             if let renewal = update.renewal, let text = texts.renewal {
-                try Self.save(renewal, as: text, app: app, in: db)
+                isNewRenewal = try Self.save(renewal, as: text, app: app, in: db)
             }
-            if let status = update.status { try Self.save(status, place: nil, app: app, in: db) }
+            if let status = update.status {
+                isNewStatus = try Self.save(status, place: nil, app: app, in: db)
+            }
             if update.needsLookup, let original = update.originalTransactionId {
                 try Self.markStale(
                     customersOf: [original], app: app, since: notification.clock, in: db)
+            }
+            if recordsEvents, let original = update.originalTransactionId {
+                let members = NotificationMembers(notification, update, as: texts)
+                let event = CustomerEvent(
+                    customer: try Self.eventKey(of: update.transaction?.transactionId, original, app: app, in: db),
+                    type: .notification,
+                    body: EventMembers.body([
+                        members.head, isNew ? members.transaction : nil, isNewRenewal ? members.renewal : nil,
+                        isNewStatus ? members.status : nil,
+                    ]))
+                try Self.insert([event], in: scope, db)
             }
             return .stored(isNew: isNew)
         }

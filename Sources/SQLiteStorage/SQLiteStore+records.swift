@@ -69,8 +69,9 @@ extension SQLiteStore {
             arguments: [transactionId, app])
     }
 
-    /// Stores renewal info if it is newer. An existing subscription keeps its position; a new one comes last.
-    static func save(_ renewal: RenewalRow, as text: EncodedJWS, app: Int64, in db: Database) throws {
+    /// Stores renewal info if it is newer, and returns whether it is. An existing subscription keeps its position; a new one comes last.
+    @discardableResult
+    static func save(_ renewal: RenewalRow, as text: EncodedJWS, app: Int64, in db: Database) throws -> Bool {
         try db.cachedStatement(
             sql: """
                 INSERT INTO subscription
@@ -82,13 +83,15 @@ extension SQLiteStore {
         ).execute(arguments: [
             app, renewal.originalTransactionId, lastPlace, text, renewal.signedDate.milliseconds,
         ])
+        return db.changesCount > 0
     }
 
-    /// Stores the status of a subscription if it is newer.
+    /// Stores the status of a subscription if it is newer, and returns whether it is.
     ///
     /// - Parameter place: position among the customer's subscriptions. If `nil`, an existing subscription keeps its
     ///   position and a new one comes last.
-    static func save(_ row: StatusRow, place: Int?, app: Int64, in db: Database) throws {
+    @discardableResult
+    static func save(_ row: StatusRow, place: Int?, app: Int64, in db: Database) throws -> Bool {
         try db.cachedStatement(
             sql: """
                 INSERT INTO subscription
@@ -104,10 +107,12 @@ extension SQLiteStore {
             app, row.originalTransactionId, place ?? lastPlace, row.status, row.clock.milliseconds,
             row.subscriptionGroupIdentifier,
         ])
-        guard let place else { return }
+        let isNew = db.changesCount > 0
+        guard let place else { return isNew }
         try db.cachedStatement(
             sql: "UPDATE subscription SET place = ? WHERE originalTransactionId = ? AND app = ? AND place <> ?"
         ).execute(arguments: [place, row.originalTransactionId, app, place])
+        return isNew
     }
 
     /// Position of subscriptions that no lookup has returned yet: after all others.

@@ -102,18 +102,25 @@ extension SQLiteStore: RefundStore {
     ///
     /// - Parameter revision: revision to continue from in the next sweep; `nil` if there is no such history.
     package func save(
-        _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp
+        _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp, source: EventSource
     ) async throws(StorageError) {
         let texts = await encoder.encode(refunds.map(\.transaction.text))
-        try await write { db in
+        try await write { [recordsEvents] db in
             let app = try Self.appID(of: target.scope, in: db)
-            for (refund, text) in zip(refunds, texts) { try Self.save(refund, as: text, app: app, in: db) }
+            for (refund, text) in zip(refunds, texts) {
+                let isNew = try Self.save(refund, as: text, app: app, in: db)
+                guard isNew, recordsEvents else { continue }
+                let row = refund.transaction
+                let key = try Self.eventKey(of: row.transactionId, row.originalTransactionId, app: app, in: db)
+                try Self.insert([CustomerEvent(row, as: text, of: key, source: source)], in: target.scope, db)
+            }
             try db.cachedStatement(sql: "INSERT OR REPLACE INTO refundSweep VALUES (?, ?, ?, ?)").execute(
                 arguments: [app, target.identifier.rawValue, revision, now.milliseconds])
         }
     }
 
-    private static func save(_ refund: RefundRow, as text: EncodedJWS, app: Int64, in db: Database) throws {
+    /// Stores a refund. Returns whether its transaction is now the most recently signed one.
+    private static func save(_ refund: RefundRow, as text: EncodedJWS, app: Int64, in db: Database) throws -> Bool {
         let row = refund.transaction
         let storedDate = try Int64.fetchOne(
             db.cachedStatement(sql: "SELECT date FROM revocation WHERE transactionId = ? AND app = ?"),
@@ -128,6 +135,7 @@ extension SQLiteStore: RefundStore {
         try db.cachedStatement(
             sql: "INSERT OR IGNORE INTO refund (app, transactionId, date, text) VALUES (?, ?, ?, ?)"
         ).execute(arguments: [app, row.transactionId, refund.date.milliseconds, text])
+        return isLatest
     }
 
     /// Returns refunds that have not been reported, in the order in which they were found.

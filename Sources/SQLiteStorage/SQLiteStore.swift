@@ -16,6 +16,7 @@ package final class SQLiteStore: Sendable {
     /// Maximum number of version 1 notifications that are stored per UTC day, app and environment. Beyond that the
     /// oldest are deleted.
     let hintsPerDay: Int
+    package let recordsEvents: Bool
     let state = Mutex(State())
     /// A cache of the JWS headers in the database.
     let headers = JWSHeaderTable()
@@ -52,22 +53,26 @@ package final class SQLiteStore: Sendable {
     ///     limits it.
     ///   - hintsPerDay: maximum number of version 1 notifications per day, app and environment.
     ///   - allowsUnfinishedCopy: `true` to open a store that an unfinished copy is being written to.
+    ///   - recordsEvents: whether changes of customers are added to the table of events.
     /// - Throws: ``StorageError``; `notADatabase` for a file that is not a database, `changed` for one of a newer
     ///   version and for an unfinished copy.
     package convenience init(
-        path: String, maximumPages: Int? = nil, hintsPerDay: Int = 10_000, allowsUnfinishedCopy: Bool = false
+        path: String, maximumPages: Int? = nil, hintsPerDay: Int = 10_000, recordsEvents: Bool = true,
+        allowsUnfinishedCopy: Bool = false
     ) throws(StorageError) {
         self.init(
-            unopened: path, maximumPages: maximumPages, hintsPerDay: hintsPerDay,
+            unopened: path, maximumPages: maximumPages, hintsPerDay: hintsPerDay, recordsEvents: recordsEvents,
             allowsUnfinishedCopy: allowsUnfinishedCopy)
         try open()
     }
 
     /// Creates a store that is not open: every read and write throws `notOpen` until ``open()``.
     init(
-        unopened path: String, maximumPages: Int? = nil, hintsPerDay: Int = 10_000, allowsUnfinishedCopy: Bool = false
+        unopened path: String, maximumPages: Int? = nil, hintsPerDay: Int = 10_000, recordsEvents: Bool,
+        allowsUnfinishedCopy: Bool = false
     ) {
         self.path = path
+        self.recordsEvents = recordsEvents
         self.allowsUnfinishedCopy = allowsUnfinishedCopy
         self.hintsPerDay = hintsPerDay
         self.maximumPages = maximumPages
@@ -154,6 +159,7 @@ package final class SQLiteStore: Sendable {
         migrator.registerMigration("handles", migrate: addHandles)
         migrator.registerMigration("coordination", migrate: addCoordination)
         migrator.registerMigration("rollouts", migrate: addRollouts)
+        migrator.registerMigration("events", migrate: addEvents)
         return migrator
     }
 
@@ -228,6 +234,7 @@ extension SQLiteStore: Store {
     package var comparisons: any ComparisonLog { self }
     package var extensions: any ExtensionLog { self }
     package var personalData: any PersonalDataStore { self }
+    package var events: any EventStore { self }
     package var handles: any BridgeHandleStore { self }
     package var presenters: any PresenterStore { self }
     package var leases: any LeaseStore { self }

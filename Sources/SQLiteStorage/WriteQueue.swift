@@ -119,19 +119,35 @@ final class WriteQueue: Sendable {
                 }
             }
         } catch is JobFailure {
-            try pool.write { db in for job in jobs { runAlone(job, in: db) } }
+            var failure: StorageError?
+            do {
+                try pool.write { db in
+                    for job in jobs {
+                        let error = runAlone(job, in: db)
+                        if failure == nil { failure = error }
+                    }
+                }
+            } catch {
+                // If the disk is full, SQLite may roll back the whole transaction. The error of the transaction does not
+                // say so.
+                if let failure, failure.code == .full { throw failure }
+                throw error
+            }
         }
     }
 
-    /// Runs one write in a savepoint and rolls back only its changes if it fails.
-    private func runAlone(_ job: Job, in db: Database) {
+    /// Runs one write in a savepoint and rolls back only its changes if it fails. Returns the error.
+    private func runAlone(_ job: Job, in db: Database) -> StorageError? {
         do {
             try db.inSavepoint {
                 try job.run(db)
                 return .commit
             }
+            return nil
         } catch {
-            job.fail(StorageError(error, at: path))
+            let failure = StorageError(error, at: path)
+            job.fail(failure)
+            return failure
         }
     }
 }

@@ -15,6 +15,7 @@ struct ReceiptBridge: AsyncParsableCommand {
             DecodeCommand.self, VerifyCommand.self, LookupCommand.self, MigrateCommand.self, CompareCommand.self,
             ServeCommand.self, OrdersCommand.self, RefundsCommand.self, RenewalsCommand.self, ConsumptionCommand.self,
             NotificationsCommand.self, ForwardingCommand.self, ForgetCommand.self, StoreCommand.self,
+            ExportCommand.self,
             SimulateCommand.self,
             MappingsCommand.self, DoctorCommand.self, BenchCommand.self, BaselineRouteCommand.self,
         ])

@@ -23,6 +23,7 @@ struct ConfigurationKeysTests {
           - file: a.txt | b.txt
         store: sqlite:a.sqlite | sqlite:b.sqlite
         instance: a | b
+        events: true | false
         database:
           password:
             file: a.txt | b.txt
@@ -39,6 +40,7 @@ struct ConfigurationKeysTests {
           learntIdentifiers: 500 | forever
           refunds: 500 | forever
           renewalExtensions: 500 | forever
+          events: 5 | forever
         profile: apple | tolerant
         mappings: tables-a | tables-b
         trust:
@@ -299,7 +301,8 @@ struct ConfigurationKeysTests {
         }
         #expect(
             needRestart == [
-                "listen", "operations.listen", "store", "instance", "database.password", "database.connections",
+                "listen", "operations.listen", "store", "instance", "events", "database.password",
+                "database.connections",
                 "database.statementSeconds", "database.preparedStatements", "database.library", "upstream.proxy",
                 "limits.connections",
             ])

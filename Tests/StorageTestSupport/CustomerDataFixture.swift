@@ -23,7 +23,7 @@ package struct CustomerDataFixture: Sendable {
     /// The names and numbers of the rows that an erasure of this customer deletes.
     package static let kinds = [
         "deliveries 2", "bodies 2", "notifications 4", "supersededTransactions 3", "transactions 2", "subscriptions 1",
-        "companions 1", "customers 1", "revocations 2", "presenters 1", "refunds 1", "refundSweeps 1",
+        "companions 1", "customers 1", "revocations 2", "events 5", "presenters 1", "refunds 1", "refundSweeps 1",
         "renewalExtensions 1",
         "learntIdentifiers 1", "lastGoodAnswers 1", "comparisonExamples 1", "comparedCustomers 1",
         "rolloutCustomers 1",

@@ -52,9 +52,9 @@ struct RetentionStoreTests {
 
     private func footprint(_ id: String, on stage: StoreStage) async throws -> [String] {
         let id = try #require(TransactionIdentifier(rawValue: id))
-        return try await stage.store.personalData.footprint(of: ErasureRequest(.transaction(id))).kinds.map {
-            "\($0.name) \($0.count)"
-        }
+        // Events have a retention of their own, by the clock of the store.
+        return try await stage.store.personalData.footprint(of: ErasureRequest(.transaction(id))).kinds
+            .filter { $0.name != "events" }.map { "\($0.name) \($0.count)" }
     }
 
     private func stored(_ ids: [String], on stage: StoreStage) async throws -> [String] {

@@ -44,9 +44,9 @@ struct StoreStage {
     }
 
     /// Closes the store and opens it again, as after a restart.
-    func reopened() async throws -> any Store {
+    func reopened(recordsEvents: Bool = true) async throws -> any Store {
         await store.close()
-        return try await Self.open(place, hintsPerDay: hintsPerDay)
+        return try await Self.open(place, hintsPerDay: hintsPerDay, recordsEvents: recordsEvents)
     }
 
     /// Opens the same data a second time, as another process does.
@@ -62,11 +62,16 @@ struct StoreStage {
     }
 
     /// Opens the store, or creates one.
-    private static func open(_ place: Place, hintsPerDay: Int) async throws(StorageError) -> any Store {
+    private static func open(
+        _ place: Place, hintsPerDay: Int, recordsEvents: Bool = true
+    ) async throws(StorageError) -> any Store {
         switch place {
-        case .folder(let folder): try SQLiteStore(path: folder.path("bridge.sqlite"), hintsPerDay: hintsPerDay)
+        case .folder(let folder):
+            try SQLiteStore(
+                path: folder.path("bridge.sqlite"), hintsPerDay: hintsPerDay, recordsEvents: recordsEvents)
         case .schema(let schema):
-            try await PostgreSQLStore(schema.configuration, place: schema.name, hintsPerDay: hintsPerDay)
+            try await PostgreSQLStore(
+                schema.configuration, place: schema.name, hintsPerDay: hintsPerDay, recordsEvents: recordsEvents)
         }
     }
 }

@@ -10,31 +10,37 @@ package import Storage
 package enum StoreOpening {
     /// Opens the store, or creates a new one.
     ///
+    /// - Parameter recordsEvents: whether changes of customers are added to the table of events.
     /// - Throws: ``StorageError``; `notADatabase` for a file that is not a database, `changed` for a store of a newer
     ///   version, `notOpen` for a database that cannot be reached.
     package static func open(
-        _ address: StoreAddress, _ database: DatabaseConfiguration
+        _ address: StoreAddress, _ database: DatabaseConfiguration, recordsEvents: Bool
     ) async throws(StorageError) -> any Store {
         switch address {
-        case .sqlite(let path): try SQLiteStore(path: path)
+        case .sqlite(let path): try SQLiteStore(path: path, recordsEvents: recordsEvents)
         case .postgresql(let address):
-            try await PostgreSQLStore(PostgreSQLConfiguration(address, database), place: "\(address)")
+            try await PostgreSQLStore(
+                PostgreSQLConfiguration(address, database), place: "\(address)", recordsEvents: recordsEvents)
         }
     }
 
     /// Opens the store now or, if that fails, retries in the background. Until it is open every call throws
     /// `notOpen`.
     ///
-    /// - Parameter onChange: called with the first error, with each different error, with `nil` once the store is open
-    ///   after an error, and with an error if its data is removed or replaced while it is open.
+    /// - Parameters:
+    ///   - recordsEvents: whether changes of customers are added to the table of events.
+    ///   - onChange: called with the first error, with each different error, with `nil` once the store is open after an
+    ///     error, and with an error if its data is removed or replaced while it is open.
     package static func openRetrying(
-        _ address: StoreAddress, _ database: DatabaseConfiguration,
+        _ address: StoreAddress, _ database: DatabaseConfiguration, recordsEvents: Bool,
         _ onChange: @escaping @Sendable (StorageError?) -> Void
     ) -> any Store {
         switch address {
-        case .sqlite(let path): SQLiteStore(opening: path, onChange)
+        case .sqlite(let path): SQLiteStore(opening: path, recordsEvents: recordsEvents, onChange)
         case .postgresql(let address):
-            PostgreSQLStore(opening: PostgreSQLConfiguration(address, database), place: "\(address)", onChange)
+            PostgreSQLStore(
+                opening: PostgreSQLConfiguration(address, database), place: "\(address)",
+                recordsEvents: recordsEvents, onChange)
         }
     }
 

@@ -56,6 +56,15 @@ extension ProxyConfiguration: Configurable {
                 "the name of this server among those that share a store"
             ) { $2.instance = $0.text($1, expecting: "a name") }
             .needingRestart { $0.instance = $1.instance },
+            .custom(
+                "events", "`true`, `false`", default: "`\(defaults.recordsEvents)`", \.recordsEvents,
+                """
+                whether each change of a customer is also added to the table `events`, for `export events` and change \
+                data capture ([EVENTS](EVENTS.md))
+                """
+            ) { node, name, settings in
+                if let value = ConfigurationFile.readBoolean(node, name) { settings.recordsEvents = value }
+            }.needingRestart { $0.recordsEvents = $1.recordsEvents },
             retention("notifications", \.retention.notifications, "notifications and their deliveries"),
             retention("superseded", \.retention.superseded, "replaced versions of a transaction"),
             retention("customers", \.retention.customers, from: 30, "customers, since their last record"),
@@ -63,6 +72,7 @@ extension ProxyConfiguration: Configurable {
             retention("forwardedDeliveries", \.retention.forwardedDeliveries, "completed deliveries"),
             retention("learntIdentifiers", \.retention.learntIdentifiers, "identifiers of receipts"),
             retention("refunds", \.retention.refunds, "reported refunds"),
+            retention("events", \.retention.events, "events of customers"),
             // Apple allows two extensions of a subscription in 365 days, so the record of one must not be deleted
             // earlier.
             retention("renewalExtensions", \.retention.renewalExtensions, from: 366, "extended renewal dates"),

@@ -77,6 +77,8 @@ package struct ProxyConfiguration: Sendable {
     package var database = DatabaseConfiguration()
     /// The name of this server in a store that several servers share; `nil` for ``instanceName``'s default.
     package var instance: String?
+    /// Whether changes of customers are added to the table of events.
+    package var recordsEvents = true
     /// Retention periods of the data in the store.
     package var retention = Retention()
     /// Files with secrets that were read; other users of the machine should not be able to read them.

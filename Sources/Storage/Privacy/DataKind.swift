@@ -13,6 +13,7 @@ package enum DataKind: String, Sendable, CaseIterable {
     case presenters, leases
     case changes, lookups, callBuckets, servers
     case rollouts, rolloutCustomers
+    case events
 
     /// When data of a kind expires.
     package enum Lifetime: Sendable {
@@ -72,6 +73,7 @@ package enum DataKind: String, Sendable, CaseIterable {
             (.unlimited, .exempt("time and number of rows of each erasure, without identifiers"))
         case .handleKeys: (.unlimited, .exempt("a random key"))
         case .erasedIdentifiers: (.unlimited, .exempt("keyed digests of erased ids, with the time of the erasure"))
+        case .events: (.period("events", days: \.events), .deleted)
         case .presenters: (.period("presenters", days: \.customers), .deleted)
         case .changes, .lookups: (.minutes, .exempt("ids of transactions, which expire within minutes"))
         case .callBuckets: (.unlimited, .exempt("counts of calls to Apple"))

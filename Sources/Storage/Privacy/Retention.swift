@@ -19,6 +19,8 @@ package struct Retention: Sendable, Hashable {
     package var refunds: Int64? = 800
     /// Extended renewal dates, since the extension.
     package var renewalExtensions: Int64? = 400
+    /// Events of customers, and what is left of erased ones, since they were stored.
+    package var events: Int64? = 30
 
     package init() {}
 }

@@ -3,7 +3,9 @@ package import AppStoreTypes
 /// Customers and their signed records.
 package protocol CustomerStore: Sendable {
     /// Stores the complete history of one customer. Records that were signed later than the history's stay unchanged.
-    func save(_ customer: CustomerRow, of scope: AppScope) async throws(StorageError)
+    ///
+    /// - Parameter source: why the customer was looked up. It becomes part of the event.
+    func save(_ customer: CustomerRow, of scope: AppScope, source: EventSource) async throws(StorageError)
 
     /// Returns the customer that has all these identifiers.
     ///
@@ -24,6 +26,13 @@ package protocol CustomerStore: Sendable {
     func hasNewerRecord(
         of originals: [String], in scope: AppScope, since: Timestamp
     ) async throws(StorageError) -> Bool
+}
+
+extension CustomerStore {
+    /// Stores the history of a lookup.
+    package func save(_ customer: CustomerRow, of scope: AppScope) async throws(StorageError) {
+        try await save(customer, of: scope, source: .lookup)
+    }
 }
 
 /// Revoked purchases, and the customer identifiers of receipts without a purchase. Both are what verifyReceipt

@@ -24,9 +24,11 @@ package protocol RefundStore: Sendable {
     /// subscription with a new refund is marked for a lookup, because the refund does not include the subscription's
     /// status.
     ///
-    /// - Parameter revision: revision to continue from in the next sweep; `nil` if there is no such history.
+    /// - Parameters:
+    ///   - revision: revision to continue from in the next sweep; `nil` if there is no such history.
+    ///   - source: becomes part of the events.
     func save(
-        _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp
+        _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp, source: EventSource
     ) async throws(StorageError)
 
     /// Returns refunds that have not been reported, in the order in which they were found.
@@ -47,6 +49,15 @@ package protocol RefundStore: Sendable {
 
     /// Returns the recorded size of an output file in bytes, or `nil` if none is recorded.
     func sizeOfRefundOutput(_ path: String) async throws(StorageError) -> Int64?
+}
+
+extension RefundStore {
+    /// Stores the refund history that a sweep has read.
+    package func save(
+        _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp
+    ) async throws(StorageError) {
+        try await save(refunds, of: target, revision: revision, at: now, source: .refundSweep)
+    }
 }
 
 /// Extensions of renewal dates, of which Apple allows a limited number.

@@ -21,6 +21,8 @@ package protocol Store: Sendable {
     var extensions: any ExtensionLog { get }
     /// Erasure and retention.
     var personalData: any PersonalDataStore { get }
+    /// Changes of customers, for export.
+    var events: any EventStore { get }
     /// The key of bridge handles, and which customers they must no longer open.
     var handles: any BridgeHandleStore { get }
     /// The first presenters of purchases.

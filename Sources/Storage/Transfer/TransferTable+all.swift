@@ -13,7 +13,7 @@ extension TransferTable {
             "customer", "customers",
             [
                 .reference("app", .app), .integer("askedAt"), .integer("appAppleId"), .text("revision"),
-                .integer("needsLookupSince"),
+                .integer("needsLookupSince"), .text("eventKey"),
             ]),
         TransferTable(
             "companion", "aliases of customers", key: ["customer", "identifier"],
@@ -40,6 +40,11 @@ extension TransferTable {
             [
                 .reference("app", .app), .text("transactionId"), .text("webOrderLineItemId"), .integer("date"),
                 .integer("reason"), .integer("signedDate"),
+            ]),
+        TransferTable(
+            "events", "events", rowID: "sequence",
+            [
+                .integer("time"), .text("app"), .text("environment"), .text("customer"), .text("type"), .text("body"),
             ]),
         TransferTable(
             "presenter", "first presenters of purchases",

@@ -90,13 +90,13 @@ extension ConfigurationOptions {
     func withStore<Value>(
         _ work: (any Store) async throws(StorageError) -> Value
     ) async throws -> Value {
-        let (address, database): (StoreAddress, DatabaseConfiguration)
+        let (address, database, recordsEvents): (StoreAddress, DatabaseConfiguration, Bool)
         do throws(ConfigurationError) {
             let settings = try settings()
             guard let store = settings.store else {
                 throw ConfigurationError(["store: no store is configured; specify a configuration with --config"])
             }
-            (address, database) = (store, settings.database)
+            (address, database, recordsEvents) = (store, settings.database, settings.recordsEvents)
         } catch {
             throw Self.report(error)
         }
@@ -105,7 +105,7 @@ extension ConfigurationOptions {
             throw ExitCode.usage
         }
         do throws(StorageError) {
-            let store = try await StoreOpening.open(address, database)
+            let store = try await StoreOpening.open(address, database, recordsEvents: recordsEvents)
             let value = try await work(store)
             await store.close()
             return value

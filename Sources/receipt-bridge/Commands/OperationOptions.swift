@@ -39,7 +39,7 @@ struct OperationOptions: ParsableArguments {
             do {
                 store =
                     if let address = settings.store {
-                        try await StoreOpening.open(address, settings.database)
+                        try await StoreOpening.open(address, settings.database, recordsEvents: settings.recordsEvents)
                     } else {
                         nil
                     }

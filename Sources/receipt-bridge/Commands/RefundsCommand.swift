@@ -94,7 +94,8 @@ struct RefundsCommand: ParsableCommand {
                 let curl = try CurlTransport(settings: settings)
                 let result: Result<Void, any Error>
                 do {
-                    let store = try await StoreOpening.open(address, settings.database)
+                    let store = try await StoreOpening.open(
+                        address, settings.database, recordsEvents: settings.recordsEvents)
                     do {
                         result = .success(try await run(settings, curl, store, at: address))
                     } catch {

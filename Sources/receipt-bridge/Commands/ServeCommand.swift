@@ -158,7 +158,7 @@ struct ServeCommand: AsyncParsableCommand {
     /// retried.
     private func openStore(_ settings: ProxyConfiguration, _ logger: Logger) -> (any Store)? {
         guard let address = settings.store else { return nil }
-        return StoreOpening.openRetrying(address, settings.database) { error in
+        return StoreOpening.openRetrying(address, settings.database, recordsEvents: settings.recordsEvents) { error in
             if let error {
                 logger.error(
                     "store unavailable; running without persistence, will retry",

@@ -8,7 +8,7 @@ enum SharedStore {
     static func open(_ settings: ProxyConfiguration) async -> (any Store)? {
         guard let address = settings.store, case .postgresql = address else { return nil }
         do throws(StorageError) {
-            return try await StoreOpening.open(address, settings.database)
+            return try await StoreOpening.open(address, settings.database, recordsEvents: settings.recordsEvents)
         } catch {
             Terminal.say("\(error)", hint: "the calls of running servers are not counted")
             return nil

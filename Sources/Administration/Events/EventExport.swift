@@ -1,0 +1,69 @@
+import AppStoreTypes
+import JSON
+package import Storage
+
+/// Exports the table of events, in ascending order of the sequences. Reads page by page, so that the size of the table
+/// does not matter.
+package struct EventExport: Sendable {
+    /// The form of a line. JSON lines contain the body as an object, CSV contains it as text.
+    package enum Format: String, Sendable, CaseIterable {
+        case jsonl, csv
+    }
+
+    /// What was exported.
+    package struct Summary: Sendable, Hashable {
+        package var count = 0
+        /// The sequence to continue from.
+        package var last: Int64
+        /// The sequence of the oldest event in the store, if it is above the one to begin after. Events in between may
+        /// have expired.
+        package var oldest: Int64?
+    }
+
+    private let store: any EventStore
+    private let format: Format
+
+    package init(_ store: any EventStore, as format: Format) {
+        self.store = store
+        self.format = format
+    }
+
+    /// Passes the lines of all events above a sequence to `write`, several at a time.
+    package func run(after sequence: Int64, _ write: ([UInt8]) -> Void) async throws(StorageError) -> Summary {
+        var summary = Summary(last: sequence)
+        if sequence > 0 {
+            let oldest = try await store.events(after: 0, upTo: .max, limit: 1).first?.sequence
+            if let oldest, oldest > sequence { summary.oldest = oldest }
+        }
+        if format == .csv { write(Array((Self.columns.joined(separator: ",") + "\n").utf8)) }
+        let last = try await store.readEvents(after: sequence) { page in
+            summary.count += page.count
+            write(page.flatMap { (format == .csv ? Self.csv($0) : Self.json($0)) + [0x0A] })
+        }
+        if let last { summary.last = last }
+        return summary
+    }
+
+    /// The names of the columns. They are part of the interface.
+    private static let columns = ["sequence", "time", "app", "environment", "customer", "type", "body"]
+
+    private static func json(_ event: EventRow) -> [UInt8] {
+        JSONWriter.object(reserving: event.body.utf8.count + 256) {
+            $0.member("sequence", event.sequence)
+            $0.member("time", event.time.milliseconds)
+            $0.member("app", event.app)
+            $0.member("environment", event.environment)
+            $0.member("customer", event.customer)
+            $0.member("type", event.type)
+            $0.member("body", json: Array(event.body.utf8))
+        }
+    }
+
+    /// RFC 4180.
+    private static func csv(_ event: EventRow) -> [UInt8] {
+        let body = "\"\(event.body.replacing("\"", with: "\"\""))\""
+        return Array(
+            "\(event.sequence),\(event.time.milliseconds),\(event.app),\(event.environment),\(event.customer),\(event.type),\(body)"
+                .utf8)
+    }
+}

@@ -1,0 +1,65 @@
+import AppStoreTypes
+
+extension EncodedJWS {
+    /// The payload as it was signed, as JSON in one line; `nil` if it is not UTF-8 text of an object.
+    package var payload: [UInt8]? {
+        switch self {
+        case .packed(let packed): packed.parts.isEmpty ? Self.line(packed.payload) : nil
+        case .raw(let text): Self.decoded(text).flatMap(Self.line)
+        case .damaged: nil
+        }
+    }
+
+    /// Whether the payloads of two versions of a record differ in more than the date of signing.
+    package func differs(from other: EncodedJWS) -> Bool {
+        guard let mine = payload, let others = other.payload else { return self != other }
+        return Self.withoutSignedDate(mine) != Self.withoutSignedDate(others)
+    }
+
+    /// Decodes the middle part of a compact JWS.
+    private static func decoded(_ text: String) -> [UInt8]? {
+        let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 3 else { return nil }
+        let segment = Array(parts[1])
+        return Base64Text.decode(segment.span, .urlSafe)
+    }
+
+    /// Replaces control characters, which JSON allows only as white space between its tokens.
+    private static func line(_ payload: [UInt8]) -> [UInt8]? {
+        guard payload.first == UInt8(ascii: "{"), payload.last == UInt8(ascii: "}"),
+            String(validating: payload, as: UTF8.self) != nil
+        else { return nil }
+        return payload.contains { $0 < 0x20 } ? payload.map { $0 < 0x20 ? 0x20 : $0 } : payload
+    }
+
+    private static let signedDate = Array("\"signedDate\":".utf8)
+
+    /// Removes the digits of the first `signedDate`.
+    private static func withoutSignedDate(_ payload: [UInt8]) -> [UInt8] {
+        guard let range = payload.firstRange(of: signedDate) else { return payload }
+        let digits = payload[range.upperBound...].prefix { (0x30...0x39).contains($0) }
+        return Array(payload[..<range.upperBound] + payload[digits.endIndex...])
+    }
+}
+
+extension TransactionRow {
+    /// The payload for an event. If it cannot be read, only the ids.
+    package func payload(_ text: EncodedJWS) -> [UInt8] {
+        text.payload
+            ?? Array(
+                """
+                {"transactionId":"\(transactionId)","originalTransactionId":"\(originalTransactionId)",\
+                "signedDate":\(signedDate.milliseconds)}
+                """.utf8)
+    }
+}
+
+extension RenewalRow {
+    /// The payload for an event. If it cannot be read, only the id.
+    package func payload(_ text: EncodedJWS) -> [UInt8] {
+        text.payload
+            ?? Array(
+                "{\"originalTransactionId\":\"\(originalTransactionId)\",\"signedDate\":\(signedDate.milliseconds)}"
+                    .utf8)
+    }
+}

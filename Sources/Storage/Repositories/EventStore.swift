@@ -1,0 +1,41 @@
+/// The changes of customers, in the order in which they can be replayed. An event is stored in the transaction that
+/// makes the change.
+package protocol EventStore: Sendable {
+    /// Whether this store object records events.
+    var recordsEvents: Bool { get }
+
+    /// Returns the sequence up to which no event can be added any more. Events above it may be incomplete: a
+    /// transaction that has not ended can still add one with a lower sequence than an event that can be read.
+    func eventHorizon() async throws(StorageError) -> Int64
+
+    /// Returns events in ascending order of their sequence.
+    ///
+    /// - Parameters:
+    ///   - sequence: only events above it.
+    ///   - horizon: only events up to it, see ``eventHorizon()``.
+    ///   - limit: maximum number of events.
+    func events(
+        after sequence: Int64, upTo horizon: Int64, limit: Int
+    ) async throws(StorageError) -> [EventRow]
+}
+
+extension EventStore {
+    /// Maximum number of events that are read at once.
+    private static var pageSize: Int { 200 }
+
+    /// Passes all events above a sequence to `body`, page by page. Events that are stored meanwhile are left out.
+    ///
+    /// - Returns: the sequence of the last event; `nil` if there was none.
+    package func readEvents(
+        after sequence: Int64, _ body: ([EventRow]) -> Void
+    ) async throws(StorageError) -> Int64? {
+        let horizon = try await eventHorizon()
+        var last: Int64?
+        while true {
+            let page = try await events(after: last ?? sequence, upTo: horizon, limit: Self.pageSize)
+            guard let end = page.last else { return last }
+            body(page)
+            last = end.sequence
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import Administration
+import AppStoreTypes
+import BridgeConfiguration
+import Cryptography
+import Foundation
+import Notifications
+import Responses
+import Server
+import Simulator
+import Storage
+import StorageTestSupport
+import TestSupport
+import Testing
+import Transport
+import VerifyReceipt
+
+/// The events of a store against its customers, after a long series of simulated events.
+@Suite("Replay of events")
+struct EventReplayTests {
+    /// Number of simulated events, and of customers.
+    private static let size: (events: Int, customers: Int) = {
+        let events = ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_TEST_EVENTS"].flatMap { Int($0) } ?? 400
+        return (events, min(max(events / 10, 40), 400))
+    }()
+    private static let seed: UInt64 = 11
+
+    private static let scopes: [AppScope] =
+        BundleIdentifier(rawValue: SimulatedApp.first.bundleId).map { bundleId in
+            [.production, .sandbox].map { AppScope(bundleId: bundleId, environment: $0) }
+        } ?? []
+
+    @Test(
+        "The events, replayed into an empty view, give the customers of the store",
+        // RECEIPT_BRIDGE_TEST_EVENTS=10000 needs several minutes in a debug build.
+        .timeLimit(.minutes(30)), arguments: StoreTestEngine.available)
+    func replay(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let appStore = try SharedSimulator.store(customers: Self.size.customers)
+        let port = try await appStore.start()
+        let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
+        try await change(stage.store, appStore, port, transport)
+        try await compare(stage.store, appStore)
+        await transport.shutDown()
+        await appStore.stop()
+        await stage.store.close()
+    }
+
+    /// Passes simulated events to the receiver of a server, some of them lost, doubled or late, and looks customers up
+    /// in between.
+    private func change(
+        _ store: any Store, _ appStore: SimulatedStore, _ port: Int, _ transport: CurlTransport
+    ) async throws {
+        var app = AppConfiguration(of: appStore)
+        app.appAppleId = SimulatedApp.first.appAppleId
+        var settings = ProxyConfiguration(of: appStore, port: port)
+        settings.apps = [app]
+        let now = SharedSimulator.noon
+        let graph = try ServiceGraph(
+            settings: settings, transport: transport, store: store, tables: .bundled, logger: .silent, now: { now },
+            sleep: { _ in })
+        var random = SplitMix64(seed: Self.seed)
+        func share(_ percent: UInt64) -> Bool { random.next() % 100 < percent }
+        var late: [SimulatedNotification] = []
+        var erased = 0
+        let rounds = 20
+        for round in 1...rounds {
+            let outcomes = appStore.events.make(Self.size.events / rounds, seed: Self.seed &+ UInt64(round))
+            var notifications = late
+            late = []
+            for notification in outcomes.flatMap(\.notifications) where !share(5) {
+                if share(20) { late.append(notification) } else { notifications.append(notification) }
+                if share(5) { notifications.append(notification) }
+            }
+            for notification in notifications {
+                do {
+                    try await graph.notifications.receive(appStore.body(of: notification))
+                } catch let error as NotificationRejection where error.code == .signedInFuture {
+                    // Many events for one customer are dated in the future of the simulated clock.
+                }
+            }
+            // Lookups, revocations of verifyReceipt, and an erasure.
+            let changed = outcomes.compactMap(\.after?.transactions.first?.transactionId)
+            for id in changed.prefix(max(changed.count / 10, 3)) {
+                _ = try? await graph.customerView.view(transactionId: id, bundleId: nil)
+            }
+            await graph.finishWriting()
+            if let id = changed.last {
+                try await store.revocations.save(
+                    revoked: [
+                        RevocationRow(
+                            transactionId: id, webOrderLineItemId: nil, date: SharedSimulator.noon, reason: nil)
+                    ], valid: Array(changed.prefix(1)), of: Self.scopes[0])
+            }
+            if round % 8 == 0, let id = changed.first.flatMap(TransactionIdentifier.init(rawValue:)) {
+                let erasure = try await store.personalData.erase(ErasureRequest(.transaction(id)), at: .now)
+                erased += erasure.isEmpty ? 0 : 1
+            }
+        }
+        #expect(erased > 0)
+        let clients = try UpstreamClients(
+            settings: settings, transport: transport, trust: TrustStore(settings: settings), share: 1, store: store)
+        var output = LineOutput { _ in }
+        let monitor = SweepMonitor()
+        _ = try await RefundSweep(clients: clients, store: store.refunds, limits: .init(), monitor: monitor).run(
+            RefundTargets(in: store.refunds, notSweptSince: .now), to: &output, at: nil)
+        #expect(monitor.now.reported > 0)
+    }
+
+    private func compare(_ store: any Store, _ appStore: SimulatedStore) async throws {
+        var replay = EventReplay()
+        var types: [String: Int] = [:]
+        var failure: (any Error)?
+        _ = try await store.events.readEvents(after: 0) { page in
+            for event in page {
+                types[event.type, default: 0] += 1
+                do { try replay.apply(event) } catch { failure = error }
+            }
+        }
+        #expect(failure == nil)
+        var (customers, transactions) = (0, 0)
+        for scope in Self.scopes {
+            for (key, customer) in replay.customers(in: scope) {
+                let originals = Set(customer.subscriptions.keys).union([key]).sorted()
+                let keys = CustomerIdentifiers(
+                    originalTransactionIds: [], transactionIds: customer.transactions.keys.sorted())
+                if let stored = try await store.customers.customer(of: keys, in: scope) {
+                    customers += 1
+                    #expect(try EventReplay.Customer(stored) == customer, "\(originals)")
+                } else {
+                    // Known from notifications only.
+                    #expect(!customer.transactions.isEmpty || !customer.subscriptions.isEmpty)
+                }
+            }
+            let replayed = replay.transactions(in: scope)
+            for transaction in appStore.receipts.flatMap(\.customer.transactions).map(\.transactionId) + replayed.keys {
+                guard let id = TransactionIdentifier(rawValue: transaction) else { continue }
+                let stored = try await store.customers.transaction(id, in: scope)
+                #expect(try stored.map { try EventReplay.record($0) } == replayed[transaction], "\(transaction)")
+                if stored != nil { transactions += 1 }
+            }
+        }
+        print(
+            "seed \(Self.seed): \(replay.count) events \(types.sorted { $0.key < $1.key }), \(customers) customers, "
+                + "\(transactions) comparisons of transactions, \(replay.erased.count) erased keys")
+        // Otherwise the test would prove nothing.
+        #expect(customers > Self.size.customers / 10 && replay.count > Self.size.events / 2)
+        #expect(Set(types.keys).isSuperset(of: ["notification", "lookup", "revocation", "erasure"]))
+    }
+}

@@ -1,0 +1,356 @@
+import Administration
+import AppStoreTypes
+import Cryptography
+import Foundation
+import PostgreSQLClient
+import PostgreSQLStorage
+import SQLiteStorage
+import Storage
+import StorageTestSupport
+import TestSupport
+import Testing
+
+@Suite("Events of customers")
+struct EventStoreTests {
+    private static let (first, second) = ("730000000000010", "730000000000021")
+
+    private static func jws(_ payload: String) -> String { CustomerDataFixture.jws(payload) }
+
+    /// A transaction whose payload has a product and the date of signing.
+    private func transaction(
+        _ id: String, _ original: String = first, product: String = "pro", at date: Int64, isRefunded: Bool = false,
+        download: String? = nil
+    ) -> TransactionRow {
+        TransactionRow(
+            transactionId: id, originalTransactionId: original, appTransactionId: download, isSubscription: true,
+            signedDate: Timestamp(milliseconds: date),
+            revocation: isRefunded
+                ? RevocationRow(
+                    transactionId: id, webOrderLineItemId: "55", date: Timestamp(milliseconds: 7), reason: 1,
+                    signedDate: Timestamp(milliseconds: date)) : nil,
+            text: Self.jws(
+                """
+                {"transactionId":"\(id)","originalTransactionId":"\(original)","productId":"\(product)",\
+                "signedDate":\(date)}
+                """))
+    }
+
+    private func renewal(_ original: String = first, at date: Int64, renews: Int = 1) -> RenewalRow {
+        RenewalRow(
+            originalTransactionId: original, signedDate: Timestamp(milliseconds: date),
+            text: Self.jws(
+                "{\"originalTransactionId\":\"\(original)\",\"autoRenewStatus\":\(renews),\"signedDate\":\(date)}"))
+    }
+
+    private func status(_ status: Int, _ original: String = first, at date: Int64) -> StatusRow {
+        StatusRow(
+            originalTransactionId: original, status: status, subscriptionGroupIdentifier: "g",
+            clock: Timestamp(milliseconds: date))
+    }
+
+    private func notify(
+        _ uuid: String, _ update: NotificationUpdate, at date: Int64, on stage: StoreStage
+    ) async throws {
+        _ = try await stage.store.notifications.save(
+            NotificationRow(
+                uuid: uuid, version: 2, type: "DID_RENEW", subtype: nil, signedDate: Timestamp(milliseconds: date),
+                receivedAt: Timestamp(milliseconds: date), text: Self.jws("{}")), update, of: stage.scope)
+    }
+
+    private func lookUp(
+        _ transactions: [TransactionRow], _ statuses: [StatusRow] = [], _ renewals: [RenewalRow] = [], at date: Int64,
+        on stage: StoreStage
+    ) async throws {
+        try await stage.store.customers.save(
+            CustomerRow(
+                askedAt: Timestamp(milliseconds: date), signedDate: Timestamp(milliseconds: date), appAppleId: nil,
+                revision: "r", transactions: transactions, statuses: statuses, renewals: renewals, aliases: []),
+            of: stage.scope)
+    }
+
+    /// The events as `customer type body`.
+    private func events(_ store: any Store, after sequence: Int64 = 0) async throws -> [String] {
+        var rows: [EventRow] = []
+        _ = try await store.events.readEvents(after: sequence) { rows += $0 }
+        #expect(rows.map(\.sequence) == rows.map(\.sequence).sorted())
+        #expect(rows.allSatisfy { $0.time.seconds > 1_000_000_000 })
+        #expect(rows.allSatisfy { $0.app == "com.example.app" && $0.environment == "Production" })
+        return rows.map { "\($0.customer) \($0.type) \($0.body)" }
+    }
+
+    private func last(_ store: any Store) async throws -> Int64 { try await store.events.eventHorizon() }
+
+    @Test(
+        "A notification gives one event with the records that it changed, a repeated one none",
+        arguments: StoreTestEngine.available)
+    func notifications(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let update = NotificationUpdate(
+            transaction: transaction(Self.first, at: 20), renewal: renewal(at: 20), status: status(1, at: 20))
+        try await notify("a", update, at: 20, on: stage)
+        try await notify("a", update, at: 20, on: stage)
+        // Late: all of its records are older than the stored ones.
+        try await notify(
+            "b",
+            NotificationUpdate(
+                transaction: transaction(Self.first, product: "old", at: 10), renewal: renewal(at: 10),
+                status: status(2, at: 10)), at: 10, on: stage)
+        // Only the status is newer, and a refund that has no renewal info.
+        try await notify(
+            "c", NotificationUpdate(renewal: renewal(at: 20), status: status(5, at: 30)), at: 30, on: stage)
+        try await notify(
+            "d", NotificationUpdate(transaction: transaction(Self.first, at: 40, isRefunded: true)), at: 40, on: stage)
+        // About no purchase.
+        try await notify("e", NotificationUpdate(), at: 50, on: stage)
+        func head(_ uuid: String, _ date: Int) -> String {
+            """
+            730000000000010 notification {"source":"notification","notification":{"notificationUUID":"\(uuid)",\
+            "notificationType":"DID_RENEW","signedDate":\(date)}
+            """
+        }
+        #expect(
+            try await events(stage.store) == [
+                head("a", 20) + """
+                    ,"transactions":[{"transactionId":"730000000000010","originalTransactionId":"730000000000010",\
+                    "productId":"pro","signedDate":20}],\
+                    "renewalInfos":[{"originalTransactionId":"730000000000010","autoRenewStatus":1,"signedDate":20}],\
+                    "statuses":[{"originalTransactionId":"730000000000010","status":1,\
+                    "subscriptionGroupIdentifier":"g","signedDate":20}]}
+                    """,
+                head("b", 10) + "}",
+                head("c", 30) + """
+                    ,"statuses":[{"originalTransactionId":"730000000000010","status":5,\
+                    "subscriptionGroupIdentifier":"g","signedDate":30}]}
+                    """,
+                head("d", 40) + """
+                    ,"transactions":[{"transactionId":"730000000000010","originalTransactionId":"730000000000010",\
+                    "productId":"pro","signedDate":40}],"revocations":[{"transactionId":"730000000000010",\
+                    "webOrderLineItemId":"55","revocationDate":7,"revocationReason":1}]}
+                    """,
+            ])
+        await stage.store.close()
+    }
+
+    @Test(
+        "A lookup gives an event with what differs, and none if only the dates of signing do",
+        arguments: StoreTestEngine.available)
+    func lookups(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let other = "\(Self.first.dropLast())1"
+        func history(at date: Int64, product: String = "pro", renews: Int = 1, status: Int = 1) async throws {
+            try await lookUp(
+                [transaction(Self.first, at: date), transaction(other, product: product, at: date)],
+                [self.status(status, at: date)], [renewal(at: date, renews: renews)], at: date, on: stage)
+        }
+        try await history(at: 10)
+        #expect(try await events(stage.store).count == 1)
+        let start = try await last(stage.store)
+        try await history(at: 20)
+        #expect(try await events(stage.store, after: start) == [])
+        try await history(at: 30, product: "max", status: 2)
+        #expect(
+            try await events(stage.store, after: start) == [
+                """
+                730000000000010 lookup {"source":"lookup","transactions":[{"transactionId":"730000000000011",\
+                "originalTransactionId":"730000000000010","productId":"max","signedDate":30}],\
+                "statuses":[{"originalTransactionId":"730000000000010","status":2,"subscriptionGroupIdentifier":"g",\
+                "signedDate":30}]}
+                """
+            ])
+        let second = try await last(stage.store)
+        try await lookUp(
+            [transaction(Self.first, at: 40)], [status(2, at: 40)], [renewal(at: 40)], at: 40, on: stage)
+        #expect(
+            try await events(stage.store, after: second) == [
+                "730000000000010 lookup {\"source\":\"lookup\",\"detached\":[\"730000000000011\"]}"
+            ])
+        await stage.store.close()
+    }
+
+    @Test(
+        "Customers that turn out to be one are merged under the smaller key, also one known from notifications only",
+        arguments: StoreTestEngine.available)
+    func merges(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        try await lookUp([transaction(Self.second, Self.second, at: 10)], at: 10, on: stage)
+        try await lookUp([transaction(Self.first, at: 10)], at: 10, on: stage)
+        let third = "730000000000005"
+        try await notify("a", NotificationUpdate(transaction: transaction(third, third, at: 10)), at: 10, on: stage)
+        let start = try await last(stage.store)
+        try await lookUp(
+            [
+                transaction(third, third, at: 20), transaction(Self.first, at: 20),
+                transaction(Self.second, Self.second, at: 20),
+            ], at: 20, on: stage)
+        // The key stays, although an older purchase turned up.
+        #expect(
+            try await events(stage.store, after: start) == [
+                #"730000000000010 merge {"source":"lookup","merged":["730000000000005","730000000000021"]}"#,
+                """
+                730000000000010 lookup {"source":"lookup","transactions":[{"transactionId":"730000000000005",\
+                "originalTransactionId":"730000000000005","productId":"pro","signedDate":20}]}
+                """,
+            ])
+        let second = try await last(stage.store)
+        try await notify("b", NotificationUpdate(status: status(2, Self.second, at: 30)), at: 30, on: stage)
+        #expect(try await events(stage.store, after: second).first?.hasPrefix("730000000000010 notification") == true)
+        // The erasure of any of them leaves one trace for each key.
+        let id = try #require(TransactionIdentifier(rawValue: third))
+        let before = try await last(stage.store)
+        let erasure = try await stage.store.personalData.erase(
+            ErasureRequest(.transaction(id)), at: Timestamp(milliseconds: 40))
+        #expect(erasure.kinds.first { $0.name == "events" }?.count == 6)
+        let left = try await events(stage.store)
+        #expect(
+            left
+                == [third, Self.first, Self.second].map {
+                    "sha256:\(SHA.hex(Array($0.utf8), with: .sha256)) erasure {\"source\":\"erasure\"}"
+                })
+        #expect(try await events(stage.store, after: before) == left)
+        await stage.store.close()
+    }
+
+    @Test(
+        "A refund of a sweep and revocations of verifyReceipt give events, known ones do not",
+        arguments: StoreTestEngine.available)
+    func revocations(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        try await lookUp([transaction(Self.first, at: 10)], at: 10, on: stage)
+        let start = try await last(stage.store)
+        let id = try #require(TransactionIdentifier(rawValue: Self.first))
+        let refund = RefundRow(
+            transaction: transaction(Self.first, at: 20, isRefunded: true), date: Timestamp(milliseconds: 7))
+        for _ in 1...2 {
+            try await stage.store.refunds.save(
+                [refund], of: RefundTarget(scope: stage.scope, identifier: id, revision: nil), revision: "r",
+                at: Timestamp(milliseconds: 30))
+        }
+        for _ in 1...2 {
+            try await stage.store.revocations.save(
+                revoked: [
+                    RevocationRow(
+                        transactionId: "8", webOrderLineItemId: nil, date: Timestamp(milliseconds: 3), reason: nil)
+                ], valid: [Self.first], of: stage.scope)
+        }
+        #expect(
+            try await events(stage.store, after: start) == [
+                """
+                730000000000010 refund {"source":"refundSweep","transactions":[{"transactionId":"730000000000010",\
+                "originalTransactionId":"730000000000010","productId":"pro","signedDate":20}],\
+                "revocations":[{"transactionId":"730000000000010","webOrderLineItemId":"55","revocationDate":7,\
+                "revocationReason":1}]}
+                """,
+                #"730000000000010 revocation {"source":"verifyReceipt","reversedRevocations":["730000000000010"]}"#,
+                """
+                8 revocation {"source":"verifyReceipt","revocations":[{"transactionId":"8","revocationDate":3}]}
+                """,
+            ])
+        await stage.store.close()
+    }
+
+    @Test("Events expire by themselves, and nothing is recorded if that is off", arguments: StoreTestEngine.available)
+    func retention(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        try await lookUp([transaction(Self.first, at: 10)], at: 10, on: stage)
+        var retention = Retention()
+        retention.customers = nil
+        let later = Timestamp.now.advanced(byMilliseconds: 31 * 86_400_000)
+        #expect(try await stage.store.personalData.expired(retention, at: .now) == [])
+        let kinds = try await stage.store.personalData.expire(retention, at: later) { _ in true }
+        #expect(kinds.map { "\($0.name) \($0.count)" } == ["events 1"])
+        #expect(try await events(stage.store) == [])
+        let silent = try await stage.reopened(recordsEvents: false)
+        #expect(!silent.events.recordsEvents)
+        try await silent.customers.save(
+            CustomerRow(
+                askedAt: Timestamp(milliseconds: 20), signedDate: Timestamp(milliseconds: 20), appAppleId: nil,
+                revision: nil, transactions: [transaction(Self.first, product: "max", at: 20)], statuses: [],
+                renewals: [], aliases: []), of: stage.scope)
+        #expect(try await events(silent) == [])
+        await silent.close()
+    }
+
+    @Test("An export is one line for each event, as JSON or CSV", arguments: StoreTestEngine.available)
+    func export(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        try await lookUp([transaction(Self.first, at: 10)], at: 10, on: stage)
+        try await lookUp([transaction(Self.second, Self.second, at: 10)], at: 10, on: stage)
+        func export(_ format: EventExport.Format, after sequence: Int64) async throws -> (
+            [Substring], EventExport.Summary
+        ) {
+            var text = ""
+            let summary = try await EventExport(stage.store.events, as: format).run(after: sequence) {
+                text += String(decoding: $0, as: UTF8.self)
+            }
+            return (text.split(separator: "\n"), summary)
+        }
+        let (lines, summary) = try await export(.jsonl, after: 0)
+        #expect(summary.count == 2 && summary.oldest == nil)
+        let row = try #require(try await stage.store.events.events(after: 0, upTo: .max, limit: 1).first)
+        #expect(
+            lines.first == """
+                {"sequence":\(row.sequence),"time":\(row.time.milliseconds),"app":"com.example.app",\
+                "environment":"Production","customer":"730000000000010","type":"lookup","body":{"source":"lookup",\
+                "transactions":[{"transactionId":"730000000000010","originalTransactionId":"730000000000010",\
+                "productId":"pro","signedDate":10}]}}
+                """)
+        let (table, rest) = try await export(.csv, after: row.sequence)
+        #expect(rest.count == 1 && rest.last == summary.last)
+        #expect(table.first == "sequence,time,app,environment,customer,type,body")
+        #expect(
+            table.last?.hasSuffix(
+                """
+                ,com.example.app,Production,730000000000021,lookup,"{""source"":""lookup"",""transactions"":\
+                [{""transactionId"":""730000000000021"",""originalTransactionId"":""730000000000021"",\
+                ""productId"":""pro"",""signedDate"":10}]}"
+                """) == true)
+        #expect(try await export(.jsonl, after: summary.last).1.count == 0)
+        await stage.store.close()
+    }
+
+    @Test(
+        "A transaction in progress holds back later events, so that none is missed",
+        .enabled(if: TestSchema.database != nil))
+    func horizon() async throws {
+        let schema = try await TestSchema()
+        let store = try await PostgreSQLStore(schema.configuration, place: schema.name)
+        let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
+        let scope = AppScope(bundleId: bundleId, environment: .production)
+        @Sendable func save(_ id: String) async throws {
+            try await store.customers.save(
+                CustomerRow(
+                    askedAt: Timestamp(milliseconds: 1), signedDate: Timestamp(milliseconds: 1), appAppleId: nil,
+                    revision: nil, transactions: [transaction(id, id, at: 1)], statuses: [], renewals: [], aliases: []),
+                of: scope)
+        }
+        @Sendable func customers() async throws -> [String] {
+            var rows: [EventRow] = []
+            _ = try await store.readEvents(after: 0) { rows += $0 }
+            return rows.map(\.customer)
+        }
+        try await save("1")
+        let client = PostgreSQLClient(schema.configuration)
+        // Another server has taken the next sequence, and does not commit before a later one did.
+        try await client.transaction { transaction in
+            _ = try await transaction.run([
+                PostgreSQLQuery(
+                    """
+                    SELECT pg_advisory_xact_lock_shared('eventSequence'::regclass::oid::int, (last_value >> 10)::int)
+                    FROM eventSequence
+                    """),
+                PostgreSQLQuery("SELECT set_config('receipt_bridge.event', nextval('eventSequence')::text, true)"),
+                PostgreSQLQuery(
+                    """
+                    INSERT INTO events (sequence, time, app, environment, customer, type, body)
+                    VALUES (current_setting('receipt_bridge.event')::bigint + 1, 0, 'com.example.app', 'Production',
+                        '2', 'lookup', '{}')
+                    """),
+            ])
+            try await save("3")
+            #expect(try await customers() == ["1"])
+        }
+        #expect(try await customers() == ["1", "2", "3"])
+        await client.close()
+        await store.close()
+    }
+}
