@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the documents: every relative link leads to a file and a heading, and every source file that is named exists.
+"""Checks the documents: every relative link leads to a file and a heading, every source file that is named exists, and the
+README has at most 900 words.
 
 A source file is named by the end of its path, for example `Policy/AnswerPolicy.swift`.
 """
@@ -51,6 +52,9 @@ def main():
                     sources += 1
                     if code not in ends and not code.startswith("/"):
                         problems.append(f"{place}: no source file {code}")
+    words = len((ROOT / "README.md").read_text().split())
+    if words > 900:
+        problems.append(f"README.md: {words} words")
     print("\n".join(problems) or f"documents: {links} links and {sources} source files resolve")
     return 1 if problems else 0
 
