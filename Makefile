@@ -55,10 +55,11 @@ build: set-up
 static: $(if $(PREPARED),,set-up)
 	$(SWIFT) build -c release --static-swift-stdlib --product receipt-bridge --scratch-path .build-static -Xlinker -s
 
-# From an empty folder: what an earlier build left there could change the binary.
+# From an empty folder: what an earlier build left there could change the binary. Sources are named relative to this one.
 release: $(if $(PREPARED),,set-up)
 	rm -rf .build-release/static
-	$(SWIFT) build -c release --static-swift-stdlib --product receipt-bridge --scratch-path .build-release/static -Xlinker -s
+	$(SWIFT) build -c release --static-swift-stdlib --product receipt-bridge --scratch-path .build-release/static -Xlinker -s \
+		-Xcc -ffile-prefix-map=$(CURDIR)=.
 	.ci/release .build-release/static/release/receipt-bridge
 
 test-static: static
