@@ -21,8 +21,7 @@
 #                and PyPI; installs a Java runtime and GNU parallel from Debian)
 # make build     the release binary, .build/release/receipt-bridge
 # make static    the same with the Swift runtime linked statically, stripped: .build-static/release/receipt-bridge
-# make release   the archive of a release with its checksums and SBOM, in .build-release; the same commit in the same folder gives
-#                the same bytes
+# make release   the archive of a release with its checksums and SBOM, in .build-release
 # make test-static  the static binary on a bare Debian without Swift (needs root and debootstrap)
 # make install   installs the static binary, its manual page and completions below PREFIX (default /usr/local) and DESTDIR;
 #                builds nothing, so run make static first
