@@ -96,6 +96,7 @@ struct ConfigurationKeysTests {
             refundedConsumables: drop | keep
             cacheSeconds: 60 | 61
             storedMaxAge: 3600 | 3601
+            recheck: [REFUND] | [DID_RECOVER]
             shadow: none | api
             shadowSampling: 0.5 | 1
             rollout:

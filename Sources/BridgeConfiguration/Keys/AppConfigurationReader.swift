@@ -31,6 +31,18 @@ enum AppConfigurationReader {
         app.answer = sources
     }
 
+    /// Reads `recheck`.
+    static func readRecheck(_ node: ConfigurationNode, _ name: String, _ app: inout AppConfiguration) {
+        app.recheck = (node.texts(name) ?? []).compactMap { text in
+            let pattern = NotificationPattern(text)
+            if pattern == nil { node.note(name, "\(text) is not a type such as REFUND or DID_RENEW/BILLING_RECOVERY") }
+            return pattern
+        }
+        if !app.recheck.isEmpty, app.serverAPI == nil, !node.hasFinding("serverAPI") {
+            node.note(name, "needs serverAPI with issuerId, keyId and privateKey")
+        }
+    }
+
     /// Reads `shadow`, and checks that the sources `api` in `answer` and `shadow` have a key of the App Store Server
     /// API.
     static func readShadow(_ node: ConfigurationNode, _ name: String, _ app: inout AppConfiguration) {

@@ -76,6 +76,12 @@ extension AppConfiguration: Configurable {
                 "serverAPI.privateKey", "secret", default: "required in `serverAPI`", \.serverAPI?.privateKey,
                 "the text of its `.p8` file; the file is reloaded when it changes"),
             .custom(
+                "recheck", "list of notification types", default: "none", \.recheck,
+                """
+                notifications after which the customer is [looked up again](NOTIFICATIONS.md#recheck), for example \
+                `[REFUND, DID_RECOVER]`; needs `serverAPI`
+                """, read: AppConfigurationReader.readRecheck),
+            .custom(
                 "sandbox", "`allow`, `deny`, `{testers: [id, …]}`", default: "`\(defaults.sandbox.rawValue)`",
                 \.sandbox,
                 "`deny`: 21003 for sandbox receipts; `testers`: see below. `/v1/` applies `deny` only",

@@ -99,6 +99,8 @@ package struct AppConfiguration: Sendable {
     /// How long a customer's stored records are used without a Server API call, in seconds since the last complete
     /// lookup; at most 30 days. Notifications that arrive in the meantime are merged into them.
     package var storedMaxAge: Int64 = 86_400
+    /// The notifications after which the customer is looked up again.
+    package var recheck: [NotificationPattern] = []
 
     /// Credentials for the App Store Server API; `nil` if it is not used for this app.
     package var serverAPI: ServerAPIAccount?

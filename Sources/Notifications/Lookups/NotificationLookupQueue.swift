@@ -6,7 +6,7 @@ import Logging
 import AppStoreTypes
 import Synchronization
 
-/// Looks up customers named in unsigned (version 1) notifications. Lookups run in the background at low priority,
+/// Looks up customers named in unsigned (version 1) notifications, and those of the configuration key `recheck`. Lookups run in the background at low priority,
 /// after the response is sent: at most one a minute for each identifier, and at most 32 at the same time.
 final class NotificationLookupQueue: Sendable {
     private struct Name: Hashable {

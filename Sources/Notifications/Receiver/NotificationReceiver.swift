@@ -113,14 +113,19 @@ package struct NotificationReceiver: Sendable {
         let verified = try verify(text)
         let payload = verified.notification.payload
         let scope = try scope(of: payload)
-        let update = NotificationUpdate(verified)
+        var update = NotificationUpdate(verified)
+        let app = apps.configured(scope.bundleId)
+        let isRechecked =
+            app?.recheck.contains { $0.matches(type: payload.notificationType, subtype: payload.subtype) } ?? false
+        // If the lookup fails, the customer stays stale.
+        if isRechecked { update.needsLookup = true }
         let row = NotificationRow(
             uuid: payload.notificationUUID.flatMap { $0.utf8.count <= Self.maximumNameBytes && $0 != "" ? $0 : nil }
                 ?? Self.identifier(of: text),
             version: 2, type: payload.notificationType, subtype: payload.subtype, signedDate: payload.signedDate,
             receivedAt: now(), text: text,
             rawBody: CanonicalNotificationBody.isVersion2(body, of: text) ? nil : body)
-        let targetKeys = apps.configured(scope.bundleId)?.targetKeys ?? []
+        let targetKeys = app?.targetKeys ?? []
         let outcome: NotificationOutcome
         do throws(StorageError) {
             outcome = try await store.notifications.save(row, update, of: scope, for: targetKeys)
@@ -138,6 +143,11 @@ package struct NotificationReceiver: Sendable {
                 update.transaction?.originalTransactionId, update.renewal?.originalTransactionId,
                 update.transaction?.appTransactionId, update.transaction?.previousOriginalTransactionId,
             ].compactMap { $0 }, in: scope)
+        if isRechecked, outcome != .repeated, let original = update.originalTransactionId {
+            lookups.lookUp(
+                CustomerIdentifiers(originalTransactionIds: [original], transactionIds: []), in: scope, at: now(),
+                through: serverAPI)
+        }
         log(row, outcome, of: scope)
         return outcome
     }
