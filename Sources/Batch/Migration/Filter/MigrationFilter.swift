@@ -86,8 +86,9 @@ package final class MigrationFilter: Sendable {
 
     // MARK: - Threads
 
-    /// Reads batches and starts a task for each.
+    /// Reads batches and starts a task for each. A task waits for the one that is `workers` batches before it.
     private func read() {
+        var tasks: [Task<Void, Never>] = []
         do throws(SourceError) {
             var source = try Sources.open(
                 options.source, options: options.rows, limits: options.limits, for: .filter,
@@ -98,7 +99,12 @@ package final class MigrationFilter: Sendable {
                     break
                 }
                 guard let number = batches.begin(bytes: batch.size) else { break }
-                Task { batches.finish(number, results(of: batch)) }
+                let earlier = tasks.count < max(options.workers, 1) ? nil : tasks.removeFirst()
+                tasks.append(
+                    Task {
+                        await earlier?.value
+                        batches.finish(number, results(of: batch))
+                    })
             }
         } catch {
             input.withLock { $0.failure = error }
