@@ -134,7 +134,7 @@ test-alerts:
 test-browser: set-up
 	mkdir -p .build/browser
 	RECEIPT_BRIDGE_PAGES=$(CURDIR)/.build/browser $(SWIFT) test --disable-xctest \
-		--filter '(ComparisonPageTests|StatusPageTests|ReportTests)/sample'
+		--filter '(ComparisonPageTests|StatusPageTests|ReportTests|CustomerPageTests)/sample'
 	python3 Tests/browser/page.py .build/browser
 
 test-openapi: build

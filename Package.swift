@@ -296,6 +296,7 @@ let package = Package(
         .target(
             name: "Reports",
             dependencies: [
+                "AppStorePayloads",
                 "AppStoreTypes",
                 "Comparison",
                 "Cryptography",
@@ -583,6 +584,7 @@ let package = Package(
                 "Cryptography",
                 "HTTPTestServer",
                 "Notifications",
+                "Reports",
                 "Responses",
                 "SQLiteStorage",
                 "Server",

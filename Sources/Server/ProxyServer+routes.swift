@@ -41,6 +41,11 @@ extension ProxyServer {
             disconnectMonitor: listener == .public ? disconnectMonitor.public : disconnectMonitor.operations,
             clients: listener == .public ? clients : nil, bodies: bodies
         ).addRoutes(to: router)
+        CustomerPageController(
+            live: live, authorization: authorization,
+            disconnectMonitor: listener == .public ? disconnectMonitor.public : disconnectMonitor.operations,
+            clients: listener == .public ? clients : nil, bodies: bodies, logger: logger
+        ).addRoutes(to: router)
         ComparisonsController(shadow: shadow, authorization: authorization).addRoutes(to: router)
         MetricsController(metrics: MetricsExporter(view: view), authorization: authorization).addRoutes(to: router)
         StatusController(view: view, authorization: authorization).addRoutes(to: router)

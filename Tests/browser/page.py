@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tests the pages in a browser: `page.py FOLDER`. The folder contains comparison.html, status.html and migration.html.
+"""Tests the pages in a browser: `page.py FOLDER`. The folder contains comparison.html, status.html, migration.html and customers.html.
 
-They are the samples of ComparisonPageTests, StatusPageTests and ReportTests. Screenshots are written to the folder.
+They are the samples of ComparisonPageTests, StatusPageTests, ReportTests and CustomerPageTests. Screenshots are written to the folder.
 """
 
 import base64
@@ -187,7 +187,8 @@ def size(browser, width):
 def widths(browser, page, folder, name):
     """Tests one page on screens of several widths, with all sections expanded."""
     for kind, width, scheme in [
-        ("light", 1280, "light"), ("dark", 1280, "dark"), ("laptop", 1000, "light"), ("tablet", 760, "light"),
+        ("light", 1280, "light"), ("dark", 1280, "dark"), ("desktop", 1200, "light"), ("desktop-dark", 1200, "dark"),
+        ("laptop", 1000, "light"), ("tablet", 760, "light"), ("tablet-dark", 760, "dark"),
         ("narrow", 420, "light"), ("narrow-dark", 420, "dark"), ("small", 360, "light"),
     ]:
         media(browser, scheme=scheme)
@@ -223,6 +224,28 @@ def looks(browser, page, folder):
         file.write(base64.b64decode(pdf))
 
 
+def customers(browser, page):
+    media(browser)
+    size(browser, 420)
+    browser.open(page)
+    small = browser.evaluate(
+        "[...document.querySelectorAll('button, select, textarea, summary')].filter(one => one.checkVisibility())"
+        ".map(one => [one.tagName, one.getBoundingClientRect().height]).filter(one => one[1] < 44)")
+    check(not small, "customers: everything that can be tapped is at least 44 pixels high", small)
+    thin = browser.evaluate(
+        "[...document.querySelectorAll('.line svg')].map(one => one.getBoundingClientRect())"
+        ".filter(box => box.height < 20 || box.width < 300).length")
+    check(thin == 0, "customers: the timeline has the width of a phone", thin)
+    folded = browser.evaluate("[...document.querySelectorAll('.document')].every(one => !one.open)")
+    check(folded, "customers: the documents are folded away")
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    browser.open(page)
+    root = browser.call("DOM.getDocument")["root"]["nodeId"]
+    nodes = browser.call("DOM.querySelectorAll", nodeId=root, selector=".holding, .line svg, .cards tbody tr")["nodeIds"]
+    check(len(nodes) > 10, "customers: the page is readable without scripts", len(nodes))
+    browser.call("Emulation.setScriptExecutionDisabled", value=False)
+
+
 def requests(events, netlog, pages):
     asked = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
     check(asked and all(url.split("#")[0] in [*pages, "about:blank"] for url in asked), "no other resource is loaded", set(asked))
@@ -241,7 +264,7 @@ def requests(events, netlog, pages):
 
 def main():
     folder = pathlib.Path(sys.argv[1]).resolve()
-    pages = {name: (folder / f"{name}.html").as_uri() for name in ["comparison", "status", "migration"]}
+    pages = {name: (folder / f"{name}.html").as_uri() for name in ["comparison", "status", "migration", "customers"]}
     page, netlog = pages["comparison"], os.path.join(folder, "netlog.json")
     with Browser(netlog) as browser:
         reading(browser, page)
@@ -251,6 +274,7 @@ def main():
             names(browser, address)
         for name, address in pages.items():
             widths(browser, address, folder, name)
+        customers(browser, pages["customers"])
         looks(browser, page, folder)
         unscripted(browser, page)
         closed(browser, page)

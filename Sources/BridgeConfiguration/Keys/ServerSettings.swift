@@ -248,7 +248,7 @@ extension ProxyConfiguration: Configurable {
             .secrets(
                 "tokens", \.tokens,
                 """
-                bearer tokens for `/v1/*`, `/metrics`, `/` and `/comparisons`. Without a token these are available on \
+                bearer tokens for `/v1/*`, `/metrics`, `/`, `/comparisons` and `/customers`. Without a token these are available on \
                 `operations.listen` only, and only for [local \
                 requests](OPERATIONS.md#who-may-use-the-operations-listener)
                 """),

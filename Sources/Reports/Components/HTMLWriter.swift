@@ -11,7 +11,7 @@ package struct HTMLWriter {
     private static let inline: Set<String> = [
         "span", "code", "bdi", "strong", "a", "th", "td", "dt", "dd", "time", "li", "text", "title", "svg", "rect",
         "path",
-        "p", "wbr", "summary", "label", "option", "input", "button",
+        "p", "wbr", "summary", "label", "option", "input", "button", "textarea", "pre",
     ]
 
     /// Creates a document that starts with `<!DOCTYPE html>`.
@@ -46,6 +46,9 @@ package struct HTMLWriter {
 
     /// Writes text, which may be untrusted.
     package mutating func text(_ text: String) { escaped(PrintableText.text(of: text)) }
+
+    /// Ends a line of preformatted text.
+    package mutating func lineBreak() { raw("\n") }
 
     /// Writes untrusted text in a `bdi` element, so that its direction does not affect the surrounding text.
     ///

@@ -9,13 +9,17 @@ extension HTMLWriter {
     ///   - title: Title of the page.
     ///   - policy: Policy from ``ContentPolicy``.
     ///   - style: Style sheet in addition to that of all reports.
-    package mutating func head(title: String, policy: String = ContentPolicy.text(), style: StaticString? = nil) {
+    ///   - referrer: Referrer policy.
+    package mutating func head(
+        title: String, policy: String = ContentPolicy.text(), style: StaticString? = nil,
+        referrer: String = "no-referrer"
+    ) {
         element("head") { html in
             html.empty("meta", ["charset": "utf-8"])
             html.empty("meta", ["http-equiv": "Content-Security-Policy", "content": policy])
             html.empty("meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])
             html.empty("meta", ["name": "color-scheme", "content": "light dark"])
-            html.empty("meta", ["name": "referrer", "content": "no-referrer"])
+            html.empty("meta", ["name": "referrer", "content": referrer])
             html.empty("meta", ["name": "robots", "content": "noindex"])
             html.element("title", text: title)
             html.style(ReportStyle.sheet)
@@ -29,15 +33,17 @@ extension HTMLWriter {
 package enum ContentPolicy {
     /// Returns the value of `Content-Security-Policy` for a page's `meta` element.
     ///
+    /// - Parameter formAction: Where forms may be sent.
+    ///
     /// https://www.w3.org/TR/CSP3/
-    package static func text(script: StaticString? = nil) -> String {
+    package static func text(script: StaticString? = nil, formAction: StaticString = "'none'") -> String {
         var rules = ["default-src 'none'", "style-src 'unsafe-inline'"]
         if let script {
             let bytes = Array(UnsafeBufferPointer(start: script.utf8Start, count: script.utf8CodeUnitCount))
             let digest = Data(SHA.digest(bytes, with: .sha256)).base64EncodedString()
             rules.append("script-src 'sha256-\(digest)'")
         }
-        return (rules + ["base-uri 'none'", "form-action 'none'"]).joined(separator: "; ")
+        return (rules + ["base-uri 'none'", "form-action \(formAction)"]).joined(separator: "; ")
     }
 
     /// Returns the value for the HTTP header: the page's policy, and no embedding in frames. A `meta` element cannot

@@ -6,7 +6,7 @@ import NIOCore
 import AppStoreTypes
 
 /// Authorizes access to routes that expose customers' purchases or internal state: `/v1/*`, `/metrics`, `/`,
-/// `/comparisons`.
+/// `/comparisons`, `/customers`.
 ///
 /// | listener | with a configured token | without a token |
 /// |---|---|---|

@@ -6,7 +6,7 @@ enum RouteLabel {
     static let all = [
         "/verifyReceipt", "/WebObjects/MZFinance.woa/wa/verifyReceipt", "/production/verifyReceipt",
         "/sandbox/verifyReceipt", "/v1/receipts", "/v1/transactions/{id}", "/v1/notifications", "/healthz", "/readyz",
-        "/metrics", "/openapi.json", "/", "/comparisons", "other",
+        "/metrics", "/openapi.json", "/", "/comparisons", "/customers", "other",
     ]
     private static let indexes = Dictionary(uniqueKeysWithValues: all.enumerated().map { ($1, $0) })
 

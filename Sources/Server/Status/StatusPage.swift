@@ -99,6 +99,7 @@ struct StatusPage {
         let links = [
             ("#apps", "Apps"), ("#sources", "Sources"), ("#upstream", "App Store"), ("#budgets", "Calls left"),
             ("#notifications", "Notifications"), ("#process", "Process"), ("/comparisons", "Comparisons"),
+            ("/customers", "Customers"),
             ("/metrics", "Metrics"), ("/openapi.json", "OpenAPI"),
         ]
         html.element("ul") { html in

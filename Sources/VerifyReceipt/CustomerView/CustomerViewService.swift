@@ -23,6 +23,15 @@ package struct CustomerViewService: Sendable {
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
     private let logThrottle = LogThrottle<[String]>()
+    /// The priority of calls to the App Store Server API.
+    private var priority = HourlyBudget.Priority.live
+
+    /// The same service, for a person who waits instead of an app. It leaves the reserve of the rate limit to apps.
+    package var onBatchBudget: CustomerViewService {
+        var service = self
+        service.priority = .batch
+        return service
+    }
 
     /// Creates the service.
     ///
@@ -185,6 +194,38 @@ package struct CustomerViewService: Sendable {
         return environment
     }
 
+    // MARK: - Orders
+
+    /// An order with purchases of an app.
+    package struct Order: Sendable {
+        /// Number of purchases of the app in the order.
+        package let purchases: Int
+        /// The view of their customer.
+        package let view: [UInt8]
+    }
+
+    /// Looks an order up, and the customer who owns its first purchase.
+    ///
+    /// - Parameter orderId: the id on the customer's invoice.
+    package func order(_ orderId: String, bundleId: String?) async throws(CustomerViewError) -> Order {
+        let app = try app(named: bundleId)
+        guard let client = serverAPI?.client(for: app.bundleId) else { throw Self.noServerAPI }
+        let time = RequestDeadline(deadline)
+        let order: OrderLookup
+        do throws(ServerAPIError) {
+            order = try await client.order(
+                orderId, CallOptions(priority: priority, timeLimit: time.share(before: 1), maximumCalls: 4))
+        } catch {
+            throw logged(error, of: app)
+        }
+        guard let id = order.transactions.first?.payload.transactionId else {
+            throw CustomerViewError(.transactionNotFound, "there is no such order, or it has no purchase of this app")
+        }
+        return Order(
+            purchases: order.transactions.count,
+            view: try await view(transactionId: id, bundleId: app.bundleId.rawValue))
+    }
+
     // MARK: - Common parts
 
     /// An app and its configuration.
@@ -193,6 +234,8 @@ package struct CustomerViewService: Sendable {
         let settings: AppConfiguration
     }
 
+    private static let noServerAPI = CustomerViewError(
+        .serverAPINotConfigured, "the app's configuration has no serverAPI with issuerId, keyId and privateKey")
     private static let unknownApp = CustomerViewError(.unknownApp, "no such app is configured")
 
     private func configured(_ bundleId: String) throws(CustomerViewError) -> ConfiguredApp {
@@ -237,25 +280,27 @@ package struct CustomerViewService: Sendable {
         var failure: ServerAPIError?
         do throws(ServerAPIError) {
             records = try await serverAPI?.records(
-                for: keys, bundleId: app.bundleId, environment: environment, within: time.share(before: 0))
+                for: keys, bundleId: app.bundleId, environment: environment, priority: priority,
+                within: time.share(before: 0))
         } catch {
             (records, failure) = (nil, error)
         }
         if let records {
             revocations.record(records, of: app.bundleId)
             let appTransaction = await serverAPI?.appTransaction(
-                of: records, for: keys, bundleId: app.bundleId, environment: environment, within: time.share(before: 0))
+                of: records, for: keys, bundleId: app.bundleId, environment: environment, priority: priority,
+                within: time.share(before: 0))
             return FoundCustomer(records: records, appTransaction: appTransaction)
         }
         guard let failure else {
-            throw CustomerViewError(
-                .serverAPINotConfigured, "the app's configuration has no serverAPI with issuerId, keyId and privateKey")
+            throw Self.noServerAPI
         }
         // An empty history is also Apple's response to a key of another app. If the same key returns the download, the
         // history is empty indeed.
         if failure.code == .emptyHistory, let download, let environment,
             let known = await serverAPI?.appTransaction(
-                download, bundleId: app.bundleId, environment: environment, within: time.share(before: 0))
+                download, bundleId: app.bundleId, environment: environment, priority: priority,
+                within: time.share(before: 0))
         {
             return FoundCustomer(
                 records: .empty(of: app.bundleId.rawValue, known.payload.appAppleId, in: environment),

@@ -108,12 +108,12 @@ package struct ServerAPISource: Sendable {
     }
 
     /// Returns the app transaction of a customer whose records were just returned for these keys, from the cache if
-    /// possible. It takes one call of the live rate limit.
+    /// possible. It takes one call of the rate limit.
     ///
     /// Returns `nil` if the App Store knows none, or does not answer within the limit: nothing is decided by it.
     func appTransaction(
         of records: CustomerRecords, for keys: CustomerIdentifiers, bundleId: BundleIdentifier,
-        environment: AppStoreEnvironment?, within limit: Duration
+        environment: AppStoreEnvironment?, priority: HourlyBudget.Priority = .live, within limit: Duration
     ) async -> Signed<AppTransactionPayload>? {
         guard let app = apps[bundleId], let id = records.downloadIdentifier else { return nil }
         let key = CustomerRecordsCache.Key(bundleId: bundleId, environment: environment, identifiers: keys)
@@ -122,7 +122,9 @@ package struct ServerAPISource: Sendable {
         case .absent?: return nil
         case nil: break
         }
-        guard let download = await download(id, of: app, in: records.environment, within: limit) else { return nil }
+        guard let download = await download(id, of: app, in: records.environment, priority, within: limit) else {
+            return nil
+        }
         cache.insert(download, for: key, at: now(), lifetime: app.lifetime)
         guard case .known(let signed) = download else { return nil }
         return signed
@@ -131,10 +133,10 @@ package struct ServerAPISource: Sendable {
     /// Returns an app transaction by its own id, without the cache; `nil` if there is none, or on any failure.
     func appTransaction(
         _ id: TransactionIdentifier, bundleId: BundleIdentifier, environment: AppStoreEnvironment,
-        within limit: Duration
+        priority: HourlyBudget.Priority = .live, within limit: Duration
     ) async -> Signed<AppTransactionPayload>? {
         guard let app = apps[bundleId],
-            case .known(let signed)? = await download(id, of: app, in: environment, within: limit)
+            case .known(let signed)? = await download(id, of: app, in: environment, priority, within: limit)
         else { return nil }
         return signed
     }
@@ -144,14 +146,15 @@ package struct ServerAPISource: Sendable {
 
     /// Calls Get App Transaction Info. Returns `nil` on a failure.
     private func download(
-        _ id: TransactionIdentifier, of app: App, in environment: AppStoreEnvironment, within limit: Duration
+        _ id: TransactionIdentifier, of app: App, in environment: AppStoreEnvironment,
+        _ priority: HourlyBudget.Priority, within limit: Duration
     ) async -> CustomerRecordsCache.Download? {
         guard limit > .zero else { return nil }
         do throws(ServerAPIError) {
             return .known(
                 try await app.client.appTransaction(
                     id, in: environment,
-                    CallOptions(priority: .live, timeLimit: min(limit, Self.downloadTimeLimit))))
+                    CallOptions(priority: priority, timeLimit: min(limit, Self.downloadTimeLimit))))
         } catch {
             return error.errorNumber == .appTransactionNotFound ? .absent : nil
         }

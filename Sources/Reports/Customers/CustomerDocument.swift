@@ -1,0 +1,196 @@
+package import AppStoreTypes
+package import AppStorePayloads
+import Comparison
+import JSON
+
+/// A customer as the page shows it, read from the JSON of `GET /v1/transactions/{id}`.
+package struct CustomerDocument: Sendable {
+    /// A subscription with its status.
+    package struct Subscription: Sendable {
+        package let originalTransactionId: String
+        /// Apple's number, 1 to 5.
+        package let status: Int64
+        package let productId: String?
+        package let expiresDate: Timestamp?
+        package let isIntroductoryOfferUsed: Bool
+        package let renewal: RenewalPayload?
+    }
+
+    package let bundleId: String
+    package let environment: String
+    /// Where the purchases come from: `api`, `stored` or `receipt`.
+    package let source: String
+    package let appAppleId: Int64?
+    package let appAccountToken: String?
+    package let subscriptions: [Subscription]
+    /// In ascending order of purchase.
+    package let transactions: [TransactionPayload]
+    /// Number of transactions that could not be read.
+    package let unreadable: Int
+    /// The customer's download of the app.
+    package let download: AppTransactionPayload?
+    package let verifiedAt: Timestamp
+    /// The receipt as JSON; `nil` if none was presented.
+    package let receipt: [UInt8]?
+
+    /// - Throws: ``JSONFieldError`` or ``JSONStructureError`` if this is not such a document.
+    package init(_ json: [UInt8]) throws {
+        let view = try JSONObject(json)
+        bundleId = try view.text("bundleId") ?? ""
+        environment = try view.text("environment") ?? ""
+        source = try view.text("source") ?? ""
+        appAppleId = try view.integer("appAppleId")
+        appAccountToken = try view.text("appAccountToken")
+        subscriptions = try (view.objects("subscriptions") ?? []).map { try Subscription($0) }
+        let rows = view.rawElements("transactions") ?? []
+        transactions = rows.compactMap { try? TransactionPayload(JSONObject($0)) }
+        unreadable = rows.count - transactions.count
+        download = try view.rawJSON("appTransaction").map { try AppTransactionPayload(JSONObject($0)) }
+        verifiedAt = Timestamp(milliseconds: try view.milliseconds("verifiedAt") ?? 0)
+        receipt = view.rawJSON("receipt")
+    }
+}
+
+extension CustomerDocument.Subscription {
+    fileprivate init(_ object: JSONObject) throws {
+        originalTransactionId = try object.text("originalTransactionId") ?? ""
+        status = try object.integer("status") ?? 0
+        productId = try object.text("productId")
+        expiresDate = try object.milliseconds("expiresDate").map { Timestamp(milliseconds: $0) }
+        isIntroductoryOfferUsed = try object.flag("introductoryOfferUsed") ?? false
+        renewal = try object.rawJSON("renewalInfo").map { try RenewalPayload(JSONObject($0)) }
+    }
+}
+
+// MARK: - What the customer owns
+
+extension CustomerDocument {
+    /// Something that the customer bought, with its state at a time.
+    struct Holding {
+        /// The state, in order of interest.
+        enum State: Int {
+            case owned, atRisk, ended
+        }
+
+        let productId: String
+        let state: State
+        /// The state in one or two words, for example `Active`.
+        let word: String
+        /// Sentences about it, for example `Renews on 2026-12-01 for 9.99 USD.`
+        let sentences: [String]
+    }
+
+    /// All subscriptions and lasting purchases. What the customer owns now comes first.
+    func holdings(at now: Timestamp) -> [Holding] {
+        let subscribed = subscriptions.map { holding($0) }
+        let known = Set(subscriptions.map(\.originalTransactionId))
+        // A receipt alone has no statuses, so its subscriptions are judged by their newest period.
+        let periods = Dictionary(grouping: transactions.filter { $0.isSubscriptionPeriod }) { $0.chain }
+            .filter { !known.contains($0.key) }.values.compactMap { $0.last.map { holding(period: $0, at: now) } }
+        let lasting = Dictionary(grouping: transactions.filter(\.isLasting)) { $0.chain }
+            .values.compactMap { $0.last.map { holding(lasting: $0) } }
+        return (subscribed + periods + lasting).sorted {
+            ($0.state.rawValue, $0.productId) < ($1.state.rawValue, $1.productId)
+        }
+    }
+
+    private func holding(_ subscription: Subscription) -> Holding {
+        let period = transactions.last { $0.chain == subscription.originalTransactionId }
+        let until = subscription.expiresDate.map(\.minute)
+        var sentences: [String] = []
+        let (word, state): (String, Holding.State)
+        switch subscription.status {
+        case 1:
+            (word, state) = ("Active", .owned)
+            if let until { sentences.append("Paid until \(until).") }
+        case 2:
+            (word, state) = ("Expired", .ended)
+            if let until { sentences.append("Ended on \(until).") }
+        case 3:
+            (word, state) = ("Payment failed", .ended)
+            sentences.append("No access since \(until ?? "the end of the period"). Apple keeps trying to charge.")
+        case 4:
+            (word, state) = ("Grace period", .atRisk)
+            let end = subscription.renewal?.gracePeriodExpiresDate.map { " until \($0.minute)" } ?? ""
+            sentences.append("The payment failed. Access continues\(end) while Apple tries to charge.")
+        case 5:
+            (word, state) = ("Revoked", .ended)
+            sentences.append("Refunded, or no longer shared by the family.")
+        default:
+            (word, state) = ("Status \(subscription.status)", .ended)
+        }
+        if let renewal = subscription.renewal { sentences += renewal.sentences(of: subscription) }
+        if let period { sentences += period.sharedSentences }
+        if subscription.isIntroductoryOfferUsed { sentences.append("The introductory offer of this group is used.") }
+        return Holding(
+            productId: subscription.productId ?? period?.productId ?? subscription.originalTransactionId,
+            state: state, word: word, sentences: sentences)
+    }
+
+    private func holding(period: TransactionPayload, at now: Timestamp) -> Holding {
+        let isRunning = period.revocationDate == nil && (period.expiresDate ?? now) > now
+        let end = period.expiresDate.map(\.minute) ?? "an unknown time"
+        return Holding(
+            productId: period.productId ?? period.chain, state: isRunning ? .owned : .ended,
+            word: isRunning ? "Active" : period.revocationDate == nil ? "Perhaps expired" : "Refunded",
+            sentences: [
+                isRunning
+                    ? "Paid until \(end)."
+                    : "The last period in the receipt ended on \(end); it may have been renewed since."
+            ] + period.sharedSentences)
+    }
+
+    private func holding(lasting purchase: TransactionPayload) -> Holding {
+        let bought = purchase.purchaseDate.map { "Bought on \($0.minute)." }
+        let refunded = purchase.revocationDate.map { "Refunded on \($0.minute)." }
+        let isNonRenewing = purchase.type == ProductType.nonRenewing.rawValue
+        return Holding(
+            productId: purchase.productId ?? purchase.chain, state: refunded == nil ? .owned : .ended,
+            word: refunded == nil ? (isNonRenewing ? "Bought" : "Owned") : "Refunded",
+            sentences: [bought, refunded].compactMap(\.self)
+                + (isNonRenewing && refunded == nil ? ["The app decides how long it lasts."] : [])
+                + purchase.sharedSentences)
+    }
+}
+
+extension RenewalPayload {
+    /// What is known about the next renewal.
+    fileprivate func sentences(of subscription: CustomerDocument.Subscription) -> [String] {
+        var sentences: [String] = []
+        let price = renewalPrice.map { " for \(Money.text($0, currency))" } ?? ""
+        if subscription.status == 1 || subscription.status == 4 {
+            if autoRenewStatus == 1 {
+                let date = (renewalDate ?? subscription.expiresDate).map { " on \($0.minute)" } ?? ""
+                sentences.append("Renews\(date)\(price).")
+            } else if autoRenewStatus == 0 {
+                sentences.append("The customer has turned off renewal.")
+            }
+        }
+        if let next = autoRenewProductId, let product = subscription.productId ?? productId, next != product {
+            sentences.append("Changes to \(next) at the next renewal.")
+        }
+        if let reason = expirationIntent.flatMap({ Self.reasons[$0] }) { sentences.append(reason) }
+        if let offer = offerType { sentences.append("Next period: \(OfferWords.text(offer, offerIdentifier)).") }
+        return sentences
+    }
+
+    /// https://developer.apple.com/documentation/appstoreserverapi/expirationintent
+    private static let reasons: [Int64: String] = [
+        1: "The customer canceled.", 2: "The payment failed.", 3: "The customer did not agree to a higher price.",
+        4: "The product was not available at the renewal.",
+    ]
+}
+
+extension TransactionPayload {
+    /// What connects the periods of a subscription, and a purchase with its restorations.
+    var chain: String { originalTransactionId ?? transactionId ?? "" }
+
+    var isSubscriptionPeriod: Bool { type == ProductType.autoRenewable.rawValue || expiresDate != nil }
+
+    /// Whether the purchase lasts, unlike a consumable.
+    var isLasting: Bool { !isSubscriptionPeriod && type != ProductType.consumable.rawValue && type != nil }
+
+    var isShared: Bool { inAppOwnershipType == "FAMILY_SHARED" }
+
+    fileprivate var sharedSentences: [String] { isShared ? ["Shared by a family member."] : [] }
+}

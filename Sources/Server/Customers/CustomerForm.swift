@@ -1,0 +1,55 @@
+import AppStoreTypes
+import Cryptography
+import Foundation
+
+/// The form of the customer page as a browser sends it: `application/x-www-form-urlencoded`.
+struct CustomerForm: Sendable {
+    /// What the support person entered. It may be a customer's receipt, so it is never logged or shown.
+    let question: String
+    let bundleId: String?
+    let token: String?
+
+    /// Returns `nil` if the body is not such a form.
+    init?(_ body: [UInt8]) {
+        var fields: [String: String] = [:]
+        for field in body.split(separator: UInt8(ascii: "&"), maxSplits: 16) {
+            guard let equals = field.firstIndex(of: UInt8(ascii: "=")), let name = Self.text(field[..<equals]),
+                let value = Self.text(field[(equals + 1)...])
+            else { return nil }
+            fields[name] = value
+        }
+        guard let question = fields["question"] else { return nil }
+        self.question = question
+        bundleId = fields["bundleId"].flatMap { $0.isEmpty ? nil : $0 }
+        token = fields["token"]
+    }
+
+    /// Decodes percent encoding, and plus signs as blanks.
+    private static func text(_ bytes: ArraySlice<UInt8>) -> String? {
+        var decoded: [UInt8] = []
+        decoded.reserveCapacity(bytes.count)
+        var rest = bytes
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                decoded.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+                continue
+            }
+            guard let high = rest.popFirst().flatMap(Hexadecimal.value),
+                let low = rest.popFirst().flatMap(Hexadecimal.value)
+            else { return nil }
+            decoded.append(high << 4 | low)
+        }
+        return String(bytes: decoded, encoding: .utf8)
+    }
+
+    // MARK: - Token
+
+    /// A secret of this process that only pages of this server contain, so that no other page can send the form.
+    static let currentToken: String = {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<4).map { _ in String(generator.next(), radix: 36) }.joined(separator: "-")
+    }()
+
+    /// Whether a page of this server sent the form.
+    var hasCurrentToken: Bool { token.map { ConstantTime.equal($0, Self.currentToken) } ?? false }
+}

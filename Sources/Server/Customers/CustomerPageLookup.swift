@@ -1,0 +1,66 @@
+import JSON
+import Reports
+import VerifyReceipt
+
+/// Looks up what a support person entered.
+struct CustomerPageLookup: Sendable {
+    /// The content of the page, and what the log says about it.
+    struct Outcome: Sendable {
+        let content: CustomerPage.Content
+        /// HTTP status of the page.
+        let status: Int
+        /// `shown`, or the code of the error.
+        let code: String
+        /// Number of customers on the page.
+        let customers: Int
+    }
+
+    let views: CustomerViewService
+    /// The chosen app; `nil` if the form has no choice.
+    let bundleId: String?
+
+    func answer(_ question: CustomerQuestion) async -> Outcome {
+        do throws(CustomerViewError) {
+            switch question {
+            case .transactionId(let id): return shown([try await views.view(transactionId: id, bundleId: bundleId)])
+            case .orderId(let id):
+                let order = try await views.order(id, bundleId: bundleId)
+                return shown([order.view], CustomerOrder(purchases: order.purchases))
+            case .accountToken: return failed(.noStore, status: 404)
+            case .receipt(let bytes):
+                return shown([try await views.view(body: body("receiptData", String(decoding: bytes, as: UTF8.self)))])
+            case .signedText(let text, let key):
+                return shown([try await views.view(body: body(key.rawValue, text))])
+            }
+        } catch {
+            return failed(CustomerProblem(error), status: error.code.httpStatus)
+        }
+    }
+
+    /// Returns the body of `POST /v1/receipts` with one member.
+    private func body(_ key: String, _ text: String) -> [UInt8] {
+        JSONWriter.object(reserving: text.utf8.count + 64) { writer in
+            writer.member(key, text)
+            // Only a signed renewal does not name its app.
+            if let bundleId { writer.member("bundleId", bundleId) }
+        }
+    }
+
+    private func shown(_ views: [[UInt8]], _ order: CustomerOrder? = nil) -> Outcome {
+        do {
+            let customers = try views.map { try CustomerDocument($0) }
+            return Outcome(
+                content: .customers(customers, order: order), status: 200, code: "shown", customers: customers.count)
+        } catch {
+            return failed(
+                CustomerProblem(
+                    title: "The answer cannot be shown",
+                    sentences: ["Apple sent something that this page cannot read."],
+                    code: "upstreamFailed"), status: 502)
+        }
+    }
+
+    private func failed(_ problem: CustomerProblem, status: Int) -> Outcome {
+        Outcome(content: .problem(problem), status: status, code: problem.code, customers: 0)
+    }
+}

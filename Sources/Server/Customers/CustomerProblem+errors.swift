@@ -1,0 +1,80 @@
+import Reports
+import VerifyReceipt
+
+extension CustomerProblem {
+    /// Explains why there is no view of a customer.
+    init(_ error: CustomerViewError) {
+        let (title, sentences): (String, [String]) =
+            switch error.code {
+            case .transactionNotFound:
+                (
+                    "Not found",
+                    [
+                        "The App Store does not know this, or it belongs to another app.",
+                        "An order id is on the invoice that Apple sent by mail. Orders exist in production only.",
+                    ]
+                )
+            case .accountNotFound:
+                ("The account no longer exists", ["The customer has deleted the App Store account of this purchase."])
+            case .notAuthentic:
+                (
+                    "Not authentic",
+                    ["The App Store did not sign this text, or it was changed. Do not grant anything because of it."]
+                )
+            case .notVerifiable:
+                (
+                    "It cannot be verified now",
+                    ["The server cannot decide whether this text is genuine. Try again later."]
+                )
+            case .notAReceipt, .notASignedTransaction, .malformedRequest, .malformedTransactionId:
+                (
+                    "This is none of the forms above",
+                    ["Check that the whole text was copied, from its first to its last character."]
+                )
+            case .bundleIdRequired: ("Which app?", ["Choose the app that the customer uses."])
+            case .unknownApp: ("Another app", ["It belongs to an app that this server does not know."])
+            case .serverAPINotConfigured:
+                (
+                    "The server cannot ask the App Store",
+                    ["The app has no key of the App Store Server API in the configuration."]
+                )
+            case .sandboxDenied:
+                ("A purchase of the sandbox", ["The configuration of the app denies sandbox purchases."])
+            case .upstreamFailed, .upstreamUnavailable:
+                (
+                    "The App Store has no answer now",
+                    ["This says nothing about the customer. Try again in a minute."]
+                )
+            case .budgetSpent:
+                (
+                    "Too many lookups in this hour",
+                    [
+                        "The App Store limits lookups, and what is left is for customers in the app.",
+                        "Try again" + (error.retryAfter.map { " in about \(max($0 / 60, 1)) minutes." } ?? " later."),
+                    ]
+                )
+            }
+        self.init(title: title, sentences: sentences, code: error.code.rawValue)
+    }
+
+    /// The text is neither an id nor a receipt nor a signed text.
+    static let unrecognized = CustomerProblem(
+        title: "This is none of the forms above",
+        sentences: [
+            "Enter a transaction id (digits), an order id (letters and digits), an account token (with dashes), or the "
+                + "whole text of a receipt or a signed transaction."
+        ], code: "malformedRequest")
+
+    /// The page was loaded before the server restarted.
+    static let oldForm = CustomerProblem(
+        title: "Please send it again",
+        sentences: ["The server was restarted since this page was loaded. Nothing was looked up."], code: "formToken")
+
+    static let storeUnavailable = CustomerProblem(
+        title: "The store cannot be read now", sentences: ["Try again in a minute."], code: "storeUnavailable")
+
+    static let noStore = CustomerProblem(
+        title: "Account tokens cannot be looked up",
+        sentences: ["Only a store knows which customer has a token, and this server has none."],
+        code: "storeNotConfigured")
+}

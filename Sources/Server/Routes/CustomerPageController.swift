@@ -1,0 +1,108 @@
+import BridgeConfiguration
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import Reports
+import VerifyReceipt
+import AppStoreTypes
+
+/// Serves `GET /customers`, a form for support teams, and `POST /customers`, the page of the customer that was looked
+/// up. Lookups use the batch share of the rate limit.
+///
+/// Nothing of a customer is in a URL, and nothing that was entered is logged, stored or shown again. A form of another
+/// origin is refused: by the headers that browsers send, and by a value that only pages of this server contain.
+struct CustomerPageController: Sendable {
+    let live: ReloadableState
+    let authorization: BearerTokenMiddleware
+    let disconnectMonitor: ClientDisconnectMonitor
+    /// `nil` on the operations listener, whose clients are not rate-limited.
+    let clients: ClientRateLimiter?
+    let bodies: RequestBodyBudget
+    let logger: Logger
+
+    func addRoutes(to router: Router<ProxyRequestContext>) {
+        router.get("/customers") { request, context in
+            guard authorization.allows(request, from: context.channel.remoteAddress) else {
+                return ProblemDetails.notFound.response
+            }
+            return page(.question, status: 200)
+        }
+        router.post("/customers") { request, context in
+            guard authorization.allows(request, from: context.channel.remoteAddress) else {
+                return ProblemDetails.notFound.response
+            }
+            return try await answer(request, context)
+        }
+    }
+
+    private func answer(_ request: Request, _ context: ProxyRequestContext) async throws -> Response {
+        let reservation = bodies.reservation(on: context.channel)
+        defer { reservation.release() }
+        let result = try await request.body(counting: reservation)
+        guard !request.hasEncodedBody else { return ProblemDetails.encodedBody.closingResponse }
+        guard request.isFromSameOrigin else { return ProblemDetails.crossOrigin.response }
+        if let seconds = clients?.wait(request, from: context.channel.remoteAddress, by: live.now.settings) {
+            var response = ProblemDetails.tooManyRequests.response
+            response.headers[.retryAfter] = seconds
+            return response
+        }
+        let form: CustomerForm?
+        switch result {
+        case .whole(let bytes): form = CustomerForm(bytes)
+        case .tooLong: return ProblemDetails.bodyTooLarge.closingResponse
+        case .noRoom: return RequestBodyBudget.refusal
+        }
+        guard let form else { return page(.problem(.unrecognized), status: 400) }
+        guard form.hasCurrentToken else {
+            return page(.problem(.oldForm), status: 403, app: form.bundleId)
+        }
+        guard let question = CustomerQuestion(form.question) else {
+            logger.notice("customer page: the text was not recognized")
+            return page(.problem(.unrecognized), status: 400, app: form.bundleId)
+        }
+        let service = live.now.pipelines.customerView.onBatchBudget
+        let outcome = await disconnectMonitor.serving(context.channel) {
+            await CustomerPageLookup(views: service, bundleId: form.bundleId).answer(question)
+        }
+        logger.notice(
+            "customer page",
+            metadata: ["asked": "\(question.kind)", "outcome": "\(outcome.code)", "customers": "\(outcome.customers)"])
+        return page(outcome.content, status: outcome.status, app: form.bundleId)
+    }
+
+    /// Returns the page as an HTTP response.
+    ///
+    /// - Parameter app: the chosen app.
+    private func page(_ content: CustomerPage.Content, status: Int, app: String? = nil) -> Response {
+        let apps = live.now.settings.apps.compactMap { $0.bundleId?.rawValue }
+        let page = CustomerPage(
+            apps: apps, selectedApp: app, formToken: CustomerForm.currentToken,
+            requestId: RequestIdentifier.current, now: .now, content: content)
+        var headers: HTTPFields = [.contentType: "text/html; charset=utf-8", .cacheControl: "no-store"]
+        headers[.contentSecurityPolicy] = ContentPolicy.header(CustomerPage.policy)
+        headers[.xContentTypeOptions] = "nosniff"
+        return Response(
+            status: HTTPResponse.Status(code: status), headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: page.bytes)))
+    }
+}
+
+extension Request {
+    /// Whether no page of another origin sent a form. A browser sends `Origin` with every form, and most send
+    /// `Sec-Fetch-Site`. A client that sends neither is no browser; the token of the form decides about it.
+    fileprivate var isFromSameOrigin: Bool {
+        let host = head.authority?.lowercased() ?? ""
+        let origins = headers[values: .origin]
+        guard origins.allSatisfy({ ["http://\(host)", "https://\(host)"].contains($0.lowercased()) }) else {
+            return false
+        }
+        return headers[values: .literal("Sec-Fetch-Site")].allSatisfy { $0 == "same-origin" || $0 == "none" }
+    }
+}
+
+extension ProblemDetails {
+    /// The error for a form that a page of another origin has sent.
+    fileprivate static let crossOrigin = ProblemDetails(
+        status: 403, code: "crossOrigin", detail: "the form must be sent by a page of this server")
+}

@@ -1,0 +1,228 @@
+import AppStoreTypes
+import BridgeConfiguration
+import Foundation
+import Reports
+import Simulator
+import TestSupport
+import Testing
+
+@Suite("The page of a customer")
+struct CustomerPageTests {
+    private struct Answer {
+        let status: Int
+        let text: String
+        let page: ReportDocument?
+    }
+
+    private func get(_ proxy: Proxy) async throws -> Answer {
+        let answer = try #require(try await proxy.operations("/customers"))
+        return Answer(status: answer.status, text: answer.text, page: try ReportDocument(answer.body))
+    }
+
+    private func token(_ proxy: Proxy) async throws -> String {
+        try #require(
+            try await get(proxy).page?.all("input").first { $0.attributes["name"] == "token" }?.attributes["value"])
+    }
+
+    /// Posts the form, with the current token if none is given.
+    private func post(
+        _ question: String, to proxy: Proxy, token: String? = nil, _ headers: [String] = []
+    ) async throws -> Answer {
+        var allowed = CharacterSet.alphanumerics
+        allowed.insert("-")
+        let value = try #require(question.addingPercentEncoding(withAllowedCharacters: allowed))
+        let current = try await self.token(proxy)
+        let body = Array("token=\(token ?? current)&question=\(value)".utf8)
+        let connection = try RawConnection(port: try proxy.operationsPort)
+        let port = try proxy.operationsPort
+        let head = ["POST /customers HTTP/1.1", "Host: localhost:\(port)", "Content-Length: \(body.count)"] + headers
+        try await connection.send(Array((head + ["", ""]).joined(separator: "\r\n").utf8) + body)
+        let answer = try #require(try await connection.answer())
+        return Answer(status: answer.status, text: answer.text, page: try? ReportDocument(answer.body))
+    }
+
+    private func serving(_ work: (Proxy) async throws -> Void) async throws {
+        try await Proxy.serving(
+            customers: 24, { _, app in app.appAppleId = SimulatedApp.first.appAppleId }, work)
+    }
+
+    // T36
+    @Test("The form is well-formed, has no script, and may be sent to this server only")
+    func form() async throws {
+        try await serving { proxy in
+            let answer = try #require(try await proxy.operations("/customers"))
+            #expect(answer.status == 200 && answer.header("Cache-Control") == "no-store")
+            let policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'"
+            #expect(answer.header("Content-Security-Policy") == policy + "; frame-ancestors 'none'")
+            let page = try ReportDocument(answer.body)
+            #expect(page.all("form").map { $0.attributes["method"] } == ["post"])
+            #expect(page.all("form").map { $0.attributes["action"] } == ["/customers"])
+            #expect(["script", "link", "img", "iframe"].allSatisfy { page.all($0).isEmpty })
+            let outside = try #require(
+                try await proxy.send("GET /customers HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+            #expect(outside.status == 404)
+        }
+    }
+
+    // T36
+    @Test("A customer is found by transaction id, receipt and signed transaction; what was entered is not shown")
+    func found() async throws {
+        try await serving { proxy in
+            let receipt = try #require(
+                proxy.store.receipts.first { $0.customer.kind == .activeSubscription && $0.environment == .production })
+            let id = try #require(receipt.transactions.first).transactionId
+            for question in [
+                id, " \(id)\n", receipt.base64, String(receipt.base64.prefix(70)) + "\n" + receipt.base64.dropFirst(70),
+            ] {
+                let answer = try await post(question, to: proxy)
+                #expect(answer.status == 200, "\(answer.text)")
+                let headings = answer.page?.all("h3").map(\.text) ?? []
+                #expect(headings == ["What they own now", "Timeline", "Purchases", "Documents"])
+                #expect(answer.text.contains("Active"))
+                #expect(answer.text.contains(id))
+                #expect(answer.page?.all("textarea").map(\.text) == [""])
+                if question.count > 100 { #expect(!answer.text.contains(question.prefix(60))) }
+            }
+            // Nothing of it is in the log, except what kind of text was entered.
+            #expect(proxy.log.all.contains { $0.contains("customer page") && $0.contains("transactionId") })
+            #expect(!proxy.log.all.contains { $0.contains(id) || $0.contains(receipt.base64.prefix(40)) })
+        }
+    }
+
+    @Test(
+        "Errors are on the page in words",
+        arguments: [
+            ("2000009999999999", 404, "Not found"), ("MK5TTTVWJH", 404, "Not found"),
+            ("hello, I want a refund", 400, "This is none of the forms above"),
+            (String(repeating: "A", count: 400), 400, "This is none of the forms above"),
+            ("eyJhbGciOiJFUzI1NiJ9.eyJ0cmFuc2FjdGlvbklkIjoiMSJ9.AAAA", 422, "Not authentic"),
+            ("5f0c1d1e-6f2b-4c8a-9d3e-7a1b2c3d4e5f", 404, "Account tokens cannot be looked up"),
+        ])
+    func errors(question: String, status: Int, title: String) async throws {
+        try await serving { proxy in
+            let answer = try await post(question, to: proxy)
+            #expect(answer.status == status, "\(answer.text)")
+            #expect(answer.page?.all("h2").map(\.text) == ["▲ \(title)"])
+            #expect(!answer.text.contains(question))
+        }
+    }
+
+    @Test("Without an answer of the App Store the page says so")
+    func outage() async throws {
+        try await serving { proxy in
+            proxy.store.faults.add(.init(.status(500), endpoint: "serverAPI"))
+            let answer = try await post("2000000000000001", to: proxy)
+            #expect(answer.status == 503)
+            #expect(answer.page?.all("h2").map(\.text) == ["▲ The App Store has no answer now"])
+        }
+    }
+
+    // T36
+    @Test(
+        "A form that another page sends, or that has no current token, looks nothing up",
+        arguments: [
+            (["Origin: https://evil.example"], nil), (["Origin: null"], nil), (["Sec-Fetch-Site: cross-site"], nil),
+            (["Sec-Fetch-Site: same-site"], nil), ([], "another"), ([], ""),
+        ] as [([String], String?)])
+    func forged(headers: [String], token: String?) async throws {
+        try await serving { proxy in
+            let before = proxy.store.requests.total
+            let answer = try await post("2000000000000001", to: proxy, token: token, headers)
+            #expect([403, 404].contains(answer.status), "\(answer.status) \(answer.text)")
+            #expect(proxy.store.requests.total == before)
+            let port = try proxy.operationsPort
+            let good = try await post(
+                "2000000000000001", to: proxy, ["Origin: http://localhost:\(port)", "Sec-Fetch-Site: same-origin"])
+            #expect(good.status == 404 && good.page?.all("h2").map(\.text) == ["▲ Not found"])
+        }
+    }
+
+    // MARK: - The page alone
+
+    private static let now = Timestamp(milliseconds: 1_795_262_400_000)
+
+    /// A customer with everything that the page can show. A product's name is hostile.
+    private static let sample = #"""
+        {"bundleId":"com.example.app","appAppleId":1234567890,"environment":"Production","source":"api",
+        "appAccountToken":"5f0c1d1e-6f2b-4c8a-9d3e-7a1b2c3d4e5f","receipt":null,"subscriptions":[
+        {"subscriptionGroupIdentifier":"1","originalTransactionId":"2000000000000001","status":1,
+        "productId":"com.example.app.premium.monthly","expiresDate":1796558400000,"introductoryOfferUsed":true,
+        "renewalInfo":{"originalTransactionId":"2000000000000001","autoRenewStatus":1,"renewalPrice":9990,"currency":"USD",
+        "autoRenewProductId":"com.example.app.premium.yearly","renewalDate":1796558400000,"offerType":4,"offerIdentifier":"BACK"}},
+        {"originalTransactionId":"2000000000000050","status":4,"productId":"com.example.app.news","expiresDate":1795176000000,
+        "introductoryOfferUsed":false,"renewalInfo":{"autoRenewStatus":1,"gracePeriodExpiresDate":1796040000000}},
+        {"originalTransactionId":"2000000000000060","status":2,"productId":"com.example.app.sports","expiresDate":1780000000000,
+        "introductoryOfferUsed":false,"renewalInfo":{"autoRenewStatus":0,"expirationIntent":1}}],
+        "transactions":[PERIODS,
+        {"transactionId":"2000000000000050","originalTransactionId":"2000000000000050","bundleId":"com.example.app",
+        "productId":"com.example.app.news","type":"Auto-Renewable Subscription","purchaseDate":1792584000000,
+        "expiresDate":1795176000000,"inAppOwnershipType":"FAMILY_SHARED","transactionReason":"PURCHASE"},
+        {"transactionId":"2000000000000060","originalTransactionId":"2000000000000060","productId":"com.example.app.sports",
+        "type":"Auto-Renewable Subscription","purchaseDate":1748464000000,"expiresDate":1780000000000,"price":59990,
+        "currency":"EUR","revocationDate":1760000000000,"revocationReason":1,"revocationType":"REFUND_PRORATED",
+        "revocationPercentage":40000},
+        {"transactionId":"2000000000000070","originalTransactionId":"2000000000000070",
+        "productId":"<script>alert(1)</script>\u202e","type":"Non-Consumable","purchaseDate":1770000000000,"price":4990,
+        "currency":"USD"},
+        {"transactionId":"2000000000000080","originalTransactionId":"2000000000000080","productId":"com.example.app.coins",
+        "type":"Consumable","quantity":3,"purchaseDate":1790000000000,"price":990,"currency":"USD","revocationDate":1790600000000}],
+        "signedTransactions":[],"appTransaction":{"originalPurchaseDate":1747000000000,"originalApplicationVersion":"1.2",
+        "originalPlatform":"iOS","bundleId":"com.example.app"},"verifiedAt":1795262400000}
+        """#
+
+    private func samplePage() throws -> CustomerPage {
+        let month: Int64 = 2_592_000_000
+        let periods = (0..<16 as Range<Int64>).map { number in
+            let start = 1_796_558_400_000 - (16 - number) * month
+            let offer = number == 0 ? #","offerType":1,"offerDiscountType":"FREE_TRIAL""# : ""
+            let upgraded = number == 5 ? #","isUpgraded":true"# : ""
+            let refund = number == 9 ? #","revocationDate":\#(start + month / 2),"revocationReason":0"# : ""
+            return #"""
+                {"transactionId":"\#(2_000_000_000_000_001 + number)","originalTransactionId":"2000000000000001",
+                "productId":"com.example.app.premium.monthly","type":"Auto-Renewable Subscription","purchaseDate":\#(start),
+                "expiresDate":\#(start + month),"price":9990,"currency":"USD","storefront":"USA",
+                "transactionReason":"\#(number == 0 ? "PURCHASE" : "RENEWAL")"\#(offer)\#(upgraded)\#(refund)}
+                """#
+        }
+        let json = Self.sample.replacing("PERIODS", with: periods.joined(separator: ","))
+        return CustomerPage(
+            apps: ["com.example.app", "com.example.other"], selectedApp: "com.example.app", formToken: "a-b",
+            requestId: "k3v9qz00000001", now: Self.now,
+            content: .customers(
+                [try CustomerDocument(Array(json.utf8))], order: CustomerOrder(purchases: 1, askedBefore: 2)))
+    }
+
+    @Test("The page says what the customer owns, until when, and what was refunded or shared; names are escaped")
+    func contents() throws {
+        let page = try ReportDocument(try samplePage().bytes)
+        let holdings = page.all("li").filter { $0.attributes["class"]?.hasPrefix("holding") == true }.map(\.text)
+        #expect(holdings.count == 4 && page.all("script").isEmpty, "\(holdings)")
+        for sentence in [
+            "✓ Active com.example.app.premium.monthlyPaid until 2026-12-06 12:00.Renews on 2026-12-06 12:00 for 9.99 USD."
+                + "Changes to com.example.app.premium.yearly at the next renewal.Next period: win-back offer BACK."
+                + "The introductory offer of this group is used.",
+            "▲ Grace period com.example.app.newsThe payment failed. Access continues until 2026-11-30 12:00 while Apple "
+                + "tries to charge.Renews on 2026-11-20 12:00.Shared by a family member.",
+            "– Expired com.example.app.sportsEnded on 2026-05-28 20:26.The customer canceled.",
+        ] { #expect(holdings.contains(sentence), "\(sentence) in \(holdings)") }
+        let cells = page.all("td").filter { $0.attributes["data-label"] == "Remarks" }.map(\.text)
+        for remark in [
+            "introductory offer, free trial", "shared by a family member", "replaced by an upgrade",
+            "refunded on 2025-10-09 08:53 (40 %), because of an issue in the app",
+            "refunded on 2026-09-28 12:53; quantity 3",
+        ] { #expect(cells.contains(remark), "\(remark) in \(cells)") }
+        #expect(
+            page.all("svg").contains {
+                $0.attributes["aria-label"]?.hasPrefix("com.example.app.premium.monthly: 16") == true
+            })
+        #expect(page.all("p").contains { $0.text.contains("It was looked up 2 times before") })
+    }
+
+    @Test(
+        "A sample page is written to RECEIPT_BRIDGE_PAGES for browser tests",
+        .enabled(if: ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"] != nil))
+    func sample() throws {
+        let folder = try #require(ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"])
+        try Data(try samplePage().bytes).write(to: URL(filePath: folder).appending(path: "customers.html"))
+    }
+}
