@@ -15,6 +15,7 @@ package struct ErasureRule: Sendable {
     package static let erased: [ErasureRule] = [
         .init("delivery", .deliveries, "notification IN (\(theirNotifications))"),
         .init("unusualBody", .bodies, "notification IN (\(theirNotifications))"),
+        .init("consumptionCase", .consumptionCases, "notification IN (\(theirNotifications))"),
         .init("notification", .notifications, "id IN (\(theirNotifications))"),
         .init("supersededTransaction", .supersededTransactions, "transactionId = ANY (\(ids)) AND app = \(app)"),
         .init("transactionRecord", .transactions, "transactionId = ANY (\(ids)) AND app = \(app)"),
@@ -27,6 +28,7 @@ package struct ErasureRule: Sendable {
         .init("refund", .refunds, "transactionId = ANY (\(ids)) AND app = \(app)"),
         .init("refundSweep", .refundSweeps, "identifier = ANY (\(ids)) AND app = \(app)"),
         .init("renewalExtension", .renewalExtensions, "originalTransactionId = ANY (\(ids)) AND app = \(app)"),
+        .init("orderLookup", .orders, "string_to_array(identifiers, ' ') && \(ids) AND app = \(app)"),
         .init("learntIdentifiers", .learntIdentifiers, "receipt = ANY ($7::bytea[])"),
         .init("lastGood", .lastGoodAnswers, "id = ANY ($6::bigint[])"),
         .init("differenceExample", .comparisonExamples, "id = ANY ($5::bigint[])"),

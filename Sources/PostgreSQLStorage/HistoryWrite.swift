@@ -208,20 +208,24 @@ struct HistoryWrite: Sendable {
                 PostgreSQLQuery(
                     """
                     INSERT INTO transactionRecord
-                    (app, customer, transactionId, originalTransactionId, appTransactionId, place, signedDate, text)
-                    SELECT $1::bigint, $2::bigint, id, original, nullif(download, ''), place, signedDate, text
-                    FROM unnest($3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bytea[])
-                        AS new (id, original, download, place, signedDate, text)
+                    (app, customer, transactionId, originalTransactionId, appTransactionId, place, signedDate, text,
+                        appAccountToken)
+                    SELECT $1::bigint, $2::bigint, id, original, nullif(download, ''), place, signedDate, text, token
+                    FROM unnest(
+                        $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bytea[], $9::text[])
+                        AS new (id, original, download, place, signedDate, text, token)
                     ON CONFLICT (transactionId, app) DO UPDATE SET
                         customer = excluded.customer, originalTransactionId = excluded.originalTransactionId,
                         appTransactionId = excluded.appTransactionId, place = excluded.place,
-                        signedDate = excluded.signedDate, text = excluded.text
+                        signedDate = excluded.signedDate, text = excluded.text,
+                        appAccountToken = excluded.appAccountToken
                     """,
                     [
                         .integer(app), .integer(customer), .texts(rows.map(\.transactionId)),
                         .texts(rows.map(\.originalTransactionId)), .texts(rows.map { $0.appTransactionId ?? "" }),
                         .integers(changes.written.map(Int64.init)), .integers(rows.map(\.signedDate.milliseconds)),
                         .byteStrings(changes.written.map { transactions[$0].columnBytes }),
+                        .texts(rows.map { $0.appAccountToken ?? "" }),
                     ]))
         }
         if !changes.newer.isEmpty {

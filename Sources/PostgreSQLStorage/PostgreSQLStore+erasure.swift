@@ -129,6 +129,7 @@ extension PostgreSQLStore: PersonalDataStore {
                 ("transactionId", "text", "transactionRecord"), ("transactionId", "text", "supersededTransaction"),
                 ("transactionId", "text", "refund"), ("originalTransactionId", "renewal", "subscription"),
                 ("originalTransactionId", "text", "notification"), ("originals", "body", "lastGood"),
+                ("identifiers", "transactions", "orderLookup"),
             ] {
                 let pages = RowPages(
                     """

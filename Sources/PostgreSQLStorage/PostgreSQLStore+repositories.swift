@@ -9,6 +9,8 @@ extension PostgreSQLStore: Store {
     package var archive: any ResponseArchiveStore { self }
     package var comparisons: any ComparisonLog { self }
     package var extensions: any ExtensionLog { self }
+    package var orders: any OrderLog { self }
+    package var consumption: any ConsumptionCaseStore { self }
     package var personalData: any PersonalDataStore { self }
     package var events: any EventStore { self }
     package var handles: any BridgeHandleStore { self }

@@ -99,6 +99,7 @@ struct RecordStatement {
                 PostgreSQLValue(row.signedDate), .bytes(text.columnBytes), .boolean(row.revocation != nil),
                 PostgreSQLValue(row.revocation?.webOrderLineItemId), PostgreSQLValue(row.revocation?.date),
                 PostgreSQLValue(row.revocation?.reason), PostgreSQLValue(row.revocation?.signedDate),
+                .text(row.appAccountToken ?? ""),
             ])
     }
 

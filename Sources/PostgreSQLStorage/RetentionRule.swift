@@ -66,6 +66,9 @@ struct RetentionRule: Sendable {
             key: .columns("originalTransactionId, app, requestIdentifier"),
             expiredCondition: "extendedAt < $1::bigint"),
         RetentionRule(
+            data: .orders, table: "orderLookup", key: .id(isInOrderOfAge: false),
+            expiredCondition: "lastAskedAt < $1::bigint"),
+        RetentionRule(
             data: .differences, table: "difference", key: .columns("key"), expiredCondition: "day < $2::bigint"),
         RetentionRule(
             data: .comparisons, table: "comparison", key: .columns("day, bundleId, environment, outcome"),

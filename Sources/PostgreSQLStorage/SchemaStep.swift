@@ -36,6 +36,9 @@ extension PostgreSQLStore {
         notificationGapStep,
         rolloutsStep,
         eventsStep,
+        ordersStep,
+        consumptionCasesStep,
+        accountTokensStep,
     ]
 
     /// The names of the steps of this version, in the order in which they are applied.

@@ -15,6 +15,7 @@ package struct ErasureRule: Sendable {
     package static let erased: [ErasureRule] = [
         .init("delivery", .deliveries, "notification IN (\(theirNotifications))"),
         .init("unusualBody", .bodies, "notification IN (\(theirNotifications))"),
+        .init("consumptionCase", .consumptionCases, "notification IN (\(theirNotifications))"),
         .init("notification", .notifications, "id IN (\(theirNotifications))"),
         .init("supersededTransaction", .supersededTransactions, "transactionId IN \(ids) AND app = :app"),
         .init("transactionRecord", .transactions, "transactionId IN \(ids) AND app = :app"),
@@ -27,6 +28,12 @@ package struct ErasureRule: Sendable {
         .init("refund", .refunds, "transactionId IN \(ids) AND app = :app"),
         .init("refundSweep", .refundSweeps, "identifier IN \(ids) AND app = :app"),
         .init("renewalExtension", .renewalExtensions, "originalTransactionId IN \(ids) AND app = :app"),
+        .init(
+            "orderLookup", .orders,
+            """
+            app = :app AND EXISTS (
+                SELECT 1 FROM json_each(:ids) WHERE instr(' ' || identifiers || ' ', ' ' || value || ' ') > 0)
+            """),
         .init("learntIdentifiers", .learntIdentifiers, "hex(receipt) IN \(list("learnt"))"),
         .init("lastGood", .lastGoodAnswers, "id IN \(list("answers"))"),
         .init("differenceExample", .comparisonExamples, "rowid IN \(list("examples"))"),

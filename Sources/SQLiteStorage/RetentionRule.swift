@@ -58,6 +58,8 @@ struct RetentionRule: Sendable {
             data: .renewalExtensions, table: "renewalExtension",
             primaryKey: "originalTransactionId, app, requestIdentifier", expiredCondition: "extendedAt < :before"),
         RetentionRule(
+            data: .orders, table: "orderLookup", expiredCondition: "lastAskedAt < :before", isInOrderOfAge: false),
+        RetentionRule(
             data: .differences, table: "difference", expiredCondition: "day < :beforeDay"),
         RetentionRule(
             data: .comparisons, table: "comparison",

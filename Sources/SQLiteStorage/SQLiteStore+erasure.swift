@@ -103,7 +103,11 @@ extension SQLiteStore: PersonalDataStore {
             if PersonalIdentifierScanner.all(in: row[1] as DatabaseValue).contains(tokenText) { found.insert(row[0]) }
         }
         let responses = try Row.fetchCursor(
-            db, sql: "SELECT originals, body FROM lastGood WHERE app = ?", arguments: [app])
+            db,
+            sql: """
+                SELECT originals, body FROM lastGood WHERE app = ?1
+                UNION ALL SELECT identifiers, transactions FROM orderLookup WHERE app = ?1
+                """, arguments: [app])
         while let row = try responses.next() {
             guard PersonalIdentifierScanner.all(in: row[1] as DatabaseValue).contains(tokenText) else { continue }
             found.formUnion((row[0] as String).split(separator: " ").map(String.init))

@@ -12,12 +12,13 @@ extension SQLiteStore {
         try db.cachedStatement(
             sql: """
                 INSERT INTO transactionRecord
-                (app, transactionId, originalTransactionId, appTransactionId, customer, place, signedDate, text)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                (app, transactionId, originalTransactionId, appTransactionId, customer, place, signedDate, text,
+                    appAccountToken)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             app, row.transactionId, row.originalTransactionId, row.appTransactionId, customer,
-            try place ?? nextPlace(of: customer, in: db), row.signedDate.milliseconds, text,
+            try place ?? nextPlace(of: customer, in: db), row.signedDate.milliseconds, text, row.appAccountToken ?? "",
         ])
     }
 
@@ -28,10 +29,11 @@ extension SQLiteStore {
         try db.cachedStatement(
             sql: """
                 UPDATE transactionRecord SET originalTransactionId = ?, appTransactionId = ?, customer = ?, place = ?,
-                signedDate = ?, text = ? WHERE id = ?
+                signedDate = ?, text = ?, appAccountToken = ? WHERE id = ?
                 """
         ).execute(arguments: [
-            row.originalTransactionId, row.appTransactionId, customer, place, row.signedDate.milliseconds, text, id,
+            row.originalTransactionId, row.appTransactionId, customer, place, row.signedDate.milliseconds, text,
+            row.appAccountToken ?? "", id,
         ])
     }
 

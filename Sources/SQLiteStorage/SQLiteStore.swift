@@ -160,6 +160,9 @@ package final class SQLiteStore: Sendable {
         migrator.registerMigration("coordination", migrate: addCoordination)
         migrator.registerMigration("rollouts", migrate: addRollouts)
         migrator.registerMigration("events", migrate: addEvents)
+        migrator.registerMigration("orders", migrate: addOrders)
+        migrator.registerMigration("consumptionCases", migrate: addConsumptionCases)
+        migrator.registerMigration("accountTokens", migrate: addAccountTokens)
         return migrator
     }
 
@@ -233,6 +236,8 @@ extension SQLiteStore: Store {
     package var archive: any ResponseArchiveStore { self }
     package var comparisons: any ComparisonLog { self }
     package var extensions: any ExtensionLog { self }
+    package var orders: any OrderLog { self }
+    package var consumption: any ConsumptionCaseStore { self }
     package var personalData: any PersonalDataStore { self }
     package var events: any EventStore { self }
     package var handles: any BridgeHandleStore { self }

@@ -36,10 +36,13 @@ extension ProxyServer {
     /// Adds the routes that need a bearer token or a local request.
     private func addGatedRoutes(of listener: BearerTokenMiddleware.Listener, to router: Router<ProxyRequestContext>) {
         let authorization = authorization(listener)
+        let monitor = listener == .public ? disconnectMonitor.public : disconnectMonitor.operations
+        let clients = listener == .public ? clients : nil
         CustomerViewController(
-            live: live, authorization: authorization,
-            disconnectMonitor: listener == .public ? disconnectMonitor.public : disconnectMonitor.operations,
-            clients: listener == .public ? clients : nil, bodies: bodies
+            live: live, authorization: authorization, disconnectMonitor: monitor, clients: clients, bodies: bodies
+        ).addRoutes(to: router)
+        OperationsRoutes(
+            live: live, authorization: authorization, disconnectMonitor: monitor, clients: clients, bodies: bodies
         ).addRoutes(to: router)
         CustomerPageController(
             live: live, authorization: authorization,

@@ -2,6 +2,7 @@ package import BridgeConfiguration
 package import AppStoreTypes
 package import Logging
 package import Notifications
+package import Operations
 package import Responses
 package import Storage
 package import Transport
@@ -20,6 +21,8 @@ package struct ServiceGraph: Sendable {
     package let notifications: NotificationReceiver
     /// Provides the stored history behind forwarded notifications; `nil` if there is no store.
     package let forwarding: ForwardingContext?
+    /// The operations of support and finance teams.
+    package let operations: AppOperations
     private let components: ServiceComponents
 
     /// The other servers with the same store; `nil` if there can be none.
@@ -59,6 +62,7 @@ package struct ServiceGraph: Sendable {
         customerView = CustomerViewService(components, tables: tables)
         let notifications = NotificationReceiver(components, store: store, previous: previous?.notifications)
         self.notifications = notifications
+        operations = AppOperations(components, store: store)
         forwarding = store.map { ForwardingContext(components, store: $0, arrivals: notifications.arrivals) }
     }
 

@@ -130,6 +130,22 @@ extension MetricFamily {
         "receipt_bridge_forwarding_dead", .gauge,
         "Deliveries that failed for good and are not retried.",
         labels: ["app"])
+    package static let orderLookups = Self(
+        "receipt_bridge_order_lookups_total", .counter,
+        "Lookups of orders over HTTP, by outcome and by whether the order was asked for before.",
+        labels: ["app", "outcome", "repeated"])
+    package static let consumptionOpen = Self(
+        "receipt_bridge_consumption_requests_open", .gauge,
+        "Apple's requests for consumption information that were not answered and whose 12 hours are not over.",
+        labels: ["app", "environment"])
+    package static let consumptionDeadline = Self(
+        "receipt_bridge_consumption_deadline_seconds", .gauge,
+        "End of the 12 hours of the oldest open request for consumption information, in seconds since 1970.",
+        labels: ["app", "environment"])
+    package static let refundDecisions = Self(
+        "receipt_bridge_refund_decisions_total", .counter,
+        "Purchases that were looked at 48 hours after Apple asked about them, by what was found.",
+        labels: ["app", "decision"])
     package static let comparisons = Self(
         "receipt_bridge_shadow_comparisons_total", .counter,
         "Comparisons with the second source, by outcome.",
@@ -193,7 +209,8 @@ extension MetricFamily {
             .certificateExpiry, .responses, .responseDurations, .repairs, .revocations, .recordCache, .responseCache,
             .upstreamRequests, .upstreamDurations, .circuitOpen, .circuitOpened, .upstreamInFlight, .upstreamRefused,
             .callsLeft, .callsPerHour, .notifications, .rejectedNotifications, .droppedHints,
-            .deliveries, .deliveriesWaiting, .deliveriesDead, .comparisons, .differences, .comparisonsWaiting,
+            .deliveries, .deliveriesWaiting, .deliveriesDead, .orderLookups, .consumptionOpen, .consumptionDeadline,
+            .refundDecisions, .comparisons, .differences, .comparisonsWaiting,
             .rolloutShare, .rolloutStopped, .rolloutCustomers, .rolloutResponses, .storeOpen, .storeWritesWaiting,
             .storeWrites, .storeErrors, .droppedLogLines, .processCPU, .processStart,
             .processResident, .processVirtual, .processThreads, .processOpenFiles, .processMaximumFiles,

@@ -46,7 +46,7 @@ package struct ServiceComponents: Sendable {
     /// The metrics of each configured app.
     package let countedApps: AppMetricsRegistry
     /// The time from a request to its response.
-    let deadline: Duration
+    package let deadline: Duration
     /// The clock.
     package let now: @Sendable () -> Timestamp
     /// Waits between two calls to Apple.
@@ -182,7 +182,7 @@ extension CustomerViewService {
     package init(_ components: ServiceComponents, tables: FieldTables) {
         self.init(
             decoder: components.decoder, verifier: components.verifier, apps: components.apps,
-            serverAPI: components.serverAPI, revocations: components.revocations,
+            serverAPI: components.serverAPI, stored: components.stored, revocations: components.revocations,
             renderer: CustomerViewRenderer(tables: tables), deadline: components.deadline, now: components.now,
             logger: components.logger)
     }

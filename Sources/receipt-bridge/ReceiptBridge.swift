@@ -13,7 +13,8 @@ struct ReceiptBridge: AsyncParsableCommand {
         version: version,
         subcommands: [
             DecodeCommand.self, VerifyCommand.self, LookupCommand.self, MigrateCommand.self, CompareCommand.self,
-            ServeCommand.self, OrdersCommand.self, RefundsCommand.self, RenewalsCommand.self, ConsumptionCommand.self,
+            ServeCommand.self, OrdersCommand.self, TokensCommand.self, RefundsCommand.self, RenewalsCommand.self,
+            ConsumptionCommand.self,
             NotificationsCommand.self, ForwardingCommand.self, ForgetCommand.self, StoreCommand.self,
             ExportCommand.self,
             SimulateCommand.self,

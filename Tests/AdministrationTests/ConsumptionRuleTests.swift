@@ -1,6 +1,7 @@
 import AppStorePayloads
 import AppStoreClients
 import Administration
+import Operations
 import AppStoreTypes
 import Testing
 

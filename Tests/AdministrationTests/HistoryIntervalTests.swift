@@ -1,4 +1,5 @@
 import Administration
+import Operations
 import AppStoreTypes
 import Notifications
 import Testing

@@ -1,5 +1,6 @@
 import Storage
 import Administration
+import Operations
 import AppStoreTypes
 import Testing
 

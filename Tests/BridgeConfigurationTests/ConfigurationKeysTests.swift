@@ -41,6 +41,7 @@ struct ConfigurationKeysTests {
           refunds: 500 | forever
           renewalExtensions: 500 | forever
           events: 5 | forever
+          orders: 500 | forever
         profile: apple | tolerant
         mappings: tables-a | tables-b
         trust:

@@ -52,7 +52,7 @@ struct OrderTests {
         let found = try await stage.run("orders", "lookup", purchase.orderId)
         #expect(found.exit == 0 && found.errors.isEmpty, "\(found.errors)")
         let line = try #require(found.lines.first)
-        #expect(line.keys == ["orderId", "status", "transactions", "signedTransactions"])
+        #expect(line.keys == ["orderId", "status", "transactions", "signedTransactions", "askedBefore"])
         #expect(line["orderId"]?.text == purchase.orderId && line["status"]?.integer == 0)
         #expect(
             line["transactions"]?.elements?.compactMap { $0["transactionId"]?.text } == [purchase.transactionId])
@@ -63,7 +63,7 @@ struct OrderTests {
         #expect(unknown.lines.first?["status"]?.integer == 1)
         try await stage.expectRefusal(
             ["orders", "lookup", purchase.orderId, "--environment", "sandbox"], "the sandbox has no orders")
-        try await stage.expectRefusal(["orders", "lookup", ".."], "invalidIdentifier")
+        try await stage.expectRefusal(["orders", "lookup", ".."], "1 to 64 letters and digits")
         try await stage.expectRefusal(
             ["orders", "lookup", "M1", "--bundle-id", "com.example.other"], "com.example.other is not configured")
         await stage.stop()

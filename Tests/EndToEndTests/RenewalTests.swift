@@ -40,7 +40,7 @@ struct RenewalTests {
             (words("a", days: "0"), "--days: 1 to 90"), (words("a", days: "91"), "--days: 1 to 90"),
             (words("a b"), "--request-id"), (words("a") + ["--reason", "4"], "--reason: 0 to 3"),
             (words("a") + ["--storefronts", "USA"], "--storefronts needs --mass"),
-            (words("a") + ["--mass"], "specify one of --original-transaction-id, --mass and --status"),
+            (words("a") + ["--mass"], "specify one of --original-transaction-id, --ids, --mass and --status"),
         ] { try await stage.expectRefusal(arguments, reason) }
         await stage.stop()
     }

@@ -2,6 +2,7 @@ import BridgeConfiguration
 import Foundation
 import Logging
 import Notifications
+import Operations
 import VerifyReceipt
 import Responses
 import Server
@@ -65,8 +66,8 @@ struct DescriptionTests {
     func labels() async throws {
         let routes = try allRoutes()
         try await Proxy.serving({ settings, _ in settings.tokens = [Redacted("Zm9ydHktdHdv")] }) { proxy in
-            for route in routes where route.hasPrefix("GET ") || route.hasPrefix("POST ") {
-                let target = route.replacing("{id}", with: "1")
+            for route in routes where !route.hasPrefix("HEAD ") {
+                let target = route.replacing(/\{\w+\}/, with: "1")
                 _ = try await proxy.send(
                     "\(target) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer Zm9ydHktdHdv\r\nContent-Length: 0\r\n\r\n")
             }
@@ -96,6 +97,9 @@ struct DescriptionTests {
                 }
             }
             for code in CustomerViewError.Code.allCases {
+                #expect(described[code.rawValue]?.contains("\(code.httpStatus)") == true, "\(code)")
+            }
+            for code in OperationError.Code.allCases {
                 #expect(described[code.rawValue]?.contains("\(code.httpStatus)") == true, "\(code)")
             }
             for code in NotificationRejection.Code.allCases {

@@ -22,9 +22,9 @@ package struct CustomerDataFixture: Sendable {
 
     /// The names and numbers of the rows that an erasure of this customer deletes.
     package static let kinds = [
-        "deliveries 2", "bodies 2", "notifications 4", "supersededTransactions 3", "transactions 2", "subscriptions 1",
-        "companions 1", "customers 1", "revocations 2", "events 5", "presenters 1", "refunds 1", "refundSweeps 1",
-        "renewalExtensions 1",
+        "deliveries 2", "bodies 2", "consumptionCases 1", "notifications 4", "supersededTransactions 3",
+        "transactions 2", "subscriptions 1", "companions 1", "customers 1", "revocations 2", "events 5",
+        "presenters 1", "refunds 1", "refundSweeps 1", "renewalExtensions 1", "orders 1",
         "learntIdentifiers 1", "lastGoodAnswers 1", "comparisonExamples 1", "comparedCustomers 1",
         "rolloutCustomers 1",
     ]
@@ -102,6 +102,7 @@ package struct CustomerDataFixture: Sendable {
                     "\(prefix)\(name)", text: Self.jws("{\"data\":{\"signedTransactionInfo\":\"\(row.text)\"}}")),
                 NotificationUpdate(transaction: row), of: scope, for: [targetKey])
         }
+        try await store.consumption.markAnswered("\(prefix)b", at: Self.now)
         // A notification about the app download only, and a version 1 notification without a known customer.
         let download = Self.jws("{\"appTransactionId\":\"\(prefix)7\"}")
         _ = try await store.notifications.save(
@@ -125,6 +126,11 @@ package struct CustomerDataFixture: Sendable {
             ExtensionRow(
                 originalTransactionId: original, requestIdentifier: "\(prefix)e", days: 3, reason: 1,
                 extendedAt: Self.now, effectiveDate: nil), of: scope)
+        _ = try await store.orders.record(
+            OrderLookupRow(
+                orderId: "M\(prefix)", status: 0,
+                transactions: [Array("{\"transactionId\":\"\(second)\"}".utf8)], identifiers: [original, second]),
+            of: scope, at: Self.now)
     }
 
     private func saveObservations(to store: any Store) async throws {

@@ -131,4 +131,66 @@ struct OperationStoreTests {
         let sandbox = AppScope(bundleId: stage.scope.bundleId, environment: .sandbox)
         #expect(try await stage.store.extensions.extensions(of: id, in: sandbox).isEmpty)
     }
+
+    private func order(_ id: String, _ status: Int64 = 0, _ identifiers: [String] = []) -> OrderLookupRow {
+        OrderLookupRow(
+            orderId: id, status: status, transactions: identifiers.map { Array("{\"id\":\"\($0)\"}".utf8) },
+            identifiers: identifiers)
+    }
+
+    @Test(
+        "An order has one row with the latest answer, and counts its lookups per app and environment",
+        arguments: StoreTestEngine.available)
+    func orders(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let orders = stage.store.orders
+        var before: [Int64] = []
+        for (row, time) in [
+            (order("A", 1), Int64(10)), (order("A", 0, ["11", "12"]), 30), (order("A", 0, ["11"]), 20),
+        ] {
+            before.append(try await orders.record(row, of: stage.scope, at: Timestamp(milliseconds: time)))
+        }
+        let sandbox = AppScope(bundleId: stage.scope.bundleId, environment: .sandbox)
+        before.append(try await orders.record(order("A"), of: sandbox, at: Timestamp(milliseconds: 40)))
+        before.append(try await orders.record(order("a"), of: stage.scope, at: Timestamp(milliseconds: 40)))
+        #expect(before == [0, 1, 2, 0, 0])
+        #expect(
+            try await orders.order("A", in: stage.scope)
+                == StoredOrder(
+                    orderId: "A", status: 0, transactionsJSON: Array(#"[{"id":"11"}]"#.utf8), asked: 3,
+                    firstAskedAt: Timestamp(milliseconds: 10), lastAskedAt: Timestamp(milliseconds: 30)))
+        #expect(try await orders.order("B", in: stage.scope) == nil)
+    }
+
+    @Test("Concurrent lookups of one order all count", arguments: StoreTestEngine.available)
+    func concurrentOrders(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let other = try await stage.second()
+        let counts = try await withThrowingTaskGroup(of: Int64.self) { group in
+            for index in 0..<20 {
+                let store = index.isMultiple(of: 2) ? stage.store : other
+                let row = order("A", 0, ["11", "\(index + 1)"])
+                group.addTask { try await store.orders.record(row, of: stage.scope, at: Self.begin) }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(counts.sorted() == Array(0..<20))
+        await other.close()
+    }
+
+    @Test(
+        "Beyond the limit the orders that were not asked for the longest are deleted",
+        arguments: StoreTestEngine.available)
+    func orderLimit(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        for (id, time) in [("A", Int64(1)), ("B", 2), ("A", 3), ("C", 4)] {
+            _ = try await stage.store.orders.record(
+                order(id), of: stage.scope, at: Timestamp(milliseconds: time), limit: 2)
+        }
+        var left: [String] = []
+        for id in ["A", "B", "C"] where try await stage.store.orders.order(id, in: stage.scope) != nil {
+            left.append(id)
+        }
+        #expect(left == ["A", "C"])
+    }
 }

@@ -111,6 +111,9 @@ struct RetentionStoreTests {
             ExtensionRow(
                 originalTransactionId: id, requestIdentifier: "e", days: 1, reason: 1, extendedAt: ago(days),
                 effectiveDate: nil), of: stage.scope)
+        _ = try await stage.store.orders.record(
+            OrderLookupRow(orderId: "M\(id)", status: 1, transactions: [], identifiers: []), of: stage.scope,
+            at: ago(days))
         try await stage.store.revocations.saveIdentifiers(
             CustomerIdentifiers(originalTransactionIds: ["\(days)"], transactionIds: []), of: Array(id.utf8),
             at: ago(days))
@@ -154,7 +157,7 @@ struct RetentionStoreTests {
 
         let expected = [
             "notifications 2", "superseded 2", "customers 1", "transactions 2", "refunds 1", "learntIdentifiers 1",
-            "renewalExtensions 1", "comparisons 4",
+            "renewalExtensions 1", "orders 1", "comparisons 4",
         ]
         // A dry run does not count the records of a customer twice.
         #expect(try await expire(dry: true, on: stage) == expected)

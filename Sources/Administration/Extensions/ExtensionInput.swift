@@ -1,3 +1,4 @@
+package import Operations
 package import AppStoreClients
 package import Storage
 package import AppStoreTypes

@@ -1,3 +1,4 @@
+package import Operations
 import Foundation
 
 /// The identifier of an extension request: 1 to 128 printable ASCII characters. An extension for all subscribers

@@ -1,3 +1,5 @@
+package import Operations
+
 /// App Store storefronts by their three-letter country codes (ISO 3166-1 alpha-3). An empty list means all
 /// storefronts.
 package struct Storefronts: Sendable, Hashable {

@@ -1,3 +1,4 @@
+import Operations
 import SQLiteFiles
 package import Storage
 package import AppStoreTypes

@@ -1,3 +1,4 @@
+package import Operations
 package import AppStoreTypes
 
 /// The time interval of a history request, limited to the time for which Apple keeps notifications: 180 days in

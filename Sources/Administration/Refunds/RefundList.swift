@@ -1,8 +1,9 @@
+package import Operations
 import JSON
 package import Storage
 package import AppStoreTypes
 
-/// A list of customers to sweep. Each line is a transaction id or a JSON object, for example a line of `migrate`'s
+/// A list of customers or subscriptions. Each line is a transaction id or a JSON object, for example a line of `migrate`'s
 /// results:
 ///
 ///     730000000000058
@@ -12,13 +13,19 @@ package import AppStoreTypes
 /// `transactionId` and `id`. If `environment` or `bundleId` is missing, the given scope applies. Lines without an id,
 /// for example of receipts without purchases, are skipped.
 package struct RefundList: Sendable {
-    package let entries: [(identifier: TransactionIdentifier, scope: AppScope)]
+    /// A transaction of the customer, with its app and environment.
+    package struct Entry: Sendable, Hashable {
+        package let identifier: TransactionIdentifier
+        package let scope: AppScope
+    }
+
+    package let entries: [Entry]
     /// Number of lines without an id.
     package let skipped: Int
 
     /// - Throws: ``InvalidOperation`` for a line that is neither an id nor an object.
     package init(_ bytes: [UInt8], scope: AppScope) throws(InvalidOperation) {
-        var entries: [(TransactionIdentifier, AppScope)] = []
+        var entries: [Entry] = []
         var seen: Set<String> = []
         var skipped = 0
         for (index, line) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
@@ -41,7 +48,7 @@ package struct RefundList: Sendable {
                 throw InvalidOperation("--ids: line \(index + 1) is not a transaction id of 1 to 20 digits")
             }
             if seen.insert("\(id) \(found.1.bundleId) \(found.1.environment.rawValue)").inserted {
-                entries.append((identifier, found.1))
+                entries.append(Entry(identifier: identifier, scope: found.1))
             }
         }
         self.entries = entries

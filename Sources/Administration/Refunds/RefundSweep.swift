@@ -14,23 +14,6 @@ import FileSupport
 /// to the part that was marked. So files contain each refund exactly once, even if a run is killed. A pipe may
 /// receive the last few refunds twice.
 package struct RefundSweep: Sendable {
-    /// The reason why a run stopped early.
-    package enum Stop: Sendable, Hashable {
-        case limit, time, signal, budget
-        /// Too many lookups in a row failed, so the cause is not a single customer.
-        case failing(String)
-
-        package var sentence: String {
-            switch self {
-            case .limit: "--limit"
-            case .time: "--max-hours"
-            case .signal: "a signal"
-            case .budget: "the hourly budget of calls is used up"
-            case .failing(let reason): "lookups in the App Store fail: \(reason)"
-            }
-        }
-    }
-
     /// The limits of a run.
     package struct Limits: Sendable {
         /// Number of customers; `nil` for no limit.
@@ -80,13 +63,13 @@ package struct RefundSweep: Sendable {
     /// - Throws: `StorageError`, `SinkError`.
     package func run(
         _ targets: RefundTargets, to output: inout LineOutput, at path: String?
-    ) async throws -> Stop? {
+    ) async throws -> RunStop? {
         try await report(&output, path)
         let start = ContinuousClock.now
         monitor.change { $0.customers = min(targets.count, limits.customers ?? .max) }
         return try await withThrowingTaskGroup(of: (RefundTarget, Answer).self) { group in
             var targets = targets
-            var (started, inFlight, failures, stop) = (0, 0, 0, Stop?.none)
+            var (started, inFlight, failures, stop) = (0, 0, 0, RunStop?.none)
             while true {
                 while stop == nil, inFlight < limits.workers, let target = try await targets.next() {
                     stop = reason(start, started: started)
@@ -125,7 +108,7 @@ package struct RefundSweep: Sendable {
     }
 
     /// Returns the reason to stop before the next lookup; `nil` to continue.
-    private func reason(_ start: ContinuousClock.Instant, started: Int) -> Stop? {
+    private func reason(_ start: ContinuousClock.Instant, started: Int) -> RunStop? {
         if monitor.isStopped { return .signal }
         if let customers = limits.customers, started >= customers { return .limit }
         if let time = limits.time, start.duration(to: .now) >= time { return .time }

@@ -76,6 +76,7 @@ extension ProxyConfiguration: Configurable {
             // Apple allows two extensions of a subscription in 365 days, so the record of one must not be deleted
             // earlier.
             retention("renewalExtensions", \.retention.renewalExtensions, from: 366, "extended renewal dates"),
+            retention("orders", \.retention.orders, "looked up orders, since they were last asked for"),
         ]
     }
 

@@ -17,8 +17,10 @@ package struct CustomerView: Sendable {
     package let records: CustomerRecords?
     /// The customer's download of the app; `nil` if it is not known.
     package let appTransaction: Signed<AppTransactionPayload>?
-    /// When all of this was verified.
+    /// When all of this was verified. For stored records: when they were looked up.
     package let verifiedAt: Timestamp
+    /// Whether the records come from the store.
+    package var isStored = false
 
     /// Creates a view from the records of the Server API, with the receipt if one was submitted.
     package init(

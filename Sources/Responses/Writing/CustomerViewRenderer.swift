@@ -6,7 +6,7 @@ import AppStoreTypes
 /// Writes the customer view for new clients: camelCase, dates as numbers of milliseconds.
 ///
 /// ```
-/// { bundleId, appAppleId?, environment, source: "api" | "receipt", appAccountToken?, receipt: {…} | null,
+/// { bundleId, appAppleId?, environment, source: "api" | "stored" | "receipt", appAccountToken?, receipt: {…} | null,
 ///   subscriptions: [ { subscriptionGroupIdentifier?, originalTransactionId, status, productId?, expiresDate?,
 ///                      introductoryOfferUsed, renewalInfo? } ],
 ///   transactions: [ {…} ], signedTransactions: [ "eyJ…" ] | null, appTransaction: {…} | null, verifiedAt }
@@ -39,7 +39,7 @@ package struct CustomerViewRenderer: Sendable {
         writer.key("environment")
         writer.value(view.environment.rawValue)
         writer.key("source")
-        writer.value(view.records == nil ? "receipt" : "api")
+        writer.value(view.records == nil ? "receipt" : view.isStored ? "stored" : "api")
         if let token = view.records?.appAccountToken {
             writer.key("appAccountToken")
             writer.value(token)

@@ -5,8 +5,10 @@ enum RouteLabel {
     /// The last label stands for all other paths.
     static let all = [
         "/verifyReceipt", "/WebObjects/MZFinance.woa/wa/verifyReceipt", "/production/verifyReceipt",
-        "/sandbox/verifyReceipt", "/v1/receipts", "/v1/transactions/{id}", "/v1/notifications", "/healthz", "/readyz",
-        "/metrics", "/openapi.json", "/", "/comparisons", "/customers", "other",
+        "/sandbox/verifyReceipt", "/v1/receipts", "/v1/transactions/{id}", "/v1/transactions/{id}/appAccountToken",
+        "/v1/orders/{orderId}", "/v1/customers", "/v1/consumption/{transactionId}", "/v1/notifications",
+        "/v1/notifications/{uuid}", "/healthz", "/readyz", "/metrics", "/openapi.json", "/", "/comparisons",
+        "/customers", "other",
     ]
     private static let indexes = Dictionary(uniqueKeysWithValues: all.enumerated().map { ($1, $0) })
 

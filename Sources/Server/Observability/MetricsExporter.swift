@@ -3,6 +3,7 @@ import BridgeConfiguration
 import Comparison
 import Storage
 import Notifications
+import Operations
 import VerifyReceipt
 import AppStoreTypes
 import Telemetry
@@ -18,6 +19,7 @@ struct MetricsExporter: Sendable {
     func text() async -> [UInt8] {
         // If the store cannot be read, the backlog is missing; other metrics report the failure.
         let backlog = (try? await view.store?.outbox.deliveryBacklog()) ?? []
+        let requests = (try? await view.store?.consumption.openConsumptionRequests(since: openSince)) ?? []
         var text = MetricsText()
         text.family(.buildInfo)
         text.sample(.buildInfo, [("version", view.version)], 1)
@@ -31,6 +33,7 @@ struct MetricsExporter: Sendable {
         writeBudgets(into: &text)
         writeNotifications(into: &text)
         writeForwarding(backlog, into: &text)
+        writeOperations(requests, into: &text)
         writeShadow(into: &text)
         writeRollouts(into: &text)
         writeStore(into: &text)
@@ -145,6 +148,30 @@ struct MetricsExporter: Sendable {
             for row in backlog { text.sample(family, [("app", row.bundleId.rawValue)], row[keyPath: value]) }
         }
     }
+
+    /// What support teams ask for.
+    private func writeOperations(_ requests: [OpenConsumptionRequests], into text: inout MetricsText) {
+        text.family(.orderLookups)
+        samples(.orderLookups, of: \.orders, into: &text)
+        let families: [(MetricFamily, (OpenConsumptionRequests) -> Int64)] = [
+            (.consumptionOpen, { $0.count }),
+            (.consumptionDeadline, { ConsumptionDeadline(requestedAt: $0.oldest).end.seconds }),
+        ]
+        for (family, value) in families {
+            text.family(family)
+            for row in requests {
+                let labels = [
+                    ("app", row.scope.bundleId.rawValue), ("environment", row.scope.environment.rawValue),
+                ]
+                text.sample(family, labels, value(row))
+            }
+        }
+        text.family(.refundDecisions)
+        samples(.refundDecisions, of: \.refundDecisions, into: &text)
+    }
+
+    /// Apple's requests since this time can still be answered.
+    private var openSince: Timestamp { ConsumptionDeadline.oldestOpen(at: pipelines.operations.now) }
 
     /// Background comparisons.
     private func writeShadow(into text: inout MetricsText) {

@@ -35,10 +35,11 @@ struct CustomerViewController: Sendable {
             if let refusal = authorization.refusal(of: request, from: context.channel.remoteAddress) { return refusal }
             let id = context.parameters.get("id") ?? ""
             let bundleId = request.uri.queryParameters["bundleId"].map(String.init)
+            let environment = request.uri.queryParameters["environment"].map(String.init)
             if let tooMany = tooMany(request, context) { return tooMany }
             let pipeline = live.now.pipelines.customerView
             return await answer(context) { () async throws(CustomerViewError) in
-                try await pipeline.view(transactionId: id, bundleId: bundleId)
+                try await pipeline.view(transactionId: id, bundleId: bundleId, environment: environment)
             }
         }
     }

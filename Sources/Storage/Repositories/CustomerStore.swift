@@ -16,6 +16,18 @@ package protocol CustomerStore: Sendable {
     /// Returns the most recently signed version of a transaction as compact JWS, or `nil` if there is none.
     func transaction(_ id: TransactionIdentifier, in scope: AppScope) async throws(StorageError) -> String?
 
+    /// Returns the customers with a transaction that has this account token. A transaction whose customer is not known
+    /// counts as one.
+    ///
+    /// - Parameter token: a UUID in lower case.
+    func customers(withToken token: String, limit: Int) async throws(StorageError) -> [TokenCustomer]
+
+    /// Returns transactions whose account token is not stored separately, because an earlier version stored them.
+    func transactionsWithoutToken(limit: Int) async throws(StorageError) -> [(id: Int64, text: String)]
+
+    /// Stores the account tokens of such transactions; an empty text for a transaction without one.
+    func addTokens(_ tokens: [(id: Int64, token: String)]) async throws(StorageError)
+
     /// Returns those identifiers that occur in a record of the app, each with the environment of the record.
     func recordedIdentifiers(
         _ identifiers: [TransactionIdentifier], of bundleId: BundleIdentifier

@@ -21,6 +21,16 @@ package protocol NotificationStore: Sendable {
         hint notification: NotificationRow, about hints: [TransactionIdentifier], of scope: AppScope
     ) async throws(StorageError) -> NotificationOutcome
 
+    /// Returns a notification; `nil` if none with this UUID is stored.
+    func notification(_ uuid: String) async throws(StorageError) -> StoredNotification?
+
+    /// Returns notifications without their texts, in the order of arrival.
+    ///
+    /// - Parameter id: the last id of the previous page; 0 for the first page.
+    func notifications(
+        matching filter: NotificationFilter, after id: Int64, limit: Int
+    ) async throws(StorageError) -> [NotificationSummary]
+
     /// Returns whether a notification with this UUID is stored.
     func holdsNotification(_ uuid: String) async throws(StorageError) -> Bool
 

@@ -19,6 +19,10 @@ package protocol Store: Sendable {
     var comparisons: any ComparisonLog { get }
     /// Extensions of renewal dates.
     var extensions: any ExtensionLog { get }
+    /// Orders that were looked up.
+    var orders: any OrderLog { get }
+    /// Apple's requests for consumption information.
+    var consumption: any ConsumptionCaseStore { get }
     /// Erasure and retention.
     var personalData: any PersonalDataStore { get }
     /// Changes of customers, for export.

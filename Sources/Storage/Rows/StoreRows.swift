@@ -62,13 +62,15 @@ package struct TransactionRow: Sendable, Hashable {
     package let signedDate: Timestamp
     /// The revocation; `nil` if the purchase is not revoked, and for consumables.
     package let revocation: RevocationRow?
+    /// The account token, a UUID in lower case; `nil` if the transaction has none.
+    package let appAccountToken: String?
     /// The compact JWS.
     package let text: String
 
     package init(
         transactionId: String, originalTransactionId: String, appTransactionId: String?,
         previousOriginalTransactionId: String? = nil, isSubscription: Bool, signedDate: Timestamp,
-        revocation: RevocationRow?, text: String
+        revocation: RevocationRow?, appAccountToken: String? = nil, text: String
     ) {
         self.transactionId = transactionId
         self.originalTransactionId = originalTransactionId
@@ -77,6 +79,7 @@ package struct TransactionRow: Sendable, Hashable {
         self.isSubscription = isSubscription
         self.signedDate = signedDate
         self.revocation = revocation
+        self.appAccountToken = appAccountToken
         self.text = text
     }
 }

@@ -10,6 +10,8 @@ package enum SharedTask: String, Sendable, Hashable, CaseIterable {
     case refunds
     /// Fetches the notifications of an outage from Apple's notification history.
     case catchUp
+    /// Finds out whether purchases were refunded after Apple asked about them.
+    case refundDecisions
 }
 
 /// The exclusive right to do a task until a time by the store's clock.

@@ -65,6 +65,12 @@ extension TransferTable {
             "unusualBody", "bodies of notifications", key: ["notification"],
             [.reference("notification", .notification), .bytes("body")]),
         TransferTable(
+            "consumptionCase", "requests for consumption information", key: ["notification"],
+            [
+                .reference("notification", .notification), .integer("answeredAt"), .text("decision"),
+                .integer("settledAt"),
+            ]),
+        TransferTable(
             "lastGood", "archived responses",
             [
                 .bytes("question"), .reference("app", .app), .integer("keptAt"), .integer("size"), .text("originals"),
@@ -85,6 +91,12 @@ extension TransferTable {
             [
                 .reference("app", .app), .text("originalTransactionId"), .text("requestIdentifier"), .integer("days"),
                 .integer("reason"), .integer("extendedAt"), .integer("effectiveDate"),
+            ]),
+        TransferTable(
+            "orderLookup", "order lookups",
+            [
+                .reference("app", .app), .text("orderId"), .integer("status"), .bytes("transactions"),
+                .text("identifiers"), .integer("asked"), .integer("firstAskedAt"), .integer("lastAskedAt"),
             ]),
         TransferTable(
             "comparison", "comparisons", key: ["day", "bundleId", "environment", "outcome"],
@@ -128,5 +140,9 @@ extension TransferTable {
         "lease": [], "change": [], "lookup": [], "callBucket": [], "server": [], "notificationGap": [],
         // Leases of running servers, and a copy of a column of the notification.
         "delivery": ["leasedUntil", "lessee", "subject"],
+        // Added again from the text of the transaction.
+        "transactionRecord": ["appAccountToken"],
+        // Identifies a statement that is repeated.
+        "orderLookup": ["lastRequest"],
     ]
 }

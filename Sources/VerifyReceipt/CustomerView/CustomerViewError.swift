@@ -1,7 +1,7 @@
 import AppStorePayloads
-import AppStoreClients
+package import AppStoreClients
 import ReceiptDecoding
-import AppStoreTypes
+package import AppStoreTypes
 import Transport
 
 /// The reason why there is no view of a customer: a stable code for clients, an HTTP status, and a sentence for people.
@@ -107,7 +107,7 @@ extension CustomerViewError {
         }
     }
 
-    init(_ error: ServerAPIError, now: Timestamp) {
+    package init(_ error: ServerAPIError, now: Timestamp) {
         if error.isUnknownTransaction || error.errorNumber == .invalidTransactionId {
             self.init(.transactionNotFound, "the App Store does not know this transaction")
         } else if error.errorNumber == .accountNotFound {

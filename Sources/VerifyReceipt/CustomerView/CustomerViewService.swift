@@ -1,4 +1,4 @@
-import Storage
+package import Storage
 import AppStorePayloads
 import AppStoreClients
 import BridgeConfiguration
@@ -6,7 +6,7 @@ import ConcurrencySupport
 import Logging
 import Responses
 import ReceiptDecoding
-import AppStoreTypes
+package import AppStoreTypes
 
 /// Answers the requests of new clients: a receipt, a signed text or an id in, the JSON view of its customer out.
 ///
@@ -17,6 +17,7 @@ package struct CustomerViewService: Sendable {
     private let verifier: SignedPayloadVerifier
     private let apps: AppRegistry
     private let serverAPI: ServerAPISource?
+    private let stored: StoreSource?
     private let revocations: RevocationCache
     private let renderer: CustomerViewRenderer
     private let deadline: Duration
@@ -37,17 +38,19 @@ package struct CustomerViewService: Sendable {
     ///
     /// - Parameters:
     ///   - serverAPI: `nil` if there are no network connections.
+    ///   - stored: `nil` if there is no store.
     ///   - revocations: shared with the other services, which add to it.
     ///   - deadline: the time for one request.
     init(
         decoder: ReceiptDecoder, verifier: SignedPayloadVerifier, apps: AppRegistry, serverAPI: ServerAPISource?,
-        revocations: RevocationCache, renderer: CustomerViewRenderer, deadline: Duration,
+        stored: StoreSource?, revocations: RevocationCache, renderer: CustomerViewRenderer, deadline: Duration,
         now: @escaping @Sendable () -> Timestamp, logger: Logger
     ) {
         self.decoder = decoder
         self.verifier = verifier
         self.apps = apps
         self.serverAPI = serverAPI
+        self.stored = stored
         self.revocations = revocations
         self.renderer = renderer
         self.deadline = deadline
@@ -67,18 +70,49 @@ package struct CustomerViewService: Sendable {
         }
     }
 
-    /// Returns the view of the customer who owns a transaction, or to whom an app transaction id belongs. Both
-    /// environments are searched.
+    /// Returns the view of the customer who owns a transaction, or to whom an app transaction id belongs.
     ///
-    /// - Parameter bundleId: may be `nil` if exactly one app is configured.
-    package func view(transactionId: String, bundleId: String?) async throws(CustomerViewError) -> [UInt8] {
+    /// - Parameters:
+    ///   - bundleId: may be `nil` if exactly one app is configured.
+    ///   - environment: for example `Sandbox`; `nil` searches both.
+    package func view(
+        transactionId: String, bundleId: String?, environment: String? = nil
+    ) async throws(CustomerViewError) -> [UInt8] {
         guard let id = TransactionIdentifier(rawValue: transactionId) else {
             throw CustomerViewError(.malformedTransactionId, "a transaction id is 1 to 20 digits, not all of them 0")
         }
         let app = try app(named: bundleId)
         let keys = CustomerIdentifiers(originalTransactionIds: [], transactionIds: [id.rawValue])
-        let customer = try await customer(keys, of: app, in: app.settings.sandbox == .deny ? .production : nil)
+        let named = try environment.map { text throws(CustomerViewError) in
+            guard let environment = AppStoreEnvironment.requested(text) else {
+                throw CustomerViewError(.malformedRequest, "environment: expected Production or Sandbox")
+            }
+            try check(environment, for: app.settings)
+            return environment
+        }
+        let customer = try await customer(
+            keys, of: app, in: named ?? (app.settings.sandbox == .deny ? .production : nil))
         return render(customer, of: app)
+    }
+
+    /// Returns the view of a customer of a configured app, from the store if it has the complete history, and otherwise
+    /// from the App Store.
+    ///
+    /// - Parameter identifier: an original transaction id of the customer.
+    package func view(
+        stored identifier: TransactionIdentifier, in scope: AppScope
+    ) async throws(CustomerViewError) -> [UInt8] {
+        let app = try configured(scope.bundleId.rawValue)
+        let keys = CustomerIdentifiers(originalTransactionIds: [identifier.rawValue], transactionIds: [])
+        let time = RequestDeadline(deadline)
+        if let snapshot = await stored?.snapshot(of: keys, in: scope, at: now(), within: time.reading(before: 1)) {
+            var view = CustomerView(
+                bundleId: scope.bundleId, records: snapshot.records, configuredAppAppleId: app.settings.appAppleId,
+                verifiedAt: snapshot.askedAt)
+            view.isStored = true
+            return renderer.render(view)
+        }
+        return render(try await customer(keys, of: app, in: scope.environment), of: app)
     }
 
     // MARK: - Receipts
@@ -326,6 +360,13 @@ package struct CustomerViewService: Sendable {
                 bundleId: app.bundleId, records: customer.records, receipt: receipt,
                 appTransaction: customer.appTransaction, configuredAppAppleId: app.settings.appAppleId,
                 verifiedAt: now()))
+    }
+}
+
+extension AppStoreEnvironment {
+    /// The environment that a request names: `Production` or `Sandbox`, in any case. Returns `nil` for any other text.
+    package static func requested(_ text: String) -> AppStoreEnvironment? {
+        [production, sandbox].first { $0.rawValue.lowercased() == text.lowercased() }
     }
 }
 

@@ -108,3 +108,25 @@ package enum RolloutLabel: Int, MetricLabel {
 package enum DifferenceLabel: Int, MetricLabel {
     case expected, unexpected
 }
+
+/// The label for the outcome of the lookup of an order.
+package enum OrderLabel: Int, MetricLabel {
+    /// The order has purchases of the app.
+    case found
+    /// No such order, or one without a purchase of the app.
+    case unknown
+    /// The App Store or the store had no answer.
+    case failed
+}
+
+/// The label for whether something happened before.
+package enum RepetitionLabel: Int, MetricLabel {
+    case no, yes
+}
+
+/// The label for Apple's decision about a refund.
+package enum RefundDecisionLabel: Int, MetricLabel {
+    case refunded, notRefunded
+    /// The App Store does not know the purchase any longer.
+    case unknown
+}

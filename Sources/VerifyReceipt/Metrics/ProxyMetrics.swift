@@ -74,6 +74,10 @@ package final class AppMetrics: Sendable {
     package let rolloutResponses = CounterTable("outcome", RolloutLabel.self)
     /// Differences that shadow comparisons found, by ``DifferenceLabel``.
     package let differences = CounterTable("class", DifferenceLabel.self)
+    /// Purchases that were looked at after Apple asked about them, by ``RefundDecisionLabel``.
+    package let refundDecisions = CounterTable("decision", RefundDecisionLabel.self)
+    /// Lookups of orders by ``OrderLabel``, and by whether the order was asked for before.
+    package let orders = CounterTable("outcome", OrderLabel.self, "repeated", RepetitionLabel.self)
 
     /// Counts a response.
     package func recordResponse(_ reply: VerifyReceiptResult) {

@@ -1,6 +1,7 @@
 package import AppStorePayloads
 import AppStoreClients
 import BridgeConfiguration
+import Foundation
 package import Storage
 package import AppStoreTypes
 
@@ -120,7 +121,7 @@ extension TransactionRow {
             appTransactionId: payload.appTransactionId,
             previousOriginalTransactionId: payload.previousOriginalTransactionId,
             isSubscription: payload.isSubscription, signedDate: signedDate, revocation: RevocationRow(payload),
-            text: signed.text)
+            appAccountToken: payload.storedAccountToken, text: signed.text)
     }
 }
 
@@ -156,4 +157,9 @@ extension RenewalRow {
 
 extension TransactionPayload {
     var isSubscription: Bool { type == ProductType.autoRenewable.rawValue }
+
+    /// The account token as it is stored: a UUID in lower case; `nil` for any other text.
+    package var storedAccountToken: String? {
+        appAccountToken.flatMap { $0.utf8.count == 36 ? UUID(uuidString: $0)?.uuidString.lowercased() : nil }
+    }
 }

@@ -196,7 +196,7 @@ package struct ServerAPISource: Sendable {
     package func handles(_ bundleId: BundleIdentifier) -> Bool { apps[bundleId] != nil }
 
     /// The client of an app, for calls whose results are not cached; `nil` if the app has no key.
-    func client(for bundleId: BundleIdentifier) -> ServerAPIClient? { apps[bundleId]?.client }
+    package func client(for bundleId: BundleIdentifier) -> ServerAPIClient? { apps[bundleId]?.client }
 
     /// The rate limits of all apps with a key.
     var budgets: [ServerAPIBudget] { apps.values.map(\.budget) }

@@ -1,17 +1,14 @@
-import AppStorePayloads
 import AppStoreClients
-import ArgumentParser
-import Storage
-import Administration
-import VerifyReceipt
 import AppStoreTypes
+import ArgumentParser
+import Operations
 
 /// The `consumption` command: sends the information that Apple requests before it decides about a refund.
 struct ConsumptionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "consumption",
-        abstract: "Sends the consumption information that Apple requests for refund decisions.",
-        subcommands: [Send.self])
+        abstract: "Sends the consumption information that Apple requests for refund decisions, and lists the requests.",
+        subcommands: [Send.self, ConsumptionListCommand.self])
 
     struct Send: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -124,70 +121,36 @@ struct ConsumptionCommand: ParsableCommand {
         }
 
         func run() async throws {
-            guard customerConsented else {
-                Terminal.say(
-                    "without the customer's consent Apple does not allow this call; nothing was sent",
-                    hint: "--customer-consented confirms that the customer agreed")
-                throw ExitCode.usage
-            }
             try await options.run { context in
                 guard let id = TransactionIdentifier(rawValue: transactionId) else {
                     throw InvalidOperation("a transaction id is 1 to 20 digits, not all of them 0")
                 }
-                if v1 { try await sendV1(id, context) } else { try await send(id, context) }
+                let sender = ConsumptionSender(client: context.client, scope: context.scope, store: context.store)
+                switch try await sender.send(information, of: id, CommandContext.options) {
+                case .sent: Terminal.line(ConsumptionAnswer.sent(id))
+                case .preview(let request, let isTypeUnknown):
+                    if isTypeUnknown {
+                        Terminal.say(
+                            "the type of the product is unknown: the options that depend on it were not checked")
+                    }
+                    Terminal.line(DryRun.line(request))
+                }
             }
         }
 
-        /// Checks the input twice: first the rules that do not depend on the product, so that a wrong option is
-        /// reported without a call to Apple.
-        private func send(_ id: TransactionIdentifier, _ context: CommandContext) async throws {
-            let draft = ConsumptionInput(
-                sampleContentProvided: sampleContentProvided, deliveryStatus: deliveryStatus,
-                percentage: consumptionPercentage, refundPreference: refundPreference)
-            _ = try draft.request(for: nil)
-            try await checkDeadline(of: id, context)
-            let request = try draft.request(for: try await type(of: id, context, matters: draft.dependsOnProduct))
-            guard !dryRun else { return try context.preview(.consumption(id, request)) }
-            try await context.client.sendConsumption(id, request, in: context.scope.environment, CommandContext.options)
-            say(id)
-        }
-
-        private func sendV1(_ id: TransactionIdentifier, _ context: CommandContext) async throws {
-            let draft = ConsumptionDraftV1(
-                sampleContentProvided: sampleContentProvided, appAccountToken: appAccountToken ?? "", numbers: numbers)
-            _ = try draft.request(for: nil)
-            try await checkDeadline(of: id, context)
-            let request = try draft.request(for: try await type(of: id, context, matters: false))
-            guard !dryRun else { return try context.preview(.consumption(id, request)) }
-            try await context.client.sendConsumption(id, request, in: context.scope.environment, CommandContext.options)
-            say(id)
-        }
-
-        private func say(_ id: TransactionIdentifier) { Terminal.line(ConsumptionAnswer.sent(id)) }
-
-        /// Fails if the store contains Apple's request and its deadline has passed, unless `--late` is given.
-        private func checkDeadline(of id: TransactionIdentifier, _ context: CommandContext) async throws {
-            guard !late, let store = context.store else { return }
-            try await ConsumptionDeadline(of: id, in: context.scope, store: store)?.check(at: .now)
-        }
-
-        /// Returns the product's type from the store. If it is not stored but matters, asks the App Store Server API.
-        private func type(
-            of id: TransactionIdentifier, _ context: CommandContext, matters: Bool
-        ) async throws -> ProductType? {
-            if let text = try await context.store?.customers.transaction(id, in: context.scope),
-                let type = Signed<TransactionPayload>(storedText: text)?.payload.type
-            {
-                return ProductType(rawValue: type)
-            }
-            guard matters else { return nil }
-            guard !dryRun else {
-                Terminal.say("the type of the product is unknown: the options that depend on it were not checked")
-                return nil
-            }
-            let transaction = try await context.client.transaction(
-                id, in: context.scope.environment, CommandContext.options)
-            return transaction.payload.type.map(ProductType.init(rawValue:))
+        private var information: ConsumptionInformation {
+            let form: ConsumptionInformation.Form =
+                v1
+                ? .version1(
+                    ConsumptionDraftV1(
+                        sampleContentProvided: sampleContentProvided, appAccountToken: appAccountToken ?? "",
+                        numbers: numbers))
+                : .current(
+                    ConsumptionInput(
+                        sampleContentProvided: sampleContentProvided, deliveryStatus: deliveryStatus,
+                        percentage: consumptionPercentage, refundPreference: refundPreference))
+            return ConsumptionInformation(
+                customerConsented: customerConsented, form: form, isLate: late, isDryRun: dryRun)
         }
     }
 }

@@ -9,8 +9,10 @@ import AppStoreTypes
 struct NotificationsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "notifications",
-        abstract: "Tests the delivery of notifications, and fetches notifications that were missed.",
-        subcommands: [Test.self, NotificationHistoryCommand.self])
+        abstract: "Tests the delivery of notifications, fetches missed ones, and shows stored ones.",
+        subcommands: [
+            Test.self, NotificationHistoryCommand.self, NotificationListCommand.self, NotificationShowCommand.self,
+        ])
 
     struct Test: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

@@ -7,6 +7,7 @@ import Foundation
 import Storage
 import Logging
 import Administration
+import Operations
 import Notifications
 import VerifyReceipt
 import Reports
@@ -31,7 +32,13 @@ struct OperationOptions: ParsableArguments {
     var environment = EnvironmentName.production
 
     /// Opens the resources of a command, runs it and closes them. Errors are printed and turned into an exit code.
-    func run(_ body: (CommandContext) async throws -> Void) async throws {
+    ///
+    /// - Parameters:
+    ///   - share: the part of Apple's limits to use, above 0 and at most 1.
+    ///   - requestsPerSecond: Apple's limit, for commands that make many calls; `nil` for others.
+    func run(share: Double = 1, requestsPerSecond: Double? = nil, _ body: (CommandContext) async throws -> Void)
+        async throws
+    {
         do {
             let settings = try configuration.settingsWithRoots()
             let transport = try CurlTransport(settings: settings)
@@ -51,7 +58,8 @@ struct OperationOptions: ParsableArguments {
             do {
                 let context = try CommandContext(
                     settings: settings, transport: transport, store: store, bundleId: bundleId,
-                    environment: environment.environment)
+                    environment: environment.environment, share: share,
+                    requestsPerSecond: requestsPerSecond)
                 let waiting = { @Sendable () -> ProgressText? in
                     ProgressText.Part.waiting(context.clients.rateLimitWait, importance: 0).map { ProgressText([$0]) }
                 }
@@ -81,7 +89,7 @@ struct CommandContext {
     let store: (any Store)?
     let scope: AppScope
     let client: ServerAPIClient
-    fileprivate let clients: UpstreamClients
+    let clients: UpstreamClients
 
     /// Limits of one call. A user waits for the result, but can wait longer than an app.
     static let options = CallOptions(timeLimit: .seconds(60), maximumCalls: 20)
@@ -89,7 +97,7 @@ struct CommandContext {
     /// - Throws: ``InvalidOperation`` if the app is not configured, is ambiguous or has no key.
     fileprivate init(
         settings: ProxyConfiguration, transport: CurlTransport, store: (any Store)?, bundleId: String?,
-        environment: AppStoreEnvironment
+        environment: AppStoreEnvironment, share: Double, requestsPerSecond: Double?
     ) throws {
         let apps = AppRegistry(settings: settings)
         let configuredApp = try bundleId.map { text throws(InvalidOperation) in
@@ -104,8 +112,15 @@ struct CommandContext {
                     "no app is configured", hint: "specify the configuration with --config or RECEIPT_BRIDGE_CONFIG")
                 : InvalidOperation("several apps are configured", hint: "specify one with --bundle-id")
         }
+        let limited: any HTTPTransport =
+            if let requestsPerSecond {
+                RateLimitedTransport(transport, perSecond: requestsPerSecond * share)
+            } else {
+                transport
+            }
         let clients = try UpstreamClients(
-            settings: settings, transport: transport, trust: try TrustStore(settings: settings), store: store)
+            settings: settings, transport: limited,
+            trust: try TrustStore(settings: settings), share: share, store: store)
         guard let client = clients.client(for: app) else {
             throw InvalidOperation("\(app) has no serverAPI in the configuration")
         }

@@ -1,11 +1,11 @@
-import AppStorePayloads
-import AppStoreClients
-import ArgumentParser
-import Storage
 import Administration
+import AppStoreClients
 import AppStoreTypes
+import ArgumentParser
+import Operations
+import Storage
 
-/// The `orders` command: looks up a customer's order.
+/// The `orders` command: looks up customers' orders.
 struct OrdersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "orders", abstract: "Looks up orders.", subcommands: [Lookup.self])
@@ -15,33 +15,71 @@ struct OrdersCommand: ParsableCommand {
             commandName: "lookup",
             abstract: "Prints the purchases of an order, by the id on the customer's invoice.",
             discussion: """
-                Exit codes: 0 found; 1 no order with a purchase of this app; 2 usage; 3 a rate limit, a key that the \
-                App Store rejects, or no response.
+                If a store is configured, each lookup is stored there; askedBefore tells how often the order was looked up \
+                before.
+
+                --ids works through a list and prints one line for each id, or writes it to --to FILE. A run that was \
+                stopped resumes with the same command.
+
+                Exit codes: 0 found; 1 no order with a purchase of this app, for some of the ids; 2 usage; 3 a rate limit, \
+                a key that the App Store rejects, or no response.
 
                 Example:
                   receipt-bridge orders lookup M76RHDBYIBH --config bridge.yaml
                 """)
 
         @OptionGroup var options: OperationOptions
+        @OptionGroup var list: ListOptions
         @Argument(help: ArgumentHelp("The order id on the invoice.", valueName: "order-id"))
-        var orderId: String
+        var orderId: String?
+
+        /// Apple's rate limit of this endpoint.
+        private static let requestsPerSecond = 10.0
+
+        func validate() throws {
+            guard (orderId == nil) != (list.ids == nil) else { throw ValidationError("specify one order id, or --ids") }
+        }
 
         func run() async throws {
-            try await options.run { context in
+            try await options.run(share: list.share, requestsPerSecond: list.isUsed ? Self.requestsPerSecond : nil) {
+                context in
                 guard context.scope.environment == .production else {
                     throw InvalidOperation("the sandbox has no orders: Apple supports order lookup only in production")
                 }
-                let order = try await context.client.order(orderId, CommandContext.options)
-                Terminal.line(OrderAnswer.line(order, orderId: orderId))
-                guard order.status == 0 else {
-                    let message =
-                        order.status == 1
-                        ? "no such order, or the order has no purchase of this app"
-                        : "undocumented order status \(order.status); treated as no such order"
-                    Terminal.say(message)
-                    throw ExitCode.someNotVerified
+                let lookups = OrderLookups(
+                    client: context.client, bundleId: context.scope.bundleId, log: context.store?.orders)
+                if let path = list.ids {
+                    try await lookUp(path, lookups)
+                } else {
+                    try await lookUp(lookups)
                 }
             }
+        }
+
+        /// Looks up one order.
+        private func lookUp(_ lookups: OrderLookups) async throws {
+            guard let id = OrderIdentifier(rawValue: orderId ?? "") else {
+                throw InvalidOperation("an order id is 1 to 64 letters and digits")
+            }
+            let report = try await lookups.lookUp(id, CommandContext.options)
+            Terminal.line(OrderAnswer.json(report, includesSigned: true))
+            guard !report.isFound else { return }
+            let status = report.order.status
+            Terminal.say(
+                status == 1
+                    ? "no such order, or the order has no purchase of this app"
+                    : "undocumented order status \(status); treated as no such order")
+            throw ExitCode.someNotVerified
+        }
+
+        /// Looks up the orders of a file.
+        private func lookUp(_ path: String, _ lookups: OrderLookups) async throws {
+            let bytes = try list.read(path)
+            try await list.run(
+                ListOptions.Work(
+                    items: try OrderList(bytes).entries, path: path, bytes: bytes,
+                    options: "orders \(lookups.bundleId)", startsOver: true
+                ) { _, entry, options in try await lookups.result(entry, options) })
         }
     }
 }

@@ -6,6 +6,7 @@ import Cryptography
 import Foundation
 import Storage
 import Administration
+import Operations
 import VerifyReceipt
 import Reports
 import AppStoreTypes
@@ -205,8 +206,8 @@ struct RefundsCommand: ParsableCommand {
             let list = try RefundList(bytes, scope: AppScope(bundleId: app, environment: environment.environment))
             if list.skipped > 0 { Terminal.say("\(list.skipped) lines have no id") }
             var targets: [RefundTarget] = []
-            for (identifier, scope) in list.entries {
-                let target = try await store.refundTarget(identifier, in: scope, notSweptSince: begin)
+            for entry in list.entries {
+                let target = try await store.refundTarget(entry.identifier, in: entry.scope, notSweptSince: begin)
                 if let target { targets.append(target) }
             }
             return RefundTargets(targets)

@@ -2,6 +2,7 @@ import AppStoreClients
 import ArgumentParser
 import Storage
 import Administration
+import Operations
 import VerifyReceipt
 import AppStoreTypes
 
@@ -29,6 +30,7 @@ struct RenewalsCommand: ParsableCommand {
                 """)
 
         @OptionGroup var options: OperationOptions
+        @OptionGroup var list: ListOptions
         @Option(help: ArgumentHelp("The original transaction id of the subscription.", valueName: "transaction-id"))
         var originalTransactionId: String?
         @Flag(help: "Extend all active subscriptions of a product.")
@@ -56,13 +58,17 @@ struct RenewalsCommand: ParsableCommand {
         @Flag(help: "Print the request without sending it.")
         var dryRun = false
 
+        /// Apple's rate limit of extending one subscription.
+        private static let requestsPerSecond = 20.0
+
         func validate() throws {
-            guard [originalTransactionId != nil, mass, status].filter({ $0 }).count == 1 else {
-                throw ValidationError("specify one of --original-transaction-id, --mass and --status")
+            guard [originalTransactionId != nil, list.ids != nil, mass, status].filter({ $0 }).count == 1 else {
+                throw ValidationError("specify one of --original-transaction-id, --ids, --mass and --status")
             }
+            guard list.ids == nil || requestId == nil else { throw ValidationError("--request-id: not with --ids") }
             guard mass || !yes else { throw ValidationError("--yes needs --mass") }
             guard mass || storefronts == nil else { throw ValidationError("--storefronts needs --mass") }
-            guard (originalTransactionId != nil) == (productId == nil) else {
+            guard (mass || status) == (productId != nil) else {
                 throw ValidationError("--mass and --status need --product-id, and it cannot be used without them")
             }
             guard !status || requestId != nil else { throw ValidationError("--status needs --request-id") }
@@ -75,8 +81,11 @@ struct RenewalsCommand: ParsableCommand {
         }
 
         func run() async throws {
-            try await options.run { context in
-                if status {
+            try await options.run(share: list.share, requestsPerSecond: list.isUsed ? Self.requestsPerSecond : nil) {
+                context in
+                if let path = list.ids {
+                    try await extendListed(path, context)
+                } else if status {
                     try await printStatus(context)
                 } else if mass {
                     try await extendAll(context)
@@ -84,6 +93,32 @@ struct RenewalsCommand: ParsableCommand {
                     try await extendOne(context)
                 }
             }
+        }
+
+        /// Extends the subscriptions of a file.
+        private func extendListed(_ path: String, _ context: CommandContext) async throws {
+            let terms = try ExtensionInput(days: days ?? 0, reason: reason ?? -1)
+            let bytes = try list.read(path)
+            let entries = try RefundList(bytes, scope: context.scope)
+            if entries.skipped > 0 { Terminal.say("\(entries.skipped) lines have no id") }
+            if context.store == nil {
+                Terminal.say("no store is configured: the limit of two extensions in 365 days is not checked")
+            }
+            let extender = SubscriptionExtender(
+                terms, store: context.store, client: { [clients = context.clients] in clients.client(for: $0) })
+            guard !dryRun else {
+                for entry in entries.entries {
+                    Terminal.line(
+                        try await extender.result(of: entry, run: "dry", isDryRun: true, CommandContext.options).line)
+                }
+                return
+            }
+            let scope = "\(context.scope.bundleId) \(context.scope.environment.rawValue)"
+            try await list.run(
+                ListOptions.Work(
+                    items: entries.entries, path: path, bytes: bytes,
+                    options: "extend \(scope) \(terms.days) \(terms.reason.rawValue)", startsOver: false
+                ) { run, entry, options in try await extender.result(of: entry, run: run, options) })
         }
 
         /// Prints the progress of an extension of all subscriptions.

@@ -2,6 +2,20 @@ package import AppStorePayloads
 package import AppStoreClients
 import Foundation
 
+/// How errors name a value: as the option of a command, or as the member of a JSON body.
+package enum InputNaming: Sendable, Hashable {
+    /// For example `--delivery-status`.
+    case option
+    /// For example `deliveryStatus`.
+    case member
+
+    /// - Parameter member: the name in JSON, in camelCase.
+    func name(_ member: String) -> String {
+        guard self == .option else { return member }
+        return "--" + member.map { $0.isUppercase ? "-\($0.lowercased())" : String($0) }.joined()
+    }
+}
+
 /// Consumption information as typed by a user, before it is checked against Apple's rules.
 ///
 /// Rules: https://developer.apple.com/documentation/appstoreserverapi/consumptionrequest
@@ -12,6 +26,8 @@ package struct ConsumptionInput: Sendable, Hashable {
     /// Consumed share in thousandths of a percent. For example, 40,000 is 40 %.
     package var percentage: Int64?
     package var refundPreference: String?
+    /// How errors name the values.
+    package var naming = InputNaming.option
 
     package init(
         sampleContentProvided: Bool, deliveryStatus: String?, percentage: Int64?, refundPreference: String?
@@ -33,18 +49,21 @@ package struct ConsumptionInput: Sendable, Hashable {
     ///   then.
     /// - Throws: ``InvalidOperation`` naming the option that is wrong.
     package func request(for type: ProductType?) throws(InvalidOperation) -> ConsumptionRequest {
-        guard let word = deliveryStatus else { throw InvalidOperation("--delivery-status is needed") }
-        let delivery: ConsumptionRequest.DeliveryStatus = try Self.value(word, "--delivery-status")
+        let share = naming.name("consumptionPercentage")
+        guard let word = deliveryStatus else {
+            throw InvalidOperation("\(naming.name("deliveryStatus")) is needed")
+        }
+        let delivery: ConsumptionRequest.DeliveryStatus = try Self.value(word, naming.name("deliveryStatus"))
         var preference: ConsumptionRequest.RefundPreference?
-        if let refundPreference { preference = try Self.value(refundPreference, "--refund-preference") }
+        if let refundPreference { preference = try Self.value(refundPreference, naming.name("refundPreference")) }
         if let percentage {
             guard (0...100_000).contains(percentage) else {
                 throw InvalidOperation(
-                    "--consumption-percentage: 0 to 100000, not \(percentage)",
+                    "\(share): 0 to 100000, not \(percentage)",
                     hint: "thousandths of a percent: 40000 is 40 %")
             }
             guard delivery == .delivered || percentage == 0 else {
-                throw InvalidOperation("--consumption-percentage: must be 0 if the purchase was not delivered")
+                throw InvalidOperation("\(share): must be 0 if the purchase was not delivered")
             }
         }
         guard let type else {
@@ -55,12 +74,12 @@ package struct ConsumptionInput: Sendable, Hashable {
         if type == .autoRenewable {
             guard percentage == nil else {
                 throw InvalidOperation(
-                    "--consumption-percentage: not allowed for a subscription, whose used time Apple knows")
+                    "\(share): not allowed for a subscription, whose used time Apple knows")
             }
         } else if preference == .grantProrated {
             guard let percentage, (1..<100_000).contains(percentage) else {
                 throw InvalidOperation(
-                    "GRANT_PRORATED for a one-time purchase needs --consumption-percentage between 0 and 100000",
+                    "GRANT_PRORATED for a one-time purchase needs \(share) between 0 and 100000",
                     hint: "thousandths of a percent: 40000 is 40 %")
             }
         }
@@ -86,6 +105,8 @@ package struct ConsumptionDraftV1: Sendable, Hashable {
     package var sampleContentProvided: Bool
     package var appAccountToken: String
     package var numbers: [ConsumptionRequestV1.Field: Int64]
+    /// How errors name the values.
+    package var naming = InputNaming.option
 
     package init(
         sampleContentProvided: Bool, appAccountToken: String, numbers: [ConsumptionRequestV1.Field: Int64]
@@ -101,18 +122,21 @@ package struct ConsumptionDraftV1: Sendable, Hashable {
     /// - Throws: ``InvalidOperation`` naming the option that is wrong.
     package func request(for type: ProductType?) throws(InvalidOperation) -> ConsumptionRequestV1 {
         guard appAccountToken.isEmpty || UUID(uuidString: appAccountToken) != nil else {
-            throw InvalidOperation("--app-account-token: must be a UUID or empty")
+            throw InvalidOperation("\(naming.name("appAccountToken")): must be a UUID or empty")
         }
-        guard numbers[.deliveryStatus] != nil else { throw InvalidOperation("--delivery-status is needed") }
+        guard numbers[.deliveryStatus] != nil else {
+            throw InvalidOperation("\(naming.name("deliveryStatus")) is needed")
+        }
         for (field, number) in numbers.sorted(by: { $0.key.rawValue < $1.key.rawValue })
         where !field.values.contains(number) {
             throw InvalidOperation(
-                "\(field.option): \(field.values.lowerBound) to \(field.values.upperBound), not \(number)")
+                "\(naming.name(field.rawValue)): \(field.values.lowerBound) to \(field.values.upperBound), not \(number)"
+            )
         }
         if let type, type != .consumable, type != .autoRenewable {
             throw InvalidOperation(
                 "version 1 accepts only consumables and auto-renewable subscriptions, not \(type.rawValue)",
-                hint: "omit --v1")
+                hint: "omit \(naming.name("v1"))")
         }
         guard
             let request = ConsumptionRequestV1(
@@ -125,6 +149,6 @@ package struct ConsumptionDraftV1: Sendable, Hashable {
 extension ConsumptionRequestV1.Field {
     /// The command-line option of this field. For example, `--consumption-status` for `consumptionStatus`.
     package var option: String {
-        "--" + rawValue.map { $0.isUppercase ? "-\($0.lowercased())" : String($0) }.joined()
+        InputNaming.option.name(rawValue)
     }
 }

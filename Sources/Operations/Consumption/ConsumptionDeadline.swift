@@ -11,8 +11,16 @@ package struct ConsumptionDeadline: Sendable, Hashable {
 
     /// Time of Apple's request.
     package let requestedAt: Timestamp
+    /// The `notificationUUID` of Apple's request; `nil` if it is not known.
+    package private(set) var uuid: String?
 
     package init(requestedAt: Timestamp) { self.requestedAt = requestedAt }
+
+    /// Returns the time of the oldest request that Apple still waits for.
+    package static func oldestOpen(at now: Timestamp) -> Timestamp { now.advanced(byMilliseconds: -timeout) }
+
+    /// The end of the time that Apple waits.
+    package var end: Timestamp { requestedAt.advanced(byMilliseconds: Self.timeout) }
 
     /// Finds the latest stored CONSUMPTION_REQUEST for the transaction; `nil` if there is none.
     package init?(
@@ -28,17 +36,17 @@ package struct ConsumptionDeadline: Sendable, Hashable {
                 Signed<TransactionPayload>(storedText: inner)?.payload.transactionId == id.rawValue
             else { continue }
             requestedAt = payload.signedDate ?? request.receivedAt
+            uuid = payload.notificationUUID
             return
         }
         return nil
     }
 
     /// - Throws: ``InvalidOperation`` if the deadline has passed.
-    package func check(at now: Timestamp) throws(InvalidOperation) {
-        let end = requestedAt.advanced(byMilliseconds: Self.timeout)
+    package func check(at now: Timestamp, naming: InputNaming = .option) throws(InvalidOperation) {
         guard now > end else { return }
         throw InvalidOperation(
             "Apple asked at \(requestedAt.iso8601) and waited until \(end.iso8601)",
-            hint: "--late sends it anyway")
+            hint: "\(naming.name("late")) sends it anyway", kind: .deadline)
     }
 }

@@ -1,0 +1,103 @@
+import AppStoreClients
+package import AppStoreTypes
+import JSON
+package import Storage
+package import VerifyReceipt
+
+/// The app and environment that a request names.
+package struct OperationTarget: Sendable, Hashable {
+    /// `nil` if the request names none, which is allowed if exactly one app is configured.
+    package let bundleId: String?
+    /// For example `Sandbox`, in any case; `nil` for the default.
+    package let environment: String?
+
+    package init(bundleId: String?, environment: String?) {
+        self.bundleId = bundleId
+        self.environment = environment
+    }
+
+    /// Returns the environment; `nil` if the request names none.
+    ///
+    /// - Throws: `malformedRequest` for any other text than `Production` and `Sandbox`.
+    func namedEnvironment() throws(OperationError) -> AppStoreEnvironment? {
+        guard let environment else { return nil }
+        guard let found = AppStoreEnvironment.requested(environment) else {
+            throw OperationError(.malformedRequest, "environment: expected Production or Sandbox")
+        }
+        return found
+    }
+}
+
+/// The operations of support and finance teams over HTTP: the same as those of the commands. Each takes the values of a
+/// request, and returns the JSON of the response.
+package struct AppOperations: Sendable {
+    let components: ServiceComponents
+    let store: (any Store)?
+
+    package init(_ components: ServiceComponents, store: (any Store)?) {
+        self.components = components
+        self.store = store
+    }
+
+    package var now: Timestamp { components.now() }
+
+    /// Looks at purchases that Apple asked about; `nil` if there is no store.
+    package var refundDecisions: RefundDecisions? { store.map { RefundDecisions(components, store: $0) } }
+
+    /// The limits of the calls of one request.
+    var options: CallOptions { CallOptions(timeLimit: components.deadline, maximumCalls: 20) }
+
+    /// Returns the app of a request.
+    func app(_ target: OperationTarget) throws(OperationError) -> BundleIdentifier {
+        if let text = target.bundleId {
+            guard let bundleId = BundleIdentifier(rawValue: text), components.apps.configured(bundleId) != nil else {
+                throw OperationError(.unknownApp, "no such app is configured")
+            }
+            return bundleId
+        }
+        guard !components.apps.isEmpty else { throw OperationError(.unknownApp, "no such app is configured") }
+        guard let only = components.apps.only else {
+            throw OperationError(.bundleIdRequired, "bundleId is needed unless exactly one app is configured")
+        }
+        return only.bundleId
+    }
+
+    /// Returns the app and environment of a request; production if it names no environment.
+    func scope(_ target: OperationTarget) throws(OperationError) -> AppScope {
+        AppScope(bundleId: try app(target), environment: try target.namedEnvironment() ?? .production)
+    }
+
+    /// Returns the client of an app.
+    func client(for bundleId: BundleIdentifier) throws(OperationError) -> ServerAPIClient {
+        guard let client = components.serverAPI?.client(for: bundleId) else {
+            throw OperationError(
+                .serverAPINotConfigured,
+                "the app's configuration has no serverAPI with issuerId, keyId and privateKey")
+        }
+        return client
+    }
+
+    /// Returns the store.
+    ///
+    /// - Throws: `storeNotConfigured`.
+    func requiredStore() throws(OperationError) -> any Store {
+        guard let store else { throw OperationError(.storeNotConfigured, "no store is configured") }
+        return store
+    }
+
+    func transactionId(_ text: String) throws(OperationError) -> TransactionIdentifier {
+        guard let id = TransactionIdentifier(rawValue: text) else {
+            throw OperationError(.malformedTransactionId, "a transaction id is 1 to 20 digits, not all of them 0")
+        }
+        return id
+    }
+
+    /// Runs the parts of an operation, and converts their errors.
+    func converting<Value>(_ body: () async throws -> Value) async throws(OperationError) -> Value {
+        do {
+            return try await body()
+        } catch {
+            throw OperationError(error, at: now)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import AppStoreClients
+package import AppStoreTypes
+import Foundation
+import JSON
+import Storage
+import VerifyReceipt
+
+/// A UUID of the app's own for a customer, in Apple's spelling: lower case.
+package struct AccountToken: Sendable, Hashable {
+    package let text: String
+
+    /// Returns `nil` if the text is not a UUID.
+    package init?(_ text: String) {
+        guard text.utf8.count == 36, let uuid = UUID(uuidString: text) else { return nil }
+        self.text = uuid.uuidString.lowercased()
+    }
+}
+
+/// The output of `tokens set`: `{ "originalTransactionId", "appAccountToken" }`. Apple's response has no body.
+package enum AccountTokenAnswer {
+    package static func set(_ token: AccountToken, of id: TransactionIdentifier) -> [UInt8] {
+        JSONWriter.object {
+            $0.member("originalTransactionId", id.rawValue)
+            $0.member("appAccountToken", token.text)
+        }
+    }
+}
+
+extension AppOperations {
+    /// Sets the account token of a purchase: `PUT /v1/transactions/{id}/appAccountToken`.
+    ///
+    /// - Parameter body: `{ "appAccountToken": "…" }`.
+    package func setAppAccountToken(
+        of text: String, body: [UInt8], _ target: OperationTarget
+    ) async throws(OperationError) -> [UInt8] {
+        let id = try transactionId(text)
+        let given: String?
+        do {
+            given = try JSONObject(body).text("appAccountToken")
+        } catch {
+            throw OperationError(.malformedRequest, "the body is not a JSON object with the text appAccountToken")
+        }
+        guard let given else { throw OperationError(.malformedRequest, "appAccountToken is missing") }
+        guard let token = AccountToken(given) else {
+            throw OperationError(.malformedAccountToken, "appAccountToken is not a UUID")
+        }
+        let scope = try scope(target)
+        let client = try client(for: scope.bundleId)
+        try await converting {
+            try await client.setAppAccountToken(id, token.text, in: scope.environment, options)
+        }
+        components.serverAPI?.invalidate([id.rawValue], in: scope)
+        if store != nil {
+            // Stores the new record, so that the customer is found by the token. The token is set in any case.
+            let keys = CustomerIdentifiers(originalTransactionIds: [id.rawValue], transactionIds: [])
+            _ = try? await components.serverAPI?.refresh(keys, in: scope, within: .seconds(5))
+        }
+        return AccountTokenAnswer.set(token, of: id)
+    }
+}

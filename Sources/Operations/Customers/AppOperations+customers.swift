@@ -1,0 +1,40 @@
+import AppStoreTypes
+import JSON
+import Storage
+package import VerifyReceipt
+
+extension AppOperations {
+    /// Maximum number of customers in a response. A token belongs to one user, who has few App Store accounts.
+    private static let maximumCustomers = 20
+
+    /// Returns the customers with an account token: `GET /v1/customers?appAccountToken=`.
+    ///
+    ///     { "customers": [ {…} ] }
+    ///
+    /// A customer whose complete history is in the store is read from there. Another one, of whom only notifications are
+    /// known, is looked up in the App Store.
+    package func customers(
+        withToken text: String?, _ view: CustomerViewService, _ target: OperationTarget
+    ) async throws(OperationError) -> [UInt8] {
+        guard let text else { throw OperationError(.malformedRequest, "appAccountToken is missing") }
+        guard let token = AccountToken(text) else {
+            throw OperationError(.malformedAccountToken, "appAccountToken is not a UUID")
+        }
+        let bundleId: BundleIdentifier? = target.bundleId == nil ? nil : try app(target)
+        let environment = try target.namedEnvironment()
+        let store = try requiredStore()
+        let views = try await converting {
+            let found = try await store.customers.customers(withToken: token.text, limit: Self.maximumCustomers)
+            var views: [[UInt8]] = []
+            for customer in found
+            where bundleId ?? customer.scope.bundleId == customer.scope.bundleId
+                && environment ?? customer.scope.environment == customer.scope.environment
+                && components.apps.configured(customer.scope.bundleId) != nil
+            {
+                views.append(try await view.view(stored: customer.identifier, in: customer.scope))
+            }
+            return views
+        }
+        return JSONWriter.object { writer in writer.array("customers", views) { $0.values(json: $1) } }
+    }
+}

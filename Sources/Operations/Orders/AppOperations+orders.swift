@@ -1,0 +1,32 @@
+import AppStoreTypes
+import Storage
+import Telemetry
+import VerifyReceipt
+
+extension AppOperations {
+    /// Looks up an order, and counts the outcome: `GET /v1/orders/{orderId}`.
+    package func order(_ text: String, _ target: OperationTarget) async throws(OperationError) -> [UInt8] {
+        guard let id = OrderIdentifier(rawValue: text) else {
+            throw OperationError(.malformedOrderId, "an order id is 1 to 64 letters and digits")
+        }
+        let scope = try scope(target)
+        guard scope.environment == .production else {
+            throw OperationError(.malformedRequest, "environment: the sandbox has no orders")
+        }
+        let lookups = OrderLookups(
+            client: try client(for: scope.bundleId), bundleId: scope.bundleId, log: store?.orders, now: components.now)
+        let counts = components.counts[scope.bundleId].orders
+        do throws(OperationError) {
+            let report = try await converting { try await lookups.lookUp(id, options) }
+            counts.add(OrderLabel(report).rawValue, report.askedBefore > 0 ? 1 : 0)
+            return OrderAnswer.json(report)
+        } catch {
+            counts.add(OrderLabel.failed.rawValue)
+            throw error
+        }
+    }
+}
+
+extension OrderLabel {
+    init(_ report: OrderReport) { self = report.isFound ? .found : .unknown }
+}

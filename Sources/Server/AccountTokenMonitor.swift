@@ -1,0 +1,52 @@
+import AppStorePayloads
+package import Logging
+import ServiceLifecycle
+package import Storage
+import VerifyReceipt
+
+/// Adds the account tokens of transactions that an earlier version stored, so that their customers are found by them. Does
+/// nothing once all are added.
+package struct AccountTokenMonitor: Service {
+    let store: any Store
+    let logger: Logger
+
+    package init(store: any Store, logger: Logger) {
+        self.store = store
+        self.logger = logger
+    }
+
+    /// Number of transactions of a page.
+    private static let pageSize = 500
+    /// Delay of the start, the pause between two pages, and the pause after a failure and after the last page. A server of
+    /// an earlier version with the same store can add transactions without a token.
+    private static let (startDelay, pause, idle) = (
+        Duration.seconds(30), Duration.milliseconds(100), Duration.seconds(600)
+    )
+
+    /// Runs until shutdown.
+    package func run() async throws {
+        await cancelWhenGracefulShutdown {
+            guard (try? await Task.sleep(for: Self.startDelay)) != nil else { return }
+            while true {
+                let hasMore = store.isOpen ? await addPage() : false
+                guard (try? await Task.sleep(for: hasMore ? Self.pause : Self.idle)) != nil else { return }
+            }
+        }
+    }
+
+    /// Adds the tokens of one page. Returns whether there may be more.
+    package func addPage() async -> Bool {
+        do throws(StorageError) {
+            let page = try await store.customers.transactionsWithoutToken(limit: Self.pageSize)
+            guard !page.isEmpty else { return false }
+            try await store.customers.addTokens(
+                page.map { row in
+                    (row.id, Signed<TransactionPayload>(storedText: row.text)?.payload.storedAccountToken ?? "")
+                })
+            return page.count == Self.pageSize
+        } catch {
+            logger.error("account tokens cannot be added to the store; will retry", metadata: ["reason": "\(error)"])
+            return false
+        }
+    }
+}

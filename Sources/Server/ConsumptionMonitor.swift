@@ -1,0 +1,46 @@
+import Logging
+import Operations
+import ServiceLifecycle
+import Storage
+import VerifyReceipt
+
+/// Finds out whether purchases were refunded after Apple asked about them, see `RefundDecisions`: first a minute after the
+/// start, then every five minutes. Of several servers with the same store, one does it.
+struct ConsumptionMonitor: Service {
+    let store: any Store
+    let live: ReloadableState
+    let logger: Logger
+
+    /// Delay of the first run, and the time between two runs.
+    private static let (startDelay, pause) = (Duration.seconds(60), Duration.seconds(300))
+
+    /// Runs until shutdown.
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            guard (try? await Task.sleep(for: Self.startDelay)) != nil else { return }
+            repeat { await settle() } while (try? await Task.sleep(for: Self.pause)) != nil
+        }
+    }
+
+    /// Settles the cases that are due, and logs how many.
+    private func settle() async {
+        // Without a store there is nothing to do; the code that opens it logs failures.
+        guard store.isOpen, let decisions = live.now.pipelines.operations.refundDecisions else { return }
+        do throws(StorageError) {
+            let settled = try await TaskLease.whileHolding(
+                .refundDecisions, in: store.leases, for: "\(DeliveryLease.process)/refundDecisions"
+            ) { isHeld throws(StorageError) in
+                try await decisions.settle { await isHeld() && !Task.isCancelled }
+            }
+            guard let settled, !settled.isEmpty else { return }
+            logger.notice(
+                "refund decisions: purchases were looked at 48 hours after Apple asked about them",
+                metadata: .init(
+                    uniqueKeysWithValues: settled.map { ($0.key.rawValue, Logger.MetadataValue.string("\($0.value)")) })
+            )
+        } catch {
+            logger.error(
+                "refund decisions cannot be stored; will retry in five minutes", metadata: ["reason": "\(error)"])
+        }
+    }
+}

@@ -1,0 +1,62 @@
+package import AppStoreTypes
+
+/// A stored notification without its text.
+package struct NotificationSummary: Sendable, Hashable {
+    /// Row id.
+    package let id: Int64
+    /// Apple's `notificationUUID`. Version 1: a digest of the body.
+    package let uuid: String
+    /// Version of App Store Server Notifications, 1 or 2.
+    package let version: Int
+    package let type: String?
+    package let subtype: String?
+    package let scope: AppScope
+    package let signedDate: Timestamp?
+    package let receivedAt: Timestamp
+    /// Of the purchase that it is about; `nil` if it is about none.
+    package let originalTransactionId: String?
+
+    package init(
+        id: Int64, uuid: String, version: Int, type: String?, subtype: String?, scope: AppScope,
+        signedDate: Timestamp?, receivedAt: Timestamp, originalTransactionId: String?
+    ) {
+        self.id = id
+        self.uuid = uuid
+        self.version = version
+        self.type = type
+        self.subtype = subtype
+        self.scope = scope
+        self.signedDate = signedDate
+        self.receivedAt = receivedAt
+        self.originalTransactionId = originalTransactionId
+    }
+}
+
+/// A stored notification.
+package struct StoredNotification: Sendable, Hashable {
+    package let summary: NotificationSummary
+    /// Version 2: the compact JWS. Version 1: transaction ids, separated by spaces.
+    package let text: String
+    /// The body as it was received, if it is not `{"signedPayload":"<text>"}` and was stored.
+    package let rawBody: [UInt8]?
+
+    package init(summary: NotificationSummary, text: String, rawBody: [UInt8]?) {
+        self.summary = summary
+        self.text = text
+        self.rawBody = rawBody
+    }
+}
+
+/// Which notifications to list. Members that are `nil` do not restrict the list.
+package struct NotificationFilter: Sendable, Hashable {
+    package var bundleId: BundleIdentifier?
+    package var environment: AppStoreEnvironment?
+    /// Apple's `notificationType`.
+    package var type: String?
+    /// Only notifications received at this time or later.
+    package var since: Timestamp?
+    /// Only notifications about these purchases, by original transaction id.
+    package var purchases: [String]?
+
+    package init() {}
+}

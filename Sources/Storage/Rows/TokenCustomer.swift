@@ -1,0 +1,13 @@
+package import AppStoreTypes
+
+/// A customer that has an account token in a transaction.
+package struct TokenCustomer: Sendable, Hashable {
+    package let scope: AppScope
+    /// An original transaction id of the customer.
+    package let identifier: TransactionIdentifier
+
+    package init(scope: AppScope, identifier: TransactionIdentifier) {
+        self.scope = scope
+        self.identifier = identifier
+    }
+}

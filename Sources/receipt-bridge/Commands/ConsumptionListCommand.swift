@@ -1,0 +1,50 @@
+import Administration
+import AppStoreTypes
+import ArgumentParser
+import Operations
+import Storage
+
+/// The `consumption list` command: lists Apple's requests for consumption information.
+struct ConsumptionListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Prints one line of JSON per request of Apple's, with its deadline and Apple's decision.",
+        discussion: """
+            Only reads the store. A server may be running; 48 hours after a request it finds out whether the purchase was \
+            refunded.
+
+            Example:
+              receipt-bridge consumption list --open --config bridge.yaml
+            """)
+
+    @OptionGroup var configuration: ConfigurationOptions
+    @Flag(help: "Only requests without a decision.")
+    var open = false
+    @Option(
+        help: ArgumentHelp(
+            "Only requests received since this instant, for example 2026-11-21 or 2026-11-21T12:00:00Z.",
+            valueName: "instant"))
+    var since: String?
+
+    private static let pageSize = 500
+
+    func validate() throws {
+        guard since.map({ Timestamp(instant: $0) != nil }) ?? true else {
+            throw ValidationError("--since: must be an instant, for example 2026-11-21 or 2026-11-21T12:00:00Z")
+        }
+    }
+
+    func run() async throws {
+        let filter = ConsumptionCaseFilter(
+            receivedSince: since.flatMap { Timestamp(instant: $0) } ?? Timestamp(milliseconds: 0), isUnsettled: open)
+        try await configuration.withStore { store throws(StorageError) in
+            var last: Int64 = 0
+            while true {
+                let page = try await store.consumption.consumptionCases(filter, after: last, limit: Self.pageSize)
+                guard let end = page.last else { return }
+                for found in page { Terminal.line(ConsumptionCaseLine.json(found)) }
+                last = end.id
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import Administration
+import AppStoreClients
+import ArgumentParser
+import Cryptography
+import FileSupport
+import Foundation
+import Operations
+import Reports
+
+/// Options of the commands that work through a list of ids, and resume where they stopped.
+struct ListOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Work through the ids in this file, one a line; - is standard input.", valueName: "file"),
+        completion: .file())
+    var ids: String?
+    @Option(
+        name: .customLong("to"),
+        help: ArgumentHelp("With --ids: write results to this JSONL file.", valueName: "file.jsonl"),
+        completion: .file())
+    var destination: String?
+    @Option(
+        help: ArgumentHelp(
+            "With --ids: share of Apple's rate limits to use, 0.01 to 1; a running server uses the same limits.",
+            valueName: "share"))
+    var budget = 0.5
+    @Option(help: ArgumentHelp("With --ids: at most this many ids in this run.", valueName: "ids"))
+    var limit: Int?
+    @Option(help: ArgumentHelp("With --ids: stop starting new work after this many hours.", valueName: "hours"))
+    var maxHours: Double?
+    @Flag(help: "With --ids: start over instead of resuming.")
+    var fresh = false
+
+    var isUsed: Bool { ids != nil }
+    /// The part of Apple's limits to use.
+    var share: Double { isUsed ? budget : 1 }
+
+    mutating func validate() throws {
+        if destination == "-" { destination = nil }
+        guard ids != nil || (destination == nil && limit == nil && maxHours == nil && !fresh) else {
+            throw ValidationError("--to, --limit, --max-hours and --fresh need --ids")
+        }
+        guard (0.01...1).contains(budget) else { throw ValidationError("--budget: 0.01 to 1") }
+        guard limit ?? 1 > 0 else { throw ValidationError("--limit: at least 1") }
+        guard maxHours.map({ $0 > 0 && $0 <= 100_000 }) ?? true else {
+            throw ValidationError("--max-hours: more than 0, at most 100000")
+        }
+    }
+
+    /// The maximum size of a list in bytes. Larger ones must be split.
+    private static let maximumSize = 32 << 20
+
+    /// Reads the file of `--ids`.
+    func read(_ path: String) throws(InvalidOperation) -> [UInt8] {
+        guard let bytes = ReceiptInputs.read(path) else { throw InvalidOperation("--ids: cannot read \(path)") }
+        guard bytes.count <= Self.maximumSize else {
+            throw InvalidOperation("--ids: the file is larger than 32 MiB", hint: "split it")
+        }
+        return bytes
+    }
+
+    /// The run of one command over the items of a list.
+    struct Work<Item: Sendable> {
+        let items: [Item]
+        /// The file of `--ids`, and what it contains.
+        let path: String
+        let bytes: [UInt8]
+        /// Stands for the command and its options.
+        let options: String
+        /// Whether a run that finished starts over when the command is repeated.
+        let startsOver: Bool
+        let perform: @Sendable (_ run: String, Item, CallOptions) async throws -> ListResult
+    }
+
+    /// Runs or resumes the list, and prints the summary.
+    ///
+    /// - Throws: ``ExitCode`` if the run stopped early, or some items were not successful.
+    func run<Item: Sendable>(_ work: Work<Item>) async throws {
+        let digest = SHA.hex(work.bytes, with: .sha256)
+        let name = destination ?? work.path
+        guard name != "-" else { throw InvalidOperation("--ids -: a list from standard input needs --to") }
+        let file = URL(filePath: name).standardizedFileURL.path + ".progress"
+        var checkpoint = try ListCheckpoint(at: file, for: "\(work.options) \(digest)", isFresh: fresh)
+        if checkpoint.isFinished {
+            guard work.startsOver, destination == nil else {
+                Terminal.say(
+                    "all ids of this list are done, \(checkpoint.refused) of them without success",
+                    hint: "--fresh starts over")
+                if checkpoint.refused > 0 { throw ExitCode.someNotVerified }
+                return
+            }
+            try checkpoint.startOver()
+        }
+        let run = checkpoint.run
+        let monitor = ListMonitor()
+        let list = ListRun(
+            work.items, limits: .init(items: limit, time: maxHours.map { .seconds($0 * 3_600) }), monitor: monitor
+        ) { try await work.perform(run, $0, $1) }
+        var output = try output(&checkpoint)
+        let line = ProgressLine()
+        let progressTask = Task { await Self.show(monitor, on: line) }
+        let signals = StopSignals.watching { monitor.stop() }
+        defer {
+            progressTask.cancel()
+            signals.cancel()
+            line.clear()
+        }
+        let stop = try await list.run(to: &output, &checkpoint)
+        try checkpoint.end(of: work.items.count)
+        line.clear()
+        let counts = monitor.now
+        Terminal.say(
+            "\(counts.done) of \(counts.items) ids: \(counts.refused) without success, \(counts.failed) failed for now")
+        if let stop {
+            Terminal.say("stopped: \(stop.sentence); run the same command again to resume")
+            throw ExitCode.limit
+        }
+        guard counts.failed == 0 else {
+            Terminal.say("run the same command again to retry the ids that failed")
+            throw ExitCode.limit
+        }
+        if counts.refused > 0 { throw ExitCode.someNotVerified }
+    }
+
+    /// Opens the destination. A file that an earlier run wrote is truncated to its complete part; another file that is
+    /// not empty is an error.
+    private func output(_ checkpoint: inout ListCheckpoint) throws -> LineOutput {
+        guard let destination else { return LineOutput { Terminal.result($0) } }
+        let path = URL(filePath: destination).standardizedFileURL.path
+        let file = try OutputFile(path: path, cutAt: checkpoint.size)
+        try checkpoint.begin()
+        return LineOutput(file: file)
+    }
+
+    /// Shows progress until the task is canceled.
+    private static func show(_ monitor: ListMonitor, on line: ProgressLine) async {
+        while (try? await Task.sleep(for: line.pause)) != nil {
+            let counts = monitor.now
+            var parts: [ProgressText.Part] = [
+                .init("\(Int64(counts.done).grouped) of \(Int64(counts.items).grouped) ids", importance: 5)
+            ]
+            if counts.refused > 0 {
+                parts.append(.init("\(Int64(counts.refused).grouped) without success", importance: 3))
+            }
+            if counts.failed > 0 { parts.append(.init("\(Int64(counts.failed).grouped) failed", importance: 4)) }
+            line.show(ProgressText(parts))
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import Administration
+import AppStoreTypes
+import ArgumentParser
+import BridgeConfiguration
+import Operations
+import Storage
+import VerifyReceipt
+
+/// The `notifications list` command: lists stored notifications.
+struct NotificationListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Prints one line of JSON per stored notification, in the order of arrival.",
+        discussion: """
+            Only reads the store. A server may be running.
+
+            Example:
+              receipt-bridge notifications list --type REFUND --since 2026-11-21
+            """)
+
+    @OptionGroup var configuration: ConfigurationOptions
+    @Option(help: ArgumentHelp("Only notifications of this app.", valueName: "bundle-id"))
+    var bundleId: String?
+    @Option(help: "Only notifications of this environment.")
+    var environment: EnvironmentName?
+    @Option(help: ArgumentHelp("Only notifications of this type, for example DID_RENEW.", valueName: "type"))
+    var type: String?
+    @Option(
+        help: ArgumentHelp(
+            "Only notifications received since this instant, for example 2026-11-21 or 2026-11-21T12:00:00Z.",
+            valueName: "instant"))
+    var since: String?
+    @Option(
+        help: ArgumentHelp(
+            "Only notifications about the customer with this transaction or original transaction id.",
+            valueName: "transaction-id"))
+    var customer: String?
+    @Option(help: ArgumentHelp("Print at most this many.", valueName: "notifications"))
+    var limit: Int?
+
+    private static let pageSize = 500
+
+    func validate() throws {
+        guard since.map({ Timestamp(instant: $0) != nil }) ?? true else {
+            throw ValidationError("--since: must be an instant, for example 2026-11-21 or 2026-11-21T12:00:00Z")
+        }
+        guard customer.map({ TransactionIdentifier(rawValue: $0) != nil }) ?? true else {
+            throw ValidationError("--customer: 1 to 20 digits, not all of them 0")
+        }
+        guard bundleId.map({ BundleIdentifier(rawValue: $0) != nil }) ?? true else {
+            throw ValidationError("--bundle-id: not a bundle id")
+        }
+        guard limit ?? 1 > 0 else { throw ValidationError("--limit: at least 1") }
+    }
+
+    func run() async throws {
+        let settings = try? configuration.settings()
+        try await configuration.withStore { store throws(StorageError) in
+            var filter = NotificationFilter()
+            filter.bundleId = bundleId.flatMap(BundleIdentifier.init(rawValue:))
+            filter.environment = environment?.environment
+            filter.type = type
+            filter.since = since.flatMap { Timestamp(instant: $0) }
+            if let id = customer.flatMap(TransactionIdentifier.init(rawValue:)) {
+                let apps = [filter.bundleId].compactMap(\.self)
+                filter.purchases = try await purchases(
+                    of: id, apps.isEmpty ? settings?.apps.compactMap(\.bundleId) ?? [] : apps, store)
+            }
+            try await list(filter, store)
+        }
+    }
+
+    /// Returns the purchases of a customer, in every app and environment that is listed.
+    private func purchases(
+        of id: TransactionIdentifier, _ apps: [BundleIdentifier], _ store: any Store
+    ) async throws(StorageError) -> [String] {
+        let notifications = StoredNotifications(store: store)
+        var purchases: Set<String> = [id.rawValue]
+        let environments = environment.map { [$0.environment] } ?? [AppStoreEnvironment.production, .sandbox]
+        for app in apps {
+            for environment in environments {
+                let scope = AppScope(bundleId: app, environment: environment)
+                purchases.formUnion(try await notifications.purchases(of: id, in: scope))
+            }
+        }
+        return purchases.sorted()
+    }
+
+    /// Reads page by page, so that a large store does not have to fit into memory.
+    private func list(_ filter: NotificationFilter, _ store: any Store) async throws(StorageError) {
+        var last: Int64 = 0
+        var left = limit ?? .max
+        while left > 0 {
+            let page = try await store.notifications.notifications(
+                matching: filter, after: last, limit: min(left, Self.pageSize))
+            guard let end = page.last else { return }
+            for notification in page { Terminal.line(NotificationView.line(notification)) }
+            last = end.id
+            left -= page.count
+        }
+    }
+}
+
+/// The `notifications show` command: prints a stored notification.
+struct NotificationShowCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Prints a stored notification: as it came, decoded, and its transaction decoded.",
+        discussion: """
+            Only reads the store. A server may be running.
+
+            Exit codes: 0 printed; 1 the store has no such notification, or not the text; 2 usage.
+
+            Example:
+              receipt-bridge notifications show 1e4b0a7c-5f1e-4a55-8a9c-0d4c2f3b6a71
+            """)
+
+    @OptionGroup var configuration: ConfigurationOptions
+    @Argument(help: ArgumentHelp("The notificationUUID.", valueName: "uuid"))
+    var uuid: String
+    @Flag(help: "Print the body as it was received, and nothing else.")
+    var raw = false
+
+    func run() async throws {
+        let text = try await configuration.withStore { store throws(StorageError) in
+            let notifications = StoredNotifications(store: store)
+            guard raw else { return try await notifications.view(uuid) }
+            return try await notifications.notification(uuid).flatMap(NotificationView.raw)
+        }
+        guard let text else {
+            Terminal.say(raw ? "the store has no body of such a notification" : "the store has no such notification")
+            throw ExitCode.someNotVerified
+        }
+        Terminal.line(text)
+    }
+}

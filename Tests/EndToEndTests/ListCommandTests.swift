@@ -1,0 +1,152 @@
+import Foundation
+import Simulator
+import TestSupport
+import Testing
+
+@Suite("Commands that work through a list of ids")
+struct ListCommandTests {
+    private static let members = ["orderId", "status", "transactions", "askedBefore"]
+
+    private func orders(_ stage: CommandFixture) -> [String] {
+        stage.customers().flatMap(\.transactions).map(\.orderId)
+    }
+
+    @Test("orders lookup --ids prints a line for each id, and counts how often each was asked")
+    func printed() async throws {
+        let stage = try await CommandFixture(customers: 4)
+        let known = try #require(orders(stage).first)
+        try stage.folder.write("ids.txt", "\(known)\n\n  MNOTHING \r\n\(known)\n../../x\n".utf8)
+        let words = ["orders", "lookup", "--ids", "ids.txt", "--budget", "1"]
+        for askedBefore in [Int64(0), 1] {
+            let outcome = try await stage.run(words)
+            #expect(outcome.exit == 1 && outcome.errors.contains("3 of 3 ids: 2 without success"), "\(outcome.errors)")
+            #expect(outcome.lines.map { $0["orderId"]?.text } == [known, "MNOTHING", "../../x"])
+            #expect(outcome.lines.map { $0["askedBefore"]?.integer } == [askedBefore, askedBefore, 0])
+            #expect(outcome.lines.map { $0["status"]?.integer } == [0, 1, nil])
+            #expect(outcome.lines[0].keys == Self.members && outcome.lines[0]["transactions"]?.elements?.count == 1)
+            #expect(outcome.lines[2].keys == Self.members + ["reason"])
+        }
+        let single = try await stage.run("orders", "lookup", known)
+        #expect(single.lines.first?["askedBefore"]?.integer == 2)
+        for (arguments, reason) in [
+            (["orders", "lookup"], "specify one order id, or --ids"),
+            (["orders", "lookup", "M1", "--ids", "ids.txt"], "specify one order id, or --ids"),
+            (["orders", "lookup", "M1", "--to", "a.jsonl"], "need --ids"),
+            (["orders", "lookup", "--ids", "missing.txt"], "cannot read missing.txt"),
+            (["orders", "lookup", "--ids", "-"], "needs --to"),
+        ] { try await stage.expectRefusal(arguments, reason) }
+        await stage.stop()
+    }
+
+    @Test("A list that is stopped resumes; a finished one does nothing; another list in the same file is refused")
+    func resumed() async throws {
+        let stage = try await CommandFixture(customers: 8)
+        let ids = Array(Set(orders(stage))).sorted()
+        try #require(ids.count > 5)
+        try stage.folder.write("ids.txt", ids.joined(separator: "\n").utf8)
+        let words = ["orders", "lookup", "--ids", "ids.txt", "--to", "results.jsonl", "--budget", "1"]
+        let first = try await stage.run(words + ["--limit", "2"])
+        #expect(first.exit == 3 && first.errors.contains("stopped: --limit"), "\(first.errors)")
+        #expect(try stage.folder.lines("results.jsonl").map { $0["orderId"]?.text } == Array(ids.prefix(2)))
+        // An unfinished line of a run that was killed is cut off.
+        let file = try FileHandle(forWritingTo: stage.folder.url.appending(path: "results.jsonl"))
+        try file.seekToEnd()
+        try file.write(contentsOf: Data(#"{"orderId":"M"#.utf8))
+        try file.close()
+        let second = try await stage.run(words)
+        #expect(second.exit == 0 && second.output.isEmpty, "\(second.errors)")
+        let lines = try stage.folder.lines("results.jsonl")
+        #expect(lines.map { $0["orderId"]?.text } == ids)
+        #expect(lines.allSatisfy { $0["askedBefore"]?.integer == 0 })
+        let calls = try await stage.calls
+        let third = try await stage.run(words)
+        #expect(third.exit == 0 && third.errors.contains("all ids of this list are done"), "\(third.errors)")
+        #expect(try await stage.calls == calls)
+        try stage.folder.write("ids.txt", "M1".utf8)
+        try await stage.expectRefusal(words, "belongs to another list or to other options")
+        let fresh = try await stage.run(words + ["--fresh"])
+        #expect(fresh.exit == 1, "\(fresh.errors)")
+        #expect(try stage.folder.lines("results.jsonl").map { $0["orderId"]?.text } == ["M1"])
+        await stage.stop()
+    }
+
+    @Test("Ids that fail for now have no line, and the next run tries them again")
+    func retried() async throws {
+        let stage = try await CommandFixture(customers: 4)
+        let ids = Array(Set(orders(stage))).sorted().prefix(3)
+        try stage.folder.write("ids.txt", ids.joined(separator: "\n").utf8)
+        let words = ["orders", "lookup", "--ids", "ids.txt", "--to", "results.jsonl", "--budget", "1"]
+        try await stage.ask(
+            "POST", "/faults",
+            .object([
+                "kind": .string("body"), "endpoint": .string("orderLookup"), "times": .number(100),
+                "body": .string(#"{"errorCode":4040002}"#),
+            ]))
+        let failed = try await stage.run(words)
+        #expect(failed.exit == 3 && failed.errors.contains("3 failed for now"), "\(failed.errors)")
+        try await stage.ask("DELETE", "/faults")
+        let repaired = try await stage.run(words)
+        #expect(repaired.exit == 0, "\(repaired.errors)")
+        #expect(try stage.folder.lines("results.jsonl").map { $0["orderId"]?.text } == Array(ids))
+        await stage.stop()
+    }
+
+    @Test("renewals extend --ids checks the limit of each subscription, and never extends twice in one run")
+    func extended() async throws {
+        let stage = try await CommandFixture()
+        let subscriptions = stage.extendable().map(\.renewal.originalTransactionId)
+        let (full, other) = (try #require(subscriptions.first), try #require(subscriptions.last))
+        try #require(full != other)
+        for _ in 0..<2 {
+            let one = try await stage.run(
+                "renewals", "extend", "--original-transaction-id", full, "--days", "1", "--reason", "1")
+            #expect(one.exit == 0, "\(one.errors)")
+        }
+        try stage.folder.write(
+            "ids.txt", "\(full)\n\(other)\n{\"originalTransactionIds\":[\"999999999999999\"]}\n".utf8)
+        let words = [
+            "renewals", "extend", "--ids", "ids.txt", "--days", "7", "--reason", "3", "--to", "results.jsonl",
+            "--budget", "1",
+        ]
+        let before = try await stage.calls
+        let preview = try await stage.run(words.filter { !["--to", "results.jsonl"].contains($0) } + ["--dry-run"])
+        #expect(preview.lines.map { $0["outcome"]?.text } == ["limit", "possible", "possible"], "\(preview.errors)")
+        #expect(try await stage.calls == before)
+        let outcome = try await stage.run(words)
+        #expect(outcome.exit == 1 && outcome.errors.contains("3 of 3 ids: 2 without success"), "\(outcome.errors)")
+        let lines = try stage.folder.lines("results.jsonl")
+        #expect(lines.map { $0["outcome"]?.text } == ["limit", "extended", "notFound"])
+        #expect(lines.map { $0["originalTransactionId"]?.text } == [full, other, "999999999999999"])
+        #expect(lines[0]["reason"]?.text?.contains("extended twice in 365 days") == true)
+        #expect(lines[1]["effectiveDate"]?.integer != nil && lines[1]["reason"] == .null)
+        #expect(stage.appStore.requests.count("extend.production") == 4)
+        let again = try await stage.run(words)
+        #expect(again.exit == 1 && stage.appStore.requests.count("extend.production") == 4, "\(again.errors)")
+        for (more, reason) in [
+            (["--days", "91"], "--days: 1 to 90"), (["--request-id", "a"], "--request-id: not with --ids"),
+            (["--mass", "--product-id", "a"], "specify one of"),
+        ] { try await stage.expectRefusal(words + more, reason) }
+        await stage.stop()
+    }
+
+    @Test("tokens set sets the account token of a purchase, in lower case")
+    func token() async throws {
+        let stage = try await CommandFixture(customers: 4, store: nil)
+        let purchase = try #require(stage.customers().flatMap(\.transactions).first { !$0.isFamilyShared })
+        let token = "5F0C1D1E-6F2B-4C8A-9D3E-7A1B2C3D4E5F"
+        let id = purchase.originalTransactionId
+        let preview = try await stage.preview(["tokens", "set", id, token])
+        #expect(preview["method"]?.text == "PUT")
+        #expect(preview["url"]?.text?.hasSuffix("/inApps/v1/transactions/\(id)/appAccountToken") == true)
+        let set = try await stage.run("tokens", "set", id, token)
+        #expect(set.exit == 0, "\(set.errors)")
+        #expect(
+            set.output == "{\"originalTransactionId\":\"\(id)\",\"appAccountToken\":\"\(token.lowercased())\"}\n")
+        let order = try await stage.run("orders", "lookup", purchase.orderId)
+        #expect(
+            order.lines.first?["transactions"]?.elements?.first?["appAccountToken"]?.text == token.lowercased())
+        try await stage.expectRefusal(["tokens", "set", id, "nobody"], "the token is not a UUID")
+        try await stage.expectRefusal(["tokens", "set", "0", token], "1 to 20 digits")
+        await stage.stop()
+    }
+}

@@ -1,0 +1,400 @@
+import AppStoreTypes
+import BridgeConfiguration
+import Foundation
+import Logging
+import Operations
+import Responses
+import SQLiteStorage
+import Server
+import Simulator
+import Storage
+import TestSupport
+import Testing
+import Transport
+
+@Suite("Routes of support and finance teams")
+struct OperationsRouteTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// Serves with a store, and with a token on the public listener.
+    private func serving(
+        store: Bool = true, _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void = { _, _ in },
+        _ work: (Proxy) async throws -> Void
+    ) async throws {
+        let path = folder.path("bridge.sqlite")
+        try await Proxy.serving(
+            { settings, app in
+                settings.tokens = [Redacted("Zm9ydHktdHdv")]
+                if store { settings.store = .sqlite(path: path) }
+                change(&settings, &app)
+            }, work)
+    }
+
+    private func send(
+        _ method: String, _ target: String, _ body: String? = nil, to proxy: Proxy
+    ) async throws -> RawConnection.Answer {
+        let head = [
+            "\(method) \(target) HTTP/1.1", "Host: localhost", "Authorization: Bearer Zm9ydHktdHdv",
+            "Content-Length: \(body?.utf8.count ?? 0)", "", "",
+        ]
+        return try #require(try await proxy.send(head.joined(separator: "\r\n") + (body ?? "")))
+    }
+
+    private func code(_ answer: RawConnection.Answer) throws -> String {
+        #expect(answer.header("Content-Type") == "application/problem+json")
+        return "\(answer.status) \(try JSONValue(reading: answer.body)["code"]?.text ?? "-")"
+    }
+
+    private func purchase(
+        _ proxy: Proxy, _ kind: SimulatedProduct.Kind = .autoRenewable
+    ) throws -> SimulatedTransaction {
+        let customers = proxy.store.world.customers.filter { $0.environment == .production }
+        return try #require(customers.flatMap(\.transactions).first { $0.product.kind == kind && !$0.isFamilyShared })
+    }
+
+    /// The names of the members, in their order.
+    private static func keys(_ value: JSONValue) -> [String] {
+        if case .object(let members) = value { members.map(\.key) } else { [] }
+    }
+
+    @Test("An order is returned with its transactions, and with how often it was asked for")
+    func orders() async throws {
+        try await serving { proxy in
+            let purchase = try purchase(proxy)
+            for (id, status, count) in [(purchase.orderId, Int64(0), 1), ("MNOTHING", 1, 0)] {
+                for askedBefore in 0..<Int64(3) {
+                    let answer = try await send("GET", "/v1/orders/\(id)", to: proxy)
+                    #expect(answer.status == 200 && answer.header("Cache-Control") == "no-store", "\(answer.text)")
+                    let order = try JSONValue(reading: answer.body)
+                    #expect(Self.keys(order) == ["orderId", "status", "transactions", "askedBefore"])
+                    #expect(order["orderId"]?.text == id && order["status"]?.integer == status)
+                    #expect(order["transactions"]?.elements?.count == count)
+                    #expect(order["askedBefore"]?.integer == askedBefore)
+                }
+            }
+            let metrics = try await proxy.metrics()
+            func count(_ outcome: String, _ repeated: String) -> Double? {
+                metrics.samples[
+                    "receipt_bridge_order_lookups_total{app=\"com.example.app\",outcome=\"\(outcome)\",repeated=\"\(repeated)\"}"
+                ]
+            }
+            #expect(count("found", "no") == 1 && count("found", "yes") == 2)
+            #expect(count("unknown", "no") == 1 && count("unknown", "yes") == 2)
+        }
+    }
+
+    @Test("Without a store an order is returned, and nothing is counted")
+    func ordersWithoutStore() async throws {
+        try await serving(store: false) { proxy in
+            for _ in 0..<2 {
+                let answer = try await send("GET", "/v1/orders/\(try purchase(proxy).orderId)", to: proxy)
+                #expect(try JSONValue(reading: answer.body)["askedBefore"]?.integer == 0)
+            }
+        }
+    }
+
+    static let hostileOrders = [
+        ("%2e%2e", "400 malformedOrderId"), ("M%2F..%2Fx", "400 malformedOrderId"), ("M%00", "400 malformedOrderId"),
+        ("M%0D%0AX:%20y", "400 malformedOrderId"), (String(repeating: "M", count: 65), "400 malformedOrderId"),
+        ("M%C3%A4", "400 malformedOrderId"), ("%FF", "400 malformedOrderId"), ("M;a=b", "400 malformedOrderId"),
+        ("M1?environment=Sandbox", "400 malformedRequest"), ("M1?environment=Xcode", "400 malformedRequest"),
+        ("M1?bundleId=com.example.nothing", "404 unknownApp"), ("M1?bundleId=", "404 unknownApp"), ("", "404 notFound"),
+    ]
+
+    @Test("An order id that could change the request to Apple is refused without a call", arguments: hostileOrders)
+    func hostile(id: String, expected: String) async throws {
+        try await serving { proxy in
+            #expect(try await code(send("GET", "/v1/orders/\(id)", to: proxy)) == expected)
+            #expect(proxy.store.requests.total == 0)
+        }
+    }
+
+    @Test("Consumption information is sent after the checks of the command")
+    func consumption() async throws {
+        try await serving { proxy in
+            let (consumable, subscription) = (try purchase(proxy, .consumable), try purchase(proxy))
+            func send(_ id: String, _ body: String) async throws -> RawConnection.Answer {
+                try await self.send("POST", "/v1/consumption/\(id)", body, to: proxy)
+            }
+            let delivered = #"{"customerConsented":true,"deliveryStatus":"DELIVERED"}"#
+            let sent = try await send(consumable.transactionId, delivered)
+            #expect(sent.text.hasSuffix("{\"transactionId\":\"\(consumable.transactionId)\",\"sent\":true}"))
+            #expect(proxy.store.requests.count("consumption.production") == 1)
+            let version1 = try await send(
+                consumable.transactionId, #"{"customerConsented":true,"v1":true,"deliveryStatus":0,"playTime":7}"#)
+            #expect(version1.status == 200 && proxy.store.requests.count("consumptionV1.production") == 1)
+            let preview = try await send(consumable.transactionId, #"{"dryRun":true,"# + delivered.dropFirst())
+            #expect(try JSONValue(reading: preview.body)["method"]?.text == "PUT")
+            for (id, body, expected) in [
+                (consumable.transactionId, #"{"deliveryStatus":"DELIVERED"}"#, "422 consentMissing"),
+                (consumable.transactionId, #"{"customerConsented":true}"#, "422 invalidInput"),
+                (consumable.transactionId, #"{"customerConsented":true,"deliveryStatus":5}"#, "400 malformedRequest"),
+                (
+                    subscription.transactionId, #"{"consumptionPercentage":1,"# + delivered.dropFirst(),
+                    "422 invalidInput"
+                ), ("0", delivered, "400 malformedTransactionId"),
+                ("999999999999999", delivered, "404 transactionNotFound"),
+                (consumable.transactionId, "[]", "400 malformedRequest"),
+                (consumable.transactionId, String(repeating: " ", count: 70_000), "413 bodyTooLarge"),
+            ] { #expect(try await code(send(id, body)) == expected, "\(body.prefix(80))") }
+            #expect(proxy.store.requests.count("consumption.production") == 2)
+        }
+    }
+
+    @Test("The account token of a purchase is set")
+    func token() async throws {
+        try await serving { proxy in
+            let purchase = try purchase(proxy)
+            let target = "/v1/transactions/\(purchase.originalTransactionId)/appAccountToken"
+            let answer = try await send(
+                "PUT", target, #"{"appAccountToken":"5F0C1D1E-6F2B-4C8A-9D3E-7A1B2C3D4E5F"}"#, to: proxy)
+            #expect(answer.status == 200, "\(answer.text)")
+            let view = try await send("GET", "/v1/transactions/\(purchase.transactionId)", to: proxy)
+            #expect(
+                try JSONValue(reading: view.body)["appAccountToken"]?.text == "5f0c1d1e-6f2b-4c8a-9d3e-7a1b2c3d4e5f")
+            for (body, expected) in [
+                ("{}", "400 malformedRequest"), (#"{"appAccountToken":1}"#, "400 malformedRequest"),
+                (#"{"appAccountToken":"x"}"#, "400 malformedAccountToken"), ("", "400 malformedRequest"),
+            ] { #expect(try await code(send("PUT", target, body, to: proxy)) == expected) }
+        }
+    }
+
+    @Test("A request names the app if there are several, and the environment of a transaction")
+    func targets() async throws {
+        try await serving { proxy in
+            let id = try purchase(proxy).transactionId
+            #expect(try await send("GET", "/v1/transactions/\(id)?environment=production", to: proxy).status == 200)
+            let other = try await send("GET", "/v1/transactions/\(id)?environment=Sandbox", to: proxy)
+            #expect(try code(other) == "404 transactionNotFound")
+            let wrong = try await send("GET", "/v1/transactions/\(id)?environment=Xcode", to: proxy)
+            #expect(try code(wrong) == "400 malformedRequest")
+        }
+        var second = AppConfiguration(bundleId: BundleIdentifier(rawValue: "com.example.second"))
+        second.sandbox = .deny
+        try await serving({ settings, _ in settings.apps.append(second) }) { proxy in
+            let order = try purchase(proxy).orderId
+            #expect(try await code(send("GET", "/v1/orders/\(order)", to: proxy)) == "400 bundleIdRequired")
+            let unusable = try await send("GET", "/v1/orders/\(order)?bundleId=com.example.second", to: proxy)
+            #expect(try code(unusable) == "404 serverAPINotConfigured")
+            let named = try await send("GET", "/v1/orders/\(order)?bundleId=com.example.app", to: proxy)
+            #expect(named.status == 200)
+        }
+    }
+
+    @Test("The routes do not exist without a token, and a wrong one gets 401")
+    func tokens() async throws {
+        try await serving { proxy in
+            for request in [
+                "GET /v1/orders/M1", "POST /v1/consumption/1", "PUT /v1/transactions/1/appAccountToken",
+            ] {
+                for (header, status) in [("X: y", 404), ("Authorization: Bearer wrong", 401)] {
+                    let answer = try await proxy.send(
+                        "\(request) HTTP/1.1\r\nHost: a\r\n\(header)\r\nContent-Length: 0\r\n\r\n")
+                    #expect(answer?.status == status, "\(request) \(header)")
+                }
+            }
+            #expect(proxy.store.requests.total == 0)
+        }
+    }
+
+    // MARK: - Customers and notifications
+
+    /// The body of a notification about a transaction, as the App Store sends it.
+    private func notification(
+        _ proxy: Proxy, _ type: String, _ uuid: String, about transaction: SimulatedTransaction, hoursAgo: Int64 = 0
+    ) throws -> [UInt8] {
+        let signer = proxy.store.pki.jwsSigner
+        let date = SharedSimulator.noon.milliseconds - hoursAgo * 3_600_000
+        let payload = JSONValue.object([
+            "notificationType": .string(type), "notificationUUID": .string(uuid), "version": .string("2.0"),
+            "signedDate": .number(date),
+            "data": .object([
+                "bundleId": .string(SimulatedApp.first.bundleId), "environment": .string("Production"),
+                "signedTransactionInfo": .string(
+                    try signer.jws(payload: transaction.row(.production, signedDate: Timestamp(milliseconds: date)))),
+            ]),
+        ])
+        return JSONValue.object(["signedPayload": .string(try signer.jws(payload: payload))]).bytes
+    }
+
+    private func receive(_ body: [UInt8], _ proxy: Proxy) async throws {
+        let answer = try await proxy.send(RawConnection.post("/v1/notifications", body, ["Host: a"]))
+        #expect(answer?.status == 200, "\(answer?.text ?? "-")")
+    }
+
+    @Test("A stored notification is shown as it came, decoded, and with its transaction decoded")
+    func notifications() async throws {
+        try await serving { proxy in
+            let purchase = try purchase(proxy)
+            let uuid = "00000000-0000-4000-8000-00000000000a"
+            let body = try notification(proxy, "DID_RENEW", uuid, about: purchase)
+            try await receive(body, proxy)
+            for name in [uuid, uuid.uppercased()] {
+                let answer = try await send("GET", "/v1/notifications/\(name)", to: proxy)
+                #expect(answer.status == 200, "\(answer.text)")
+                let shown = try JSONValue(reading: answer.body)
+                #expect(
+                    Self.keys(shown) == [
+                        "notificationUUID", "version", "notificationType", "subtype", "bundleId", "environment",
+                        "signedDate", "receivedAt", "originalTransactionId", "signedPayload", "notification",
+                        "transaction", "renewalInfo", "consumption",
+                    ])
+                let received = try JSONValue(reading: body)
+                #expect(shown["signedPayload"] == received["signedPayload"])
+                #expect(shown["notification"]?["notificationType"]?.text == "DID_RENEW")
+                #expect(shown["transaction"]?["transactionId"]?.text == purchase.transactionId)
+                #expect(shown["originalTransactionId"]?.text == purchase.originalTransactionId)
+                #expect(shown["consumption"] == .null)
+            }
+            for name in ["00000000-0000-4000-8000-00000000000b", "%00", "..%2f", String(repeating: "a", count: 200)] {
+                let answer = try await send("GET", "/v1/notifications/\(name)", to: proxy)
+                #expect(try code(answer) == "404 notificationNotFound")
+            }
+        }
+        try await serving(store: false) { proxy in
+            #expect(try await code(send("GET", "/v1/notifications/a", to: proxy)) == "404 storeNotConfigured")
+            let customers = try await send(
+                "GET", "/v1/customers?appAccountToken=00000000-0000-4000-8000-00000000000a", to: proxy)
+            #expect(try code(customers) == "404 storeNotConfigured")
+        }
+    }
+
+    @Test("Customers are found by an account token: from the store, or looked up if only a notification is known")
+    func customers() async throws {
+        try await serving { proxy in
+            let customers = proxy.store.world.customers.filter { $0.environment == .production }
+            let customer = try #require(customers.first { $0.transactions.first?.appAccountToken != nil })
+            let purchase = try #require(customer.transactions.last)
+            let token = try #require(purchase.appAccountToken)
+            func views(_ query: String) async throws -> [JSONValue]? {
+                let answer = try await send("GET", "/v1/customers?\(query)", to: proxy)
+                #expect(answer.status == 200, "\(answer.text)")
+                return try JSONValue(reading: answer.body)["customers"]?.elements
+            }
+            #expect(try await views("appAccountToken=\(token)") == [])
+            let body = try notification(proxy, "DID_RENEW", "a", about: purchase)
+            try await receive(body, proxy)
+            let first = try #require(try await views("appAccountToken=\(token.uppercased())"))
+            #expect(first.map { $0["source"]?.text } == ["api"])
+            #expect(first.first?["transactions"]?.elements?.count == customer.transactions.count)
+            let stored = await eventually {
+                (try? await views("appAccountToken=\(token)"))??.first?["source"]?.text == "stored"
+            }
+            #expect(stored)
+            let second = try #require(try await views("appAccountToken=\(token)&environment=Production"))
+            #expect(second.map { $0["transactions"] } == first.map { $0["transactions"] })
+            #expect(try await views("appAccountToken=\(token)&environment=sandbox") == [])
+            #expect(try await views("appAccountToken=\(token)&bundleId=com.example.app")?.count == 1)
+            for (query, expected) in [
+                ("", "400 malformedRequest"), ("appAccountToken=", "400 malformedAccountToken"),
+                ("appAccountToken=%00", "400 malformedAccountToken"),
+                ("appAccountToken=\(token)&environment=Xcode", "400 malformedRequest"),
+                ("appAccountToken=\(token)&bundleId=com.example.nothing", "404 unknownApp"),
+            ] {
+                #expect(try await code(send("GET", "/v1/customers?\(query)", to: proxy)) == expected, "\(query)")
+            }
+        }
+    }
+
+    // MARK: - Apple's requests for consumption information
+
+    @Test("A request of Apple's is open until it is answered, and its deadline is a metric")
+    func openRequests() async throws {
+        try await serving { proxy in
+            let purchase = try purchase(proxy, .consumable)
+            try await receive(
+                try notification(proxy, "CONSUMPTION_REQUEST", "a", about: purchase, hoursAgo: 2), proxy)
+            let labels = "{app=\"com.example.app\",environment=\"Production\"}"
+            func metric(_ name: String) async throws -> Double? {
+                try await proxy.metrics().samples["receipt_bridge_consumption_\(name)\(labels)"]
+            }
+            #expect(try await metric("requests_open") == 1)
+            #expect(
+                try await metric("deadline_seconds") == Double(SharedSimulator.noon.milliseconds / 1_000 + 10 * 3_600))
+            let sent = try await send(
+                "POST", "/v1/consumption/\(purchase.transactionId)",
+                #"{"customerConsented":true,"deliveryStatus":"DELIVERED"}"#, to: proxy)
+            #expect(sent.status == 200, "\(sent.text)")
+            #expect(try await metric("requests_open") == nil)
+            #expect(try await metric("deadline_seconds") == nil)
+            let shown = try JSONValue(reading: try await send("GET", "/v1/notifications/a", to: proxy).body)
+            let noon = SharedSimulator.noon.milliseconds
+            #expect(
+                shown["consumption"]
+                    == .object([
+                        "requestedAt": .number(noon - 7_200_000), "deadline": .number(noon + 36_000_000),
+                        "answeredAt": .number(noon), "decision": .null, "settledAt": .null,
+                    ]))
+        }
+    }
+
+    @Test("A request of more than 12 hours ago is refused without `late`")
+    func lateRequest() async throws {
+        try await serving { proxy in
+            let purchase = try purchase(proxy, .consumable)
+            try await receive(
+                try notification(proxy, "CONSUMPTION_REQUEST", "a", about: purchase, hoursAgo: 13), proxy)
+            let body = #"{"customerConsented":true,"deliveryStatus":"DELIVERED"}"#
+            let refused = try await send("POST", "/v1/consumption/\(purchase.transactionId)", body, to: proxy)
+            #expect(try code(refused) == "409 deadlinePassed")
+            let late = try await send(
+                "POST", "/v1/consumption/\(purchase.transactionId)", #"{"late":true,"# + body.dropFirst(), to: proxy)
+            #expect(late.status == 200, "\(late.text)")
+        }
+    }
+
+    @Test("48 hours after a request the purchase is looked at once: refunded or not")
+    func decisions() async throws {
+        let simulator = try SimulatedStore(
+            seed: 7, customers: 36, clock: .fixed(SharedSimulator.noon), pki: try SharedSimulator.pki)
+        let port = try await simulator.start()
+        var settings = ProxyConfiguration(of: simulator, port: port)
+        settings.apps = [AppConfiguration(of: simulator)]
+        let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
+        let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
+        let services = try ServiceGraph(
+            settings: settings, transport: transport, store: store, tables: .bundled, logger: .silent,
+            now: { SharedSimulator.noon })
+        let all = simulator.world.customers.filter { $0.environment == .production }.flatMap(\.transactions)
+        let refunded = try #require(all.first { $0.revocation != nil && $0.revocation?.type != "FAMILY_REVOKE" })
+        let kept = try #require(
+            all.first { $0.revocation == nil && $0.originalTransactionId != refunded.originalTransactionId })
+        let scope = AppScope(
+            bundleId: try #require(BundleIdentifier(rawValue: SimulatedApp.first.bundleId)), environment: .production)
+        func text(_ payload: JSONValue) throws -> String { try simulator.pki.jwsSigner.jws(payload: payload) }
+        for (uuid, id, hours) in [
+            ("refunded", refunded.transactionId, Int64(49)), ("kept", kept.transactionId, 50),
+            ("unknown", "999999999999999", 60), ("early", kept.transactionId, 47), ("old", kept.transactionId, 800),
+        ] {
+            let date = SharedSimulator.noon.advanced(byMilliseconds: -hours * 3_600_000)
+            let inner = try text(.object(["transactionId": .string(id)]))
+            _ = try await store.notifications.save(
+                NotificationRow(
+                    uuid: uuid, version: 2, type: "CONSUMPTION_REQUEST", subtype: nil, signedDate: date,
+                    receivedAt: date,
+                    text: try text(.object(["data": .object(["signedTransactionInfo": .string(inner)])]))),
+                NotificationUpdate(), of: scope)
+        }
+        let decisions = try #require(services.operations.refundDecisions)
+        #expect(try await decisions.settle { false } == [:])
+        #expect(try await decisions.settle { true } == [.refunded: 1, .notRefunded: 1, .unknown: 1])
+        let calls = simulator.requests.total
+        #expect(try await decisions.settle { true } == [:])
+        #expect(simulator.requests.total == calls)
+        let found = try await store.consumption.consumptionCases(
+            ConsumptionCaseFilter(receivedSince: Timestamp(milliseconds: 0)), after: 0, limit: 9)
+        #expect(
+            found.map { "\($0.uuid) \($0.decision?.rawValue ?? "-")" } == [
+                "refunded refunded", "kept notRefunded", "unknown unknown", "early -", "old -",
+            ])
+        // The store learns about the refund.
+        await services.finishWriting()
+        let id = try #require(TransactionIdentifier(rawValue: refunded.transactionId))
+        #expect(try await store.customers.transaction(id, in: scope) != nil)
+        await transport.shutDown()
+        await store.close()
+        await simulator.stop()
+    }
+}
