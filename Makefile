@@ -5,6 +5,8 @@
 # make test-postgresql  the tests that need PostgreSQL, in debug and in release, with a server of their own, and several servers of
 #                one database while servers and databases are killed and stopped (at most 15 minutes after the build; installs
 #                Debian packages); make test-postgresql-run if the tests are built
+# make test-migrate-cluster  workers of one migration on one PostgreSQL, which are killed at random (needs Python and PostgreSQL;
+#                ROWS=1000000 for more rows)
 # make test-docs  every block of commands of the documents, as it stands, in an empty folder (needs Python, curl, jq, sqlite3, nginx
 #                and PostgreSQL)
 # make test-deploy  the examples for docker compose and Kubernetes (needs Python, PyPI and promtool)
@@ -44,7 +46,7 @@ export SWIFT_DETERMINISTIC_HASHING := 1
 # After a crash, the backtracer of Swift can take longer than a run may last. The signal is reported without it.
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: demo test test-postgresql test-postgresql-run test-build test-run test-root test-bare test-docs test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging
+.PHONY: demo test test-postgresql test-postgresql-run test-build test-run test-root test-bare test-docs test-migrate-cluster test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging
 .PHONY: fuzz check version bench bench-http bench-scale bench-migrate soak build static release install manual receipts format set-up
 
 build: set-up
@@ -111,12 +113,16 @@ test-postgresql: test-build
 
 # Without a server these tests are skipped, which must not count as a success.
 RUN_POSTGRESQL = REFUSE_SKIPPED=1 Tests/postgresql.sh $(RUN_TESTS) \
-	--filter '^(PostgreSQLClientTests|StorageTests|EndToEndTests[.]StoreCommandTests)[./]'
+	--filter '^(PostgreSQLClientTests|StorageTests|EndToEndTests[.](StoreCommandTests|SharedMigrationTests))[./]'
 
 test-postgresql-run:
 	$(RUN_POSTGRESQL)
 	$(RUN_POSTGRESQL) -c release --disable-testable-imports
 	python3 Tests/cluster.py --tool .build/release/receipt-bridge
+	python3 Tests/migration_cluster.py --tool .build/release/receipt-bridge --rows 4000 --customers 200 --kills 2
+
+test-migrate-cluster: build
+	python3 Tests/migration_cluster.py --tool .build/release/receipt-bridge --rows $(or $(ROWS),100000)
 
 test-docs: build
 	python3 Tests/docs.py --tool .build/release/receipt-bridge

@@ -219,4 +219,5 @@ def check(source, result, target, expected, count):
         fail(f"{source} to {result}: {got} rows, expected {count}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -91,10 +91,8 @@ package final class PostgreSQLClient: Sendable {
     package func copyIn(
         _ sql: String, rows: [[PostgreSQLValue]], within limit: Duration? = nil
     ) async throws(PostgreSQLError) -> Int {
-        guard !sql.containsNUL else { throw PostgreSQLError(.invalid, "a statement contains U+0000") }
-        let data = try PostgreSQLClient.copyData(rows)
         let settings = needsTimeouts(limit) ? "SELECT \(PostgreSQLClient.settings(timeoutValues(limit))); " : ""
-        let work = PostgreSQLJob.Work.copy(sql: settings + sql, data: data)
+        let work = try PostgreSQLClient.copy(settings + sql, rows: rows)
         let limit = limit ?? configuration.statementTimeout
         let results = try await repeated(work, .alone, 0, .now + limit)
         return results.last?.affectedRows ?? 0
@@ -178,6 +176,12 @@ package final class PostgreSQLClient: Sendable {
     static func only(_ results: [PostgreSQLResult]) throws(PostgreSQLError) -> PostgreSQLResult {
         guard let result = results.first else { throw PostgreSQLError(.failed, "the server returned no result") }
         return result
+    }
+
+    /// The job that copies rows.
+    static func copy(_ sql: String, rows: [[PostgreSQLValue]]) throws(PostgreSQLError) -> PostgreSQLJob.Work {
+        guard !sql.containsNUL else { throw PostgreSQLError(.invalid, "a statement contains U+0000") }
+        return .copy(sql: sql, data: try copyData(rows))
     }
 
     /// The rows in the binary format of COPY.

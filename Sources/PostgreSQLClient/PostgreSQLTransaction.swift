@@ -30,6 +30,15 @@ package struct PostgreSQLTransaction: Sendable {
         try PostgreSQLClient.only(try await run([query]))
     }
 
+    /// Copies rows as part of the transaction, see ``PostgreSQLClient/copyIn(_:rows:within:)``. Nothing else may run in
+    /// the transaction meanwhile.
+    package func copyIn(_ sql: String, rows: [[PostgreSQLValue]]) async throws(PostgreSQLError) -> Int {
+        let work = try PostgreSQLClient.copy(sql, rows: rows)
+        let outcome = await client.outcome(of: work, .partOf(transaction: id), 0, deadline)
+        if case .failure(let error) = outcome { state.error.withLock { $0 = $0 ?? error } }
+        return try outcome.get().last?.affectedRows ?? 0
+    }
+
     func begin(_ timeouts: [PostgreSQLStatement]) async throws(PostgreSQLError) {
         let begin = try PostgreSQLStatement(PostgreSQLQuery("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"))
         _ = try await run([begin] + timeouts, .firstOf(transaction: id))

@@ -44,7 +44,7 @@ package enum Sources {
         }
     }
 
-    private enum Kind {
+    enum Kind {
         case directory, table
         case text(TextFormat, isCompressed: Bool)
 
@@ -52,7 +52,7 @@ package enum Sources {
     }
 
     /// Determines the kind of a source by its name, and by the format if the name does not state one.
-    private static func kind(of path: String, isDirectory: Bool, _ format: TextFormat?) throws(SourceError) -> Kind {
+    static func kind(of path: String, isDirectory: Bool, _ format: TextFormat?) throws(SourceError) -> Kind {
         var name = path.lowercased()
         let isCompressed = name.hasSuffix(".gz")
         if isCompressed { name.removeLast(3) }

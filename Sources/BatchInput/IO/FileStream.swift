@@ -6,8 +6,12 @@ import Foundation
 struct FileStream: ByteStream {
     let name: String
     private let file: FileDescriptor
+    /// Offset at which the stream ends; `nil` for the end of the file.
+    private let end: Int64?
 
-    init(path: String) throws(SourceError) {
+    /// Opens the file, or only its part before an offset.
+    init(path: String, end: Int64? = nil) throws(SourceError) {
+        self.end = end
         let isRegularFile: Bool
         do throws(SystemFailure) {
             file = try FileDescriptor(reading: path)
@@ -20,6 +24,12 @@ struct FileStream: ByteStream {
     }
 
     mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(SourceError) -> Int {
+        var buffer = buffer
+        if let end {
+            let left = max(end - Int64(lseek(file.descriptor, 0, SEEK_CUR)), 0)
+            guard left > 0 else { return 0 }
+            buffer = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, Int(clamping: left))])
+        }
         do throws(SystemFailure) { return try file.read(into: buffer) } catch { throw SourceError(error, at: name) }
     }
 
@@ -50,7 +60,7 @@ struct FileStream: ByteStream {
         return now.comparison(with: earlier, unit: "byte")
     }
 
-    private func size() throws(SourceError) -> Int64 {
+    func size() throws(SourceError) -> Int64 {
         do throws(SystemFailure) { return Int64(try file.status().st_size) } catch {
             throw SourceError(error, at: name)
         }
@@ -58,18 +68,23 @@ struct FileStream: ByteStream {
 
     /// Returns the digest of the first 64 KiB at most, without changing the read offset.
     private func digest(ofFirst size: Int64) throws(SourceError) -> String {
-        let length = Int(min(size, 1 << 16))
+        SHA.hex(try bytes(at: 0, count: Int(min(size, 1 << 16))), with: .sha256)
+    }
+
+    /// Returns the bytes at an offset, fewer at the end of the file, without changing the read offset.
+    func bytes(at offset: Int64, count length: Int) throws(SourceError) -> [UInt8] {
         var failure: SystemFailure?
         let bytes = [UInt8](unsafeUninitializedCapacity: length) { buffer, filled in
             while filled < length {
                 let count = pread(
-                    file.descriptor, buffer.baseAddress.map { $0 + filled }, length - filled, off_t(filled))
+                    file.descriptor, buffer.baseAddress.map { $0 + filled }, length - filled,
+                    off_t(offset) + off_t(filled))
                 if count < 0 { failure = .last }
                 guard count > 0 else { return }
                 filled += count
             }
         }
         if let failure { throw SourceError(failure, at: name) }
-        return SHA.hex(bytes, with: .sha256)
+        return bytes
     }
 }

@@ -29,6 +29,8 @@ package struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
         case changed
         /// Another process has locked the database.
         case locked
+        /// Several processes cannot share the source, because it can only be read from its beginning.
+        case notSplittable
     }
 
     /// Machine-readable reason.

@@ -73,6 +73,26 @@ package struct MigrationCounts: Sendable, Hashable, Codable {
         }
         if isAuthentic { authentic += 1 }
     }
+
+    /// Adds the counts of other rows.
+    package mutating func add(_ other: MigrationCounts) {
+        rows += other.rows
+        outcomes.merge(other.outcomes, uniquingKeysWith: +)
+        kinds.merge(other.kinds, uniquingKeysWith: +)
+        environments.merge(other.environments, uniquingKeysWith: +)
+        years.merge(other.years, uniquingKeysWith: +)
+        repairs.merge(other.repairs, uniquingKeysWith: +)
+        reasons.merge(other.reasons, uniquingKeysWith: +)
+        refusals.merge(other.refusals, uniquingKeysWith: +)
+        authentic += other.authentic
+        renamedIds += other.renamedIds
+    }
+
+    /// Replaces the outcomes and reasons, which lookups have changed. The other counts stay.
+    package mutating func replace(outcomes: [Outcome: Int64], reasons: [String: Int64]) {
+        self.outcomes = Dictionary(uniqueKeysWithValues: outcomes.map { ($0.key.rawValue, $0.value) })
+        self.reasons = reasons
+    }
 }
 
 /// Totals of a migration over all of its runs. A crash loses at most the time since the last checkpoint.

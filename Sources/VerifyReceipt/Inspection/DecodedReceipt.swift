@@ -29,6 +29,8 @@ package struct DecodedReceipt: Sendable {
     /// The creation date of an App Receipt, the purchase date of a transactionReceipt, or the signing date of a signed
     /// text.
     package let date: Timestamp?
+    /// The latest expiry date of the subscriptions in it; `nil` if it has none.
+    package let expiresDate: Timestamp?
 
     package var isVerified: Bool { failure == nil }
 }
@@ -60,7 +62,8 @@ package struct ReceiptReader: Sendable {
                 kind: .jws, failure: signed.failure, repairs: inspection.repairs,
                 environment: signed.environment.flatMap(AppStoreEnvironment.init), bundleId: signed.bundleId,
                 lookupKeys: signed.lookupKeys, appTransactionId: signed.appTransactionId, unverifiedIds: [],
-                digest: digest, bytes: inspection.bytes, date: signed.signedDate)
+                digest: digest, bytes: inspection.bytes, date: signed.signedDate,
+                expiresDate: signed.expiresDate)
         }
         let keys =
             inspection.contents?.orderedLookupKeys
@@ -70,7 +73,15 @@ package struct ReceiptReader: Sendable {
             environment: inspection.contents?.environment, bundleId: inspection.contents?.bundleId, lookupKeys: keys,
             appTransactionId: nil, unverifiedIds: Self.unverifiedIds(in: stored, beyond: keys), digest: digest,
             bytes: inspection.bytes,
-            date: inspection.contents.flatMap(Self.date))
+            date: inspection.contents.flatMap(Self.date),
+            expiresDate: inspection.contents.flatMap(Self.expiresDate))
+    }
+
+    private static func expiresDate(of contents: ReceiptContents) -> Timestamp? {
+        switch contents {
+        case .app(let receipt): receipt.purchases.compactMap(\.expiresDate).max()
+        case .transaction(let receipt): receipt.expiresDate
+        }
     }
 
     private static func date(of contents: ReceiptContents) -> Timestamp? {

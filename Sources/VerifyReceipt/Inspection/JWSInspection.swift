@@ -25,6 +25,8 @@ package struct JWSInspection: Sendable {
     package let appTransactionId: String?
     /// The signing date that the payload names.
     package let signedDate: Timestamp?
+    /// The expiry date of a transaction, of the payload or of a JWS inside a notification.
+    package let expiresDate: Timestamp?
 
     /// Reads as much as possible, even if the JWS is not authentic.
     package init(_ text: String, verifier: SignedPayloadVerifier, now: Timestamp) {
@@ -56,6 +58,7 @@ package struct JWSInspection: Sendable {
             transactionIds: sources.map { Self.text("transactionId", $0) })
         appTransactionId = sources.lazy.compactMap { Self.text("appTransactionId", $0) }.first
         signedDate = (try? object?.date("signedDate")) ?? nil
+        expiresDate = sources.lazy.compactMap { (try? $0?.date("expiresDate")) ?? nil }.max()
         self.claims = object == nil ? nil : claims.map(Self.onOneLine)
         self.nested = nested
         self.failure = failure

@@ -22,6 +22,9 @@ struct MigrateCommand: AsyncParsableCommand {
             With --to -, the command is a filter: lines of JSONL or CSV in, a line for each on standard output, in the same \
             order. It makes no calls, stores no progress, and exits with 0 even if rows were refused.
 
+            If DEST is postgresql://USER@HOST/DATABASE, the same command on several machines shares the work. The password \
+            comes from database.password of --config, or from RECEIPT_BRIDGE_DATABASE_PASSWORD_FILE.
+
             Exit codes: 0 success; 1 done, but rows were refused, not found or failed; 2 usage, configuration, or a source \
             that is not the one this migration started with; 3 stopped by a limit or a temporary failure.
 
@@ -32,6 +35,7 @@ struct MigrateCommand: AsyncParsableCommand {
 
     @OptionGroup var configuration: ConfigurationOptions
     @OptionGroup var rows: BatchOptions
+    @OptionGroup var shared: SharedMigrationCommandOptions
 
     @Argument(help: ArgumentHelp("The stored receipts.", valueName: "source"), completion: .file())
     var source: String
@@ -82,6 +86,7 @@ struct MigrateCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard !(withApi && offline) else { throw ValidationError("--with-api and --offline cannot be combined") }
+        try validateDestination()
         guard !setAccountTokens || accountTokenColumn != nil else {
             throw ValidationError("--set-account-tokens needs --account-token-column")
         }
@@ -112,12 +117,12 @@ struct MigrateCommand: AsyncParsableCommand {
         }
         let transport: CurlTransport
         let lookups: BatchServerAPIClient
-        let shared: (any Store)?
+        let store: (any Store)?
         do {
             transport = try CurlTransport(settings: settings)
-            shared = plan ? nil : await SharedStore.open(settings)
+            store = plan ? nil : try await sharedStore(settings)
             lookups = try BatchServerAPIClient(
-                settings: settings, transport: transport, trust: trust, share: rows.budget, store: shared)
+                settings: settings, transport: transport, trust: trust, share: rows.budget, store: store)
         } catch {
             throw ConfigurationOptions.report(error)
         }
@@ -135,7 +140,7 @@ struct MigrateCommand: AsyncParsableCommand {
         }
         await transport.shutDown()
         await lookups.giveBackCalls()
-        await shared?.close()
+        await store?.close()
         try result.get()
     }
 
@@ -175,13 +180,17 @@ struct MigrateCommand: AsyncParsableCommand {
         let display = MigrationDisplay(monitor: monitor) { directory?.rateLimitWait }
         let runResult: Migration.RunResult
         do throws(RunError) {
-            let migration = try Migration(
-                options(settings, withAPI: directory != nil), reader: ReceiptReader(trust: trust),
-                lookups: directory,
-                monitor: monitor,
-                notify: { display.say($0) })
-            runResult = try await Self.showingProgress(display, monitor) { () async throws(RunError) in
-                try await migration.run()
+            let options = self.options(settings, withAPI: directory != nil)
+            if isShared {
+                runResult = try await runShared(
+                    options, settings, trust: trust, directory: directory, monitor, display)
+            } else {
+                let migration = try Migration(
+                    options, reader: ReceiptReader(trust: trust), lookups: directory, monitor: monitor,
+                    notify: { display.say($0) })
+                runResult = try await Self.showingProgress(display, monitor) { () async throws(RunError) in
+                    try await migration.run()
+                }
             }
         } catch {
             Terminal.say("\(error)")
@@ -191,7 +200,7 @@ struct MigrateCommand: AsyncParsableCommand {
             }
         }
         if let directory, runResult.stop == .planned {
-            Terminal.line(MigrationTable.plan(runResult, callsPerHour: directory.callsPerHour))
+            Terminal.line(MigrationTable.plan(runResult, callsPerHour: directory.callsPerHour, share: rows.budget))
             return
         }
         display.table(MigrationTable.text(runResult))
@@ -204,7 +213,7 @@ struct MigrateCommand: AsyncParsableCommand {
     }
 
     /// Shows progress during the work. The first Ctrl-C or SIGTERM stops the run at its next checkpoint.
-    private static func showingProgress(
+    static func showingProgress(
         _ display: MigrationDisplay, _ monitor: MigrationMonitor,
         _ work: () async throws(RunError) -> Migration.RunResult
     ) async throws(RunError) -> Migration.RunResult {

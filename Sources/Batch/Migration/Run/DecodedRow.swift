@@ -26,6 +26,8 @@ struct DecodedRow: Sendable, Codable {
     let appTransactionId: String?
     /// Year (UTC) in which the receipt was made; `nil` if unknown.
     let year: Int?
+    /// Latest expiry date of the subscriptions, in milliseconds since 1970; `nil` if there is none.
+    let expires: Int64?
     let failure: Failure?
     let accountToken: String?
 
@@ -63,6 +65,7 @@ struct DecodedRow: Sendable, Codable {
         unverifiedIds = stored.unverifiedIds.map(\.rawValue)
         appTransactionId = stored.appTransactionId
         year = stored.date.map { CivilTime(seconds: $0.seconds).year }
+        expires = stored.expiresDate?.milliseconds
         let hasKeys = !stored.lookupKeys.isEmpty || (allowUnverified && !stored.unverifiedIds.isEmpty)
         outcome = !stored.isVerified && !(allowUnverified && hasKeys) ? .refused : hasKeys ? .decoded : .noTransactions
     }
@@ -74,7 +77,7 @@ struct DecodedRow: Sendable, Codable {
         outcome = .refused
         kind = ReceiptKind.unknown.rawValue
         verified = false
-        (digest, environment, bundleId, appTransactionId, year) = (nil, nil, nil, nil, nil)
+        (digest, environment, bundleId, appTransactionId, year, expires) = (nil, nil, nil, nil, nil, nil)
         (repairs, originalTransactionIds, transactionIds, unverifiedIds) = ([], [], [], [])
         failure = Failure(code: code, place: "row", reason: reason)
     }

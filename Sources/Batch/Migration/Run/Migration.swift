@@ -30,6 +30,8 @@ package struct Migration {
         package var history = MigrationHistory()
         /// Number of customers whose account tokens could not be set.
         package var customersWithoutToken: Int64 = 0
+        /// Number of waiting customers with a subscription that has not expired, by their receipts; `nil` if unknown.
+        package var activeCustomers: Int64?
         /// Number of rows that this run read from the source.
         package var rowsRead: Int64 = 0
         /// Duration of this run.

@@ -1,0 +1,101 @@
+package import BatchInput
+package import PostgreSQLClient
+
+/// The tables of shared migrations in a PostgreSQL database. Every statement is safe to repeat.
+///
+/// All times are those of the database's clock, in milliseconds since 1970.
+package struct MigrationDatabase: Sendable {
+    let client: PostgreSQLClient
+    /// Hosts and database, for messages.
+    let place: String
+    /// Name of this worker, the holder of its leases.
+    let worker: String
+    /// Duration of a lease.
+    let lease: Duration
+
+    /// SQL of the database's clock.
+    static let clock = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+    /// Time for statements about many rows.
+    static let longLimit = Duration.seconds(1_800)
+    /// Time for all other statements.
+    static let limit = Duration.seconds(60)
+
+    package init(client: PostgreSQLClient, place: String, worker: String, lease: Duration) {
+        self.client = client
+        self.place = place
+        self.worker = worker
+        self.lease = lease
+    }
+
+    /// Connects, and creates missing tables.
+    package func open() async throws(RunError) {
+        try await on { try await client.connected(within: .seconds(30)) }
+        try await createTables()
+    }
+
+    /// Runs queries as one transaction.
+    @discardableResult
+    func run(_ queries: [PostgreSQLQuery], within limit: Duration = Self.limit) async throws(RunError)
+        -> [PostgreSQLResult]
+    {
+        try await on { try await client.run(queries, within: limit) }
+    }
+
+    /// Runs one query and returns its rows.
+    func rows(
+        _ sql: String, _ arguments: [PostgreSQLValue] = [], within limit: Duration = Self.limit
+    ) async throws(RunError) -> [PostgreSQLRow] {
+        try await run([PostgreSQLQuery(sql, arguments)], within: limit).first?.rows ?? []
+    }
+
+    /// Calls the closure and converts its errors. An error of the connection is repeated for a minute, because a
+    /// failover takes seconds.
+    func on<Success: Sendable>(
+        _ body: @Sendable () async throws -> Success
+    ) async throws(RunError) -> Success {
+        let end = ContinuousClock.now + .seconds(60)
+        var pause = Duration.milliseconds(100)
+        while true {
+            do {
+                return try await body()
+            } catch {
+                guard let error = error as? PostgreSQLError, error.isOfConnection, .now + pause < end,
+                    !Task.isCancelled
+                else { throw runError(error) }
+            }
+            try? await Task.sleep(for: pause)
+            pause = min(pause * 2, .seconds(5))
+        }
+    }
+
+    func runError(_ error: any Error) -> RunError {
+        switch error {
+        case let error as RunError: return error
+        case let error as SourceError: return RunError(error)
+        case let error as PostgreSQLError:
+            let text = "the database \(place): \(error)"
+            let canBeRepeated: [PostgreSQLError.Code] = [
+                .full, .conflict, .timedOut, .closed, .notConnected, .outcomeUnknown, .readOnly, .tooManyConnections,
+            ]
+            return canBeRepeated.contains(error.code) ? .interrupted(text) : .notPossible(text)
+        default: return .notPossible("\(error)")
+        }
+    }
+
+    /// Reads values of rows.
+    func value<Value>(_ read: () throws(PostgreSQLError) -> Value) throws(RunError) -> Value {
+        do throws(PostgreSQLError) { return try read() } catch { throw runError(error) }
+    }
+}
+
+extension PostgreSQLError {
+    /// Whether the statement may succeed once there is a connection to a server that accepts writes.
+    var isOfConnection: Bool {
+        [.notConnected, .outcomeUnknown, .readOnly, .tooManyConnections, .timedOut].contains(code)
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds.
+    var inMilliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }
+}

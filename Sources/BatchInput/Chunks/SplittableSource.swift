@@ -1,0 +1,81 @@
+import Cryptography
+import Foundation
+
+/// A source that several processes, also on several machines, read in parts: an uncompressed `.jsonl` or `.csv` file, a
+/// SQLite table, or a directory. Each machine can have a copy of it, at any path.
+///
+/// Compressed files and standard input can only be read from the beginning, so they are rejected.
+package struct SplittableSource: Sendable {
+    let path: String
+    let options: SourceOptions
+    let limits: SourceLimits
+    package let kind: SourceIdentity.Kind
+
+    /// - Throws: ``SourceError``; `notSplittable` for a compressed file and for standard input.
+    package init(
+        _ path: String, options: SourceOptions = SourceOptions(), limits: SourceLimits = SourceLimits()
+    ) throws(SourceError) {
+        self.path = path
+        self.options = options
+        self.limits = limits
+        var isDirectory: ObjCBool = false
+        let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
+        switch path == "-" ? nil : try Sources.kind(of: path, isDirectory: isDirectory.boolValue, options.format) {
+        case .directory?: kind = .directory
+        case .table?: kind = .table
+        case .text(let format, isCompressed: false)?: kind = format == .csv ? .csv : .jsonLines
+        case .text(_, isCompressed: true)?, nil:
+            throw SourceError(
+                .notSplittable, at: path,
+                "several workers cannot share it; use an uncompressed .jsonl or .csv file, a database or a directory")
+        }
+        guard exists else { throw SourceError(.notFound, at: path, "there is no such file") }
+        if kind == .jsonLines { _ = try FileStream(path: path) } else { _ = try open() }
+    }
+
+    /// Opens the source at a place.
+    func open(at place: String? = nil, limits: SourceLimits? = nil) throws(SourceError) -> any RowSource {
+        try Sources.open(
+            path, options: options, limits: limits ?? self.limits,
+            at: place.map { SourcePosition(place: $0, nextRowNumber: 1) })
+    }
+
+    /// Returns the fingerprint. Reads at most 320 KiB of a file, and the names of the first files of a directory.
+    package func fingerprint() throws(SourceError) -> SourceFingerprint {
+        switch kind {
+        case .jsonLines, .csv: return try fileFingerprint()
+        case .directory: return try directoryFingerprint()
+        case .table, .standardInput:
+            let identity = try open().identity
+            return SourceFingerprint(kind: identity.kind, size: identity.size, digest: identity.digest)
+        }
+    }
+
+    /// The samples: the first and the last 4 KiB of 64 equal parts, the beginning and the end among them.
+    private func fileFingerprint() throws(SourceError) -> SourceFingerprint {
+        let file = try FileStream(path: path)
+        let size = try file.size()
+        let (parts, sample) = (64 as Int64, 4 << 10)
+        var samples: [UInt8] = []
+        for part in 0...parts {
+            let offset = min(size / parts * part, max(size - Int64(sample), 0))
+            samples += try file.bytes(at: offset, count: sample)
+        }
+        return SourceFingerprint(kind: kind, size: size, digest: SHA.hex(samples, with: .sha256))
+    }
+
+    /// The samples: the paths of the first 1,000 files.
+    private func directoryFingerprint() throws(SourceError) -> SourceFingerprint {
+        var source = try open(limits: namesOnly)
+        let rows = try source.next(maximumRows: 1_000, maximumBytes: .max)?.rows ?? []
+        let names = rows.map { $0.id ?? "" }.joined(separator: "\n")
+        return SourceFingerprint(kind: kind, size: nil, digest: SHA.hex(Array(names.utf8), with: .sha256))
+    }
+
+    /// Limits with which the values of a table or directory are not read.
+    var namesOnly: SourceLimits {
+        var limits = limits
+        limits.row = 0
+        return limits
+    }
+}

@@ -1,0 +1,83 @@
+import Administration
+import ArgumentParser
+import Batch
+import BatchInput
+import BridgeConfiguration
+import Cryptography
+import Foundation
+import PostgreSQLClient
+import Storage
+import VerifyReceipt
+
+/// `migrate SOURCE --to postgresql://…`: one worker of any number.
+extension MigrateCommand {
+    /// Whether the destination is a database that several workers share.
+    var isShared: Bool { ["postgresql://", "postgres://"].contains { destination.hasPrefix($0) } }
+
+    /// Rejects options that the kind of the destination does not have.
+    func validateDestination() throws {
+        guard isShared else {
+            guard shared.shard == nil, !shared.activeFirst else {
+                throw ValidationError("--shard and --active-first need a postgresql:// destination")
+            }
+            return
+        }
+        guard !refresh, !setAccountTokens, accountTokenColumn == nil, report.isEmpty, outputFormat == nil
+        else {
+            throw ValidationError(
+                "--refresh, --report, --output-format and the account token options need a file as the destination, not postgresql://"
+            )
+        }
+    }
+
+    /// The address of the destination. The password comes from elsewhere.
+    private func databaseAddress() throws(ConfigurationError) -> PostgreSQLAddress {
+        do throws(StoreAddressError) {
+            if case .postgresql(let address) = try StoreAddress.parse(destination, resolve: { $0 }) { return address }
+        } catch {
+            throw ConfigurationError(["--to: \(error.reason)"])
+        }
+        throw ConfigurationError(["--to: expected postgresql://USER@HOST/DATABASE"])
+    }
+
+    /// Opens the store with the rate limits that servers and workers share: that of the configuration if it is in a
+    /// PostgreSQL database, otherwise one in the destination, so that a worker that takes over does not start with a
+    /// full budget.
+    func sharedStore(_ settings: ProxyConfiguration) async throws(ConfigurationError) -> (any Store)? {
+        guard isShared else { return await SharedStore.open(settings) }
+        var settings = settings
+        if case .postgresql = settings.store {} else { settings.store = .postgresql(try databaseAddress()) }
+        return await SharedStore.open(settings)
+    }
+
+    /// Runs a worker.
+    func runShared(
+        _ options: MigrationOptions, _ settings: ProxyConfiguration, trust: TrustStore,
+        directory: AppStoreCustomerLookup?, _ monitor: MigrationMonitor, _ display: MigrationDisplay
+    ) async throws(RunError) -> Migration.RunResult {
+        let address: PostgreSQLAddress
+        do throws(ConfigurationError) { address = try databaseAddress() } catch {
+            throw .notPossible(error.findings.joined(separator: "; "))
+        }
+        var options = options
+        options.workers = min(options.workers, 64)
+        let client = StoreOpening.client(
+            of: address, settings.database, connections: options.workers + 4, name: "receipt-bridge migrate")
+        let worker = "\(ProcessInfo.processInfo.hostName) \(getpid()) \(UInt32.random(in: 0...UInt32.max))"
+        let result: Result<Migration.RunResult, RunError>
+        do throws(RunError) {
+            let migration = try SharedMigration(
+                shared.options(options, worker: worker), client: client, place: "\(address)",
+                reader: ReceiptReader(trust: trust), lookups: directory, monitor: monitor,
+                notify: { display.say($0) })
+            result = .success(
+                try await Self.showingProgress(display, monitor) { () async throws(RunError) in
+                    try await migration.run()
+                })
+        } catch {
+            result = .failure(error)
+        }
+        await client.close()
+        return try result.get()
+    }
+}
