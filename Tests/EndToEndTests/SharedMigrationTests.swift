@@ -135,6 +135,9 @@ struct SharedMigrationTests {
         let plan = try await fixture.run(stage.command("genuine.jsonl", "--with-api", "--plan"))
         #expect(plan.exit == 0 && plan.text.contains(" at the full limit, "), "\(plan.errors)")
         #expect(plan.text.contains("; active subscribers after "), "\(plan.text)")
+        let planAlone = try await fixture.run(
+            "migrate", "genuine.jsonl", "--to", "plan.jsonl", "--with-api", "--plan", "--config", "receipt-bridge.yaml")
+        #expect(planAlone.exit == 0 && planAlone.text == plan.text)
         let workers = try (0..<2).map { _ in
             try fixture.start(stage.command("genuine.jsonl", "--with-api", "--active-first"))
         }
@@ -240,7 +243,7 @@ struct SharedMigrationTests {
             (["-", "--to", "postgresql://u@127.0.0.1:1/d"], 2, "several workers cannot share it"),
             (["in.jsonl", "--to", "postgresql://u@127.0.0.1:1/d", "--shard", "5/4"], 2, "--shard: expected I/N"),
             (["in.jsonl", "--to", "postgresql://u@127.0.0.1:1/d", "--report", "a.json"], 2, "need a file"),
-            (["in.jsonl", "--to", "a.jsonl", "--shard", "1/4"], 2, "need a postgresql:// destination"),
+            (["in.jsonl", "--to", "a.jsonl", "--shard", "1/4"], 2, "needs a postgresql:// destination"),
         ])
     func unusable(_ arguments: [String], _ code: Int32, _ message: String) async throws {
         let folder = try Folder()

@@ -92,6 +92,11 @@ extension MigrationStore {
         try customers("customer.state = 0 AND customer.scope = \(scope) AND", after: key, limit: limit)
     }
 
+    /// Returns the customer with this key; `nil` if it was merged into another one, or was already looked up.
+    func waitingCustomer(_ key: Int64) throws(StorageError) -> MigrationCustomer? {
+        try customers("customer.state = 0 AND customer.key = \(key) AND", after: 0, limit: 1).first
+    }
+
     /// Returns `false` if the customer was merged into another one, or was already looked up.
     package func isWaiting(_ key: Int64) throws(StorageError) -> Bool {
         try read { db in

@@ -16,7 +16,7 @@ extension MigrateCommand {
     /// it several times over the same rows.
     func validateFilter() throws {
         let rejected: [(option: String, isPresent: Bool)] = [
-            ("--with-api", withApi), ("--plan", plan), ("--refresh", refresh),
+            ("--with-api", withApi), ("--plan", plan), ("--refresh", refresh), ("--active-first", activeFirst),
             ("--allow-unverified", allowUnverified), ("--account-token-column", accountTokenColumn != nil),
             ("--report", !report.isEmpty), ("--table", rows.table != nil), ("--fresh", rows.fresh),
             ("--limit", rows.limit != nil), ("--max-hours", rows.maxHours != nil),

@@ -17,9 +17,7 @@ extension MigrateCommand {
     /// Rejects options that the kind of the destination does not have.
     func validateDestination() throws {
         guard isShared else {
-            guard shared.shard == nil, !shared.activeFirst else {
-                throw ValidationError("--shard and --active-first need a postgresql:// destination")
-            }
+            guard shared.shard == nil else { throw ValidationError("--shard needs a postgresql:// destination") }
             return
         }
         guard !refresh, !setAccountTokens, accountTokenColumn == nil, report.isEmpty, outputFormat == nil

@@ -68,6 +68,9 @@ struct MigrateCommand: AsyncParsableCommand {
     @Flag(help: "Look up customers again that were found before, only for changes.")
     var refresh = false
 
+    @Flag(help: "Look up the customers whose subscriptions expire last first, active subscribers before all others.")
+    var activeFirst = false
+
     @Flag(help: "Also look up receipts that are not authentic; `verified` is false in their rows.")
     var allowUnverified = false
 
@@ -163,6 +166,7 @@ struct MigrateCommand: AsyncParsableCommand {
         options.isFresh = rows.fresh
         options.isPlan = plan
         options.isRefresh = refresh
+        options.isActiveFirst = activeFirst
         options.rowLimit = rows.limit
         options.timeLimit = rows.timeLimit
         options.accountTokens = setAccountTokens ? .set : .dryRun

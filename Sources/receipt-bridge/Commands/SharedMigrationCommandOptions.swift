@@ -9,13 +9,6 @@ struct SharedMigrationCommandOptions: ParsableArguments {
             "Read only part I of N of the source; with a postgresql:// destination.", valueName: "i/n"))
     var shard: String?
 
-    @Flag(
-        help: """
-            Look up the customers whose subscriptions expire last first, active subscribers before all others; with a \
-            postgresql:// destination.
-            """)
-    var activeFirst = false
-
     @Option(help: .hidden)
     var leaseMilliseconds: Int64 = 300_000
 
@@ -38,7 +31,6 @@ struct SharedMigrationCommandOptions: ParsableArguments {
     func options(_ migration: MigrationOptions, worker: String) -> SharedMigrationOptions {
         var options = SharedMigrationOptions(migration, worker: worker)
         options.shard = shard.flatMap { SharedMigrationOptions.Shard($0) } ?? .whole
-        options.isActiveFirst = activeFirst
         options.lease = .milliseconds(leaseMilliseconds)
         options.chunkSize = ChunkSize(rows: chunkRows, bytes: chunkBytes)
         return options

@@ -1,5 +1,4 @@
 import AppStoreTypes
-import Foundation
 import Storage
 import Batch
 import Reports
@@ -90,23 +89,7 @@ enum MigrationTable {
             customers  \(customers.grouped)
             calls      about \((customers * 2).grouped)
             hours      \(String(Int(hours))).\(Int(hours * 10) % 10) by the hourly limits, plus the time of the calls themselves
-            time       \(time(customers, result.activeCustomers, callsPerHour: callsPerHour, share: share))
+            time       \(LookupTime(result, callsPerHour: callsPerHour, share: share).text)
             """
-    }
-
-    /// Returns how long the lookups take. For example, `20,000,000 customers: 111 h at the full limit, 9.3 days at 0.5;
-    /// active subscribers after 2.8 days`.
-    static func time(_ customers: Int64, _ active: Int64?, callsPerHour: Double, share: Double) -> String {
-        let hours = Double(customers) / callsPerHour
-        var text =
-            "\(customers.grouped) customers: \(time(hours * share)) at the full limit, \(time(hours)) at \(share)"
-        if let active { text += "; active subscribers after \(time(Double(active) / callsPerHour))" }
-        return text
-    }
-
-    /// Returns hours with one decimal below ten, and days from five on.
-    private static func time(_ hours: Double) -> String {
-        let (value, unit) = hours < 120 ? (hours, "h") : (hours / 24, "days")
-        return value < 9.95 || unit == "days" ? String(format: "%.1f \(unit)", value) : String(format: "%.0f h", value)
     }
 }

@@ -1,3 +1,4 @@
+import AppStoreTypes
 import Storage
 import BatchInput
 import Reports
@@ -49,6 +50,9 @@ extension Migration {
         let tally = try running { try ledger.tally() }
         var ending = ending(stop: stop)
         ending.customers = tally
+        if options.isPlan {
+            ending.activeCustomers = try running { try ledger.activeCustomers(at: Timestamp.now.milliseconds) }
+        }
         guard writes else { return ending }
         (ending.counts, progress.result) = try writeResult()
         let stale = try running { try ledger.staleCustomers() }
@@ -73,16 +77,20 @@ extension Migration {
     private struct CustomerQueue {
         /// Key of the app and environment in the progress file.
         let scope: Int64
-        /// Key of the last customer that was read.
+        /// Key, or place, of the last customer that was read.
         var last: Int64 = 0
         /// Customers that were read but not started, in reverse order.
         var next: [MigrationCustomer] = []
         var inFlight = 0
         var isAtEnd = false
+        /// Places of customers in the order of their expiry dates that were read but not started, in reverse order;
+        /// `nil` without that order.
+        var nextByExpiry: [(place: Int64, key: Int64)]?
 
         /// Returns the next customer; `nil` at the end. Skips customers that were merged into another one in the
         /// meantime, because a history contained the ids of both.
         mutating func customer(from ledger: MigrationStore) throws(StorageError) -> MigrationCustomer? {
+            if nextByExpiry != nil { return try customerByExpiry(from: ledger) }
             while true {
                 if next.isEmpty {
                     next = try ledger.waitingCustomers(in: scope, after: last, limit: 256).reversed()
@@ -90,6 +98,17 @@ extension Migration {
                 guard let customer = next.popLast() else { return nil }
                 last = customer.key
                 if try ledger.isWaiting(customer.key) { return customer }
+            }
+        }
+
+        private mutating func customerByExpiry(from ledger: MigrationStore) throws(StorageError) -> MigrationCustomer? {
+            while true {
+                if nextByExpiry?.isEmpty == true {
+                    nextByExpiry = try ledger.waitingCustomersByExpiry(in: scope, after: last, limit: 256).reversed()
+                }
+                guard let (place, key) = nextByExpiry?.popLast() else { return nil }
+                last = place
+                if let customer = try ledger.waitingCustomer(key) { return customer }
             }
         }
     }
@@ -117,6 +136,10 @@ extension Migration {
             return try await withThrowingTaskGroup(of: Event.self) { group in
                 var stop: Stop?
                 var queues = try ledger.scopes().map { CustomerQueue(scope: $0) }
+                if options.isActiveFirst {
+                    try ledger.orderCustomersByExpiry()
+                    for index in queues.indices { queues[index].nextByExpiry = [] }
+                }
                 try show(lookups)
                 var lastCommit = ContinuousClock.now
                 var answered = 0

@@ -40,6 +40,8 @@ package struct MigrationOptions: Sendable {
     package var isPlan = false
     /// Look up known customers again, to add newer transactions.
     package var isRefresh = false
+    /// Look up the customers with the latest expiry dates first.
+    package var isActiveFirst = false
     /// Maximum number of rows to read in this run; `nil` for no limit.
     package var rowLimit: Int64?
     /// Time after which no new work starts; `nil` for no limit.

@@ -29,7 +29,7 @@ package struct MigrationDatabase: Sendable {
 
     /// Connects, and creates missing tables.
     package func open() async throws(RunError) {
-        try await on { try await client.connected(within: .seconds(30)) }
+        do throws(PostgreSQLError) { try await client.connected(within: .seconds(10)) } catch { throw runError(error) }
         try await createTables()
     }
 

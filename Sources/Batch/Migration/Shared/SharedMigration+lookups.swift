@@ -138,7 +138,7 @@ extension SharedMigration {
         while !queue.isAtEnd, queue.inFlight.count < options.migration.workers * 8 {
             if queue.next.isEmpty {
                 queue.next = try await database.waitingCustomers(
-                    of: lease.migration, in: queue.scope, isActiveFirst: options.isActiveFirst,
+                    of: lease.migration, in: queue.scope, isActiveFirst: options.migration.isActiveFirst,
                     except: Array(queue.inFlight)
                 ).reversed()
             }

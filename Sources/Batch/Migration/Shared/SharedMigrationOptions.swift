@@ -30,8 +30,6 @@ package struct SharedMigrationOptions: Sendable {
     package var migration: MigrationOptions
     /// The chunks that this worker reads.
     package var shard = Shard.whole
-    /// Look up the customers with the latest expiry dates first.
-    package var isActiveFirst = false
     /// Size of the chunks, if this worker plans them.
     package var chunkSize = ChunkSize()
     /// Time after which another worker takes over the work of one that does not answer.
