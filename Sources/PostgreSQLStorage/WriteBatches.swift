@@ -34,6 +34,12 @@ final class WriteBatches: Sendable {
         var isFinished = false
         /// Resumed once no batch is in progress.
         var finishing: [CheckedContinuation<Void, Never>] = []
+
+        /// Whether a batch begins beside a number of others in progress.
+        func shouldBegin(beside others: Int) -> Bool {
+            others == 0
+                ? !jobs.isEmpty : others < WriteBatches.connections && jobs.count >= WriteBatches.minimumOfFurtherBatch
+        }
     }
 
     /// Maximum number of waiting writes. More means that the database does not keep up, so further writes fail at once.
@@ -42,6 +48,9 @@ final class WriteBatches: Sendable {
     private static let batch = 64
     /// Maximum number of transactions at a time, each on a connection of its own.
     private static let connections = 2
+    /// Number of waiting writes from which a further transaction begins while others are in progress. A large transaction
+    /// costs the database less per write than several small ones.
+    private static let minimumOfFurtherBatch = 24
 
     private let client: PostgreSQLClient
     private let place: String
@@ -89,7 +98,7 @@ final class WriteBatches: Sendable {
                     .locked, at: place, "write queue full: \(Self.capacity) writes are waiting for the database")
             }
             state.jobs.append(job)
-            if state.running < Self.connections {
+            if state.shouldBegin(beside: state.running) {
                 state.running += 1
                 Task { await self.work() }
             }
@@ -97,17 +106,19 @@ final class WriteBatches: Sendable {
         }
     }
 
-    /// Commits batches until no write is waiting.
+    /// Commits batches until too few writes are waiting. Those are committed by a batch in progress, after its own.
     private func work() async {
         while let jobs = next() { await run(jobs) }
     }
 
-    /// Takes the next batch; `nil` if no write is waiting.
+    /// Takes the next batch; `nil` if too few writes are waiting.
     private func next() -> [Job]? {
         let (jobs, finishing) = state.withLock { state -> ([Job], [CheckedContinuation<Void, Never>]) in
-            let jobs = Array(state.jobs.prefix(Self.batch))
-            state.jobs.removeFirst(jobs.count)
-            guard jobs.isEmpty else { return (jobs, []) }
+            if state.shouldBegin(beside: state.running - 1) {
+                let jobs = Array(state.jobs.prefix(Self.batch))
+                state.jobs.removeFirst(jobs.count)
+                return (jobs, [])
+            }
             state.running -= 1
             guard state.running == 0 else { return ([], []) }
             defer { state.finishing = [] }
