@@ -10,8 +10,9 @@ The exit code is 1 if a promise was broken. The PostgreSQL is one of its own, se
 """
 import argparse, json, os, random, shutil, sqlite3, subprocess, sys, tempfile, time, urllib.request
 
+import simulated
 from measuring import start
-from migration import rows, simulate, world, write
+from migration import rows, world, write
 from postgresql import Database
 
 COLUMNS = ["id", "digest", "outcome", "reason", "kind", "environment", "bundleId", "repairs", "originalTransactionIds",
@@ -84,7 +85,7 @@ class Stage:
         return self.log.read()[-2_000:]
 
     def source(self, kind):
-        simulate(self.options.tool, self.state, self.options.customers)
+        simulated.write(self.options.tool, self.state, self.options.customers)
         path = os.path.join(self.folder, "in" if kind == "folder" else f"in.{kind}")
         genuine, hostile = world(self.state)
         write(kind, path, rows(self.options.rows, genuine, hostile))
