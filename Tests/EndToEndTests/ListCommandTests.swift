@@ -141,7 +141,8 @@ struct ListCommandTests {
         let set = try await stage.run("tokens", "set", id, token)
         #expect(set.exit == 0, "\(set.errors)")
         #expect(
-            set.output == "{\"originalTransactionId\":\"\(id)\",\"appAccountToken\":\"\(token.lowercased())\"}\n")
+            String(decoding: set.output, as: UTF8.self)
+                == "{\"originalTransactionId\":\"\(id)\",\"appAccountToken\":\"\(token.lowercased())\"}\n")
         let order = try await stage.run("orders", "lookup", purchase.orderId)
         #expect(
             order.lines.first?["transactions"]?.elements?.first?["appAccountToken"]?.text == token.lowercased())

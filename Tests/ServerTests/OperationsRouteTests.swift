@@ -106,7 +106,8 @@ struct OperationsRouteTests {
     @Test("An order id that could change the request to Apple is refused without a call", arguments: hostileOrders)
     func hostile(id: String, expected: String) async throws {
         try await serving { proxy in
-            #expect(try await code(send("GET", "/v1/orders/\(id)", to: proxy)) == expected)
+            let answer = try await send("GET", "/v1/orders/\(id)", to: proxy)
+            #expect(try code(answer) == expected)
             #expect(proxy.store.requests.total == 0)
         }
     }
