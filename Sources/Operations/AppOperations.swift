@@ -33,6 +33,14 @@ package struct OperationTarget: Sendable, Hashable {
 package struct AppOperations: Sendable {
     let components: ServiceComponents
     let store: (any Store)?
+    private var priority = HourlyBudget.Priority.live
+
+    /// The same operations, for a person who waits instead of an app. They leave the reserve of the rate limit to apps.
+    package var onBatchBudget: AppOperations {
+        var operations = self
+        operations.priority = .batch
+        return operations
+    }
 
     package init(_ components: ServiceComponents, store: (any Store)?) {
         self.components = components
@@ -45,7 +53,9 @@ package struct AppOperations: Sendable {
     package var refundDecisions: RefundDecisions? { store.map { RefundDecisions(components, store: $0) } }
 
     /// The limits of the calls of one request.
-    var options: CallOptions { CallOptions(timeLimit: components.deadline, maximumCalls: 20) }
+    var options: CallOptions {
+        CallOptions(priority: priority, timeLimit: components.deadline, maximumCalls: 20)
+    }
 
     /// Returns the app of a request.
     func app(_ target: OperationTarget) throws(OperationError) -> BundleIdentifier {

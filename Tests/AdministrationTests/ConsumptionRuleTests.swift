@@ -75,7 +75,7 @@ struct ConsumptionRuleTests {
         #expect(
             throws: InvalidOperation(
                 "Apple asked at 2026-11-21T12:00:00Z and waited until 2026-11-22T00:00:00Z",
-                hint: "--late sends it anyway")
+                hint: "--late sends it anyway", kind: .deadline)
         ) { try deadline.check(at: Timestamp(seconds: 1_795_262_400 + 43_201)) }
     }
 }

@@ -1,5 +1,5 @@
 import GRDB
-import Storage
+package import Storage
 
 /// The order of customers by the expiry dates in their receipts, for `--active-first` and `--plan`.
 extension MigrationStore {
@@ -11,7 +11,7 @@ extension MigrationStore {
         """
 
     /// Stores the order of the waiting customers until the file is closed, those with the latest expiry date first.
-    func orderCustomersByExpiry() throws(StorageError) {
+    package func orderCustomersByExpiry() throws(StorageError) {
         try write { db in
             try db.execute(
                 sql: """
@@ -26,7 +26,7 @@ extension MigrationStore {
     }
 
     /// Returns the keys of waiting customers in the order of ``orderCustomersByExpiry()``, with their places there.
-    func waitingCustomersByExpiry(
+    package func waitingCustomersByExpiry(
         in scope: Int64, after place: Int64, limit: Int
     ) throws(StorageError) -> [(place: Int64, key: Int64)] {
         try read { db in
@@ -42,7 +42,7 @@ extension MigrationStore {
     }
 
     /// Returns the number of waiting customers with a subscription that expires after a time, by their receipts.
-    func activeCustomers(at time: Int64) throws(StorageError) -> Int64 {
+    package func activeCustomers(at time: Int64) throws(StorageError) -> Int64 {
         try read { db in
             try Int64.fetchOne(
                 db,

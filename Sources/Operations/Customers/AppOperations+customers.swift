@@ -20,10 +20,18 @@ extension AppOperations {
         guard let token = AccountToken(text) else {
             throw OperationError(.malformedAccountToken, "appAccountToken is not a UUID")
         }
+        let views = try await views(withToken: token, view, target)
+        return JSONWriter.object { writer in writer.array("customers", views) { $0.values(json: $1) } }
+    }
+
+    /// Returns the views of the customers with an account token.
+    package func views(
+        withToken token: AccountToken, _ view: CustomerViewService, _ target: OperationTarget
+    ) async throws(OperationError) -> [[UInt8]] {
         let bundleId: BundleIdentifier? = target.bundleId == nil ? nil : try app(target)
         let environment = try target.namedEnvironment()
         let store = try requiredStore()
-        let views = try await converting {
+        return try await converting {
             let found = try await store.customers.customers(withToken: token.text, limit: Self.maximumCustomers)
             var views: [[UInt8]] = []
             for customer in found
@@ -35,6 +43,5 @@ extension AppOperations {
             }
             return views
         }
-        return JSONWriter.object { writer in writer.array("customers", views) { $0.values(json: $1) } }
     }
 }

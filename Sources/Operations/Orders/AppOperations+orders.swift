@@ -6,6 +6,11 @@ import VerifyReceipt
 extension AppOperations {
     /// Looks up an order, and counts the outcome: `GET /v1/orders/{orderId}`.
     package func order(_ text: String, _ target: OperationTarget) async throws(OperationError) -> [UInt8] {
+        OrderAnswer.json(try await orderReport(text, target))
+    }
+
+    /// Looks up an order, and counts the outcome.
+    package func orderReport(_ text: String, _ target: OperationTarget) async throws(OperationError) -> OrderReport {
         guard let id = OrderIdentifier(rawValue: text) else {
             throw OperationError(.malformedOrderId, "an order id is 1 to 64 letters and digits")
         }
@@ -19,7 +24,7 @@ extension AppOperations {
         do throws(OperationError) {
             let report = try await converting { try await lookups.lookUp(id, options) }
             counts.add(OrderLabel(report).rawValue, report.askedBefore > 0 ? 1 : 0)
-            return OrderAnswer.json(report)
+            return report
         } catch {
             counts.add(OrderLabel.failed.rawValue)
             throw error

@@ -1,4 +1,7 @@
+import AppStoreClients
+import AppStorePayloads
 import JSON
+import Operations
 import Reports
 import VerifyReceipt
 
@@ -16,6 +19,7 @@ struct CustomerPageLookup: Sendable {
     }
 
     let views: CustomerViewService
+    let operations: AppOperations
     /// The chosen app; `nil` if the form has no choice.
     let bundleId: String?
 
@@ -23,10 +27,8 @@ struct CustomerPageLookup: Sendable {
         do throws(CustomerViewError) {
             switch question {
             case .transactionId(let id): return shown([try await views.view(transactionId: id, bundleId: bundleId)])
-            case .orderId(let id):
-                let order = try await views.order(id, bundleId: bundleId)
-                return shown([order.view], CustomerOrder(purchases: order.purchases))
-            case .accountToken: return failed(.noStore, status: 404)
+            case .orderId(let id): return try await answer(orderId: id)
+            case .accountToken(let token): return await answer(token: token)
             case .receipt(let bytes):
                 return shown([try await views.view(body: body("receiptData", String(decoding: bytes, as: UTF8.self)))])
             case .signedText(let text, let key):
@@ -36,6 +38,34 @@ struct CustomerPageLookup: Sendable {
             return failed(CustomerProblem(error), status: error.code.httpStatus)
         }
     }
+
+    /// Shows the customer who owns the first purchase of an order.
+    private func answer(orderId: String) async throws(CustomerViewError) -> Outcome {
+        let report: OrderReport
+        do throws(OperationError) {
+            report = try await operations.orderReport(orderId, target)
+        } catch {
+            return failed(CustomerProblem(error), status: error.code.httpStatus)
+        }
+        guard let id = report.order.transactions.first?.payload.transactionId else {
+            throw CustomerViewError(.transactionNotFound, "there is no such order, or it has no purchase of this app")
+        }
+        return shown(
+            [try await views.view(transactionId: id, bundleId: bundleId)],
+            CustomerOrder(purchases: report.order.transactions.count, askedBefore: report.askedBefore))
+    }
+
+    /// Shows the customers in the store with an account token.
+    private func answer(token: AccountToken) async -> Outcome {
+        do throws(OperationError) {
+            let found = try await operations.views(withToken: token, views, target)
+            return found.isEmpty ? failed(.unknownToken, status: 404) : shown(found)
+        } catch {
+            return failed(CustomerProblem(error), status: error.code.httpStatus)
+        }
+    }
+
+    private var target: OperationTarget { OperationTarget(bundleId: bundleId, environment: nil) }
 
     /// Returns the body of `POST /v1/receipts` with one member.
     private func body(_ key: String, _ text: String) -> [UInt8] {

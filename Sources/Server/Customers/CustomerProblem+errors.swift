@@ -1,7 +1,19 @@
+import Operations
 import Reports
 import VerifyReceipt
 
 extension CustomerProblem {
+    /// Explains why an operation has no result.
+    init(_ error: OperationError) {
+        switch error.code {
+        case .storeNotConfigured: self = .noStore
+        case .storeUnavailable: self = .storeUnavailable
+        default:
+            let code = CustomerViewError.Code(rawValue: error.code.rawValue) ?? .malformedRequest
+            self.init(CustomerViewError(code, error.reason, retryAfter: error.retryAfter))
+        }
+    }
+
     /// Explains why there is no view of a customer.
     init(_ error: CustomerViewError) {
         let (title, sentences): (String, [String]) =
@@ -69,6 +81,11 @@ extension CustomerProblem {
     static let oldForm = CustomerProblem(
         title: "Please send it again",
         sentences: ["The server was restarted since this page was loaded. Nothing was looked up."], code: "formToken")
+
+    /// No stored customer has the account token.
+    static let unknownToken = CustomerProblem(
+        title: "Not found", sentences: ["No customer in the store of this server has this account token."],
+        code: "transactionNotFound")
 
     static let storeUnavailable = CustomerProblem(
         title: "The store cannot be read now", sentences: ["Try again in a minute."], code: "storeUnavailable")

@@ -1,12 +1,13 @@
 import AppStoreTypes
 import Foundation
 import JSON
+import Operations
 
 /// What a support person entered: recognized by its form alone.
 enum CustomerQuestion: Sendable {
     case transactionId(String)
     case orderId(String)
-    case accountToken(UUID)
+    case accountToken(AccountToken)
     case receipt([UInt8])
     /// A signed text of StoreKit, with the key of `POST /v1/receipts` that it belongs to.
     case signedText(String, key: SignedKey)
@@ -28,7 +29,7 @@ enum CustomerQuestion: Sendable {
         guard !bytes.isEmpty else { return nil }
         if TransactionIdentifier(rawValue: compact) != nil {
             self = .transactionId(compact)
-        } else if let token = UUID(uuidString: compact) {
+        } else if let token = AccountToken(compact) {
             self = .accountToken(token)
         } else if bytes.count <= Self.maximumOrderId, bytes.allSatisfy(Self.isAlphanumeric) {
             self = .orderId(compact.uppercased())

@@ -3,6 +3,7 @@ import HTTPTypes
 import Hummingbird
 import Logging
 import NIOCore
+import Operations
 import Reports
 import VerifyReceipt
 import AppStoreTypes
@@ -61,9 +62,12 @@ struct CustomerPageController: Sendable {
             logger.notice("customer page: the text was not recognized")
             return page(.problem(.unrecognized), status: 400, app: form.bundleId)
         }
-        let service = live.now.pipelines.customerView.onBatchBudget
+        let pipelines = live.now.pipelines
+        let lookup = CustomerPageLookup(
+            views: pipelines.customerView.onBatchBudget, operations: pipelines.operations.onBatchBudget,
+            bundleId: form.bundleId)
         let outcome = await disconnectMonitor.serving(context.channel) {
-            await CustomerPageLookup(views: service, bundleId: form.bundleId).answer(question)
+            await lookup.answer(question)
         }
         logger.notice(
             "customer page",

@@ -228,38 +228,6 @@ package struct CustomerViewService: Sendable {
         return environment
     }
 
-    // MARK: - Orders
-
-    /// An order with purchases of an app.
-    package struct Order: Sendable {
-        /// Number of purchases of the app in the order.
-        package let purchases: Int
-        /// The view of their customer.
-        package let view: [UInt8]
-    }
-
-    /// Looks an order up, and the customer who owns its first purchase.
-    ///
-    /// - Parameter orderId: the id on the customer's invoice.
-    package func order(_ orderId: String, bundleId: String?) async throws(CustomerViewError) -> Order {
-        let app = try app(named: bundleId)
-        guard let client = serverAPI?.client(for: app.bundleId) else { throw Self.noServerAPI }
-        let time = RequestDeadline(deadline)
-        let order: OrderLookup
-        do throws(ServerAPIError) {
-            order = try await client.order(
-                orderId, CallOptions(priority: priority, timeLimit: time.share(before: 1), maximumCalls: 4))
-        } catch {
-            throw logged(error, of: app)
-        }
-        guard let id = order.transactions.first?.payload.transactionId else {
-            throw CustomerViewError(.transactionNotFound, "there is no such order, or it has no purchase of this app")
-        }
-        return Order(
-            purchases: order.transactions.count,
-            view: try await view(transactionId: id, bundleId: app.bundleId.rawValue))
-    }
-
     // MARK: - Common parts
 
     /// An app and its configuration.

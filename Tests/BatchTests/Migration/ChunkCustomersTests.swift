@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import Batch
+import Batch
 
 @Suite("Customers within a chunk")
 struct ChunkCustomersTests {

@@ -2,7 +2,7 @@ import Reports
 import TestSupport
 import Testing
 
-@testable import Batch
+import Batch
 
 @Suite("Order and time of lookups")
 struct LookupOrderTests {

@@ -7,7 +7,7 @@ import BatchInput
 import Reports
 
 /// A decoded row of the source, with the ids to look up.
-struct DecodedRow: Sendable, Codable {
+package struct DecodedRow: Sendable, Codable {
     let number: Int64
     /// Id of the row, made unique when the row is written.
     var id: String
@@ -133,7 +133,7 @@ struct DecodedRow: Sendable, Codable {
         return result
     }
 
-    init(encoded: [UInt8]) throws { self = try JSONDecoder().decode(Self.self, from: Data(encoded)) }
+    package init(encoded: [UInt8]) throws { self = try JSONDecoder().decode(Self.self, from: Data(encoded)) }
 
     var encoded: [UInt8] { get throws { [UInt8](try JSONEncoder().encode(self)) } }
 }

@@ -1,7 +1,7 @@
 import Cryptography
 
 /// Who is who among the rows of one chunk: rows that share an identifier belong to one customer.
-struct ChunkCustomers {
+package struct ChunkCustomers {
     /// An identifier of one app and environment.
     struct Key: Hashable, Comparable {
         let scope: Int64
@@ -13,14 +13,21 @@ struct ChunkCustomers {
     }
 
     /// A customer within the chunk.
-    struct Group: Equatable {
-        let scope: Int64
+    package struct Group: Equatable {
+        package let scope: Int64
         /// Sorted.
-        var identifiers: [String]
+        package var identifiers: [String]
         /// The latest expiry date of its subscriptions, in milliseconds since 1970; `nil` if it has none.
-        var expires: Int64?
+        package var expires: Int64?
         /// The ids of rows that are not authentic, separated by spaces; `nil` for an authentic customer.
-        var claims: String?
+        package var claims: String?
+
+        package init(scope: Int64, identifiers: [String], expires: Int64?, claims: String?) {
+            self.scope = scope
+            self.identifiers = identifiers
+            self.expires = expires
+            self.claims = claims
+        }
     }
 
     /// Place of each identifier in ``parents``.
@@ -30,6 +37,8 @@ struct ChunkCustomers {
     private var parents: [Int] = []
     private var expires: [Int: Int64] = [:]
     private var claims: [Int: String] = [:]
+
+    package init() {}
 
     var isEmpty: Bool { keys.isEmpty }
 
@@ -50,7 +59,7 @@ struct ChunkCustomers {
     /// Adds a row.
     ///
     /// - Returns: The place of the row's customer, for ``groups()``; `nil` if the row has none.
-    mutating func add(_ row: DecodedRow, scope: Int64) -> Int? {
+    package mutating func add(_ row: DecodedRow, scope: Int64) -> Int? {
         var root: Int?
         for identifier in Self.identifiers(of: row) {
             let place = place(of: Key(scope: scope, identifier: identifier))
@@ -90,7 +99,7 @@ struct ChunkCustomers {
     }
 
     /// Returns the customers, and the index of the customer for each place that ``add(_:scope:)`` returned.
-    mutating func groups() -> (groups: [Group], indices: [Int: Int]) {
+    package mutating func groups() -> (groups: [Group], indices: [Int: Int]) {
         var groups: [Group] = []
         var groupOfRoot: [Int: Int] = [:]
         var indices: [Int: Int] = [:]
