@@ -18,6 +18,7 @@ enum CustomerStyle {
         textarea:focus-visible, select:focus-visible, button:focus-visible {
           outline: 3px solid var(--link); outline-offset: 2px;
         }
+        .customer .cards td bdi { overflow-wrap: break-word; }
         main { margin-top: 2rem; }
         .problem {
           padding: .9rem 1.1rem; background: var(--panel); border: 1px solid var(--line);
