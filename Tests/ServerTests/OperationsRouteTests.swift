@@ -153,8 +153,9 @@ struct OperationsRouteTests {
                 "PUT", target, #"{"appAccountToken":"5F0C1D1E-6F2B-4C8A-9D3E-7A1B2C3D4E5F"}"#, to: proxy)
             #expect(answer.status == 200, "\(answer.text)")
             let view = try await send("GET", "/v1/transactions/\(purchase.transactionId)", to: proxy)
-            #expect(
-                try JSONValue(reading: view.body)["appAccountToken"]?.text == "5f0c1d1e-6f2b-4c8a-9d3e-7a1b2c3d4e5f")
+            let rows = try #require(try JSONValue(reading: view.body)["transactions"]?.elements)
+            let row = rows.first { $0["originalTransactionId"]?.text == purchase.originalTransactionId }
+            #expect(row?["appAccountToken"]?.text == "5f0c1d1e-6f2b-4c8a-9d3e-7a1b2c3d4e5f", "\(view.text)")
             for (body, expected) in [
                 ("{}", "400 malformedRequest"), (#"{"appAccountToken":1}"#, "400 malformedRequest"),
                 (#"{"appAccountToken":"x"}"#, "400 malformedAccountToken"), ("", "400 malformedRequest"),

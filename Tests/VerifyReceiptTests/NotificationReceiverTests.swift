@@ -272,7 +272,8 @@ struct NotificationReceiverTests {
 
     @Test("No notification is acknowledged while the disk is full, and each is stored when it is received again")
     func full() async throws {
-        let bridge = try StoringTestProxy(maximumPages: 66)
+        let pages = try await StoringTestProxy.pagesOfEmptyStore()
+        let bridge = try StoringTestProxy(maximumPages: pages + 12)
         var bodies: [[UInt8]] = []
         for _ in 0..<60 { bodies.append(try bridge.appStore.notification("DID_RENEW", of: "700000000000101")) }
         for body in bodies.prefix(3) { #expect(await bridge.refusal(body) == nil) }

@@ -1,6 +1,7 @@
 import AppStoreClients
 import BridgeConfiguration
 import Cryptography
+import Foundation
 import SQLiteStorage
 import Storage
 import Logging
@@ -278,6 +279,14 @@ final class StoringTestProxy: Sendable {
     let store: SQLiteStore
     let pipelines: ServiceGraph
     private let fresh: VerifyReceiptService
+
+    /// Returns the number of pages of a store without data, so that a test can leave room for a few notifications.
+    static func pagesOfEmptyStore() async throws -> Int {
+        let folder = try TemporaryFolder()
+        let path = folder.path("empty.sqlite")
+        await (try SQLiteStore(path: path)).close()
+        return try Data(contentsOf: URL(filePath: path)).count / 4_096
+    }
 
     init(
         _ answer: [AnswerSource] = [.stored, .api], appStore: ScriptedAppStore = ScriptedAppStore(),

@@ -292,7 +292,8 @@ struct ForwarderTests {
     @Test("A notification that could not be stored is not forwarded, and is forwarded once when it is received again")
     func diskFull() async throws {
         let targets = [try ForwardingTestProxy.target(.raw)]
-        let bridge = try ForwardingTestProxy(targets, maximumPages: 72)
+        let pages = try await StoringTestProxy.pagesOfEmptyStore()
+        let bridge = try ForwardingTestProxy(targets, maximumPages: pages + 16)
         var bodies: [[UInt8]] = []
         for _ in 0..<60 {
             bodies.append(try bridge.bridge.appStore.notification("DID_RENEW", of: Self.period))
