@@ -137,12 +137,12 @@ struct CatchUpTests {
         var first = try await answers(server.port)
         let fromStore = first.count { $0.source == "stored" }
         print("\(receipts.count) receipts, \(fromStore) answered from the store at once")
-        // The others had an upgrade, a new subscription or an expiry without a notification, so they are looked up
-        // first.
-        #expect(fromStore > receipts.count / 10)
-        // Responses that did not come from the store were looked up and are stored now.
+        // Almost every customer had an upgrade, a new subscription or an expiry without a notification, and is looked up
+        // first. Whether the next receipt of the same customer comes from the store then depends on how long the write
+        // takes, so only later responses are checked.
         first = try await answers(server.port)
         let again = try await answers(server.port)
+        #expect(again.count { $0.source == "stored" } > receipts.count * 9 / 10)
         var unequal: [String] = []
         for (index, receipt) in receipts.enumerated() {
             let id = receipt["id"]?.text ?? ""
