@@ -11,8 +11,8 @@ extension AppOperations {
     ///
     ///     { "customers": [ {…} ] }
     ///
-    /// A customer whose complete history is in the store is read from there. Another one, of whom only notifications are
-    /// known, is looked up in the App Store.
+    /// A customer whose complete history is in the store is read from there. If only notifications are known, the
+    /// customer is looked up in the App Store.
     package func customers(
         withToken text: String?, _ view: CustomerViewService, _ target: OperationTarget
     ) async throws(OperationError) -> [UInt8] {
