@@ -161,7 +161,7 @@ extension PostgreSQLStore {
 }
 
 extension PostgreSQLStore {
-    /// The text that stands for the key of an erased customer. Whoever has the events of the customer can compute it;
-    /// the key itself would be the data that was to be erased.
+    /// The text that stands for the key of an erased customer. A consumer that has the events of the customer can
+    /// compute it; the key itself would be the data that was to be erased.
     static func digest(ofKey key: String) -> String { "sha256:" + SHA.hex(Array(key.utf8), with: .sha256) }
 }

@@ -12,7 +12,7 @@ package struct SubscriptionExtender: Sendable {
     private let client: @Sendable (BundleIdentifier) -> ServerAPIClient?
     private let now: @Sendable () -> Timestamp
 
-    /// - Parameter store: `nil` if there is none. Then only Apple counts the extensions.
+    /// - Parameter store: `nil` if no store is configured. Then only Apple counts the extensions.
     package init(
         _ terms: ExtensionInput, store: (any Store)?,
         client: @escaping @Sendable (BundleIdentifier) -> ServerAPIClient?,

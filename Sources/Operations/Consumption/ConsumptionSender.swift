@@ -19,7 +19,7 @@ package struct ConsumptionSender: Sendable {
     private let store: (any Store)?
     private let now: @Sendable () -> Timestamp
 
-    /// - Parameter store: `nil` if there is none. Then the deadline is not checked.
+    /// - Parameter store: `nil` if no store is configured. Then the deadline is not checked.
     package init(
         client: ServerAPIClient, scope: AppScope, store: (any Store)?,
         now: @escaping @Sendable () -> Timestamp = { .now }

@@ -40,7 +40,7 @@ extension CustomerProblem {
                 )
             case .notAReceipt, .notASignedTransaction, .malformedRequest, .malformedTransactionId:
                 (
-                    "This is none of the forms above",
+                    "The text was not recognized",
                     ["Check that the whole text was copied, from its first to its last character."]
                 )
             case .bundleIdRequired: ("Which app?", ["Choose the app that the customer uses."])
@@ -71,7 +71,7 @@ extension CustomerProblem {
 
     /// The text is neither an id nor a receipt nor a signed text.
     static let unrecognized = CustomerProblem(
-        title: "This is none of the forms above",
+        title: "The text was not recognized",
         sentences: [
             "Enter a transaction id (digits), an order id (letters and digits), an account token (with dashes), or the "
                 + "whole text of a receipt or a signed transaction."
