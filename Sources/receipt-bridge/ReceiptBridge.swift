@@ -1,5 +1,6 @@
 import ArgumentParser
 import CMalloc
+import Cryptography
 import Foundation
 
 /// The command-line tool.
@@ -24,6 +25,12 @@ struct ReceiptBridge: AsyncParsableCommand {
     /// Runs the command. Wrong arguments exit with 2, unlike the parser's default.
     static func main() async {
         keepFreedMemory()
+        do {
+            try OpenSSLProcess.initialize()
+        } catch {
+            Terminal.say(error.reason)
+            exit(withError: ExitCode.failure)
+        }
         do {
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {

@@ -133,7 +133,6 @@ struct MigrateCommand: AsyncParsableCommand {
             Terminal.say(
                 "--with-api needs an app with serverAPI in the configuration",
                 hint: "specify the configuration with --config or RECEIPT_BRIDGE_CONFIG")
-            // The process must not end while a thread uses OpenSSL, which releases its memory at the end.
             await transport.shutDown()
             await store?.close()
             throw ExitCode.usage
