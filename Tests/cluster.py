@@ -4,6 +4,7 @@
 Each scenario starts its own database, simulated App Store and servers from the binary in --tool. They run one after another:
 
     refund       a refund that one server receives changes the responses of the other within 2 s
+    rollout      a gradual switch that one server stops is stopped on the other within 2 s, and after a restart
     deliveries   thousands of deliveries by several servers: none lost, none twice, none about one purchase overtaken
     budget       the App Store counts the calls of all servers: the budget is never exceeded
     kill         kill -9 of each server in turn under load: everything that was acknowledged is stored and forwarded
@@ -255,6 +256,53 @@ def refund(stage, arguments):
     if refunds < 4:
         stage.failures.add(f"only {refunds} refunds were possible")
     return f"{refunds} refunds; seen at the latest after " + ", ".join(f"{slowest[name]:.2f} s at {name}" for name in slowest)
+
+
+def rollout(stage, arguments):
+    """A gradual switch that meets differences on one server stops on all of them, and stays stopped."""
+    database = stage.database()
+    stage.app_store(40)
+    configs = {name: stage.configure(
+        name, address(database), "apple, receipt", app="rollout: {source: api, percent: 100, stopAt: 0.5}") for name in "ab"}
+    urls = {name: stage.serve(name, config) for name, config in configs.items()}
+    secret = open(os.path.join(stage.state, "shared-secret.txt")).read().strip()
+    questions = [json.dumps({"receipt-data": row["receipt"], "password": secret}).encode()
+                 for row in stage.receipts if row["originalTransactionIds"] and row["environment"] == "Production"]
+    # Apple knows nothing of the purchases in a receipt: every customer differs.
+    post(stage.store + "/faults", {"kind": "body", "endpoint": "verifyReceipt",
+                                   "body": '{"status":0,"environment":"Production","receipt":{"in_app":[]}}'})
+
+    def source(url, number):
+        request = urllib.request.Request(url + "/verifyReceipt", questions[number % len(questions)])
+        with urllib.request.urlopen(request, timeout=DEADLINE) as response:
+            response.read()
+            return response.headers["Receipt-Bridge-Source"]
+
+    for name, url in urls.items():
+        if wait(lambda: source(url, 0) == "api", 20) is None:
+            stage.failures.add(f"the rollout does not begin at {name}")
+    def stopped():
+        return database.sql("SELECT count(*) FROM rollout WHERE stoppedAt IS NOT NULL") == [["1"]]
+
+    answered, number, deadline = 0, 0, time.monotonic() + 60
+    while not stopped() and time.monotonic() < deadline:
+        answered, number = answered + (source(urls["a"], number) == "api"), number + 1
+    if not 20 <= answered <= 200 or not stopped():
+        stage.failures.add(f"{answered} responses of the share, {'stopped' if stopped() else 'not stopped'}")
+    begin, seconds = time.monotonic(), {}
+    for name, url in reversed(urls.items()):
+        seconds[name] = wait(lambda: source(url, 1) == "apple", 10) and time.monotonic() - begin
+    for name, value in seconds.items():
+        if value is None or value > 2:
+            stage.failures.add(f"server {name} stops after {value} s")
+    for name, config in configs.items():
+        stage.end(stage.servers[name][0])
+        stage.serve(name, config)
+    sources = collections.Counter(source(url, number) for url in urls.values() for number in range(40) if time.sleep(0.05) is None)
+    if set(sources) != {"apple"}:
+        stage.failures.add(f"after the restart: {dict(sources)}")
+    return (f"{answered} responses of the share; stopped after {seconds['a']:.2f} s at a and {seconds['b']:.2f} s at b; after a restart "
+            f"{dict(sources)}")
 
 
 def forwarded(stage, database, sink, duplicates=0):
@@ -544,7 +592,7 @@ def tls(stage, arguments):
 
 
 SCENARIOS = {function.__name__: function
-             for function in (refund, deliveries, budget, kill, failover, outage, pgbouncer, upgrade, tls)}
+             for function in (refund, rollout, deliveries, budget, kill, failover, outage, pgbouncer, upgrade, tls)}
 
 
 def main():
