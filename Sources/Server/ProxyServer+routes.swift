@@ -38,17 +38,11 @@ extension ProxyServer {
         let authorization = authorization(listener)
         let monitor = listener == .public ? disconnectMonitor.public : disconnectMonitor.operations
         let clients = listener == .public ? clients : nil
-        CustomerViewController(
-            live: live, authorization: authorization, disconnectMonitor: monitor, clients: clients, bodies: bodies
-        ).addRoutes(to: router)
-        OperationsRoutes(
-            live: live, authorization: authorization, disconnectMonitor: monitor, clients: clients, bodies: bodies
-        ).addRoutes(to: router)
-        CustomerPageController(
-            live: live, authorization: authorization,
-            disconnectMonitor: listener == .public ? disconnectMonitor.public : disconnectMonitor.operations,
-            clients: listener == .public ? clients : nil, bodies: bodies, logger: logger
-        ).addRoutes(to: router)
+        let endpoint = GatedEndpoint(
+            live: live, authorization: authorization, disconnectMonitor: monitor, clients: clients, bodies: bodies)
+        CustomerViewController(endpoint: endpoint).addRoutes(to: router)
+        OperationsRoutes(endpoint: endpoint).addRoutes(to: router)
+        CustomerPageController(endpoint: endpoint, logger: logger).addRoutes(to: router)
         ComparisonsController(shadow: shadow, authorization: authorization).addRoutes(to: router)
         MetricsController(metrics: MetricsExporter(view: view), authorization: authorization).addRoutes(to: router)
         StatusController(view: view, authorization: authorization).addRoutes(to: router)

@@ -1,6 +1,5 @@
 import AppStoreTypes
 import Cryptography
-import Foundation
 
 /// The form of the customer page as a browser sends it: `application/x-www-form-urlencoded`.
 struct CustomerForm: Sendable {
@@ -13,8 +12,8 @@ struct CustomerForm: Sendable {
     init?(_ body: [UInt8]) {
         var fields: [String: String] = [:]
         for field in body.split(separator: UInt8(ascii: "&"), maxSplits: 16) {
-            guard let equals = field.firstIndex(of: UInt8(ascii: "=")), let name = Self.text(field[..<equals]),
-                let value = Self.text(field[(equals + 1)...])
+            guard let equals = field.firstIndex(of: UInt8(ascii: "=")), let name = FormText.text(field[..<equals]),
+                let value = FormText.text(field[(equals + 1)...])
             else { return nil }
             fields[name] = value
         }
@@ -22,24 +21,6 @@ struct CustomerForm: Sendable {
         self.question = question
         bundleId = fields["bundleId"].flatMap { $0.isEmpty ? nil : $0 }
         token = fields["token"]
-    }
-
-    /// Decodes percent encoding, and plus signs as blanks.
-    private static func text(_ bytes: ArraySlice<UInt8>) -> String? {
-        var decoded: [UInt8] = []
-        decoded.reserveCapacity(bytes.count)
-        var rest = bytes
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                decoded.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-                continue
-            }
-            guard let high = rest.popFirst().flatMap(Hexadecimal.value),
-                let low = rest.popFirst().flatMap(Hexadecimal.value)
-            else { return nil }
-            decoded.append(high << 4 | low)
-        }
-        return String(bytes: decoded, encoding: .utf8)
     }
 
     // MARK: - Token

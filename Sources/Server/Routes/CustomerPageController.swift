@@ -14,23 +14,18 @@ import AppStoreTypes
 /// Nothing of a customer is in a URL, and nothing that was entered is logged, stored or shown again. A form of another
 /// origin is refused: by the headers that browsers send, and by a value that only pages of this server contain.
 struct CustomerPageController: Sendable {
-    let live: ReloadableState
-    let authorization: BearerTokenMiddleware
-    let disconnectMonitor: ClientDisconnectMonitor
-    /// `nil` on the operations listener, whose clients are not rate-limited.
-    let clients: ClientRateLimiter?
-    let bodies: RequestBodyBudget
+    let endpoint: GatedEndpoint
     let logger: Logger
 
     func addRoutes(to router: Router<ProxyRequestContext>) {
         router.get("/customers") { request, context in
-            guard authorization.allows(request, from: context.channel.remoteAddress) else {
+            guard endpoint.authorization.allows(request, from: context.channel.remoteAddress) else {
                 return ProblemDetails.notFound.response
             }
             return page(.question, status: 200)
         }
         router.post("/customers") { request, context in
-            guard authorization.allows(request, from: context.channel.remoteAddress) else {
+            guard endpoint.authorization.allows(request, from: context.channel.remoteAddress) else {
                 return ProblemDetails.notFound.response
             }
             return try await answer(request, context)
@@ -38,16 +33,12 @@ struct CustomerPageController: Sendable {
     }
 
     private func answer(_ request: Request, _ context: ProxyRequestContext) async throws -> Response {
-        let reservation = bodies.reservation(on: context.channel)
+        let reservation = endpoint.bodies.reservation(on: context.channel)
         defer { reservation.release() }
         let result = try await request.body(counting: reservation)
         guard !request.hasEncodedBody else { return ProblemDetails.encodedBody.closingResponse }
         guard request.isFromSameOrigin else { return ProblemDetails.crossOrigin.response }
-        if let seconds = clients?.wait(request, from: context.channel.remoteAddress, by: live.now.settings) {
-            var response = ProblemDetails.tooManyRequests.response
-            response.headers[.retryAfter] = seconds
-            return response
-        }
+        if let tooMany = endpoint.tooMany(request, context) { return tooMany }
         let form: CustomerForm?
         switch result {
         case .whole(let bytes): form = CustomerForm(bytes)
@@ -62,11 +53,11 @@ struct CustomerPageController: Sendable {
             logger.notice("customer page: the text was not recognized")
             return page(.problem(.unrecognized), status: 400, app: form.bundleId)
         }
-        let pipelines = live.now.pipelines
+        let pipelines = endpoint.live.now.pipelines
         let lookup = CustomerPageLookup(
             views: pipelines.customerView.onBatchBudget, operations: pipelines.operations.onBatchBudget,
             bundleId: form.bundleId)
-        let outcome = await disconnectMonitor.serving(context.channel) {
+        let outcome = await endpoint.disconnectMonitor.serving(context.channel) {
             await lookup.answer(question)
         }
         logger.notice(
@@ -79,7 +70,7 @@ struct CustomerPageController: Sendable {
     ///
     /// - Parameter app: the chosen app.
     private func page(_ content: CustomerPage.Content, status: Int, app: String? = nil) -> Response {
-        let apps = live.now.settings.apps.compactMap { $0.bundleId?.rawValue }
+        let apps = endpoint.live.now.settings.apps.compactMap { $0.bundleId?.rawValue }
         let page = CustomerPage(
             apps: apps, selectedApp: app, formToken: CustomerForm.currentToken,
             requestId: RequestIdentifier.current, now: .now, content: content)

@@ -1,6 +1,5 @@
-import JSON
-import Foundation
 import AppStoreTypes
+import JSON
 
 /// Converts a request that a client sent as an HTML form, or percent-encoded like one, to the JSON that was meant. For
 /// the tolerant profile only: Apple's endpoint returns 21002 for both. For example:
@@ -10,18 +9,21 @@ import AppStoreTypes
 enum FormRequestParser {
     private static let keys: Set<String> = ["receipt-data", "password", "exclude-old-transactions"]
 
-    /// Returns the JSON; `nil` if the body is neither, or if one of the three values is not valid percent encoding.
+    /// Returns the JSON; `nil` if the body is neither, or if a value is not valid percent encoding. A plus sign becomes a
+    /// blank. If it was a base64 digit that the client did not escape, the receipt is repaired later.
     static func json(of body: [UInt8]) -> [UInt8]? {
-        if body.starts(with: Array("%7B".utf8)) || body.starts(with: Array("%7b".utf8)) { return unescaped(body[...]) }
+        if body.starts(with: Array("%7B".utf8)) || body.starts(with: Array("%7b".utf8)) {
+            return FormText.bytes(body[...])
+        }
         var object: [String: String] = [:]
         var rest = body[...]
         while !rest.isEmpty {
             let field = rest.prefix { $0 != UInt8(ascii: "&") }
             rest = rest[field.endIndex...].dropFirst()
-            guard let equals = field.firstIndex(of: UInt8(ascii: "=")), let name = text(field[..<equals]),
+            guard let equals = field.firstIndex(of: UInt8(ascii: "=")), let name = FormText.text(field[..<equals]),
                 keys.contains(name)
             else { continue }
-            guard let value = text(field[(equals + 1)...]) else { return nil }
+            guard let value = FormText.text(field[(equals + 1)...]) else { return nil }
             object[name] = value
         }
         guard object["receipt-data"] != nil else { return nil }
@@ -34,28 +36,5 @@ enum FormRequestParser {
                 }
             }
         }
-    }
-
-    private static func text(_ bytes: ArraySlice<UInt8>) -> String? {
-        unescaped(bytes).flatMap { String(bytes: $0, encoding: .utf8) }
-    }
-
-    /// Decodes percent encoding; `nil` for a percent sign without two hexadecimal digits. A plus sign becomes a blank,
-    /// as in a form. If it was a base64 digit that the client did not escape, the receipt is repaired later.
-    private static func unescaped(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
-        var decoded: [UInt8] = []
-        decoded.reserveCapacity(bytes.count)
-        var rest = bytes
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                decoded.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-                continue
-            }
-            guard let high = rest.popFirst().flatMap(Hexadecimal.value),
-                let low = rest.popFirst().flatMap(Hexadecimal.value)
-            else { return nil }
-            decoded.append(high << 4 | low)
-        }
-        return decoded
     }
 }

@@ -1,0 +1,85 @@
+import Hummingbird
+import HTTPTypes
+import NIOCore
+
+/// An error that becomes a problem response.
+protocol ProblemError: Error {
+    var problem: ProblemDetails { get }
+    /// The number of seconds for `Retry-After`; `nil` if a retry will not help.
+    var retryAfter: Int? { get }
+}
+
+/// What all routes that need a bearer token or a local request have in common: authorization, the rate limit, the body within
+/// its limits, cancellation if the client disconnects, and JSON or a problem as the response.
+struct GatedEndpoint: Sendable {
+    let live: ReloadableState
+    let authorization: BearerTokenMiddleware
+    let disconnectMonitor: ClientDisconnectMonitor
+    /// `nil` on the operations listener, whose clients are not rate-limited.
+    let clients: ClientRateLimiter?
+    let bodies: RequestBodyBudget
+
+    /// Responds to a request without a body.
+    func respond<Failure: ProblemError>(
+        to request: Request, _ context: ProxyRequestContext,
+        _ json: @escaping @Sendable () async throws(Failure) -> [UInt8]
+    ) async -> Response {
+        if let refusal = authorization.refusal(of: request, from: context.channel.remoteAddress) { return refusal }
+        if let tooMany = tooMany(request, context) { return tooMany }
+        return await perform(context, json)
+    }
+
+    /// Reads the body of a request, at most `maximum` bytes, and responds to it.
+    func respond<Failure: ProblemError>(
+        to request: Request, _ context: ProxyRequestContext, bodyUpTo maximum: Int,
+        _ json: @escaping @Sendable (_ body: [UInt8]) async throws(Failure) -> [UInt8]
+    ) async throws -> Response {
+        if let refusal = authorization.refusal(of: request, from: context.channel.remoteAddress) { return refusal }
+        let reservation = bodies.reservation(on: context.channel)
+        defer { reservation.release() }
+        let result = try await request.body(upTo: maximum, counting: reservation)
+        guard !request.hasEncodedBody else { return ProblemDetails.encodedBody.closingResponse }
+        let body: [UInt8]
+        switch result {
+        case .whole(let bytes): body = bytes
+        case .tooLong: return ProblemDetails.bodyTooLarge(maximum: maximum).closingResponse
+        case .noRoom: return RequestBodyBudget.refusal
+        }
+        if let tooMany = tooMany(request, context) { return tooMany }
+        return await perform(context) { () async throws(Failure) in try await json(body) }
+    }
+
+    /// Returns 429 if the client has exceeded its rate limit; otherwise `nil`.
+    func tooMany(_ request: Request, _ context: ProxyRequestContext) -> Response? {
+        guard let seconds = clients?.wait(request, from: context.channel.remoteAddress, by: live.now.settings) else {
+            return nil
+        }
+        var response = ProblemDetails.tooManyRequests.response
+        response.headers[.retryAfter] = seconds
+        return response
+    }
+
+    private func perform<Failure: ProblemError>(
+        _ context: ProxyRequestContext, _ json: @escaping @Sendable () async throws(Failure) -> [UInt8]
+    ) async -> Response {
+        let outcome = await disconnectMonitor.serving(context.channel) { () async -> Result<[UInt8], Failure> in
+            do throws(Failure) {
+                return .success(try await json())
+            } catch {
+                return .failure(error)
+            }
+        }
+        var response: Response
+        switch outcome {
+        case .success(let json):
+            response = Response(
+                status: .ok, headers: [.contentType: "application/json"],
+                body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
+        case .failure(let error):
+            response = error.problem.response
+            if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
+        }
+        response.headers[.cacheControl] = "no-store"
+        return response
+    }
+}
