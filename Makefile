@@ -52,14 +52,18 @@ export SWIFT_BACKTRACE ?= enable=no
 build: set-up
 	$(SWIFT) build -c release --product receipt-bridge
 
+# Without debug information, which names temporary folders: the linker removes it, but not the section .swift_modhash, which contains
+# a digest of the code with it, so that no two builds were equal.
+STRIPPED = --static-swift-stdlib -debug-info-format none -Xlinker -s
+
 # In its own scratch directory, because other flags would rebuild everything. PREPARED=1 skips the installation of packages.
 static: $(if $(PREPARED),,set-up)
-	$(SWIFT) build -c release --static-swift-stdlib --product receipt-bridge --scratch-path .build-static -Xlinker -s
+	$(SWIFT) build -c release $(STRIPPED) --product receipt-bridge --scratch-path .build-static
 
 # From an empty folder: what an earlier build left there could change the binary. Sources are named relative to this one.
 release: $(if $(PREPARED),,set-up)
 	rm -rf .build-release/static
-	$(SWIFT) build -c release --static-swift-stdlib --product receipt-bridge --scratch-path .build-release/static -Xlinker -s \
+	$(SWIFT) build -c release $(STRIPPED) --product receipt-bridge --scratch-path .build-release/static \
 		-Xcc -ffile-prefix-map=$(CURDIR)=.
 	.ci/release .build-release/static/release/receipt-bridge
 
