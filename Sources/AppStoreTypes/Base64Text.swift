@@ -16,8 +16,8 @@ package enum Base64Text {
     }
 
     private static let alphanumerics = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-    /// Table value of a character outside the alphabet. No combination of valid table values sets this bit.
-    private static let invalid: UInt32 = 0x8000_0000
+    /// Table value of a pair with a character outside the alphabet. No value of a valid pair sets this bit.
+    private static let invalid: UInt16 = 0x8000
     private static let standardValues = values(of: alphanumerics + "+/")
     private static let urlSafeValues = values(of: alphanumerics + "-_")
     private static let standardPairs = pairs(of: alphanumerics + "+/")
@@ -29,11 +29,14 @@ package enum Base64Text {
         return characters.flatMap { first in characters.map { (first, $0) } }
     }
 
-    /// Builds the lookup table: for each of the four positions in a group, the bits of each of the 256 byte values.
-    private static func values(of characters: String) -> [UInt32] {
-        var values = [UInt32](repeating: invalid, count: 4 * 256)
-        for (value, character) in characters.utf8.enumerated() {
-            for place in 0..<4 { values[256 * place + Int(character)] = UInt32(value) << UInt32(18 - 6 * place) }
+    /// Builds the lookup table: the 12 bits of each pair of characters, indexed by the pair as a little-endian integer.
+    /// Texts use only 12 KB of it.
+    private static func values(of characters: String) -> [UInt16] {
+        var values = [UInt16](repeating: invalid, count: 1 << 16)
+        for (high, first) in characters.utf8.enumerated() {
+            for (low, second) in characters.utf8.enumerated() {
+                values[Int(second) << 8 | Int(first)] = UInt16(high << 6 | low)
+            }
         }
         return values
     }
@@ -49,7 +52,7 @@ package enum Base64Text {
         let tail = count % 4
         guard tail != 1 else { return nil }
         let size = count / 4 * 3 + (tail == 0 ? 0 : tail - 1)
-        var accumulated: UInt32 = 0
+        var accumulated: UInt16 = 0
         let bytes = text.withUnsafeBufferPointer { text in
             (form == .urlSafe ? urlSafeValues : standardValues).withUnsafeBufferPointer { values in
                 [UInt8](unsafeUninitializedCapacity: size) { output, written in
@@ -66,15 +69,34 @@ package enum Base64Text {
     /// Writes the decoded bytes and returns the union of all table values. ``invalid`` is set in the result if a
     /// character is outside the alphabet, or an unused bit is set and not ignored.
     private static func decode(
-        _ text: UnsafeBufferPointer<UInt8>, _ values: UnsafeBufferPointer<UInt32>,
+        _ text: UnsafeBufferPointer<UInt8>, _ values: UnsafeBufferPointer<UInt16>,
         to output: UnsafeMutableBufferPointer<UInt8>, ignoringUnusedBits: Bool
-    ) -> UInt32 {
-        var (accumulated, position, written): (UInt32, Int, Int) = (0, 0, 0)
+    ) -> UInt16 {
+        let (raw, rawOutput) = (UnsafeRawBufferPointer(text), UnsafeMutableRawBufferPointer(output))
+        var (accumulated, position, written): (UInt16, Int, Int) = (0, 0, 0)
+        // Eight characters at a time. Eight bytes are written, of which the last two are overwritten later.
+        while position + 8 <= raw.count, written + 8 <= rawOutput.count {
+            let word = UInt64(littleEndian: raw.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+            let first = values[Int(word & 0xFFFF)]
+            let second = values[Int(word >> 16 & 0xFFFF)]
+            let third = values[Int(word >> 32 & 0xFFFF)]
+            let fourth = values[Int(word >> 48)]
+            accumulated |= first | second | third | fourth
+            let bits = UInt64(first) << 52 | UInt64(second) << 40 | UInt64(third) << 28 | UInt64(fourth) << 16
+            rawOutput.storeBytes(of: bits.bigEndian, toByteOffset: written, as: UInt64.self)
+            position += 8
+            written += 6
+        }
+        /// Returns the 24 bits of up to four characters; missing ones count as `A`, whose bits are zero.
+        func group(_ count: Int) -> UInt32 {
+            func character(_ index: Int) -> Int { index < count ? Int(text[position + index]) : 0x41 }
+            let first = values[character(1) << 8 | character(0)]
+            let second = values[character(3) << 8 | character(2)]
+            accumulated |= first | second
+            return UInt32(first) << 12 | UInt32(second)
+        }
         while position + 4 <= text.count {
-            let bits =
-                values[Int(text[position])] | values[256 + Int(text[position + 1])]
-                | values[512 + Int(text[position + 2])] | values[768 + Int(text[position + 3])]
-            accumulated |= bits
+            let bits = group(4)
             output[written] = UInt8(truncatingIfNeeded: bits >> 16)
             output[written + 1] = UInt8(truncatingIfNeeded: bits >> 8)
             output[written + 2] = UInt8(truncatingIfNeeded: bits)
@@ -83,12 +105,11 @@ package enum Base64Text {
         }
         let tail = text.count - position
         guard tail > 0 else { return accumulated }
-        var bits = values[Int(text[position])] | values[256 + Int(text[position + 1])]
-        if tail == 3 { bits |= values[512 + Int(text[position + 2])] }
+        let bits = group(tail)
         output[written] = UInt8(truncatingIfNeeded: bits >> 16)
         if tail == 3 { output[written + 1] = UInt8(truncatingIfNeeded: bits >> 8) }
         let unused: UInt32 = ignoringUnusedBits ? 0 : tail == 3 ? 0xFF : 0xFFFF
-        return accumulated | bits | (bits & unused == 0 ? 0 : invalid)
+        return accumulated | (bits & unused == 0 ? 0 : invalid)
     }
 
     /// The number of characters in the URL-safe form of the given number of bytes.

@@ -26,23 +26,42 @@ public struct CivilTime: Sendable, Hashable {
 
     /// - Parameter seconds: seconds since 1970-01-01 00:00:00, in the local time of the desired time zone.
     @inlinable public init(seconds: Int64) {
-        let clamped = Int(min(max(seconds, Self.range.lowerBound), Self.range.upperBound))
-        var time = clamped % 86_400
-        if time < 0 { time += 86_400 }
-        // Days since 0000-03-01. With years that begin in March the leap day is the last day of the year, and the
-        // start of a month follows from a line with the slope 153 / 5. Another era of 400 years is added so that
-        // every quotient is positive.
-        let days = (clamped - time) / 86_400 + 719_468 + 146_097
-        let (era, dayOfEra) = days.quotientAndRemainder(dividingBy: 146_097)
-        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let monthFromMarch = (5 * dayOfYear + 2) / 153
-        day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
-        month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
-        year = yearOfEra + (era - 1) * 400 + (month <= 2 ? 1 : 0)
-        hour = time / 3_600
-        minute = time / 60 % 60
-        second = time % 60
+        let clamped = min(max(seconds, Self.range.lowerBound), Self.range.upperBound)
+        let (days, time) = UInt64(clamped - Self.range.lowerBound).quotientAndRemainder(dividingBy: 86_400)
+        // Days since March 1st of the year -400. With years that begin in March the leap day is the last day of the
+        // year. Source of the arithmetic: Neri and Schneider, "Euclidean affine functions and their application to
+        // calendar algorithms", 2022. Its 32-bit multiplications take the place of divisions.
+        let (century, dayOfCentury) = (4 * (UInt32(days) + 146_097 - 60) + 3).quotientAndRemainder(dividingBy: 146_097)
+        let product = 2_939_745 * UInt64(dayOfCentury | 3)
+        let yearOfCentury = UInt32(truncatingIfNeeded: product >> 32)
+        let dayOfYear = UInt32(truncatingIfNeeded: product) / 2_939_745 / 4
+        let monthAndDay = 2_141 * dayOfYear + 197_913
+        let isNextYear = dayOfYear >= 306
+        year = Int(100 * century + yearOfCentury) - 400 + (isNextYear ? 1 : 0)
+        month = Int(monthAndDay >> 16) - (isNextYear ? 12 : 0)
+        day = Int((monthAndDay & 0xFFFF) / 2_141) + 1
+        let rest = UInt32(time)
+        hour = Int(rest / 3_600)
+        minute = Int(rest / 60 % 60)
+        second = Int(rest % 60)
+    }
+
+    /// Returns the time after a number of seconds. Only if that is another day, the date is computed.
+    ///
+    /// - Parameters:
+    ///   - offset: usually the offset of a time zone.
+    ///   - seconds: the seconds since 1970 from which this time was made.
+    @inlinable public func moved(by offset: Int64, from seconds: Int64) -> CivilTime {
+        let (hours, rest) = offset.quotientAndRemainder(dividingBy: 3_600)
+        let moved = hour + Int(hours)
+        guard rest == 0, moved >= 0, moved < 24 else { return CivilTime(seconds: seconds + offset) }
+        return CivilTime(self, hour: moved)
+    }
+
+    /// The same time in another hour.
+    @inlinable init(_ time: CivilTime, hour: Int) {
+        (year, month, day) = (time.year, time.month, time.day)
+        (self.hour, minute, second) = (hour, time.minute, time.second)
     }
 
     /// Returns the number of days from 1970-01-01 to a date; the inverse of ``init(seconds:)``.
@@ -51,7 +70,7 @@ public struct CivilTime: Sendable, Hashable {
     ///   - year: any year, astronomical: the year before 1 is 0.
     ///   - month: 1 to 12.
     ///   - day: 1 to 31. A day after the end of the month counts from its beginning, so February 30 is March 1 or 2.
-    package static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
+    @inlinable public static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
         // Years are counted from March, so that a leap day is the last day of its year.
         let shifted = month > 2 ? year : year - 1
         let era = (shifted >= 0 ? shifted : shifted - 399) / 400
@@ -97,8 +116,9 @@ extension CivilTime {
 
     /// Writes a number below 100 as two digits.
     @inlinable static func twoDigits(_ number: Int, _ text: UnsafeMutableBufferPointer<UInt8>, _ position: Int) {
-        text[position] = UInt8(truncatingIfNeeded: 0x30 + number / 10)
-        text[position + 1] = UInt8(truncatingIfNeeded: 0x30 + number % 10)
+        let (tens, ones) = UInt32(truncatingIfNeeded: number).quotientAndRemainder(dividingBy: 10)
+        text[position] = UInt8(truncatingIfNeeded: 0x30 + tens)
+        text[position + 1] = UInt8(truncatingIfNeeded: 0x30 + ones)
     }
 }
 

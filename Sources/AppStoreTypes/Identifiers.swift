@@ -29,29 +29,104 @@ package struct BundleIdentifier: RawRepresentable, Sendable, Hashable, CustomStr
 /// The identifier of a transaction: 1 to 20 decimal digits, not all of them zero.
 ///
 /// Only a value of this type is put into the path of a request. `0`, which StoreKit Testing writes, is not accepted.
+///
+/// The digits are stored in the value itself, because a receipt can hold hundreds of identifiers: comparing them
+/// compares integers, and copying them changes no reference count.
 package struct TransactionIdentifier: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
-    package let rawValue: String
+    /// Maximum number of digits.
+    private static let maximumCount = 20
+
+    /// The digits in ASCII, followed by zero bytes, as big-endian integers. So the order of the integers is the order of
+    /// the texts.
+    private let first: UInt64
+    private let second: UInt64
+    private let third: UInt64
 
     /// Returns `nil` if the text is empty, longer than 20 bytes, has a character other than 0 to 9, or has only
     /// zeros.
     package init?(rawValue: String) {
+        var text = rawValue
+        guard let identifier = text.withUTF8({ TransactionIdentifier(utf8: $0) }) else { return nil }
+        self = identifier
+    }
+
+    /// Returns `nil` for the same texts as ``init(rawValue:)``.
+    package init?(utf8 text: UnsafeBufferPointer<UInt8>) {
+        guard text.count <= Self.maximumCount else { return nil }
+        var words: (UInt64, UInt64, UInt64) = (0, 0, 0)
+        var areDigits = true
         var onlyZeros = true
-        for byte in rawValue.utf8 {
-            guard byte >= 0x30, byte <= 0x39 else { return nil }
-            if byte != 0x30 { onlyZeros = false }
+        for index in 0..<3 where 8 * index < text.count {
+            let (word, zeros) = Self.word(text, from: 8 * index)
+            let digits = word | zeros
+            // Each test looks at the high halves of all bytes: 0x30 to 0x3F, and after adding 6 still below 0x40.
+            areDigits =
+                areDigits && digits & 0xF0F0_F0F0_F0F0_F0F0 == 0x3030_3030_3030_3030
+                && (digits &+ 0x0606_0606_0606_0606) & 0xF0F0_F0F0_F0F0_F0F0 == 0x3030_3030_3030_3030
+            onlyZeros = onlyZeros && digits == 0x3030_3030_3030_3030
+            switch index {
+            case 0: words.0 = word
+            case 1: words.1 = word
+            default: words.2 = word
+            }
         }
-        guard !onlyZeros, rawValue.utf8.count <= 20 else { return nil }
-        self.rawValue = rawValue
+        guard areDigits, !onlyZeros else { return nil }
+        (first, second, third) = words
+    }
+
+    /// Returns up to eight bytes as a big-endian integer, and the digit 0 in place of each byte that is missing.
+    private static func word(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> (word: UInt64, zeros: UInt64) {
+        let raw = UnsafeRawBufferPointer(text)
+        if start + 8 <= raw.count {
+            return (UInt64(bigEndian: raw.loadUnaligned(fromByteOffset: start, as: UInt64.self)), 0)
+        }
+        var word: UInt64 = 0
+        for index in start..<raw.count { word = word << 8 | UInt64(raw[index]) }
+        let missing = UInt64(8 * (start + 8 - raw.count))
+        return (word << missing, 0x3030_3030_3030_3030 & (1 << missing - 1))
+    }
+
+    package var rawValue: String {
+        String(unsafeUninitializedCapacity: Self.maximumCount) { output in
+            var count = 0
+            for word in [first, second, third] {
+                for shift in stride(from: UInt64(56), through: 0, by: -8) {
+                    let byte = UInt8(truncatingIfNeeded: word >> shift)
+                    guard byte != 0 else { return count }
+                    output[count] = byte
+                    count += 1
+                }
+            }
+            return count
+        }
     }
 
     package var description: String { rawValue }
+
+    // Without these two, the comparison of RawRepresentable would create two texts.
+    package static func == (left: Self, right: Self) -> Bool {
+        left.first == right.first && left.second == right.second && left.third == right.third
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(first)
+        hasher.combine(second)
+        hasher.combine(third)
+    }
 
     /// True if the identifier was issued by Apple's sandbox: 16 digits that begin with 100000 or 200000.
     ///
     /// Both the length and all six digits are needed. For example, the production id 20000053112933 begins with
     /// 2000005.
     package var isSandbox: Bool {
-        rawValue.utf8.count == 16 && (rawValue.hasPrefix("100000") || rawValue.hasPrefix("200000"))
+        let text = rawValue
+        return text.utf8.count == 16 && (text.hasPrefix("100000") || text.hasPrefix("200000"))
+    }
+
+    /// Whether the text of this identifier comes before that of the other one.
+    fileprivate func precedes(_ other: TransactionIdentifier) -> Bool {
+        if first != other.first { return first < other.first }
+        return second != other.second ? second < other.second : third < other.third
     }
 }
 
@@ -77,9 +152,22 @@ package struct CustomerIdentifiers: Sendable, Hashable {
     /// only the order of requests, so it is not part of equality.
     private var subscriptions: [TransactionIdentifier] = []
 
+    /// - Parameters:
+    ///   - originalTransactionIds: texts in any order, also repeated; those that are no identifiers are left out.
+    ///   - transactionIds: the same.
     package init(originalTransactionIds: [String?], transactionIds: [String?]) {
-        self.originalTransactionIds = Self.sorted(originalTransactionIds)
-        self.transactionIds = Self.sorted(transactionIds)
+        func identifiers(_ texts: [String?]) -> [TransactionIdentifier] {
+            texts.compactMap { $0.flatMap(TransactionIdentifier.init(rawValue:)) }
+        }
+        self.init(originals: identifiers(originalTransactionIds), transactions: identifiers(transactionIds))
+    }
+
+    /// - Parameters:
+    ///   - originals: identifiers in any order, also repeated.
+    ///   - transactions: the same.
+    package init(originals: [TransactionIdentifier], transactions: [TransactionIdentifier]) {
+        originalTransactionIds = Self.sorted(originals)
+        transactionIds = Self.sorted(transactions)
     }
 
     /// Returns the same identifiers, with the given ones first in ``inOrder``.
@@ -106,55 +194,16 @@ package struct CustomerIdentifiers: Sendable, Hashable {
 
     package var isEmpty: Bool { originalTransactionIds.isEmpty && transactionIds.isEmpty }
 
-    /// Sorts by digits packed into integers, because a receipt can hold hundreds of ids and comparing strings is
-    /// slow.
-    private static func sorted(_ texts: [String?]) -> [TransactionIdentifier] {
-        var entries: [(digits: PackedDigits, text: String)] = []
-        for case let text? in texts {
-            guard let digits = PackedDigits(text), entries.last?.digits != digits else { continue }
-            entries.append((digits, text))
+    /// Sorts as text and leaves out what is repeated.
+    private static func sorted(_ identifiers: [TransactionIdentifier]) -> [TransactionIdentifier] {
+        var identifiers = identifiers
+        identifiers.sort { $0.precedes($1) }
+        var count = 0
+        for identifier in identifiers where count == 0 || identifiers[count - 1] != identifier {
+            identifiers[count] = identifier
+            count += 1
         }
-        entries.sort { $0.digits < $1.digits }
-        var identifiers: [TransactionIdentifier] = []
-        identifiers.reserveCapacity(entries.count)
-        var previous: PackedDigits?
-        for entry in entries where entry.digits != previous {
-            previous = entry.digits
-            if let identifier = TransactionIdentifier(rawValue: entry.text) { identifiers.append(identifier) }
-        }
+        identifiers.removeLast(identifiers.count - count)
         return identifiers
     }
-}
-
-/// Up to 24 characters packed left-justified into three integers, so that comparing the integers compares the texts.
-private struct PackedDigits: Comparable {
-    private var words: (UInt64, UInt64, UInt64) = (0, 0, 0)
-
-    /// Returns `nil` if the text is longer than 24 bytes. Such a text is not an identifier.
-    init?(_ text: String) {
-        guard text.utf8.count <= 24 else { return nil }
-        var shift: UInt64 = 64
-        var word: UInt64 = 0
-        var index = 0
-        for byte in text.utf8 {
-            shift -= 8
-            word |= UInt64(byte) << shift
-            if shift == 0 {
-                store(word, at: index)
-                (word, shift, index) = (0, 64, index + 1)
-            }
-        }
-        if shift < 64 { store(word, at: index) }
-    }
-
-    private mutating func store(_ word: UInt64, at index: Int) {
-        switch index {
-        case 0: words.0 = word
-        case 1: words.1 = word
-        default: words.2 = word
-        }
-    }
-
-    static func == (left: Self, right: Self) -> Bool { left.words == right.words }
-    static func < (left: Self, right: Self) -> Bool { left.words < right.words }
 }

@@ -2,21 +2,24 @@
 ///
 /// Reading it takes an explicit call of ``reveal()``, so a search for that name finds every place that reads a
 /// secret.
-package struct Redacted<Value: Sendable>: Sendable, CustomStringConvertible, CustomDebugStringConvertible,
+///
+/// It is `public` and `@inlinable`, because otherwise every reading would be a call of unspecialized generic code
+/// (docs/decisions/0004).
+public struct Redacted<Value: Sendable>: Sendable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
-    private let value: Value
+    @usableFromInline let value: Value
 
-    package init(_ value: Value) {
+    @inlinable public init(_ value: Value) {
         self.value = value
     }
 
     /// Returns the value itself. Never pass the result to a log or an error.
-    package func reveal() -> Value { value }
+    @inlinable public func reveal() -> Value { value }
 
-    package var description: String { "***" }
-    package var debugDescription: String { "***" }
-    package var customMirror: Mirror { Mirror(self, children: []) }
+    public var description: String { "***" }
+    public var debugDescription: String { "***" }
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension Redacted: Equatable where Value: Equatable {}

@@ -59,52 +59,6 @@ package struct AppReceipt: Sendable, Hashable {
     }
 }
 
-/// One purchase of an App Receipt: the attributes inside one attribute 17.
-package struct InAppPurchase: Sendable, Hashable {
-    /// Attribute 1701: the number of items purchased.
-    package var quantity: Int64?
-    /// Attribute 1702.
-    package var productId: String?
-    /// Attribute 1703; `0` in receipts from Xcode.
-    package var transactionId: String?
-    /// Attribute 1704.
-    package var purchaseDate: Timestamp?
-    /// Attribute 1705: the id of the first transaction of a subscription; for other products it equals attribute 1703
-    /// unless the purchase was restored.
-    package var originalTransactionId: String?
-    /// Attribute 1706; it can be later than attribute 1704.
-    package var originalPurchaseDate: Timestamp?
-    /// Attribute 1707; not in Apple's verifyReceipt responses.
-    package var productType: ProductType?
-    /// Attribute 1708; only auto-renewable subscriptions have it.
-    package var expiresDate: Timestamp?
-    /// Attribute 1710: the product's Apple ID, 0 in the sandbox; not in Apple's verifyReceipt responses.
-    package var productAppleId: Int64?
-    /// Attribute 1711; 0 if there is none.
-    package var webOrderLineItemId: Int64?
-    /// Attribute 1712: when the purchase was refunded or revoked.
-    package var cancellationDate: Timestamp?
-    /// The reason of a refund. No attribute holds it; it is added from a revocation that was recorded after the
-    /// receipt was created.
-    package var cancellationReason: Int64?
-    /// Attribute 1713: 1 if the period is a free trial, otherwise 0.
-    package var isTrialPeriod: Int64?
-    /// Attribute 1719: 1 if the period has an introductory price, otherwise 0; absent in receipts created before
-    /// December 2017.
-    package var isInIntroOfferPeriod: Int64?
-    /// Attribute 1721.
-    package var promotionalOfferId: String?
-    /// Attribute 1722: 0 for `PURCHASED`, 1 for `FAMILY_SHARED`; absent in receipts created before about 2021.
-    package var ownershipType: Int64?
-    /// The attributes that have no property above, with their raw values; empty attributes are left out.
-    package var unknownAttributes: [UnknownAttribute] = []
-
-    package init() {}
-
-    /// Whether the purchase is an auto-renewable subscription. Only those have an expiry date.
-    package var isAutoRenewable: Bool { expiresDate != nil }
-}
-
 /// The product type of attribute 1707. It is not an enum, so that a number unknown today is preserved.
 package struct ProductType: RawRepresentable, Sendable, Hashable {
     package let rawValue: Int64

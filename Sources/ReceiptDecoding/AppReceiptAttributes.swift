@@ -31,7 +31,7 @@ enum AppReceiptAttributes {
         do throws(BERError) {
             var attributes = try cursor(over: bytes)
             while !attributes.isAtEnd {
-                let attribute = try ReceiptAttribute(attributes.next(in: bytes), in: bytes)
+                let attribute = try ReceiptAttribute(next: &attributes, in: bytes)
                 switch attribute.type {
                 case 0: outline.receiptType = try attribute.text(in: bytes)
                 case 2: outline.bundleId = try attribute.text(in: bytes)
@@ -51,18 +51,22 @@ extension AppReceipt {
     static let maximumPurchases = 20_000
     static let maximumUnknownAttributes = 4_096
 
-    /// Reads all attributes.
+    /// Reads all attributes. The purchases keep the bytes, which contain their texts.
     ///
-    /// - Throws: ``ReceiptDecodingError`` if the structure is broken or a limit is exceeded.
-    init(attributes bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) {
+    /// - Parameter range: where the content of the receipt is in the bytes.
+    /// - Throws: ``ReceiptDecodingError`` if the structure is broken or a limit is exceeded. The offsets in it count from
+    ///   the beginning of the range.
+    init(attributes all: [UInt8], in range: Range<Int>) throws(ReceiptDecodingError) {
         self.init()
+        let shared = Redacted(all)
+        let bytes = all.span.extracting(range)
         var cursor: BERCursor
         do throws(BERError) { cursor = try AppReceiptAttributes.cursor(over: bytes) } catch {
             throw ReceiptDecodingError(error, at: "attributes")
         }
         while !cursor.isAtEnd {
             let attribute: ReceiptAttribute
-            do throws(BERError) { attribute = try ReceiptAttribute(cursor.next(in: bytes), in: bytes) } catch {
+            do throws(BERError) { attribute = try ReceiptAttribute(next: &cursor, in: bytes) } catch {
                 throw ReceiptDecodingError(error, at: "attributes")
             }
             if attribute.type == 17 {
@@ -70,7 +74,14 @@ extension AppReceipt {
                     throw ReceiptDecodingError(
                         .tooMany, at: "attribute 17", "more than \(Self.maximumPurchases) purchases")
                 }
-                purchases.append(try InAppPurchase(attribute, index: purchases.count, in: bytes))
+                if purchases.isEmpty {
+                    // Purchases have similar sizes, and nearly all attributes of a large receipt are purchases.
+                    let size = attribute.value.end - attribute.value.start
+                    purchases.reserveCapacity(min((cursor.end - cursor.position) / size + 1, Self.maximumPurchases))
+                }
+                purchases.append(InAppPurchase(of: shared))
+                try purchases[purchases.count - 1].read(
+                    attribute, index: purchases.count - 1, in: bytes, base: range.lowerBound)
             } else {
                 do throws(BERError) { try read(attribute, in: bytes) } catch {
                     throw ReceiptDecodingError(error, at: "attribute \(attribute.type)")
@@ -110,39 +121,51 @@ extension AppReceipt {
 }
 
 extension InAppPurchase {
-    /// Reads one purchase from the value of an attribute 17, which is again a `SET OF ReceiptAttribute`.
+    /// The attributes that have a property.
+    static let knownTypes: Set<Int64> = [
+        1701, 1702, 1703, 1704, 1705, 1706, 1707, 1708, 1710, 1711, 1712, 1713, 1719, 1721, 1722,
+    ]
+
+    /// Reads the purchase from the value of an attribute 17, which is again a `SET OF ReceiptAttribute`.
     ///
-    /// - Parameter index: the index of the purchase in the receipt, for error messages.
-    fileprivate init(
-        _ attribute: ReceiptAttribute, index: Int, in bytes: borrowing Span<UInt8>
+    /// - Parameters:
+    ///   - index: the index of the purchase in the receipt, for error messages.
+    ///   - base: the offset of `bytes` in ``bytes``.
+    fileprivate mutating func read(
+        _ attribute: ReceiptAttribute, index: Int, in bytes: borrowing Span<UInt8>, base: Int
     ) throws(ReceiptDecodingError) {
-        self.init()
         var type: Int64?
+        var unknown = 0
         do throws(BERError) {
             var outer = attribute.value.inside
-            var cursor = try outer.next(BERTag.set, in: bytes).inside
+            let set = try outer.next(BERTag.set, in: bytes)
+            attributes = ReceiptText(base + set.contentStart..<base + set.contentEnd)
+            var cursor = set.inside
             while !cursor.isAtEnd {
                 type = nil
-                let attribute = try ReceiptAttribute(cursor.next(in: bytes), in: bytes)
+                let attribute = try ReceiptAttribute(next: &cursor, in: bytes)
                 type = attribute.type
-                try read(attribute, in: bytes)
+                if try !read(attribute, in: bytes, base: base) { unknown += 1 }
             }
         } catch {
             throw ReceiptDecodingError(error, at: "attribute 17[\(index)]\(type.map { " › \($0)" } ?? "")")
         }
-        guard unknownAttributes.count <= AppReceipt.maximumUnknownAttributes else {
+        guard unknown <= AppReceipt.maximumUnknownAttributes else {
             throw ReceiptDecodingError(.tooMany, at: "attribute 17[\(index)]", "too many unknown attributes")
         }
     }
 
-    /// Reads one attribute of the purchase; an unknown one is stored with its raw value.
-    private mutating func read(_ attribute: ReceiptAttribute, in bytes: borrowing Span<UInt8>) throws(BERError) {
+    /// Reads one attribute of the purchase. Returns `false` if it is unknown and has a value.
+    @inline(__always)
+    private mutating func read(
+        _ attribute: ReceiptAttribute, in bytes: borrowing Span<UInt8>, base: Int
+    ) throws(BERError) -> Bool {
         switch attribute.type {
         case 1701: quantity = try attribute.number(in: bytes)
-        case 1702: productId = try attribute.text(in: bytes)
-        case 1703: transactionId = try attribute.text(in: bytes)
+        case 1702: productIdText = try attribute.range(in: bytes, base: base)
+        case 1703: transactionIdText = try attribute.range(in: bytes, base: base)
         case 1704: purchaseDate = try attribute.date(in: bytes)
-        case 1705: originalTransactionId = try attribute.text(in: bytes)
+        case 1705: originalTransactionIdText = try attribute.range(in: bytes, base: base)
         case 1706: originalPurchaseDate = try attribute.date(in: bytes)
         case 1707: productType = try attribute.number(in: bytes).map(ProductType.init(rawValue:))
         case 1708: expiresDate = try attribute.date(in: bytes)
@@ -151,11 +174,10 @@ extension InAppPurchase {
         case 1712: cancellationDate = try attribute.date(in: bytes)
         case 1713: isTrialPeriod = try attribute.number(in: bytes)
         case 1719: isInIntroOfferPeriod = try attribute.number(in: bytes)
-        case 1721: promotionalOfferId = try attribute.text(in: bytes)
+        case 1721: promotionalOfferIdText = try attribute.range(in: bytes, base: base)
         case 1722: ownershipType = try attribute.number(in: bytes)
-        default:
-            guard !attribute.isEmptyText(in: bytes) else { return }
-            unknownAttributes.append(UnknownAttribute(type: attribute.type, value: bytes.copy(attribute.value.content)))
+        default: return attribute.isEmptyText(in: bytes)
         }
+        return true
     }
 }

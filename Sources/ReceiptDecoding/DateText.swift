@@ -9,25 +9,27 @@ enum DateText {
     static func timestamp(of range: Range<Int>, in bytes: borrowing Span<UInt8>) -> Timestamp? {
         guard range.count >= 20 else { return nil }
         let start = range.lowerBound
-        guard let year = number(start, 4, in: bytes), bytes[start + 4] == UInt8(ascii: "-"),
-            let month = number(start + 5, 2, in: bytes), bytes[start + 7] == UInt8(ascii: "-"),
-            let day = number(start + 8, 2, in: bytes), bytes[start + 10] == UInt8(ascii: "T"),
-            let hour = number(start + 11, 2, in: bytes), bytes[start + 13] == UInt8(ascii: ":"),
-            let minute = number(start + 14, 2, in: bytes), bytes[start + 16] == UInt8(ascii: ":"),
-            let second = number(start + 17, 2, in: bytes),
-            (1...12).contains(month), day >= 1, day <= CivilTime.days(inMonth: month, ofYear: year), hour < 24,
-            minute < 60, second < 61
+        let text = bytes.extracting(range)
+        guard let year = number(0, 4, in: text), text[4] == UInt8(ascii: "-"),
+            let month = number(5, 2, in: text), text[7] == UInt8(ascii: "-"),
+            let day = number(8, 2, in: text), text[10] == UInt8(ascii: "T"),
+            let hour = number(11, 2, in: text), text[13] == UInt8(ascii: ":"),
+            let minute = number(14, 2, in: text), text[16] == UInt8(ascii: ":"),
+            let second = number(17, 2, in: text),
+            (1...12).contains(month), day >= 1,
+            day <= 28 || day <= CivilTime.days(inMonth: month, ofYear: year), hour < 24, minute < 60, second < 61
         else { return nil }
+        let seconds = CivilTime.days(year: year, month: month, day: day) * 86_400 + hour * 3600 + minute * 60 + second
+        if range.count == 20, text[19] == UInt8(ascii: "Z") { return Timestamp(milliseconds: seconds * 1000) }
         var position = start + 19
         guard let fraction = milliseconds(&position, end: range.upperBound, in: bytes),
             let offset = offsetSeconds(position, end: range.upperBound, in: bytes)
         else { return nil }
-        let seconds =
-            CivilTime.days(year: year, month: month, day: day) * 86_400 + hour * 3600 + minute * 60 + second - offset
-        return Timestamp(milliseconds: seconds * 1000 + fraction)
+        return Timestamp(milliseconds: (seconds - offset) * 1000 + fraction)
     }
 
     /// Reads `count` decimal digits; `nil` if one of the bytes is not a digit.
+    @inline(__always)
     private static func number(_ start: Int, _ count: Int, in bytes: borrowing Span<UInt8>) -> Int64? {
         var value: Int64 = 0
         for position in start..<start + count {

@@ -25,9 +25,7 @@ package enum ReceiptContents: Sendable, Hashable {
     package var lookupKeys: CustomerIdentifiers {
         switch self {
         case .app(let receipt):
-            CustomerIdentifiers(
-                originalTransactionIds: receipt.purchases.map { $0.originalTransactionId },
-                transactionIds: receipt.purchases.map { $0.transactionId })
+            receipt.purchases.identifiers
         case .transaction(let receipt):
             CustomerIdentifiers(
                 originalTransactionIds: [receipt.originalTransactionId], transactionIds: [receipt.transactionId])
@@ -39,10 +37,12 @@ package enum ReceiptContents: Sendable, Hashable {
     /// App Store Server API is limited.
     package var orderedLookupKeys: CustomerIdentifiers {
         guard case .app(let receipt) = self else { return lookupKeys }
-        let subscriptions = receipt.purchases.filter(\.isAutoRenewable)
-            .sorted { $0.purchaseDate?.milliseconds ?? 0 > $1.purchaseDate?.milliseconds ?? 0 }
+        let subscriptions = receipt.purchases.indices
+            .filter { receipt.purchases[$0].isAutoRenewable }
+            .map { (index: $0, milliseconds: receipt.purchases[$0].purchaseDate?.milliseconds ?? 0) }
+            .sorted { $0.milliseconds > $1.milliseconds }
         return lookupKeys.asking(
-            first: subscriptions.compactMap { $0.originalTransactionId.flatMap(TransactionIdentifier.init(rawValue:)) })
+            first: subscriptions.compactMap { receipt.purchases[$0.index].originalTransactionIdentifier })
     }
 
     /// Whether the receipt contains an auto-renewable subscription.
@@ -51,6 +51,23 @@ package enum ReceiptContents: Sendable, Hashable {
         case .app(let receipt): receipt.purchases.contains(where: \.isAutoRenewable)
         case .transaction(let receipt): receipt.isAutoRenewable
         }
+    }
+}
+
+extension [InAppPurchase] {
+    /// The identifiers of all purchases.
+    fileprivate var identifiers: CustomerIdentifiers {
+        var originals: [TransactionIdentifier] = []
+        var transactions: [TransactionIdentifier] = []
+        originals.reserveCapacity(count)
+        transactions.reserveCapacity(count)
+        for index in indices {
+            if let original = self[index].originalTransactionIdentifier, original != originals.last {
+                originals.append(original)
+            }
+            if let transaction = self[index].transactionIdentifier { transactions.append(transaction) }
+        }
+        return CustomerIdentifiers(originals: originals, transactions: transactions)
     }
 }
 
@@ -63,19 +80,31 @@ package struct Receipt: Sendable {
     package let canonicalText: Redacted<[UInt8]>
     /// The bytes that the signature covers: the content of an App Receipt, or version and `purchase-info` of a
     /// transactionReceipt. They are the same whatever container is written around them, so they identify the receipt.
-    package let signedBytes: Redacted<[UInt8]>
+    package var signedBytes: Redacted<[UInt8]> { Redacted(Array(signed.bytes[signed.range])) }
+    private let signed: SignedBytes
     /// The environment in which the receipt was created, production or sandbox.
     package let environment: AppStoreEnvironment
     /// The bundle id of the app, which is syntactically valid.
     package let bundleId: BundleIdentifier
 
+    /// A range of bytes, which are those of the whole container if it has them in one piece.
+    struct SignedBytes: Sendable {
+        fileprivate let bytes: [UInt8]
+        fileprivate let range: Range<Int>
+
+        init(bytes: [UInt8], range: Range<Int>) {
+            self.bytes = bytes
+            self.range = range
+        }
+    }
+
     init(
-        contents: ReceiptContents, canonicalText: Redacted<[UInt8]>, signedBytes: Redacted<[UInt8]>,
+        contents: ReceiptContents, canonicalText: Redacted<[UInt8]>, signed: SignedBytes,
         environment: AppStoreEnvironment, bundleId: BundleIdentifier
     ) {
         self.contents = contents
         self.canonicalText = canonicalText
-        self.signedBytes = signedBytes
+        self.signed = signed
         self.environment = environment
         self.bundleId = bundleId
     }

@@ -14,12 +14,44 @@ struct ReceiptAttribute {
     /// The OCTET STRING with the value.
     let value: BERElement
 
-    init(_ element: BERElement, in bytes: borrowing Span<UInt8>) throws(BERError) {
+    /// Reads the next attribute and moves the cursor behind it.
+    @inline(__always)
+    init(next cursor: inout BERCursor, in bytes: borrowing Span<UInt8>) throws(BERError) {
+        // The usual form: a type of two bytes, a version of one byte, and lengths below 128.
+        //   30 length 02 02 type type 02 01 version 04 size value
+        let start = cursor.position
+        if cursor.end <= bytes.count, cursor.end - start >= 11, bytes[start] == BERTag.sequence,
+            bytes[start + 2] == BERTag.integer, bytes[start + 3] == 2, bytes[start + 6] == BERTag.integer,
+            bytes[start + 7] == 1, bytes[start + 9] == BERTag.octetString,
+            case let length = Int(bytes[start + 1]), case let size = Int(bytes[start + 10]), length < 0x80,
+            size + 9 <= length, length + 2 <= cursor.end - start
+        {
+            type = Int64(Int16(truncatingIfNeeded: Int(bytes[start + 4]) << 8 | Int(bytes[start + 5])))
+            value = BERElement(
+                tag: BERTag.octetString, start: start + 9, contentStart: start + 11, contentEnd: start + 11 + size,
+                end: start + 11 + size)
+            cursor.position = start + 2 + length
+            return
+        }
+        self = try Self.read(&cursor, in: bytes)
+    }
+
+    private init(type: Int64, value: BERElement) {
+        self.type = type
+        self.value = value
+    }
+
+    /// Reads an attribute in any encoding.
+    @inline(never)
+    private static func read(
+        _ cursor: inout BERCursor, in bytes: borrowing Span<UInt8>
+    ) throws(BERError) -> ReceiptAttribute {
+        let element = try cursor.next(in: bytes)
         guard element.tag == BERTag.sequence else { throw BERError(.unexpectedTag, at: element.start) }
         var fields = element.inside
-        type = try fields.next(BERTag.integer, in: bytes).integer(in: bytes)
+        let type = try fields.next(BERTag.integer, in: bytes).integer(in: bytes)
         _ = try fields.next(BERTag.integer, in: bytes)
-        value = try fields.next(BERTag.octetString, in: bytes)
+        return ReceiptAttribute(type: type, value: try fields.next(BERTag.octetString, in: bytes))
     }
 
     /// Returns the value as a number; `nil` if it is empty.
@@ -34,6 +66,13 @@ struct ReceiptAttribute {
         guard let range = try textRange(in: bytes) else { return nil }
         guard let text = bytes.text(range) else { throw BERError(.unexpectedTag, at: range.lowerBound) }
         return text
+    }
+
+    /// Returns the range of a text of valid UTF-8, plus `base`; no range if it is empty.
+    func range(in bytes: borrowing Span<UInt8>, base: Int) throws(BERError) -> ReceiptText {
+        guard let range = try textRange(in: bytes) else { return .none }
+        guard bytes.isText(range) else { throw BERError(.unexpectedTag, at: range.lowerBound) }
+        return ReceiptText(base + range.lowerBound..<base + range.upperBound)
     }
 
     /// Returns the value as a date; `nil` if it is empty.

@@ -12,9 +12,10 @@ extension ReceiptDecoder {
         case .appReceipt:
             let container = try SignedData(ber: input.bytes.span)
             let signature = try container.signature.get()
-            let key = try signerKey(of: container, in: input.bytes.span)
+            let (bytes, range) = container.content.location(in: input.bytes)
+            let key = try signerKey(of: container, content: bytes.span.extracting(range), in: input.bytes.span)
             return try BenchmarkVerification(
-                key: key, signature: input.bytes.span.copy(signature.signer.signature), message: container.content,
+                key: key, signature: input.bytes.span.copy(signature.signer.signature), message: bytes.span.copy(range),
                 digest: signature.signer.digest)
         default:
             let blob = try TransactionReceiptBlob(input.bytes.span)

@@ -61,7 +61,8 @@ extension ReceiptDecoder {
         switch input.kind {
         case .appReceipt:
             guard let container = try? SignedData(ber: input.bytes.span) else { return nil }
-            return (try? AppReceipt(attributes: container.content.span)).map(ReceiptContents.app)
+            let (bytes, range) = container.content.location(in: input.bytes)
+            return (try? AppReceipt(attributes: bytes, in: range)).map(ReceiptContents.app)
         case .transactionReceipt:
             return (try? TransactionReceiptBlob(input.bytes.span)).map { .transaction($0.receipt) }
         case .jws, .unknown:

@@ -21,7 +21,7 @@ package struct ReceiptDecoder: Sendable {
     /// - Throws: ``ReceiptDecodingError`` if the text is not a receipt, or the receipt is not authentic.
     package func decode(_ text: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> Receipt {
         var input = try ReceiptInput(text, profile: profile)
-        let (contents, signedBytes) = try authenticatedContents(of: &input)
+        let (contents, signed) = try authenticatedContents(of: &input)
         guard let environment = contents.environment, environment != .xcode else {
             throw ReceiptDecodingError(.malformed, at: "attribute 0", "unknown receipt type")
         }
@@ -31,22 +31,26 @@ package struct ReceiptDecoder: Sendable {
         return Receipt(
             contents: contents,
             canonicalText: Redacted(input.isCanonicalText ? text.copy(0..<text.count) : Base64Text.encode(input.bytes)),
-            signedBytes: Redacted(signedBytes), environment: environment, bundleId: bundleId)
+            signed: signed, environment: environment, bundleId: bundleId)
     }
 
     /// Verifies the signature. Returns the contents and the bytes that the signature covers.
     func authenticatedContents(
         of input: inout ReceiptInput
-    ) throws(ReceiptDecodingError) -> (contents: ReceiptContents, signedBytes: [UInt8]) {
+    ) throws(ReceiptDecodingError) -> (contents: ReceiptContents, signed: Receipt.SignedBytes) {
         switch input.kind {
         case .appReceipt:
             let container = try SignedData(ber: input.bytes.span)
             try consume(container.consumed, of: &input)
-            try authenticate(container, in: input.bytes.span)
-            return (.app(try AppReceipt(attributes: container.content.span)), container.content)
+            let (bytes, range) = container.content.location(in: input.bytes)
+            try authenticate(container, content: bytes.span.extracting(range), in: input.bytes.span)
+            return (
+                .app(try AppReceipt(attributes: bytes, in: range)), Receipt.SignedBytes(bytes: bytes, range: range)
+            )
         case .transactionReceipt:
             let blob = try TransactionReceiptBlob(input.bytes.span)
-            return (.transaction(blob.receipt), try authenticate(blob))
+            let message = try authenticate(blob)
+            return (.transaction(blob.receipt), Receipt.SignedBytes(bytes: message, range: 0..<message.count))
         case .jws:
             throw ReceiptDecodingError(.signedTransaction, at: "text", "a signed transaction instead of a receipt")
         case .unknown where input.bytes.starts(with: BridgeHandle.prefix):
@@ -71,14 +75,18 @@ package struct ReceiptDecoder: Sendable {
 
     /// Verifies the signature of an App Receipt.
     private func authenticate(
-        _ container: SignedData, in bytes: borrowing Span<UInt8>
+        _ container: SignedData, content: borrowing Span<UInt8>, in bytes: borrowing Span<UInt8>
     ) throws(ReceiptDecodingError) {
-        let key = try signerKey(of: container, in: bytes)
+        let key = try signerKey(of: container, content: content, in: bytes)
         let signer = try container.signature.get().signer
-        try signer.signedAttributes?.check(content: container.content.span, digest: signer.digest)
-        let message = signer.signedAttributes?.message ?? container.content
+        try signer.signedAttributes?.check(content: content, digest: signer.digest)
         do throws(CryptographyError) {
-            try key.verify(bytes.extracting(signer.signature), over: message.span, digest: signer.digest)
+            let signature = bytes.extracting(signer.signature)
+            if let attributes = signer.signedAttributes {
+                try key.verify(signature, over: attributes.message.span, digest: signer.digest)
+            } else {
+                try key.verify(signature, over: content, digest: signer.digest)
+            }
         } catch {
             throw ReceiptDecodingError(error, at: "SignerInfo.signature")
         }
@@ -86,9 +94,9 @@ package struct ReceiptDecoder: Sendable {
 
     /// Returns the key of an App Receipt's signer, if its certificate chain was valid when the receipt was created.
     func signerKey(
-        of container: SignedData, in bytes: borrowing Span<UInt8>
+        of container: SignedData, content: borrowing Span<UInt8>, in bytes: borrowing Span<UInt8>
     ) throws(ReceiptDecodingError) -> VerifyingKey {
-        let outline = try AppReceiptAttributes.outline(of: container.content.span)
+        let outline = try AppReceiptAttributes.outline(of: content)
         guard outline.receiptType != "Xcode" else {
             throw ReceiptDecodingError(.xcodeReceipt, at: "attribute 0", "signed by StoreKit Testing, not by Apple")
         }

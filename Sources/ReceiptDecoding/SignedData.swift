@@ -11,8 +11,8 @@ import Cryptography
 /// ```
 /// RFC 5652, section 5.1. Apple writes DER; Xcode writes indefinite lengths and a constructed OCTET STRING.
 struct SignedData: Sendable {
-    /// The signed bytes: the content of eContent, concatenated if it consists of several pieces.
-    let content: [UInt8]
+    /// The signed bytes: the content of eContent.
+    let content: SignedContent
     /// The certificates and the signature. If they cannot be read, the content is still available for inspection.
     let signature: Result<Signature, ReceiptDecodingError>
     /// The number of bytes of the container. Bytes after it are not part of the receipt.
@@ -67,14 +67,16 @@ struct SignedData: Sendable {
     /// Returns the content of eContent.
     private static func content(
         of encapsulated: BERElement, in bytes: borrowing Span<UInt8>
-    ) throws(BERError) -> [UInt8] {
+    ) throws(BERError) -> SignedContent {
         var fields = encapsulated.inside
         let type = try fields.next(BERTag.objectIdentifier, in: bytes)
         guard type.holds(dataType, in: bytes) else { throw BERError(.unexpectedTag, at: type.start) }
         var explicit = try fields.next(BERTag.context(0), in: bytes).inside
+        let element = try explicit.next(in: bytes)
+        if element.tag == BERTag.octetString { return .slice(element.content) }
         var octets: [UInt8] = []
-        try append(explicit.next(in: bytes), to: &octets, in: bytes, depth: 0)
-        return octets
+        try append(element, to: &octets, in: bytes, depth: 0)
+        return .joined(octets)
     }
 
     /// Appends the bytes of an OCTET STRING, or of the pieces of a constructed one.
@@ -91,6 +93,24 @@ struct SignedData: Sendable {
             }
         default:
             throw BERError(.unexpectedTag, at: element.start)
+        }
+    }
+}
+
+/// The bytes that a container signs. Apple writes them in one piece, which is not copied.
+enum SignedContent: Sendable {
+    /// A range of the container.
+    case slice(Range<Int>)
+    /// The pieces of a constructed OCTET STRING, concatenated.
+    case joined([UInt8])
+
+    /// Returns the array that contains the bytes, and their range in it.
+    ///
+    /// - Parameter container: the bytes of the container.
+    func location(in container: [UInt8]) -> (bytes: [UInt8], range: Range<Int>) {
+        switch self {
+        case .slice(let range): (container, range)
+        case .joined(let bytes): (bytes, 0..<bytes.count)
         }
     }
 }

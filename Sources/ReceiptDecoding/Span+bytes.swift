@@ -1,3 +1,5 @@
+import Foundation
+
 extension Span<UInt8> {
     /// Returns the bytes of a range as an array.
     func copy(_ range: Range<Int>) -> [UInt8] {
@@ -6,18 +8,47 @@ extension Span<UInt8> {
 
     /// Returns whether two ranges contain the same bytes.
     func equal(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
-        withUnsafeBufferPointer { $0[left].elementsEqual($0[right]) }
+        guard left.count == right.count, !left.isEmpty else { return left.count == right.count }
+        return withUnsafeBufferPointer { bytes in
+            let (first, second) = (
+                UnsafeBufferPointer(rebasing: bytes[left]), UnsafeBufferPointer(rebasing: bytes[right])
+            )
+            guard let first = first.baseAddress, let second = second.baseAddress else { return true }
+            return memcmp(first, second, left.count) == 0
+        }
     }
 
     /// Returns the bytes as text; `nil` if they are not UTF-8.
     func text(_ range: Range<Int>) -> String? {
         withUnsafeBufferPointer { buffer in
             let bytes = UnsafeBufferPointer(rebasing: buffer[range])
-            // Nearly all texts are ASCII, for which this check is faster than the standard library's UTF-8
-            // validation.
-            var union: UInt8 = 0
-            for byte in bytes { union |= byte }
-            return union < 0x80 ? String(decoding: bytes, as: UTF8.self) : String(validating: bytes, as: UTF8.self)
+            return Self.isASCII(bytes)
+                ? String(decoding: bytes, as: UTF8.self) : String(validating: bytes, as: UTF8.self)
         }
+    }
+
+    /// Returns whether the bytes are UTF-8.
+    func isText(_ range: Range<Int>) -> Bool {
+        withUnsafeBufferPointer { buffer in
+            let bytes = UnsafeBufferPointer(rebasing: buffer[range])
+            return Self.isASCII(bytes) || String(validating: bytes, as: UTF8.self) != nil
+        }
+    }
+
+    /// Nearly all texts are ASCII, for which this check is faster than the standard library's UTF-8 validation.
+    @inline(__always)
+    private static func isASCII(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        let raw = UnsafeRawBufferPointer(bytes)
+        var union: UInt64 = 0
+        var index = 0
+        while index + 8 <= raw.count {
+            union |= raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            index += 8
+        }
+        while index < raw.count {
+            union |= UInt64(raw[index])
+            index += 1
+        }
+        return union & 0x8080_8080_8080_8080 == 0
     }
 }

@@ -19,9 +19,11 @@ extension ReceiptDecoder {
         guard let input = try? ReceiptInput(text, profile: profile) else { return UnverifiedReceiptFields() }
         switch input.kind {
         case .appReceipt:
-            guard let container = try? SignedData(ber: input.bytes.span),
-                let outline = try? AppReceiptAttributes.outline(of: container.content.span)
-            else { return UnverifiedReceiptFields() }
+            guard let container = try? SignedData(ber: input.bytes.span) else { return UnverifiedReceiptFields() }
+            let (bytes, range) = container.content.location(in: input.bytes)
+            guard let outline = try? AppReceiptAttributes.outline(of: bytes.span.extracting(range)) else {
+                return UnverifiedReceiptFields()
+            }
             var receipt = AppReceipt()
             receipt.receiptType = outline.receiptType
             return UnverifiedReceiptFields(

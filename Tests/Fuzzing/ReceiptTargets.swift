@@ -34,7 +34,7 @@ enum ReceiptTargets {
     /// Fuzzes the signed contents of an App Receipt. Reading them before and after the signature check must give the
     /// same values.
     static func attributes(_ bytes: [UInt8]) {
-        guard let receipt = try? AppReceipt(attributes: bytes.span) else { return }
+        guard let receipt = try? AppReceipt(attributes: bytes, in: 0..<bytes.count) else { return }
         let outline = FuzzTrust.made { try AppReceiptAttributes.outline(of: bytes.span) }
         require(
             outline.receiptType == receipt.receiptType,
