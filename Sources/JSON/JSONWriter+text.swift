@@ -4,9 +4,9 @@ import AppStoreTypes
 extension JSONWriter {
     /// Writes a JSON string with quotes, and with escapes where RFC 8259 requires them.
     @inlinable public mutating func quoted(_ text: String) {
-        bytes.append(0x22)
+        byte(0x22)
         characters(text)
-        bytes.append(0x22)
+        byte(0x22)
     }
 
     /// Writes the contents of a JSON string, without quotes.
@@ -18,7 +18,7 @@ extension JSONWriter {
     /// Writes the contents of a JSON string from UTF-8, without quotes.
     @inlinable public mutating func characters(utf8: UnsafeBufferPointer<UInt8>) {
         let plain = Self.plainPrefix(of: utf8)
-        bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[..<plain]))
+        raw(UnsafeBufferPointer(rebasing: utf8[..<plain]))
         for index in plain..<utf8.count { escaped(utf8[index]) }
     }
 
@@ -34,8 +34,10 @@ extension JSONWriter {
         case 0x0D: ascii(#"\r"#)
         case 0..<0x20:
             ascii(#"\u00"#)
-            Hexadecimal.append(byte, to: &bytes)
-        default: bytes.append(byte)
+            var digits: [UInt8] = []
+            Hexadecimal.append(byte, to: &digits)
+            raw(digits)
+        default: self.byte(byte)
         }
     }
 

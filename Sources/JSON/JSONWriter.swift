@@ -8,28 +8,58 @@
 /// It is `public` and `@inlinable` because the compiler does not inline `package` functions into other modules
 /// (docs/decisions/0004).
 public struct JSONWriter: ~Copyable {
-    /// The bytes written so far.
-    @usableFromInline var bytes: [UInt8] = []
+    /// Memory for the text. Only the first ``used`` bytes have been written, and no others are read. An array with a
+    /// count of its own is quicker than appending: a piece of a text is one comparison and one copy.
+    @usableFromInline var memory: [UInt8]
+    @usableFromInline var used = 0
 
     /// - Parameter capacity: the approximate size of the JSON text in bytes.
     @inlinable public init(reserving capacity: Int = 256) {
-        bytes.reserveCapacity(capacity)
+        memory = Self.memory(of: max(capacity, 16))
     }
 
     /// The number of bytes written so far.
-    @inlinable public var count: Int { bytes.count }
+    @inlinable public var count: Int { used }
 
     /// Returns the JSON text.
-    @inlinable public consuming func finish() -> [UInt8] { bytes }
+    @inlinable public consuming func finish() -> [UInt8] {
+        memory.removeLast(memory.count - count)
+        return memory
+    }
+
+    /// Returns memory whose bytes may have any value.
+    @inlinable static func memory(of size: Int) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: size) { $1 = size }
+    }
+
+    /// Lets a closure write at most `maximum` bytes at the end of the text. The closure returns the number of bytes that
+    /// it wrote.
+    @inlinable @inline(__always)
+    mutating func write(atMost maximum: Int, _ body: (UnsafeMutableBufferPointer<UInt8>) -> Int) {
+        if memory.count - count < maximum { grow(by: maximum) }
+        let start = count
+        used += memory.withUnsafeMutableBufferPointer {
+            body(UnsafeMutableBufferPointer(rebasing: $0[start..<start + maximum]))
+        }
+    }
+
+    @usableFromInline mutating func grow(by minimum: Int) {
+        let written = used
+        let larger = [UInt8](unsafeUninitializedCapacity: 2 * memory.count + minimum) { output, size in
+            memory.withUnsafeBufferPointer { _ = output.update(fromContentsOf: $0[..<written]) }
+            size = output.count
+        }
+        memory = larger
+    }
 
     /// Writes `{`.
     @inlinable public mutating func beginObject() { open(0x7B) }
     /// Writes `}`.
-    @inlinable public mutating func endObject() { bytes.append(0x7D) }
+    @inlinable public mutating func endObject() { byte(0x7D) }
     /// Writes `[`.
     @inlinable public mutating func beginArray() { open(0x5B) }
     /// Writes `]`.
-    @inlinable public mutating func endArray() { bytes.append(0x5D) }
+    @inlinable public mutating func endArray() { byte(0x5D) }
 
     /// Writes the key of the next value.
     @inlinable public mutating func key(_ key: JSONKey) { member(key.bytes) }
@@ -38,13 +68,13 @@ public struct JSONWriter: ~Copyable {
     @inlinable public mutating func key(_ text: String) {
         separate()
         quoted(text)
-        bytes.append(0x3A)
+        byte(0x3A)
     }
 
     /// Writes the key of the next value from UTF-8.
     @inlinable public mutating func key(utf8: [UInt8]) {
         value(utf8: utf8)
-        bytes.append(0x3A)
+        byte(0x3A)
     }
 
     /// Writes a JSON string.
@@ -56,9 +86,9 @@ public struct JSONWriter: ~Copyable {
     /// Writes a JSON string from UTF-8.
     @inlinable public mutating func value(utf8: [UInt8]) {
         separate()
-        bytes.append(0x22)
+        byte(0x22)
         utf8.withUnsafeBufferPointer { characters(utf8: $0) }
-        bytes.append(0x22)
+        byte(0x22)
     }
 
     /// Writes a JSON number with all of its 64 bits.
@@ -84,19 +114,21 @@ public struct JSONWriter: ~Copyable {
     @inlinable public mutating func values(json: some Collection<UInt8>) {
         guard !json.isEmpty else { return }
         separate()
-        bytes.append(contentsOf: json)
+        let done: Void? = json.withContiguousStorageIfAvailable { raw($0) }
+        if done == nil { raw(Array(json)) }
     }
 
     @inlinable mutating func open(_ bracket: UInt8) {
         separate()
-        bytes.append(bracket)
+        byte(bracket)
     }
 
     /// Writes a comma, unless the next value is the first in its container or follows a key.
-    @inlinable mutating func separate() {
-        switch bytes.last {
-        case nil, 0x7B, 0x5B, 0x3A: break
-        default: bytes.append(0x2C)
+    @inlinable public mutating func separate() {
+        guard count > 0 else { return }
+        switch memory[count - 1] {
+        case 0x7B, 0x5B, 0x3A: break
+        default: byte(0x2C)
         }
     }
 }
@@ -110,52 +142,111 @@ extension JSONWriter {
     /// - Returns: the offset of the first byte after the comma.
     @discardableResult @inlinable
     public mutating func member(_ beginning: [UInt8]) -> Int {
-        let position = bytes.count
-        let comma = bytes.last == 0x7B ? 1 : 0
-        // An unsafe buffer is used because `append(contentsOf:)` retains and releases an array.
-        beginning.withUnsafeBufferPointer { bytes.append(contentsOf: UnsafeBufferPointer(rebasing: $0[comma...])) }
+        beginning.withUnsafeBufferPointer { member($0) }
+    }
+
+    /// Writes the encoded beginning of a member, which is not empty.
+    ///
+    /// - Returns: the offset of the first byte after the comma.
+    @discardableResult @inlinable @inline(__always)
+    public mutating func member(_ beginning: UnsafeBufferPointer<UInt8>) -> Int {
+        let position = used
+        let comma = position > 0 && memory[position - 1] == 0x7B ? 1 : 0
+        raw(UnsafeBufferPointer(rebasing: beginning[comma...]))
         return position + 1 - comma
     }
 
     /// Writes bytes unchanged.
     @inlinable
     public mutating func raw(_ piece: [UInt8]) {
-        piece.withUnsafeBufferPointer { bytes.append(contentsOf: $0) }
+        piece.withUnsafeBufferPointer { raw($0) }
+    }
+
+    /// Writes bytes unchanged.
+    @inlinable @inline(__always)
+    public mutating func raw(_ piece: UnsafeBufferPointer<UInt8>) {
+        write(atMost: piece.count) { output in
+            if let target = output.baseAddress, let source = piece.baseAddress {
+                target.update(from: source, count: piece.count)
+            }
+            return piece.count
+        }
+    }
+
+    /// Writes bytes that were written before once more.
+    @inlinable
+    public mutating func again(_ range: Range<Int>) {
+        precondition(range.upperBound <= count)
+        if memory.count - count < range.count { grow(by: range.count) }
+        let start = count
+        memory.withUnsafeMutableBufferPointer { bytes in
+            guard let base = bytes.baseAddress else { return }
+            (base + start).update(from: base + range.lowerBound, count: range.count)
+        }
+        used += range.count
     }
 
     /// Writes ASCII characters that need no escaping, without quotes.
     @inlinable
     public mutating func ascii(_ text: StaticString) {
-        bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        raw(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
     /// Writes one byte unchanged.
     @inlinable
-    public mutating func byte(_ byte: UInt8) { bytes.append(byte) }
+    public mutating func byte(_ byte: UInt8) {
+        if memory.count == count { grow(by: 1) }
+        memory[count] = byte
+        used += 1
+    }
 
     /// Writes decimal digits, with `-` for a negative number.
     @inlinable public mutating func digits(_ number: Int64) {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { buffer in
+        write(atMost: 20) { buffer in
+            let isNegative = number < 0
             var rest = number.magnitude
-            var start = 20
-            repeat {
-                let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
-                start -= 1
-                buffer[start] = 0x30 + UInt8(truncatingIfNeeded: digit)
+            let length = Self.length(of: rest)
+            if isNegative { buffer[0] = 0x2D }
+            var position = length + (isNegative ? 1 : 0)
+            while rest >= 100 {
+                let (quotient, pair) = rest.quotientAndRemainder(dividingBy: 100)
+                position -= 2
+                Self.twoDigits(pair, buffer, position)
                 rest = quotient
-            } while rest > 0
-            if number < 0 {
-                start -= 1
-                buffer[start] = 0x2D
             }
-            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: buffer[start...]))
+            if rest >= 10 {
+                Self.twoDigits(rest, buffer, position - 2)
+            } else {
+                buffer[position - 1] = 0x30 + UInt8(truncatingIfNeeded: rest)
+            }
+            return length + (isNegative ? 1 : 0)
         }
+    }
+
+    /// Returns the number of decimal digits; 1 for 0.
+    @inlinable static func length(of number: UInt64) -> Int {
+        var length = 1
+        var rest = number
+        while rest >= 10_000 {
+            rest /= 10_000
+            length += 4
+        }
+        return length + (rest >= 1000 ? 3 : rest >= 100 ? 2 : rest >= 10 ? 1 : 0)
+    }
+
+    /// Writes a number below 100 as two digits.
+    @inlinable @inline(__always)
+    static func twoDigits(_ pair: UInt64, _ buffer: UnsafeMutableBufferPointer<UInt8>, _ position: Int) {
+        let tens = pair / 10
+        buffer[position] = 0x30 + UInt8(truncatingIfNeeded: tens)
+        buffer[position + 1] = 0x30 + UInt8(truncatingIfNeeded: pair - tens * 10)
     }
 
     /// Overwrites bytes that were written before.
     @inlinable
     public mutating func overwrite(_ range: Range<Int>, _ body: (UnsafeMutableBufferPointer<UInt8>) -> Void) {
-        bytes.withUnsafeMutableBufferPointer { body(UnsafeMutableBufferPointer(rebasing: $0[range])) }
+        precondition(range.upperBound <= count)
+        memory.withUnsafeMutableBufferPointer { body(UnsafeMutableBufferPointer(rebasing: $0[range])) }
     }
 }
 

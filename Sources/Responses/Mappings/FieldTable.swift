@@ -49,6 +49,8 @@ package struct FieldTable<Field: ModelField>: Sendable {
     package let omitted: [Omission]
     /// The columns with their encoded keys: one for each row, and one more for its second key if it has one.
     let columns: [Column]
+    /// The same columns, for loops over rows.
+    let layout: RowLayout<Field>
     /// Every property with its encoded camelCase key, mapped properties first.
     let camelCase: [(field: Field, key: JSONKey)]
 
@@ -60,6 +62,7 @@ package struct FieldTable<Field: ModelField>: Sendable {
                 Column(field: row.field, conversion: row.conversion, wire: wire)
             }
         }
+        layout = RowLayout(columns)
         camelCase = (rows.map(\.field) + omitted.map(\.field)).map { ($0, JSONKey($0.rawValue)) }
     }
 }

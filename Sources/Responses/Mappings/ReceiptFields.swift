@@ -76,6 +76,17 @@ package enum InAppField: String, ModelField {
         }
     }
 
+    /// Returns where the text of the property is; `nil` if the property is no text.
+    func text(of purchase: borrowing InAppPurchase) -> ReceiptText? {
+        switch self {
+        case .productId: purchase.productIdText
+        case .transactionId: purchase.transactionIdText
+        case .originalTransactionId: purchase.originalTransactionIdText
+        case .promotionalOfferId: purchase.promotionalOfferIdText
+        default: nil
+        }
+    }
+
     /// Returns the value of the property; `nil` if the purchase does not have it.
     package func value(of purchase: InAppPurchase) -> FieldValue? {
         switch self {

@@ -135,7 +135,7 @@ package struct NotificationV1Renderer: Sendable {
             writer.value(renews ? "true" : "false")
         }
         if let date = notification.statusChangedAt {
-            writer.triplet(date, key: Self.statusChange)
+            Self.statusChange.withPieces { writer.triplet(date, key: $0) }
         }
         if let intent = renewal.expirationIntent {
             writer.key("expiration_intent")

@@ -34,6 +34,22 @@ struct ColumnKey: Sendable {
         self.end = end
     }
 
+    /// The pieces of a key while a closure runs.
+    struct Pieces {
+        let beginning: UnsafeBufferPointer<UInt8>
+        let end: UnsafeBufferPointer<UInt8>
+        let datePosition: (beginning: Int, end: Int)
+    }
+
+    /// Passes the pieces to a closure.
+    func withPieces<Result>(_ body: (Pieces) -> Result) -> Result {
+        beginning.withUnsafeBufferPointer { beginning in
+            end.withUnsafeBufferPointer { end in
+                body(Pieces(beginning: beginning, end: end, datePosition: datePosition))
+            }
+        }
+    }
+
     /// Returns all keys that a column writes, for example three for a date.
     static func names(wire: String, conversion: Conversion) -> [String] {
         switch conversion {

@@ -22,8 +22,7 @@ package struct DateTriplet: Sendable, Hashable {
     package init(_ instant: Timestamp) {
         let seconds = min(max(instant.seconds, CivilTime.range.lowerBound), CivilTime.range.upperBound)
         utc = CivilTime(seconds: seconds)
-        losAngeles = CivilTime(
-            seconds: seconds + LosAngelesTime.shared.offset(at: seconds, year: utc.year))
+        losAngeles = utc.moved(by: LosAngelesTime.shared.offset(at: seconds, year: utc.year), from: seconds)
         milliseconds = instant.milliseconds
     }
 
@@ -40,7 +39,7 @@ extension JSONWriter {
     }
 
     /// Writes the three members of a date.
-    mutating func triplet(_ instant: Timestamp, key: ColumnKey) {
+    mutating func triplet(_ instant: Timestamp, key: ColumnKey.Pieces) {
         let triplet = DateTriplet(instant)
         let beginning = member(key.beginning)
         overwrite(at: beginning + key.datePosition.beginning, with: triplet.utc)
@@ -51,7 +50,7 @@ extension JSONWriter {
     }
 
     /// Writes the three members of an expiry date in an iOS 6 response: first milliseconds, then the two texts.
-    mutating func expiry(_ instant: Timestamp, key: ColumnKey) {
+    mutating func expiry(_ instant: Timestamp, key: ColumnKey.Pieces) {
         let triplet = DateTriplet(instant)
         member(key.beginning)
         digits(triplet.milliseconds)

@@ -7,58 +7,63 @@ extension JSONWriter {
     /// Also writes nothing if the kind of the value does not fit the conversion; the validation of ``FieldTable``
     /// rules that out.
     mutating func member<Field>(_ value: FieldValue?, as column: FieldTable<Field>.Column) {
-        switch column.conversion {
+        column.key.withPieces { member(value, as: column.conversion, key: $0) }
+    }
+
+    /// Writes the members of a column, whose key and conversion are given separately.
+    mutating func member(_ value: FieldValue?, as conversion: Conversion, key: ColumnKey.Pieces) {
+        switch conversion {
         case .text:
             guard case .text(let text)? = value else { return }
-            member(column.key.beginning)
+            member(key.beginning)
             characters(text)
             byte(0x22)
         case .number:
             guard case .number(let number)? = value else { return }
-            member(column.key.beginning)
+            member(key.beginning)
             digits(number)
         case .numberOrNull:
-            member(column.key.beginning)
+            member(key.beginning)
             if case .number(let number)? = value { digits(number) } else { ascii("null") }
         case .numberOrZero:
-            member(column.key.beginning)
+            member(key.beginning)
             if case .number(let number)? = value { digits(number) } else { byte(0x30) }
         case .numberAsText:
             guard let number = value?.decimal else { return }
-            member(column.key.beginning)
+            member(key.beginning)
             digits(number)
             byte(0x22)
         case .nonZeroNumberAsText:
             guard let number = value?.decimal, number != 0 else { return }
-            member(column.key.beginning)
+            member(key.beginning)
             digits(number)
             byte(0x22)
         case .flag:
             guard case .flag(let flag)? = value else { return }
-            member(column.key.beginning)
+            member(key.beginning)
             ascii(flag == 0 ? "false" : "true")
         case .flagAsText:
             guard case .flag(let flag)? = value else { return }
-            member(column.key.beginning)
+            member(key.beginning)
             ascii(flag == 0 ? "false\"" : "true\"")
         case .flagAsDigit:
             guard case .flag(let flag)? = value else { return }
-            member(column.key.beginning)
+            member(key.beginning)
             ascii(flag == 0 ? "0\"" : "1\"")
         case .ownershipAsText:
             guard case .ownership(let number)? = value, let name = FieldValue.ownershipName(number) else { return }
-            member(column.key.beginning)
+            member(key.beginning)
             ascii(name)
             byte(0x22)
         case .dateTriplet:
             guard case .instant(let instant)? = value else { return }
-            triplet(instant, key: column.key)
+            triplet(instant, key: key)
         case .cancellationTriplet:
             guard case .cancellation(let instant, isConsumable: false)? = value else { return }
-            triplet(instant, key: column.key)
+            triplet(instant, key: key)
         case .expiryTriplet:
             guard case .instant(let instant)? = value else { return }
-            expiry(instant, key: column.key)
+            expiry(instant, key: key)
         case .nested:
             break
         }
@@ -66,6 +71,14 @@ extension JSONWriter {
 }
 
 extension JSONWriter {
+    /// Writes a member with a text in UTF-8. Writes nothing if the conversion is not one of texts.
+    mutating func member(utf8 text: UnsafeBufferPointer<UInt8>, as conversion: Conversion, key: ColumnKey.Pieces) {
+        guard conversion == .text else { return }
+        member(key.beginning)
+        characters(utf8: text)
+        byte(0x22)
+    }
+
     /// Writes a member whose text is base64, which needs no escaping. Writes nothing if the text is `nil`.
     mutating func member<Field>(base64 text: [UInt8]?, as column: FieldTable<Field>.Column) {
         guard let text, column.conversion == .text else { return }

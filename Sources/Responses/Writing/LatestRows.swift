@@ -31,11 +31,29 @@ struct LatestRow: Comparable {
     let subscription: String?
 
     init(index: Int, milliseconds: Int64?, transactionId: String?, subscription: String?) {
+        var text = transactionId ?? ""
+        self.init(
+            index: index, milliseconds: milliseconds, identifier: text.withUTF8(Self.identifier),
+            subscription: subscription)
+    }
+
+    init(index: Int, milliseconds: Int64?, identifier: UInt128, subscription: String?) {
         self.index = index
         self.milliseconds = milliseconds ?? .min
-        let text = transactionId ?? ""
-        identifier = UInt64(text).map { UInt128($0) } ?? UInt128(text) ?? 0
+        self.identifier = identifier
         self.subscription = subscription
+    }
+
+    /// Returns the number in a text; 0 if it is not a number.
+    static func identifier(of text: UnsafeBufferPointer<UInt8>) -> UInt128 {
+        // Up to 18 digits fit into 64 bits.
+        guard text.count <= 18 else { return UInt128(String(decoding: text, as: UTF8.self)) ?? 0 }
+        var number: UInt64 = 0
+        for byte in text {
+            guard byte &- 0x30 < 10 else { return UInt128(String(decoding: text, as: UTF8.self)) ?? 0 }
+            number = number &* 10 &+ UInt64(byte &- 0x30)
+        }
+        return UInt128(number)
     }
 
     /// Rows of equal date and id keep the order of the source, so the order is total.

@@ -8,12 +8,16 @@ extension VerifyReceiptRenderer {
     func answer(
         to receipt: AppReceipt, history: PurchaseHistory, requestDate: Timestamp, options: AnswerOptions
     ) -> VerifyReceiptAnswer {
-        let rows = RenderedRows(receipt.purchases, table: tables.inApp)
         let hasLatest = !options.omitsLatest && receipt.purchases.contains(where: \.isAutoRenewable)
         let latest = hasLatest ? history.submittedText?.reveal() : nil
-        let latestRows = !hasLatest ? [] : LatestRows.indices(of: receipt.latestRows, options: options)
-        let latestSize = latestRows.reduce(latest?.count ?? 0) { $0 + rows.ranges[$1].count + 1 }
-        var writer = JSONWriter(reserving: 2_048 + rows.bytes.count + latestSize)
+        let latestRows =
+            !hasLatest
+            ? []
+            : LatestRows.indices(
+                of: receipt.latestRows(withSubscriptions: options.excludesOldTransactions), options: options)
+        var rows = RenderedRows()
+        var writer = JSONWriter(
+            reserving: 2_048 + RenderedRows.size * (receipt.purchases.count + latestRows.count) + (latest?.count ?? 0))
         writer.beginObject()
         for column in tables.answer.columns {
             switch column.field {
@@ -23,12 +27,12 @@ extension VerifyReceiptRenderer {
                 writer.member(.text(history.environment.rawValue), as: column)
             case .receipt:
                 writer.member(column.key.beginning)
-                write(receipt, rows: rows, requestDate: requestDate, into: &writer)
+                write(receipt, rows: &rows, requestDate: requestDate, into: &writer)
             case .latestReceiptInfo:
                 guard hasLatest else { continue }
                 writer.member(column.key.beginning)
                 writer.beginArray()
-                for index in latestRows { writer.values(json: rows.bytes[rows.ranges[index]]) }
+                for index in latestRows { rows.write(index, of: receipt.purchases, tables.inApp, into: &writer) }
                 writer.endArray()
             case .latestReceipt:
                 writer.member(base64: latest, as: column)
@@ -41,16 +45,20 @@ extension VerifyReceiptRenderer {
         return VerifyReceiptAnswer(status: .valid, body: writer.finish())
     }
 
-    /// Writes `receipt` with the encoded rows as `in_app`.
+    /// Writes `receipt`.
+    ///
+    /// - Parameter rows: where its rows are in the response afterwards.
     func write(
-        _ receipt: AppReceipt, rows: RenderedRows, requestDate: Timestamp, into writer: inout JSONWriter
+        _ receipt: AppReceipt, rows: inout RenderedRows, requestDate: Timestamp, into writer: inout JSONWriter
     ) {
         writer.beginObject()
         for column in tables.appReceipt.columns {
             if column.field == .purchases {
                 writer.member(column.key.beginning)
                 writer.beginArray()
-                writer.values(json: rows.bytes)
+                for index in receipt.purchases.indices {
+                    rows.write(index, of: receipt.purchases, tables.inApp, into: &writer)
+                }
                 writer.endArray()
             } else {
                 writer.member(column.field.value(of: receipt, requestDate: requestDate), as: column)
@@ -60,43 +68,56 @@ extension VerifyReceiptRenderer {
     }
 }
 
-/// The encoded rows of `in_app`. They are encoded only once, because the rows of `latest_receipt_info` are the same.
+/// The rows of purchases in a response. Each is encoded only once, because the rows of `latest_receipt_info` are the same
+/// as those of `in_app`.
 struct RenderedRows {
-    /// The objects with commas between them.
-    let bytes: [UInt8]
-    /// The byte range of each object, by the index of the purchase in the receipt.
-    let ranges: [Range<Int>]
+    /// The approximate size of a row in bytes.
+    static let size = 900
 
-    init(_ purchases: [InAppPurchase], table: FieldTable<InAppField>) {
-        var writer = JSONWriter(reserving: 900 * purchases.count)
-        var ranges: [Range<Int>] = []
-        ranges.reserveCapacity(purchases.count)
-        for index in purchases.indices {
-            let start = writer.count + (ranges.isEmpty ? 0 : 1)
-            Self.write(purchases[index], table: table, into: &writer)
-            ranges.append(start..<writer.count)
-        }
-        bytes = writer.finish()
-        self.ranges = ranges
+    /// Where each row is in the response, by the index of the purchase. Rows are written in this order first.
+    private var ranges: [Range<Int>] = []
+
+    /// Writes a row, or copies it if it was written before.
+    mutating func write(
+        _ index: Int, of purchases: [InAppPurchase], _ table: FieldTable<InAppField>, into writer: inout JSONWriter
+    ) {
+        writer.separate()
+        if index < ranges.count { return writer.again(ranges[index]) }
+        let start = writer.count
+        purchases.withUnsafeBufferPointer { Self.write($0[index], table.layout, into: &writer) }
+        if index == ranges.count { ranges.append(start..<writer.count) }
     }
 
-    /// Writes one row.
-    private static func write(_ purchase: InAppPurchase, table: FieldTable<InAppField>, into writer: inout JSONWriter) {
-        writer.beginObject()
-        for column in table.columns { writer.member(column.field.value(of: purchase), as: column) }
+    /// Writes one row, without a comma before it.
+    private static func write(
+        _ purchase: borrowing InAppPurchase, _ layout: RowLayout<InAppField>, into writer: inout JSONWriter
+    ) {
+        let bytes = purchase.bytes.reveal()
+        writer.byte(0x7B)
+        bytes.withUnsafeBufferPointer { bytes in
+            layout.forEach { field, conversion, key in
+                if let text = field.text(of: purchase) {
+                    guard let range = text.range else { return }
+                    writer.member(utf8: UnsafeBufferPointer(rebasing: bytes[range]), as: conversion, key: key)
+                } else {
+                    writer.member(field.value(of: purchase), as: conversion, key: key)
+                }
+            }
+        }
         writer.endObject()
     }
 }
 
 extension AppReceipt {
-    /// The sort keys of the purchases.
-    fileprivate var latestRows: [LatestRow] {
+    /// Returns the sort keys of the purchases.
+    fileprivate func latestRows(withSubscriptions: Bool) -> [LatestRow] {
         purchases.indices.map { index in
             let purchase = purchases[index]
             return LatestRow(
-                index: index, milliseconds: purchase.purchaseDate?.milliseconds, transactionId: purchase.transactionId,
-                subscription: purchase.isAutoRenewable
-                    ? purchase.originalTransactionId ?? purchase.transactionId ?? "" : nil)
+                index: index, milliseconds: purchase.purchaseDate?.milliseconds,
+                identifier: purchase.withUTF8(purchase.transactionIdText, LatestRow.identifier) ?? 0,
+                subscription: !withSubscriptions || !purchase.isAutoRenewable
+                    ? nil : purchase.originalTransactionId ?? purchase.transactionId ?? "")
         }
     }
 }

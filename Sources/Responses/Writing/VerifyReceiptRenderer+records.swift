@@ -31,12 +31,13 @@ extension VerifyReceiptRenderer {
         to receipt: AppReceipt, records: CustomerRecords, history: PurchaseHistory, requestDate: Timestamp,
         options: AnswerOptions
     ) -> VerifyReceiptAnswer {
-        let rows = RenderedRows(receipt.purchases, table: tables.inApp)
+        var rows = RenderedRows()
         let hasLatest = !options.omitsLatest && records.transactions.contains { $0.payload.isAutoRenewable }
         let latest = hasLatest ? records.latestTransactions(for: receipt, options: options) : []
         let submitted = hasLatest ? history.submittedText?.reveal() : nil
         var writer = JSONWriter(
-            reserving: 2_048 + rows.bytes.count + latest.count * 1_200 + (submitted?.count ?? 0)
+            reserving: 2_048 + receipt.purchases.count * RenderedRows.size + latest.count * 1_200
+                + (submitted?.count ?? 0)
                 + records.subscriptions.count * 600)
         writer.beginObject()
         for column in tables.answer.columns {
@@ -47,7 +48,7 @@ extension VerifyReceiptRenderer {
                 writer.member(.text(history.environment.rawValue), as: column)
             case .receipt:
                 writer.member(column.key.beginning)
-                write(receipt, rows: rows, requestDate: requestDate, into: &writer)
+                write(receipt, rows: &rows, requestDate: requestDate, into: &writer)
             case .latestReceiptInfo where hasLatest:
                 writer.member(column.key.beginning)
                 writer.beginArray()
@@ -69,8 +70,8 @@ extension VerifyReceiptRenderer {
     /// Writes one row of `latest_receipt_info`.
     private func write(_ transaction: TransactionPayload, into writer: inout JSONWriter) {
         writer.beginObject()
-        for column in tables.transaction.columns {
-            writer.member(column.field.value(of: transaction), as: column)
+        tables.transaction.layout.forEach { field, conversion, key in
+            writer.member(field.value(of: transaction), as: conversion, key: key)
         }
         writer.endObject()
     }
