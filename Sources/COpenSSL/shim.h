@@ -28,3 +28,6 @@ static inline void bridge_certificates_free(STACK_OF(X509) *stack) { sk_X509_fre
 
 /// BIO_get_mem_data is a macro over the variadic-like BIO_ctrl.
 static inline long bridge_bio_bytes(BIO *bio, const char **bytes) { return BIO_get_mem_data(bio, bytes); }
+
+/// EVP_PKEY_PUBLIC_KEY is a macro over macros, which Swift does not import.
+static inline int bridge_public_key_selection(void) { return EVP_PKEY_PUBLIC_KEY; }

@@ -99,6 +99,13 @@ package final class Certificate: @unchecked Sendable {
         return X509_get_ext_by_OBJ(x509, object, -1) >= 0
     }
 
+    /// The content of the subjectKeyIdentifier extension; `nil` if there is none.
+    var subjectKeyIdentifier: [UInt8]? {
+        guard let identifier = X509_get0_subject_key_id(x509) else { return nil }
+        return Array(
+            UnsafeBufferPointer(start: ASN1_STRING_get0_data(identifier), count: Int(ASN1_STRING_length(identifier))))
+    }
+
     /// Apple signed with SHA-1 until 2023, so it is accepted. MD5 and other algorithms are refused.
     var hasAcceptedSignatureAlgorithm: Bool {
         [

@@ -33,10 +33,11 @@ final class ChainVerifier: @unchecked Sendable {
 
     /// Verifies one chain. The caller has already checked the leaf's own marker.
     ///
+    /// - Returns: the signer, and the intermediate if it can verify further certificates.
     /// - Throws: `markerMissing`, `untrusted`, `outsideValidity`, `malformed`, `keyRefused`, `unavailable`.
     func verify(
         leaf: Certificate, authority: Certificate, role: SignerRole
-    ) throws(CryptographyError) -> VerifiedSigner {
+    ) throws(CryptographyError) -> (signer: VerifiedSigner, authority: VerifiedAuthority?) {
         guard authority.isAuthority else {
             throw CryptographyError(.untrusted, "the issuer's certificate is not a CA certificate")
         }
@@ -47,20 +48,42 @@ final class ChainVerifier: @unchecked Sendable {
         guard leaf.hasAcceptedSignatureAlgorithm, authority.hasAcceptedSignatureAlgorithm else {
             throw CryptographyError(.untrusted, "a certificate is signed with an unsupported algorithm")
         }
-        let window = try buildChain(leaf: leaf, authority: authority)
+        verifications.add(1, ordering: .relaxed)
+        let root = try buildChain([leaf, authority])
+        guard let above = Self.overlap(authority.validity, root.validity),
+            let window = Self.overlap(leaf.validity, above)
+        else { throw CryptographyError(.outsideValidity, "the validity periods of the chain do not overlap") }
         let key = try leaf.publicKey()
         guard !key.isRSA || key.bits >= role.minimumRSABits else {
             throw CryptographyError(.keyRefused, "the signer has an RSA key of \(key.bits) bits")
         }
-        return VerifiedSigner(key: key, window: window)
+        return (VerifiedSigner(key: key, window: window), VerifiedAuthority(authority, window: above))
     }
 
-    /// Runs OpenSSL's verification, then checks the shape of the chain it found. Returns the period in which all
-    /// three certificates were valid, in seconds since 1970.
-    private func buildChain(
-        leaf: Certificate, authority: Certificate
-    ) throws(CryptographyError) -> ClosedRange<Int64> {
-        verifications.add(1, ordering: .relaxed)
+    /// Verifies a known intermediate before a certificate below it is known; `nil` if no pinned root issued it, or it must
+    /// not issue certificates.
+    func verify(known authority: Certificate) -> VerifiedAuthority? {
+        guard authority.isAuthority, authority.hasAcceptedSignatureAlgorithm,
+            X509_get_key_usage(authority.x509) & UInt32(KU_KEY_CERT_SIGN) != 0,
+            let root = try? buildChain([authority]), root.x509 != authority.x509,
+            case let length = X509_get_pathlen(root.x509), length < 0 || length >= 1,
+            let window = Self.overlap(authority.validity, root.validity)
+        else { return nil }
+        return VerifiedAuthority(authority, window: window)
+    }
+
+    /// Returns the period that two periods have in common; `nil` if there is none.
+    private static func overlap(_ left: ClosedRange<Int64>, _ right: ClosedRange<Int64>) -> ClosedRange<Int64>? {
+        let from = max(left.lowerBound, right.lowerBound)
+        let to = min(left.upperBound, right.upperBound)
+        return from <= to ? from...to : nil
+    }
+
+    /// Runs OpenSSL's verification, then checks that it found exactly these certificates and a pinned root, which is
+    /// returned.
+    ///
+    /// - Parameter certificates: a leaf and its intermediate, or an intermediate alone.
+    private func buildChain(_ certificates: [Certificate]) throws(CryptographyError) -> Certificate {
         guard let context = X509_STORE_CTX_new(), let untrusted = bridge_certificates_new() else {
             throw .openSSL(.unavailable, "cannot allocate memory to verify a chain")
         }
@@ -68,9 +91,14 @@ final class ChainVerifier: @unchecked Sendable {
             X509_STORE_CTX_free(context)
             bridge_certificates_free(untrusted)
         }
-        guard bridge_certificates_push(untrusted, authority.x509) > 0,
-            X509_STORE_CTX_init(context, store, leaf.x509, untrusted) == 1
-        else { throw .openSSL(.unavailable, "cannot allocate memory to verify a chain") }
+        for certificate in certificates.dropFirst() {
+            guard bridge_certificates_push(untrusted, certificate.x509) > 0 else {
+                throw .openSSL(.unavailable, "cannot allocate memory to verify a chain")
+            }
+        }
+        guard X509_STORE_CTX_init(context, store, certificates[0].x509, untrusted) == 1 else {
+            throw .openSSL(.unavailable, "cannot allocate memory to verify a chain")
+        }
         let parameters = X509_STORE_CTX_get0_param(context)
         // The caller checks the time. Security level 0 allows Apple's older SHA-1 signatures and RSA-1024 keys.
         X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_NO_CHECK_TIME))
@@ -81,16 +109,14 @@ final class ChainVerifier: @unchecked Sendable {
             ERR_clear_error()
             throw CryptographyError(.untrusted, String(cString: X509_verify_cert_error_string(Int(errorCode))))
         }
-        guard let chain = X509_STORE_CTX_get0_chain(context), bridge_certificates_count(chain) == 3,
-            X509_cmp(bridge_certificates_at(chain, 1), authority.x509) == 0,
-            let root = roots.first(where: { X509_cmp($0.x509, bridge_certificates_at(chain, 2)) == 0 })
+        let count = CInt(certificates.count)
+        guard let chain = X509_STORE_CTX_get0_chain(context), bridge_certificates_count(chain) == count + 1,
+            certificates.indices.allSatisfy({
+                X509_cmp(bridge_certificates_at(chain, CInt($0)), certificates[$0].x509) == 0
+            }),
+            let root = roots.first(where: { X509_cmp($0.x509, bridge_certificates_at(chain, count)) == 0 })
         else { throw CryptographyError(.untrusted, "the chain is not leaf, intermediate and pinned root") }
-        let from = max(leaf.validity.lowerBound, authority.validity.lowerBound, root.validity.lowerBound)
-        let to = min(leaf.validity.upperBound, authority.validity.upperBound, root.validity.upperBound)
-        guard from <= to else {
-            throw CryptographyError(.outsideValidity, "the validity periods of the chain do not overlap")
-        }
-        return from...to
+        return root
     }
 }
 
@@ -113,15 +139,20 @@ package struct SignerRole: Sendable, Hashable {
     /// Minimum size of a signer's RSA key in bits. EC keys are checked by their curve.
     let minimumRSABits: Int
 
+    /// The content of the leaf marker's identifier in DER.
+    let leafMarkerContent: [UInt8]
+
     /// The signer of App Receipts, of transactionReceipts since version 3, and of everything from the App Store
     /// Server API.
     package static let storeReceipt = SignerRole(
         name: "store receipt signer", leafMarker: "1.2.840.113635.100.6.11.1",
-        authorityMarker: "1.2.840.113635.100.6.2.1", minimumRSABits: 2048)
+        authorityMarker: "1.2.840.113635.100.6.2.1", minimumRSABits: 2048,
+        leafMarkerContent: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x0B, 0x01])
 
     /// The signer of transactionReceipts of version 2, until 2016: the only ones that Apple signed with RSA keys of
     /// 1024 bits.
     package static let purchaseReceipt = SignerRole(
         name: "purchase receipt signer", leafMarker: "1.2.840.113635.100.6.5.1",
-        authorityMarker: "1.2.840.113635.100.6.2.2", minimumRSABits: 1024)
+        authorityMarker: "1.2.840.113635.100.6.2.2", minimumRSABits: 1024,
+        leafMarkerContent: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x05, 0x01])
 }

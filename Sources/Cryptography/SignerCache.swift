@@ -41,9 +41,11 @@ struct SignerCache: Sendable {
         return nil
     }
 
-    /// - Parameter authority: `nil` for a known intermediate.
-    func insert(_ signer: VerifiedSigner, leaf: Certificate, authority: Certificate?, role: SignerRole) {
-        let entry = Entry(role: role, leaf: leaf.der, authority: authority?.der, signer: signer)
+    /// - Parameters:
+    ///   - leaf: the signer's certificate, DER.
+    ///   - authority: the intermediate, DER; `nil` for a known one.
+    func insert(_ signer: VerifiedSigner, leaf: [UInt8], authority: [UInt8]?, role: SignerRole) {
+        let entry = Entry(role: role, leaf: leaf, authority: authority, signer: signer)
         chains.insert(entry) {
             $0.role == entry.role && $0.leaf == entry.leaf && $0.authority == entry.authority
                 && $0.signer.window == signer.window

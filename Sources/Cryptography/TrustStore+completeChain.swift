@@ -41,7 +41,7 @@ extension TrustStore {
         guard authority.subject == leaf.issuer, pinned.subject == authority.issuer else {
             throw CryptographyError(.untrusted, "the certificates do not form a chain")
         }
-        let signer = try verifier.verify(leaf: leaf, authority: authority, role: role)
+        let (signer, _) = try verifier.verify(leaf: leaf, authority: authority, role: role)
         completeChains.insert(signer, leaf: leaf, authority: authority, root: pinned, role: role)
         return signer
     }

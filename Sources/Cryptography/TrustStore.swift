@@ -22,12 +22,16 @@ package final class TrustStore: Sendable {
     let verifier: ChainVerifier
     let completeChains: ChainCache
     private let cache: SignerCache
+    private let authorities: AuthorityCache
 
     /// - Parameter cacheCapacity: maximum number of cached chains of receipts, and separately of complete chains of
     ///   JWS. Apple has used about ten in seventeen years.
     package init(anchors: TrustAnchors, cacheCapacity: Int = 64) throws(CryptographyError) {
         self.anchors = anchors
-        self.verifier = try ChainVerifier(roots: anchors.roots)
+        let verifier = try ChainVerifier(roots: anchors.roots)
+        self.verifier = verifier
+        self.authorities = AuthorityCache(
+            known: anchors.intermediates.map { verifier.verify(known: $0) }, capacity: cacheCapacity)
         self.cache = SignerCache(chains: FIFOCache(capacity: cacheCapacity))
         self.completeChains = ChainCache(chains: FIFOCache(capacity: cacheCapacity))
     }
@@ -56,7 +60,7 @@ package final class TrustStore: Sendable {
     /// Number of chains that OpenSSL verified or rejected since the start, for measurements.
     package var chainVerifications: Int { verifier.count }
 
-    /// Empties both caches, to measure the first receipt of a chain.
+    /// Empties both caches of signers, to measure the first receipt of a signer. Verified intermediates stay.
     package func removeCachedSigners() {
         cache.chains.removeAll()
         completeChains.chains.removeAll()
@@ -69,6 +73,7 @@ package final class TrustStore: Sendable {
     private func verify(
         _ presented: PresentedSigner, in bytes: borrowing Span<UInt8>, role: SignerRole
     ) throws(CryptographyError) -> [VerifiedSigner] {
+        if let signers = signersOfVerifiedAuthorities(presented, in: bytes, role: role) { return signers }
         let leaf = try Certificate(der: bytes.extracting(presented.leaf))
         guard leaf.hasExtension(role.leafMarker) else {
             throw CryptographyError(
@@ -80,8 +85,9 @@ package final class TrustStore: Sendable {
         for encoding in presented.authorities {
             do throws(CryptographyError) {
                 let authority = try Certificate(der: bytes.extracting(encoding))
-                let signer = try verifier.verify(leaf: leaf, authority: authority, role: role)
-                cache.insert(signer, leaf: leaf, authority: authority, role: role)
+                let (signer, verified) = try verifier.verify(leaf: leaf, authority: authority, role: role)
+                if let verified { authorities.insert(verified) }
+                cache.insert(signer, leaf: leaf.der, authority: authority.der, role: role)
                 signers.append(signer)
             } catch {
                 failure = error
@@ -89,14 +95,52 @@ package final class TrustStore: Sendable {
         }
         for authority in anchors.intermediates where authority.subject == leaf.issuer {
             do throws(CryptographyError) {
-                let signer = try verifier.verify(leaf: leaf, authority: authority, role: role)
-                cache.insert(signer, leaf: leaf, authority: nil, role: role)
+                let (signer, _) = try verifier.verify(leaf: leaf, authority: authority, role: role)
+                cache.insert(signer, leaf: leaf.der, authority: nil, role: role)
                 signers.append(signer)
             } catch {
                 if failure.code == .issuerUnknown { failure = error }
             }
         }
         guard !signers.isEmpty else { throw failure }
+        return signers
+    }
+
+    /// Returns every valid chain of the leaf, and caches each as its own entry, without decoding a certificate.
+    ///
+    /// Returns `nil` if anything is unusual: an intermediate that was not verified before, a leaf of another form, or a
+    /// signature that does not verify. OpenSSL then decides.
+    private func signersOfVerifiedAuthorities(
+        _ presented: PresentedSigner, in bytes: borrowing Span<UInt8>, role: SignerRole
+    ) -> [VerifiedSigner]? {
+        guard presented.leaf.upperBound <= bytes.count,
+            let leaf = LeafCertificate(at: presented.leaf, in: bytes, role: role)
+        else { return nil }
+        // A known intermediate often comes with the receipt too. Its signature is verified once.
+        var issued: [(authority: VerifiedAuthority, isPresented: Bool)] = []
+        for range in presented.authorities {
+            guard let authority = authorities.authority(at: range, in: bytes) else { return nil }
+            issued.append((authority, true))
+        }
+        for (certificate, authority) in zip(anchors.intermediates, authorities.known)
+        where bytes.holds(certificate.subject, at: leaf.issuer) {
+            guard let authority else { return nil }
+            issued.append((authority, false))
+        }
+        guard !issued.isEmpty else { return nil }
+        var signers: [VerifiedSigner] = []
+        for (index, (authority, _)) in issued.enumerated() {
+            if let earlier = issued[..<index].firstIndex(where: { $0.authority.key === authority.key }) {
+                signers.append(signers[earlier])
+            } else {
+                guard let signer = authority.signer(leaf, in: bytes, role: role) else { return nil }
+                signers.append(signer)
+            }
+        }
+        let encoding = bytes.extracting(presented.leaf).withUnsafeBufferPointer { [UInt8]($0) }
+        for (signer, (authority, isPresented)) in zip(signers, issued) {
+            cache.insert(signer, leaf: encoding, authority: isPresented ? authority.der : nil, role: role)
+        }
         return signers
     }
 }

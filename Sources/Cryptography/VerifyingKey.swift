@@ -11,6 +11,7 @@ package final class VerifyingKey: @unchecked Sendable {
     /// Takes over the caller's reference.
     init(owning key: OpaquePointer) {
         self.key = key
+        isRSA = EVP_PKEY_is_a(key, "RSA") == 1
     }
 
     /// Reads a DER SubjectPublicKeyInfo (RFC 5280, 4.1).
@@ -32,6 +33,46 @@ package final class VerifyingKey: @unchecked Sendable {
         self.init(owning: parsed)
     }
 
+    /// Creates an RSA key from its numbers, most significant byte first. This takes a tenth of the time of OpenSSL's
+    /// decoder. The caller has checked them with ``PublicKeyPolicy``.
+    ///
+    /// - Throws: `malformed` if OpenSSL does not accept them.
+    convenience init(
+        modulus: borrowing Span<UInt8>, exponent: borrowing Span<UInt8>
+    ) throws(CryptographyError) {
+        // OpenSSL expects numbers in the byte order of this machine.
+        func native(_ number: borrowing Span<UInt8>) -> [UInt8] {
+            let bytes = number.withUnsafeBufferPointer { [UInt8]($0) }
+            return UInt16(1).littleEndian == 1 ? bytes.reversed() : bytes
+        }
+        var (modulus, exponent) = (native(modulus), native(exponent))
+        guard let context = EVP_PKEY_CTX_new_from_name(nil, "RSA", nil) else {
+            throw .openSSL(.unavailable, "RSA")
+        }
+        defer { EVP_PKEY_CTX_free(context) }
+        // The parameters keep pointers to their names, so the names are C strings that outlive the call.
+        let key = OSSL_PKEY_PARAM_RSA_N.withCString { modulusName in
+            OSSL_PKEY_PARAM_RSA_E.withCString { exponentName in
+                modulus.withUnsafeMutableBufferPointer { modulus in
+                    exponent.withUnsafeMutableBufferPointer { exponent -> OpaquePointer? in
+                        var parameters = [
+                            OSSL_PARAM_construct_BN(modulusName, modulus.baseAddress, modulus.count),
+                            OSSL_PARAM_construct_BN(exponentName, exponent.baseAddress, exponent.count),
+                            OSSL_PARAM_construct_end(),
+                        ]
+                        var key: OpaquePointer?
+                        guard EVP_PKEY_fromdata_init(context) == 1,
+                            EVP_PKEY_fromdata(context, &key, bridge_public_key_selection(), &parameters) == 1
+                        else { return nil }
+                        return key
+                    }
+                }
+            }
+        }
+        guard let key else { throw .openSSL(.malformed, "the public key cannot be used") }
+        self.init(owning: key)
+    }
+
     deinit {
         EVP_PKEY_free(key)
     }
@@ -40,7 +81,7 @@ package final class VerifyingKey: @unchecked Sendable {
     package var isP256: Bool { EVP_PKEY_is_a(key, "EC") == 1 && bits == 256 }
 
     /// `true` if this is an RSA key, whose signatures are PKCS#1 v1.5.
-    package var isRSA: Bool { EVP_PKEY_is_a(key, "RSA") == 1 }
+    package let isRSA: Bool
 
     /// Size of the modulus or of the curve, in bits.
     var bits: Int { Int(EVP_PKEY_get_bits(key)) }

@@ -221,6 +221,39 @@ struct TrustStoreTests {
         _ = try key(signer, in: self.store(knowsAuthorities: true), presented: [])
     }
 
+    @Test("Below an intermediate that was verified before, no certificate is decoded by OpenSSL")
+    func verifiedAuthorities() throws {
+        let pki = try MintedReceipts.pki
+        let message = Array("signed".utf8)
+        for knowsAuthorities in [true, false] {
+            let store = try store(knowsAuthorities: knowsAuthorities)
+            for index in 0..<3 {
+                let signer = try pki.issueReceiptSigner { $0.subject.commonName = "Signer \(index)" }
+                let signature = try signer.leaf.key.signature(over: message, digest: .sha256)
+                let found = try key(signer, in: store)
+                try found.verify(signature.span, over: message.span, digest: .sha256)
+                #expect(found.isRSA && store.chainVerifications == (knowsAuthorities ? 0 : 1))
+            }
+        }
+    }
+
+    @Test("A changed byte of a leaf below a verified intermediate is never accepted")
+    func changedLeaf() throws {
+        let pki = try MintedReceipts.pki
+        let store = try store(knowsAuthorities: true)
+        let genuine = pki.receiptSigner.leaf.certificate
+        for position in genuine.indices {
+            var leaf = genuine
+            leaf[position] ^= 0x01
+            #expect(throws: CryptographyError.self, "byte \(position)") {
+                _ = try key(
+                    leaf: leaf, authorities: [pki.developerRelations.certificate], in: store, role: .storeReceipt,
+                    time: Self.signed)
+            }
+        }
+        #expect(store.cachedSigners == 0)
+    }
+
     @Test("A chain is valid for one role only")
     func roles() throws {
         let pki = try MintedReceipts.pki
