@@ -20,18 +20,20 @@ struct ReceiptAttribute {
         // The usual form: a type of two bytes, a version of one byte, and lengths below 128.
         //   30 length 02 02 type type 02 01 version 04 size value
         let start = cursor.position
-        if cursor.end <= bytes.count, cursor.end - start >= 11, bytes[start] == BERTag.sequence,
-            bytes[start + 2] == BERTag.integer, bytes[start + 3] == 2, bytes[start + 6] == BERTag.integer,
-            bytes[start + 7] == 1, bytes[start + 9] == BERTag.octetString,
-            case let length = Int(bytes[start + 1]), case let size = Int(bytes[start + 10]), length < 0x80,
-            size + 9 <= length, length + 2 <= cursor.end - start
-        {
-            type = Int64(Int16(truncatingIfNeeded: Int(bytes[start + 4]) << 8 | Int(bytes[start + 5])))
-            value = BERElement(
-                tag: BERTag.octetString, start: start + 9, contentStart: start + 11, contentEnd: start + 11 + size,
-                end: start + 11 + size)
-            cursor.position = start + 2 + length
-            return
+        if cursor.end <= bytes.count, cursor.end - start >= 11 {
+            let word = UInt64(littleEndian: bytes.bytes.unsafeLoadUnaligned(fromByteOffset: start, as: UInt64.self))
+            let length = Int(word >> 8 & 0xFF)
+            let size = Int(bytes[start + 10])
+            if word & 0xFFFF_0000_FFFF_00FF == 0x0102_0000_0202_0030, bytes[start + 9] == BERTag.octetString,
+                length < 0x80, size < 0x80, size + 9 <= length, length + 2 <= cursor.end - start
+            {
+                type = Int64(Int16(truncatingIfNeeded: word >> 32).byteSwapped)
+                value = BERElement(
+                    tag: BERTag.octetString, start: start + 9, contentStart: start + 11, contentEnd: start + 11 + size,
+                    end: start + 11 + size)
+                cursor.position = start + 2 + length
+                return
+            }
         }
         self = try Self.read(&cursor, in: bytes)
     }
