@@ -56,7 +56,7 @@ package struct ErasureRule: Sendable {
         "app": .apps, "addressee": .targets, "comparison": .comparisons, "difference": .differences,
         "refundOutput": .refundOutputs, "signedHeader": .signers, "erasure": .erasures,
         "handleKey": .handleKeys, "erasedIdentifier": .erasedIdentifiers,
-        "lease": .leases, "rollout": .rollouts, "change": .changes, "lookup": .lookups, "callBucket": .callBuckets,
+        "lease": .leases, "rollout": .rollouts, "reconciliation": .reconciliations, "change": .changes, "lookup": .lookups, "callBucket": .callBuckets,
         "server": .servers,
     ]
 

@@ -8,28 +8,34 @@ struct HistoryWrite: Sendable {
     /// The encoded transactions and renewal infos of the row.
     private let transactions, renewals: [EncodedJWS]
     private let app: Int64
+    private let scope: AppScope
     private let source: EventSource
-    /// The app of the events; `nil` if none are stored.
-    private let scope: AppScope?
+    private let recordsEvents: Bool
+    /// Row ids of the forwarding targets to which what differed is reported.
+    private let targets: [Int64]
 
     init(
-        _ row: CustomerRow, transactions: [EncodedJWS], renewals: [EncodedJWS], app: Int64, source: EventSource,
-        eventsIn scope: AppScope?
+        _ row: CustomerRow, transactions: [EncodedJWS], renewals: [EncodedJWS], app: Int64, scope: AppScope,
+        source: EventSource, recordsEvents: Bool, targets: [Int64]
     ) {
         self.row = row
         self.transactions = transactions
         self.renewals = renewals
         self.app = app
-        self.source = source
         self.scope = scope
+        self.source = source
+        self.recordsEvents = recordsEvents
+        self.targets = targets
     }
 
     private var transactionIds: [String] { row.transactions.map(\.transactionId) }
 
-    /// Runs the statements in a transaction.
-    func run(in transaction: PostgreSQLTransaction) async throws {
+    /// Runs the statements in a transaction. Returns whether the history differed from the stored records; `false` if
+    /// they were not compared.
+    func run(in transaction: PostgreSQLTransaction) async throws -> Bool {
         let (customers, stored) = try await lock(in: transaction)
-        var before = scope == nil ? nil : try await history(in: transaction)
+        let compares = recordsEvents || source == .reconcile
+        var before = compares ? try await history(in: transaction) : nil
         let id: Int64
         if let first = customers.first {
             id = first
@@ -41,7 +47,7 @@ struct HistoryWrite: Sendable {
                         .integer(app), PostgreSQLValue(row.askedAt), PostgreSQLValue(row.appAppleId),
                         PostgreSQLValue(row.revision),
                     ]))
-            guard let row = inserted.rows.first else { return }
+            guard let row = inserted.rows.first else { return false }
             id = try row.integer(0)
         }
         var queries: [PostgreSQLQuery] = []
@@ -60,7 +66,12 @@ struct HistoryWrite: Sendable {
         }
         let results = try await transaction.run(queries)
         before?.detached = try results[detached].rows.map { try $0.text(0) }.sorted()
-        if let before, let scope { try await addEvents(before, customer: id, in: scope, transaction) }
+        guard let before else { return false }
+        let found = LookupEvents(
+            row, transactions: transactions, renewals: renewals, stored: before, source: source)
+        let additions = (recordsEvents ? events(found, customer: id) : []) + reports(found)
+        if !additions.isEmpty { _ = try await transaction.run(additions) }
+        return found.differs
     }
 
     // MARK: - Events
@@ -113,12 +124,8 @@ struct HistoryWrite: Sendable {
         return history
     }
 
-    /// Adds the events of what differed, and stores their key with the customer.
-    private func addEvents(
-        _ before: StoredHistory, customer: Int64, in scope: AppScope, _ transaction: PostgreSQLTransaction
-    ) async throws {
-        let found = LookupEvents(
-            row, transactions: transactions, renewals: renewals, stored: before, source: source)
+    /// The statements that add the events of what differed, and store their key with the customer.
+    private func events(_ found: LookupEvents, customer: Int64) -> [PostgreSQLQuery] {
         var queries = [
             PostgreSQLQuery(
                 "UPDATE customer SET eventKey = $1::text WHERE id = $2 AND eventKey IS DISTINCT FROM $1::text",
@@ -127,7 +134,13 @@ struct HistoryWrite: Sendable {
         if !found.events.isEmpty {
             queries += [PostgreSQLStore.allocation, PostgreSQLStore.insert(found.events, in: scope)]
         }
-        _ = try await transaction.run(queries)
+        return queries
+    }
+
+    /// The statements that store the reports of what differed.
+    private func reports(_ found: LookupEvents) -> [PostgreSQLQuery] {
+        guard !targets.isEmpty else { return [] }
+        return found.reports(row, in: scope).map { RecordStatement.report($0, app: app, targets: targets) }
     }
 
     // MARK: - Locks
@@ -209,23 +222,25 @@ struct HistoryWrite: Sendable {
                     """
                     INSERT INTO transactionRecord
                     (app, customer, transactionId, originalTransactionId, appTransactionId, place, signedDate, text,
-                        appAccountToken)
-                    SELECT $1::bigint, $2::bigint, id, original, nullif(download, ''), place, signedDate, text, token
+                        appAccountToken, expiresDate)
+                    SELECT $1::bigint, $2::bigint, id, original, nullif(download, ''), place, signedDate, text, token,
+                        expiresDate
                     FROM unnest(
-                        $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bytea[], $9::text[])
-                        AS new (id, original, download, place, signedDate, text, token)
+                        $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bytea[], $9::text[],
+                        $10::bigint[])
+                        AS new (id, original, download, place, signedDate, text, token, expiresDate)
                     ON CONFLICT (transactionId, app) DO UPDATE SET
                         customer = excluded.customer, originalTransactionId = excluded.originalTransactionId,
                         appTransactionId = excluded.appTransactionId, place = excluded.place,
                         signedDate = excluded.signedDate, text = excluded.text,
-                        appAccountToken = excluded.appAccountToken
+                        appAccountToken = excluded.appAccountToken, expiresDate = excluded.expiresDate
                     """,
                     [
                         .integer(app), .integer(customer), .texts(rows.map(\.transactionId)),
                         .texts(rows.map(\.originalTransactionId)), .texts(rows.map { $0.appTransactionId ?? "" }),
                         .integers(changes.written.map(Int64.init)), .integers(rows.map(\.signedDate.milliseconds)),
                         .byteStrings(changes.written.map { transactions[$0].columnBytes }),
-                        .texts(rows.map { $0.appAccountToken ?? "" }),
+                        .texts(rows.map { $0.appAccountToken ?? "" }), .integers(rows.map(\.expiresColumn)),
                     ]))
         }
         if !changes.newer.isEmpty {

@@ -40,7 +40,7 @@ extension PostgreSQLStore {
         let rows = try await read(
             """
             SELECT \(Self.summary) FROM notification JOIN app ON app.id = notification.app
-            WHERE notification.id > $1 AND ($2::text IS NULL OR bundleId = $2::text)
+            WHERE notification.id > $1 AND version > 0 AND ($2::text IS NULL OR bundleId = $2::text)
                 AND ($3::text IS NULL OR environment = $3::text) AND ($4::text IS NULL OR type = $4::text)
                 AND receivedAt >= $5 \(condition)
             ORDER BY notification.id LIMIT $6

@@ -87,7 +87,7 @@ extension PostgreSQLStore: NotificationStore {
     }
 
     package func notificationCount() async throws(StorageError) -> Int {
-        let rows = try await read("SELECT count(*) FROM notification")
+        let rows = try await read("SELECT count(*) FROM notification WHERE version > 0")
         return try value { () throws(PostgreSQLError) in Int(try rows.first?.integer(0) ?? 0) }
     }
 

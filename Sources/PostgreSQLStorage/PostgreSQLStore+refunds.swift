@@ -97,9 +97,11 @@ extension PostgreSQLStore: RefundStore {
         }
     }
 
+    @discardableResult
     package func save(
-        _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp, source: EventSource
-    ) async throws(StorageError) {
+        _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp, source: EventSource,
+        reportingTo targetKeys: [ForwardingTargetKey]
+    ) async throws(StorageError) -> Int {
         let texts = await encoder.encode(refunds.map(\.transaction.text))
         let app = try await appID(of: target.scope)
         let sweep = PostgreSQLQuery(
@@ -110,13 +112,18 @@ extension PostgreSQLStore: RefundStore {
             [.integer(app), .text(target.identifier.rawValue), PostgreSQLValue(revision), PostgreSQLValue(now)])
         guard !refunds.isEmpty else {
             try await write([sweep])
-            return
+            return 0
         }
+        var targets: [Int64] = []
+        for targetKey in targetKeys { targets.append(try await targetID(of: targetKey)) }
         let write = RefundWrite(
-            refunds, as: texts, app: app, source: source, eventsIn: recordsEvents ? target.scope : nil)
+            refunds, as: texts, app: app, scope: target.scope, source: source, recordsEvents: recordsEvents,
+            reports: .init(targets: targets, at: now))
         let change = add(StoredChange(refunds, in: target.scope), app: app)
-        try await transaction { transaction in
-            _ = try await transaction.run(try await write.queries(in: transaction) + [sweep, change])
+        return try await transaction { transaction in
+            let (queries, unknown) = try await write.queries(in: transaction)
+            _ = try await transaction.run(queries + [sweep, change])
+            return unknown
         }
     }
 

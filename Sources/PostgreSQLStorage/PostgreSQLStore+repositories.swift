@@ -17,6 +17,7 @@ extension PostgreSQLStore: Store {
     package var presenters: any PresenterStore { self }
     package var leases: any LeaseStore { self }
     package var rollouts: any RolloutStore { self }
+    package var reconciliations: any ReconciliationStore { self }
     package var cluster: (any ClusterStore)? { self }
     package var maintenance: (any StoreMaintenance)? { nil }
 }

@@ -60,7 +60,7 @@ extension RecordStatement {
         let (previous, isSubscription) = (next.next("text"), next.next("boolean"))
         let (signedDate, text, isRevoked) = (next.next("bigint"), next.next("bytea"), next.next("boolean"))
         let revocation = [next.next("text"), next.next("bigint"), next.next("bigint"), next.next("bigint")]
-        let token = next.next("text")
+        let (token, expiresDate) = (next.next("text"), next.next("bigint"))
         func owner(_ column: String, _ identifier: String, order: Int, isStale: String) -> String {
             """
             (SELECT customer, \(order) AS rank, \(isStale) AS isStale FROM transactionRecord
@@ -92,16 +92,16 @@ extension RecordStatement {
             inserted AS (
                 INSERT INTO transactionRecord
                 (app, transactionId, originalTransactionId, appTransactionId, customer, place, signedDate, text,
-                    appAccountToken)
+                    appAccountToken, expiresDate)
                 SELECT \(app), \(id), \(original), \(download), owner.customer, \(place(after: "owner.customer")),
-                    \(signedDate), \(text), \(token)
+                    \(signedDate), \(text), \(token), \(expiresDate)
                 FROM source LEFT JOIN owner ON true WHERE NOT EXISTS (SELECT 1 FROM stored) RETURNING 1)
             """,
             """
             replaced AS (
                 UPDATE transactionRecord SET originalTransactionId = \(original), appTransactionId = \(download),
                     place = \(place(after: "stored.customer")), signedDate = \(signedDate), text = \(text),
-                    appAccountToken = \(token)
+                    appAccountToken = \(token), expiresDate = \(expiresDate)
                 FROM stored WHERE transactionRecord.id = stored.id AND stored.signedDate < \(signedDate) RETURNING 1)
             """,
             """

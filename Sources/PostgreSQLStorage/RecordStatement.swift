@@ -72,6 +72,17 @@ struct RecordStatement {
         return [statement.query] + others
     }
 
+    /// The statement that stores a report with its deliveries.
+    ///
+    /// - Parameter targets: row ids of the forwarding targets; not empty.
+    static func report(_ report: CustomerReport, app: Int64, targets: [Int64]) -> PostgreSQLQuery {
+        var statement = RecordStatement(
+            app: app, clock: report.row.receivedAt, about: report.originalTransactionId, needsLookup: false)
+        statement.add(report.row, as: .raw(report.row.text))
+        statement.addDeliveries(of: report.row, to: targets)
+        return statement.query
+    }
+
     // MARK: - Parts
 
     /// Adds the parameters of a part. The parts must be added in the order of their raw values.
@@ -99,7 +110,7 @@ struct RecordStatement {
                 PostgreSQLValue(row.signedDate), .bytes(text.columnBytes), .boolean(row.revocation != nil),
                 PostgreSQLValue(row.revocation?.webOrderLineItemId), PostgreSQLValue(row.revocation?.date),
                 PostgreSQLValue(row.revocation?.reason), PostgreSQLValue(row.revocation?.signedDate),
-                .text(row.appAccountToken ?? ""),
+                .text(row.appAccountToken ?? ""), .integer(row.expiresColumn),
             ])
     }
 

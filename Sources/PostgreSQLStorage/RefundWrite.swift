@@ -8,20 +8,37 @@ struct RefundWrite: Sendable {
     /// The encoded transactions of the refunds.
     private let texts: [EncodedJWS]
     private let app: Int64
+    private let scope: AppScope
     private let source: EventSource
-    /// The app of the events; `nil` if none are stored.
-    private let scope: AppScope?
+    private let recordsEvents: Bool
+    private let reports: Reports
 
-    init(_ refunds: [RefundRow], as texts: [EncodedJWS], app: Int64, source: EventSource, eventsIn scope: AppScope?) {
+    /// The forwarding targets to which unknown refunds are reported.
+    struct Reports: Sendable {
+        /// Row ids of the targets.
+        let targets: [Int64]
+        /// The time of the reports.
+        let at: Timestamp
+    }
+
+    init(
+        _ refunds: [RefundRow], as texts: [EncodedJWS], app: Int64, scope: AppScope, source: EventSource,
+        recordsEvents: Bool, reports: Reports
+    ) {
         self.refunds = refunds
         self.texts = texts
         self.app = app
-        self.source = source
         self.scope = scope
+        self.source = source
+        self.recordsEvents = recordsEvents
+        self.reports = reports
     }
 
-    /// Locks what the refunds change, and returns the statements that store them.
-    func queries(in transaction: PostgreSQLTransaction) async throws -> [PostgreSQLQuery] {
+    /// Locks what the refunds change, and returns the statements that store them, and the number of refunds that were not
+    /// known.
+    func queries(
+        in transaction: PostgreSQLTransaction
+    ) async throws -> (queries: [PostgreSQLQuery], unknown: Int) {
         let rows = refunds.map(\.transaction)
         var customers = CustomerLocks()
         for row in rows {
@@ -36,13 +53,16 @@ struct RefundWrite: Sendable {
                 "SELECT transactionId, date FROM revocation WHERE app = $1 AND transactionId = ANY ($2::text[])", ids),
             PostgreSQLQuery(
                 """
-                SELECT transactionId, signedDate FROM transactionRecord
+                SELECT transactionId, signedDate, text FROM transactionRecord
                 WHERE app = $1 AND transactionId = ANY ($2::text[])
                 """, ids),
         ])
+        var stored: [String: EncodedJWS] = [:]
+        for row in results[3].rows { stored[try row.text(0)] = try row.jws(2) }
         var revoked = try Self.dates(in: results[2])
         var signed = try Self.dates(in: results[3])
-        var queries = scope == nil ? [] : [PostgreSQLStore.allocation]
+        var queries = recordsEvents ? [PostgreSQLStore.allocation] : []
+        var unknown = 0
         for (refund, text) in zip(refunds, texts) {
             let row = refund.transaction
             let isLatest = RecordChange(reported: row.signedDate, stored: signed[row.transactionId]).isNew
@@ -54,15 +74,25 @@ struct RefundWrite: Sendable {
                 revoked[row.transactionId] = row.revocation?.date
             }
             queries += [store(row, as: text, needsLookup: cause.needsLookup), insert(refund, as: text)]
+            guard isLatest, stored[row.transactionId].map({ text.differs(from: $0) }) ?? true else { continue }
+            unknown += 1
+            if !reports.targets.isEmpty { queries.append(report(row, as: text)) }
         }
-        return queries
+        return (queries, unknown)
+    }
+
+    /// The statement that reports a refund.
+    private func report(_ row: TransactionRow, as text: EncodedJWS) -> PostgreSQLQuery {
+        let event = CustomerEvent(row, as: text, of: row.originalTransactionId, source: source)
+        let report = CustomerReport(event, about: row.originalTransactionId, in: scope, at: reports.at)
+        return RecordStatement.report(report, app: app, targets: reports.targets)
     }
 
     private func store(_ row: TransactionRow, as text: EncodedJWS, needsLookup: Bool) -> PostgreSQLQuery {
         var statement = RecordStatement(
             app: app, clock: row.signedDate, about: row.originalTransactionId, needsLookup: needsLookup)
         statement.add(row, as: text)
-        if let scope { statement.addRefundEvent(row, as: text, source: source, in: scope) }
+        if recordsEvents { statement.addRefundEvent(row, as: text, source: source, in: scope) }
         return statement.query
     }
 

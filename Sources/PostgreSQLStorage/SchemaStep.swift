@@ -39,6 +39,7 @@ extension PostgreSQLStore {
         ordersStep,
         consumptionCasesStep,
         accountTokensStep,
+        reconciliationStep,
     ]
 
     /// The names of the steps of this version, in the order in which they are applied.

@@ -53,7 +53,7 @@ package struct ErasureRule: Sendable {
         "app": .apps, "addressee": .targets, "comparison": .comparisons, "difference": .differences,
         "refundOutput": .refundOutputs, "signedHeader": .signers, "erasure": .erasures,
         "handleKey": .handleKeys, "erasedIdentifier": .erasedIdentifiers,
-        "lease": .leases, "rollout": .rollouts,
+        "lease": .leases, "rollout": .rollouts, "reconciliation": .reconciliations,
     ]
 
     private static let ids = list("ids")

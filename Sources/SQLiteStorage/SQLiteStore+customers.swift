@@ -4,14 +4,17 @@ package import AppStoreTypes
 
 extension SQLiteStore: CustomerStore, RevocationStore {
     /// Stores the complete history of one customer. Records that were signed later than the history's stay unchanged.
+    @discardableResult
     package func save(
-        _ customer: CustomerRow, of scope: AppScope, source: EventSource
-    ) async throws(StorageError) {
+        _ customer: CustomerRow, of scope: AppScope, source: EventSource,
+        reportingTo targetKeys: [ForwardingTargetKey]
+    ) async throws(StorageError) -> Bool {
         let transactions = await encoder.encode(customer.transactions.map(\.text))
         let renewals = await encoder.encode(customer.renewals.map(\.text))
-        try await write { [recordsEvents] db in
+        return try await write { [recordsEvents] db in
             let app = try Self.appID(of: scope, in: db)
-            var before = recordsEvents ? try Self.history(before: customer, app: app, in: db) : nil
+            let compares = recordsEvents || source == .reconcile
+            var before = compares ? try Self.history(before: customer, app: app, in: db) : nil
             let id = try Self.customer(with: customer, app: app, in: db)
             for (position, (row, text)) in zip(customer.transactions, transactions).enumerated() {
                 try Self.applyLookedUpTransaction(row, as: text, customer: id, place: Int64(position), app: app, in: db)
@@ -36,13 +39,19 @@ extension SQLiteStore: CustomerStore, RevocationStore {
                 try db.cachedStatement(sql: "INSERT OR IGNORE INTO companion VALUES (?, ?)").execute(
                     arguments: [id, identifier])
             }
-            guard let before else { return }
+            guard let before else { return false }
             let found = LookupEvents(
                 customer, transactions: transactions, renewals: renewals, stored: before, source: source)
-            try db.cachedStatement(sql: "UPDATE customer SET eventKey = ?1 WHERE id = ?2 AND eventKey IS NOT ?1")
-                .execute(
-                    arguments: [found.key, id])
-            try Self.insert(found.events, in: scope, db)
+            if recordsEvents {
+                try db.cachedStatement(
+                    sql: "UPDATE customer SET eventKey = ?1 WHERE id = ?2 AND eventKey IS NOT ?1"
+                ).execute(arguments: [found.key, id])
+                try Self.insert(found.events, in: scope, db)
+            }
+            if !targetKeys.isEmpty {
+                try Self.enqueue(found.reports(customer, in: scope), to: targetKeys, app: app, in: db)
+            }
+            return found.differs
         }
     }
 

@@ -34,7 +34,7 @@ extension SQLiteStore {
                 db,
                 sql: """
                     SELECT \(Self.summary) FROM notification JOIN app ON app.id = notification.app
-                    WHERE notification.id > ?1 AND (?2 IS NULL OR bundleId = ?2) AND (?3 IS NULL OR environment = ?3)
+                    WHERE notification.id > ?1 AND version > 0 AND (?2 IS NULL OR bundleId = ?2) AND (?3 IS NULL OR environment = ?3)
                         AND (?4 IS NULL OR type = ?4) AND receivedAt >= ?5
                         \(filter.purchases == nil ? "" : "AND originalTransactionId IN (SELECT value FROM json_each(?7))")
                     ORDER BY notification.id LIMIT ?6

@@ -76,7 +76,7 @@ extension SQLiteStore: NotificationStore {
 
     /// Returns the number of stored notifications.
     package func notificationCount() async throws(StorageError) -> Int {
-        try await read { try Int.fetchOne($0, sql: "SELECT count(*) FROM notification") ?? 0 }
+        try await read { try Int.fetchOne($0, sql: "SELECT count(*) FROM notification WHERE version > 0") ?? 0 }
     }
 
     // MARK: - Parts

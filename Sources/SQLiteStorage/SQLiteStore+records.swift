@@ -13,12 +13,13 @@ extension SQLiteStore {
             sql: """
                 INSERT INTO transactionRecord
                 (app, transactionId, originalTransactionId, appTransactionId, customer, place, signedDate, text,
-                    appAccountToken)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    appAccountToken, expiresDate)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             app, row.transactionId, row.originalTransactionId, row.appTransactionId, customer,
             try place ?? nextPlace(of: customer, in: db), row.signedDate.milliseconds, text, row.appAccountToken ?? "",
+            row.expiresColumn,
         ])
     }
 
@@ -29,11 +30,11 @@ extension SQLiteStore {
         try db.cachedStatement(
             sql: """
                 UPDATE transactionRecord SET originalTransactionId = ?, appTransactionId = ?, customer = ?, place = ?,
-                signedDate = ?, text = ?, appAccountToken = ? WHERE id = ?
+                signedDate = ?, text = ?, appAccountToken = ?, expiresDate = ? WHERE id = ?
                 """
         ).execute(arguments: [
             row.originalTransactionId, row.appTransactionId, customer, place, row.signedDate.milliseconds, text,
-            row.appAccountToken ?? "", id,
+            row.appAccountToken ?? "", row.expiresColumn, id,
         ])
     }
 

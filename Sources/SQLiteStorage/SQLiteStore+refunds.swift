@@ -101,22 +101,41 @@ extension SQLiteStore: RefundStore {
     /// status.
     ///
     /// - Parameter revision: revision to continue from in the next sweep; `nil` if there is no such history.
+    @discardableResult
     package func save(
-        _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp, source: EventSource
-    ) async throws(StorageError) {
+        _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp, source: EventSource,
+        reportingTo targetKeys: [ForwardingTargetKey]
+    ) async throws(StorageError) -> Int {
         let texts = await encoder.encode(refunds.map(\.transaction.text))
-        try await write { [recordsEvents] db in
+        return try await write { [recordsEvents] db in
             let app = try Self.appID(of: target.scope, in: db)
+            var unknown = 0
             for (refund, text) in zip(refunds, texts) {
-                let isNew = try Self.save(refund, as: text, app: app, in: db)
-                guard isNew, recordsEvents else { continue }
                 let row = refund.transaction
+                let differs = try Self.differs(text, from: row.transactionId, app: app, in: db)
+                guard try Self.save(refund, as: text, app: app, in: db) else { continue }
                 let key = try Self.eventKey(of: row.transactionId, row.originalTransactionId, app: app, in: db)
-                try Self.insert([CustomerEvent(row, as: text, of: key, source: source)], in: target.scope, db)
+                let event = CustomerEvent(row, as: text, of: key, source: source)
+                if recordsEvents { try Self.insert([event], in: target.scope, db) }
+                guard differs else { continue }
+                unknown += 1
+                let report = CustomerReport(event, about: row.originalTransactionId, in: target.scope, at: now)
+                if !targetKeys.isEmpty { try Self.enqueue([report], to: targetKeys, app: app, in: db) }
             }
             try db.cachedStatement(sql: "INSERT OR REPLACE INTO refundSweep VALUES (?, ?, ?, ?)").execute(
                 arguments: [app, target.identifier.rawValue, revision, now.milliseconds])
+            return unknown
         }
+    }
+
+    /// Returns whether the content of a transaction differs from the stored version, or none is stored.
+    private static func differs(
+        _ text: EncodedJWS, from transactionId: String, app: Int64, in db: Database
+    ) throws -> Bool {
+        let stored = try EncodedJWS.fetchOne(
+            db.cachedStatement(sql: "SELECT text FROM transactionRecord WHERE transactionId = ? AND app = ?"),
+            arguments: [transactionId, app])
+        return stored.map { text.differs(from: $0) } ?? true
     }
 
     /// Stores a refund. Returns whether its transaction is now the most recently signed one.

@@ -163,6 +163,7 @@ package final class SQLiteStore: Sendable {
         migrator.registerMigration("orders", migrate: addOrders)
         migrator.registerMigration("consumptionCases", migrate: addConsumptionCases)
         migrator.registerMigration("accountTokens", migrate: addAccountTokens)
+        migrator.registerMigration("reconciliation", migrate: addReconciliation)
         return migrator
     }
 
@@ -244,6 +245,7 @@ extension SQLiteStore: Store {
     package var presenters: any PresenterStore { self }
     package var leases: any LeaseStore { self }
     package var rollouts: any RolloutStore { self }
+    package var reconciliations: any ReconciliationStore { self }
     package var cluster: (any ClusterStore)? { nil }
     package var maintenance: (any StoreMaintenance)? { self }
 }

@@ -13,6 +13,7 @@ struct DeliveryBodies: Sendable {
 
     /// Returns the bodies in the order of posting; an empty array if the form has no body for this notification.
     func bodies(of delivery: StoredDelivery, for target: ForwardTarget) async throws(ForwardingFailure) -> [[UInt8]] {
+        if let report = delivery.report { return target.form == .camel ? [report] : [] }
         switch target.form {
         case .raw:
             if let body = delivery.rawBody { return [body] }

@@ -59,6 +59,9 @@ package struct LookupEvents: Sendable {
     /// turn up later. If customers are merged, it is the smallest of their keys. `nil` if there are no records.
     package let key: String?
     package let events: [CustomerEvent]
+    /// Whether a record is new or its content differs, or a status does. Without it, the events only say to whom known
+    /// records belong.
+    package let differs: Bool
 
     /// Maximum number of transactions in the body of one event. The first event of a customer has all of them, so
     /// there can be several events.
@@ -73,11 +76,16 @@ package struct LookupEvents: Sendable {
     ) {
         let originals = row.transactions.map(\.originalTransactionId)
         guard let key = Self.smallest(stored.keys.isEmpty ? originals : stored.keys) else {
-            (self.key, events) = (nil, [])
+            (self.key, events, differs) = (nil, [], false)
             return
         }
         self.key = key
         var events: [CustomerEvent] = []
+        let renewalChanges = Self.changes(of: row.renewals, renewals, stored)
+        let statusChanges = Self.changes(of: row.statuses, stored)
+        differs =
+            !renewalChanges.isEmpty || !statusChanges.isEmpty || !stored.detached.isEmpty
+            || zip(row.transactions, transactions).contains { Self.differs($0, $1, from: stored.records[$0.transactionId]) }
         let merged = Self.merged(stored, into: key)
         if !merged.isEmpty {
             let body = EventMembers.body([EventMembers.source(source), EventMembers.list("merged", merged)])
@@ -85,8 +93,8 @@ package struct LookupEvents: Sendable {
         }
         var changed = Self.changes(of: row.transactions, transactions, stored)[...]
         var others = [
-            EventMembers.renewalInfos(Self.changes(of: row.renewals, renewals, stored)),
-            EventMembers.statuses(Self.changes(of: row.statuses, stored)),
+            EventMembers.renewalInfos(renewalChanges),
+            EventMembers.statuses(statusChanges),
             EventMembers.list("detached", stored.detached),
         ]
         while !changed.isEmpty || others.contains(where: { !$0.isEmpty }) {
@@ -125,13 +133,20 @@ package struct LookupEvents: Sendable {
             if !RecordChange(lookedUp: row.signedDate, stored: old.signedDate).isNew {
                 // The stored version is newer, and becomes part of the customer.
                 if old.customer == nil { changes.append((row.payload(old.text), old.revocation)) }
-            } else if old.customer == nil || text.differs(from: old.text)
-                || old.revocation?.date != row.revocation?.date
-            {
+            } else if old.customer == nil || differs(row, text, from: old) {
                 changes.append((row.payload(text), row.revocation))
             }
         }
         return changes.reversed()
+    }
+
+    /// Returns whether a transaction is unknown, or newer with another content.
+    private static func differs(
+        _ row: TransactionRow, _ text: EncodedJWS, from old: StoredHistory.Record?
+    ) -> Bool {
+        guard let old else { return true }
+        return RecordChange(lookedUp: row.signedDate, stored: old.signedDate).isNew
+            && (text.differs(from: old.text) || old.revocation?.date != row.revocation?.date)
     }
 
     private static func changes(of rows: [RenewalRow], _ texts: [EncodedJWS], _ stored: StoredHistory) -> [[UInt8]] {

@@ -14,6 +14,7 @@ package enum DataKind: String, Sendable, CaseIterable {
     case changes, lookups, callBuckets, servers
     case rollouts, rolloutCustomers
     case events
+    case reconciliations
 
     /// When data of a kind expires.
     package enum Lifetime: Sendable {
@@ -82,6 +83,7 @@ package enum DataKind: String, Sendable, CaseIterable {
         case .servers: (.minutes, .exempt("names of servers"))
         case .leases: (.unlimited, .exempt("names of tasks and processes"))
         case .rollouts: (.unlimited, .exempt("counts, and when a rollout stopped"))
+        case .reconciliations: (.unlimited, .exempt("counts, and when a reconciliation began and ended"))
         case .rolloutCustomers: (.period("comparisons", days: \.comparisons), .deleted)
         }
     }

@@ -4,8 +4,15 @@ package import AppStoreTypes
 package protocol CustomerStore: Sendable {
     /// Stores the complete history of one customer. Records that were signed later than the history's stay unchanged.
     ///
-    /// - Parameter source: why the customer was looked up. It becomes part of the event.
-    func save(_ customer: CustomerRow, of scope: AppScope, source: EventSource) async throws(StorageError)
+    /// - Parameters:
+    ///   - source: why the customer was looked up. It becomes part of the event.
+    ///   - targetKeys: the targets to which what differed is forwarded, see ``CustomerReport``.
+    /// - Returns: whether the history differed from the stored records. Always `false` if no events are recorded,
+    ///   except for the source `reconcile`.
+    @discardableResult
+    func save(
+        _ customer: CustomerRow, of scope: AppScope, source: EventSource, reportingTo targetKeys: [ForwardingTargetKey]
+    ) async throws(StorageError) -> Bool
 
     /// Returns the customer that has all these identifiers.
     ///
@@ -41,9 +48,11 @@ package protocol CustomerStore: Sendable {
 }
 
 extension CustomerStore {
-    /// Stores the history of a lookup.
-    package func save(_ customer: CustomerRow, of scope: AppScope) async throws(StorageError) {
-        try await save(customer, of: scope, source: .lookup)
+    /// Stores the history of a lookup. Nothing of it is forwarded.
+    package func save(
+        _ customer: CustomerRow, of scope: AppScope, source: EventSource = .lookup
+    ) async throws(StorageError) {
+        try await save(customer, of: scope, source: source, reportingTo: [])
     }
 }
 

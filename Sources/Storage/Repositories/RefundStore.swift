@@ -27,9 +27,13 @@ package protocol RefundStore: Sendable {
     /// - Parameters:
     ///   - revision: revision to continue from in the next sweep; `nil` if there is no such history.
     ///   - source: becomes part of the events.
+    ///   - targetKeys: the targets to which refunds are forwarded that were not known, see ``CustomerReport``.
+    /// - Returns: the number of refunds that were not known.
+    @discardableResult
     func save(
-        _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp, source: EventSource
-    ) async throws(StorageError)
+        _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp, source: EventSource,
+        reportingTo targetKeys: [ForwardingTargetKey]
+    ) async throws(StorageError) -> Int
 
     /// Returns refunds that have not been reported, in the order in which they were found.
     func unreportedRefunds(limit: Int) async throws(StorageError) -> [UnreportedRefund]
@@ -52,11 +56,12 @@ package protocol RefundStore: Sendable {
 }
 
 extension RefundStore {
-    /// Stores the refund history that a sweep has read.
+    /// Stores the refund history that a sweep has read. Nothing of it is forwarded.
     package func save(
-        _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp
+        _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp,
+        source: EventSource = .refundSweep
     ) async throws(StorageError) {
-        try await save(refunds, of: target, revision: revision, at: now, source: .refundSweep)
+        try await save(refunds, of: target, revision: revision, at: now, source: source, reportingTo: [])
     }
 }
 

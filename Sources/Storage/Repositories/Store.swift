@@ -35,6 +35,8 @@ package protocol Store: Sendable {
     var leases: any LeaseStore { get }
     /// Gradual switches of apps to another source.
     var rollouts: any RolloutStore { get }
+    /// The customers that a reconciliation asks about, and when the last one ended.
+    var reconciliations: any ReconciliationStore { get }
     /// What the servers of this store tell each other; `nil` for an engine whose data only one server uses.
     var cluster: (any ClusterStore)? { get }
     /// Operations on the files of the store; `nil` if the engine has no files of its own.

@@ -64,13 +64,15 @@ package struct TransactionRow: Sendable, Hashable {
     package let revocation: RevocationRow?
     /// The account token, a UUID in lower case; `nil` if the transaction has none.
     package let appAccountToken: String?
+    /// When the period of a subscription ends; `nil` for a purchase without an end.
+    package let expiresDate: Timestamp?
     /// The compact JWS.
     package let text: String
 
     package init(
         transactionId: String, originalTransactionId: String, appTransactionId: String?,
         previousOriginalTransactionId: String? = nil, isSubscription: Bool, signedDate: Timestamp,
-        revocation: RevocationRow?, appAccountToken: String? = nil, text: String
+        revocation: RevocationRow?, appAccountToken: String? = nil, expiresDate: Timestamp? = nil, text: String
     ) {
         self.transactionId = transactionId
         self.originalTransactionId = originalTransactionId
@@ -80,6 +82,7 @@ package struct TransactionRow: Sendable, Hashable {
         self.signedDate = signedDate
         self.revocation = revocation
         self.appAccountToken = appAccountToken
+        self.expiresDate = expiresDate
         self.text = text
     }
 }
@@ -105,6 +108,15 @@ package struct RevocationRow: Sendable, Hashable {
         self.reason = reason
         self.signedDate = signedDate
     }
+}
+
+extension TransactionRow {
+    /// The column value of ``expiresDate``, in milliseconds; -1 for a purchase without an end, because null means that
+    /// an earlier version stored the row.
+    package var expiresColumn: Int64 { Self.expiresColumn(expiresDate) }
+
+    /// The column value of an end.
+    package static func expiresColumn(_ expiresDate: Timestamp?) -> Int64 { expiresDate?.milliseconds ?? -1 }
 }
 
 /// The signed renewal info of a subscription.

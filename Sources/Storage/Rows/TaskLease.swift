@@ -12,6 +12,8 @@ package enum SharedTask: String, Sendable, Hashable, CaseIterable {
     case catchUp
     /// Finds out whether purchases were refunded after Apple asked about them.
     case refundDecisions
+    /// Asks the App Store about changes that no notification reported.
+    case reconciliation
 }
 
 /// The exclusive right to do a task until a time by the store's clock.

@@ -138,10 +138,12 @@ extension TransferTable {
         "grdb_migrations": [], "schemaStep": [], "lockSlot": [], "storeCopy": [], "comparisonFlush": [],
         // What running servers tell each other.
         "lease": [], "change": [], "lookup": [], "callBucket": [], "server": [], "notificationGap": [],
+        // A store that was copied is reconciled at the next opportunity.
+        "reconciliation": [],
         // Leases of running servers, and a copy of a column of the notification.
         "delivery": ["leasedUntil", "lessee", "subject"],
         // Added again from the text of the transaction.
-        "transactionRecord": ["appAccountToken"],
+        "transactionRecord": ["appAccountToken", "expiresDate"],
         // Identifies a statement that is repeated.
         "orderLookup": ["lastRequest"],
     ]

@@ -8,7 +8,7 @@ package import AppStoreTypes
 extension CustomerRecords {
     /// The identifiers under which changes of this customer are recorded: original transaction ids, those from which
     /// a subscription was migrated, and the app transaction id.
-    var watchedIdentifiers: [String] {
+    package var watchedIdentifiers: [String] {
         var identifiers: Set<String> = []
         for transaction in transactions {
             if let id = transaction.payload.originalTransactionId { identifiers.insert(id) }
@@ -78,7 +78,7 @@ extension CustomerRow {
     /// - A record without an id or a date.
     ///
     /// - Parameter keys: identifiers of the receipt that the records were looked up for.
-    init?(_ records: CustomerRecords, keys: CustomerIdentifiers, askedAt: Timestamp) {
+    package init?(_ records: CustomerRecords, keys: CustomerIdentifiers, askedAt: Timestamp) {
         guard records.revision != nil else { return nil }
         var transactions: [TransactionRow] = []
         transactions.reserveCapacity(records.transactions.count)
@@ -121,7 +121,7 @@ extension TransactionRow {
             appTransactionId: payload.appTransactionId,
             previousOriginalTransactionId: payload.previousOriginalTransactionId,
             isSubscription: payload.isSubscription, signedDate: signedDate, revocation: RevocationRow(payload),
-            appAccountToken: payload.storedAccountToken, text: signed.text)
+            appAccountToken: payload.storedAccountToken, expiresDate: payload.expiresDate, text: signed.text)
     }
 }
 

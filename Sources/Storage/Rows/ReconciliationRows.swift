@@ -1,0 +1,84 @@
+package import AppStoreTypes
+
+/// The subscriptions that one step of a reconciliation asks about: those whose last known period ends in an interval.
+package struct ReconciliationInterval: Sendable, Hashable {
+    package let start: Timestamp
+    package let end: Timestamp
+    /// Only subscriptions in billing retry or in a grace period.
+    package let isOnlyUnpaid: Bool
+
+    package init(from start: Timestamp, to end: Timestamp, isOnlyUnpaid: Bool = false) {
+        self.start = start
+        self.end = end
+        self.isOnlyUnpaid = isOnlyUnpaid
+    }
+}
+
+/// A customer that a reconciliation asks about.
+package struct ReconciliationTarget: Sendable, Hashable {
+    /// Row id of the customer; `nil` if the purchase belongs to none, because only notifications were about it.
+    package let customer: Int64?
+    package let scope: AppScope
+    /// The original transaction id of a subscription of the customer.
+    package let identifier: TransactionIdentifier
+
+    package init(customer: Int64?, scope: AppScope, identifier: TransactionIdentifier) {
+        self.customer = customer
+        self.scope = scope
+        self.identifier = identifier
+    }
+}
+
+/// A page of customers. It can be empty although others follow.
+package struct ReconciliationPage: Sendable, Hashable {
+    /// The last row of a page: the end of the period in milliseconds, and the row id.
+    package struct Position: Sendable, Hashable {
+        package let expiresDate: Int64
+        package let id: Int64
+
+        package init(expiresDate: Int64, id: Int64) {
+            self.expiresDate = expiresDate
+            self.id = id
+        }
+
+        /// The position of the first page.
+        package static let start = Position(expiresDate: 0, id: 0)
+    }
+
+    package let targets: [ReconciliationTarget]
+    /// Where the next page begins; `nil` after the last one.
+    package let next: Position?
+
+    /// Number of rows that one page is made of.
+    package static let size = 1_000
+
+    package init(targets: [ReconciliationTarget], next: Position?) {
+        self.targets = targets
+        self.next = next
+    }
+}
+
+/// A reconciliation: when it began and ended, and what it found.
+package struct ReconciliationRow: Sendable, Hashable {
+    /// By the clock of the machine that began it. A customer that was asked about since is not asked about again.
+    package let startedAt: Timestamp
+    /// The time before and after now in which subscriptions end that are asked about, in seconds.
+    package let window: Int64
+    /// `nil` while it runs, and if it stopped early.
+    package var endedAt: Timestamp?
+    /// Notifications of Apple's history that were not stored before.
+    package var notifications: Int64 = 0
+    /// Customers that were looked up.
+    package var customers: Int64 = 0
+    /// Customers whose records differed.
+    package var different: Int64 = 0
+    /// Refunds that were not known.
+    package var refunds: Int64 = 0
+    /// Customers that could not be asked about.
+    package var failed: Int64 = 0
+
+    package init(startedAt: Timestamp, window: Int64) {
+        self.startedAt = startedAt
+        self.window = window
+    }
+}
