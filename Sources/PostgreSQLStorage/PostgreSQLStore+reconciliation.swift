@@ -14,8 +14,8 @@ extension PostgreSQLStore: ReconciliationStore {
             "CREATE INDEX transactionWithoutExpiry ON transactionRecord (id) WHERE expiresDate IS NULL",
             """
             CREATE TABLE reconciliation (
-                id bigint PRIMARY KEY, startedAt bigint NOT NULL, endedAt bigint, windowSeconds bigint NOT NULL,
-                notifications bigint NOT NULL, customers bigint NOT NULL, different bigint NOT NULL,
+                id bigint PRIMARY KEY, startedAt bigint NOT NULL, endedAt bigint, continuesAt bigint,
+                windowSeconds bigint NOT NULL, notifications bigint NOT NULL, customers bigint NOT NULL, different bigint NOT NULL,
                 refunds bigint NOT NULL, failed bigint NOT NULL)
             """,
         ])
@@ -117,18 +117,19 @@ extension PostgreSQLStore: ReconciliationStore {
     package func lastReconciliation() async throws(StorageError) -> ReconciliationRow? {
         let rows = try await read(
             """
-            SELECT startedAt, endedAt, windowSeconds, notifications, customers, different, refunds, failed
+            SELECT startedAt, endedAt, continuesAt, windowSeconds, notifications, customers, different, refunds, failed
             FROM reconciliation
             """)
         return try value { () throws(PostgreSQLError) in
             try rows.first.map { row throws(PostgreSQLError) in
-                var last = ReconciliationRow(startedAt: try row.timestamp(0), window: try row.integer(2))
+                var last = ReconciliationRow(startedAt: try row.timestamp(0), window: try row.integer(3))
                 last.endedAt = try row.optionalTimestamp(1)
-                last.notifications = try row.integer(3)
-                last.customers = try row.integer(4)
-                last.different = try row.integer(5)
-                last.refunds = try row.integer(6)
-                last.failed = try row.integer(7)
+                last.continuesAt = try row.optionalTimestamp(2)
+                last.notifications = try row.integer(4)
+                last.customers = try row.integer(5)
+                last.different = try row.integer(6)
+                last.refunds = try row.integer(7)
+                last.failed = try row.integer(8)
                 return last
             }
         }
@@ -138,15 +139,17 @@ extension PostgreSQLStore: ReconciliationStore {
         try await write([
             PostgreSQLQuery(
                 """
-                INSERT INTO reconciliation VALUES (1, $1, $2, $3, $4, $5, $6, $7, $8)
+                INSERT INTO reconciliation VALUES (1, $1, $2, $3, $4, $5, $6, $7, $8, $9)
                 ON CONFLICT (id) DO UPDATE SET
-                    startedAt = excluded.startedAt, endedAt = excluded.endedAt, windowSeconds = excluded.windowSeconds,
+                    startedAt = excluded.startedAt, endedAt = excluded.endedAt,
+                    continuesAt = excluded.continuesAt, windowSeconds = excluded.windowSeconds,
                     notifications = excluded.notifications, customers = excluded.customers,
                     different = excluded.different, refunds = excluded.refunds, failed = excluded.failed
                 """,
                 [
                     PostgreSQLValue(reconciliation.startedAt), PostgreSQLValue(reconciliation.endedAt),
-                    .integer(reconciliation.window), .integer(reconciliation.notifications),
+                    PostgreSQLValue(reconciliation.continuesAt), .integer(reconciliation.window),
+                    .integer(reconciliation.notifications),
                     .integer(reconciliation.customers), .integer(reconciliation.different),
                     .integer(reconciliation.refunds), .integer(reconciliation.failed),
                 ])

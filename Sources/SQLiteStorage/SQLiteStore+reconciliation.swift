@@ -13,8 +13,8 @@ extension SQLiteStore: ReconciliationStore {
                 CREATE INDEX transactionByExpiry ON transactionRecord (expiresDate) WHERE expiresDate > 0;
                 CREATE INDEX transactionWithoutExpiry ON transactionRecord (id) WHERE expiresDate IS NULL;
                 CREATE TABLE reconciliation (
-                    id INTEGER PRIMARY KEY, startedAt INTEGER NOT NULL, endedAt INTEGER, windowSeconds INTEGER NOT NULL,
-                    notifications INTEGER NOT NULL, customers INTEGER NOT NULL, different INTEGER NOT NULL,
+                    id INTEGER PRIMARY KEY, startedAt INTEGER NOT NULL, endedAt INTEGER, continuesAt INTEGER,
+                    windowSeconds INTEGER NOT NULL, notifications INTEGER NOT NULL, customers INTEGER NOT NULL, different INTEGER NOT NULL,
                     refunds INTEGER NOT NULL, failed INTEGER NOT NULL);
                 """)
     }
@@ -106,14 +106,16 @@ extension SQLiteStore: ReconciliationStore {
             try Row.fetchOne(
                 db,
                 sql: """
-                    SELECT startedAt, endedAt, windowSeconds, notifications, customers, different, refunds, failed
+                    SELECT startedAt, endedAt, continuesAt, windowSeconds, notifications, customers, different, refunds,
+                        failed
                     FROM reconciliation
                     """
             ).map { row in
-                var last = ReconciliationRow(startedAt: Timestamp(milliseconds: row[0]), window: row[2])
+                var last = ReconciliationRow(startedAt: Timestamp(milliseconds: row[0]), window: row[3])
                 last.endedAt = (row[1] as Int64?).map(Timestamp.init(milliseconds:))
-                (last.notifications, last.customers, last.different) = (row[3], row[4], row[5])
-                (last.refunds, last.failed) = (row[6], row[7])
+                last.continuesAt = (row[2] as Int64?).map(Timestamp.init(milliseconds:))
+                (last.notifications, last.customers, last.different) = (row[4], row[5], row[6])
+                (last.refunds, last.failed) = (row[7], row[8])
                 return last
             }
         }
@@ -122,10 +124,11 @@ extension SQLiteStore: ReconciliationStore {
     package func save(_ reconciliation: ReconciliationRow) async throws(StorageError) {
         try await write { db in
             try db.execute(
-                sql: "INSERT OR REPLACE INTO reconciliation VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)",
+                sql: "INSERT OR REPLACE INTO reconciliation VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 arguments: [
-                    reconciliation.startedAt.milliseconds, reconciliation.endedAt?.milliseconds, reconciliation.window,
-                    reconciliation.notifications, reconciliation.customers, reconciliation.different,
+                    reconciliation.startedAt.milliseconds, reconciliation.endedAt?.milliseconds,
+                    reconciliation.continuesAt?.milliseconds, reconciliation.window, reconciliation.notifications,
+                    reconciliation.customers, reconciliation.different,
                     reconciliation.refunds, reconciliation.failed,
                 ])
         }

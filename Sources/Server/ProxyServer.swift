@@ -134,6 +134,7 @@ package struct ProxyServer: Service {
                     store: store.personalData, leases: store.leases,
                     retention: { [live] in live.now.settings.retention }, logger: logger))
             services.append(NotificationGapMonitor(store: store, live: live, logger: logger))
+            services.append(ReconciliationMonitor(store: store, live: live, logger: logger))
             services.append(ConsumptionMonitor(store: store, live: live, logger: logger))
             services.append(AccountTokenMonitor(store: store, logger: logger))
             if let cluster = live.now.pipelines.cluster {

@@ -118,6 +118,24 @@ extension MetricFamily {
     package static let recoveredNotifications = Self(
         "receipt_bridge_notifications_recovered_total", .counter,
         "Notifications that were refused while the store was unavailable, and fetched from the history afterwards.")
+    package static let reconciledNotifications = Self(
+        "receipt_bridge_reconciliation_notifications_total", .counter,
+        "Notifications that reconciliations found in Apple's history and that were not stored before.")
+    package static let reconciledCustomers = Self(
+        "receipt_bridge_reconciliation_customers_total", .counter,
+        "Customers that reconciliations looked up.")
+    package static let reconciledDifferences = Self(
+        "receipt_bridge_reconciliation_differences_total", .counter,
+        "Customers whose records differed from the App Store's when a reconciliation looked them up.")
+    package static let reconciledRefunds = Self(
+        "receipt_bridge_reconciliation_refunds_total", .counter,
+        "Refunds that reconciliations found and that were not known.")
+    package static let reconciliationFailures = Self(
+        "receipt_bridge_reconciliation_failures_total", .counter,
+        "Customers and notification histories that reconciliations could not ask about.")
+    package static let reconciliationEnd = Self(
+        "receipt_bridge_reconciliation_last_end_seconds", .gauge,
+        "When the last complete reconciliation of any server ended, in seconds since 1970; absent without reconcile.")
     package static let deliveries = Self(
         "receipt_bridge_forwarding_deliveries_total", .counter,
         "Attempts to forward a notification, by outcome.",
@@ -200,7 +218,10 @@ extension MetricFamily {
     package static let processMaximumFiles = Self("process_max_fds", .gauge, "Maximum number of open file descriptors.")
 
     /// The families that ``EventCounters`` counts and exports: counters without labels.
-    package static let events: [MetricFamily] = [.recoveredNotifications]
+    package static let events: [MetricFamily] = [
+        .recoveredNotifications, .reconciledNotifications, .reconciledCustomers, .reconciledDifferences,
+        .reconciledRefunds, .reconciliationFailures,
+    ]
 
     /// Every family, in the order of the output.
     package static let all: [MetricFamily] =
@@ -210,7 +231,7 @@ extension MetricFamily {
             .upstreamRequests, .upstreamDurations, .circuitOpen, .circuitOpened, .upstreamInFlight, .upstreamRefused,
             .callsLeft, .callsPerHour, .notifications, .rejectedNotifications, .droppedHints,
             .deliveries, .deliveriesWaiting, .deliveriesDead, .orderLookups, .consumptionOpen, .consumptionDeadline,
-            .refundDecisions, .comparisons, .differences, .comparisonsWaiting,
+            .refundDecisions, .reconciliationEnd, .comparisons, .differences, .comparisonsWaiting,
             .rolloutShare, .rolloutStopped, .rolloutCustomers, .rolloutResponses, .storeOpen, .storeWritesWaiting,
             .storeWrites, .storeErrors, .droppedLogLines, .processCPU, .processStart,
             .processResident, .processVirtual, .processThreads, .processOpenFiles, .processMaximumFiles,

@@ -36,6 +36,9 @@ package struct UpstreamClients: Sendable {
     /// The client of an app; `nil` if it has no key.
     package func client(for bundleId: BundleIdentifier) -> ServerAPIClient? { source.client(for: bundleId) }
 
+    /// The clients of all apps that have a key, sorted by bundle id.
+    package var all: [(bundleId: BundleIdentifier, client: ServerAPIClient)] { source.clients }
+
     /// Whether any app has a key.
     package var isConfigured: Bool { !source.budgets.isEmpty }
 

@@ -15,6 +15,7 @@ struct ReceiptBridge: AsyncParsableCommand {
         subcommands: [
             DecodeCommand.self, VerifyCommand.self, LookupCommand.self, MigrateCommand.self, CompareCommand.self,
             ServeCommand.self, OrdersCommand.self, TokensCommand.self, RefundsCommand.self, RenewalsCommand.self,
+            ReconcileCommand.self,
             ConsumptionCommand.self,
             NotificationsCommand.self, ForwardingCommand.self, ForgetCommand.self, StoreCommand.self,
             ExportCommand.self,

@@ -140,11 +140,8 @@ package struct RefundSweep: Sendable {
     private func save(
         _ transactions: [Signed<TransactionPayload>], _ revision: String?, of target: RefundTarget
     ) async throws(StorageError) {
-        let refunds = transactions.compactMap { signed -> RefundRow? in
-            guard let row = TransactionRow(signed), let date = signed.payload.revocationDate else { return nil }
-            return RefundRow(transaction: row, date: date)
-        }
-        try await store.save(refunds, of: target, revision: revision ?? target.revision, at: now())
+        try await store.save(
+            transactions.compactMap { RefundRow($0) }, of: target, revision: revision ?? target.revision, at: now())
     }
 
     /// Writes unreported refunds to the output and marks them as reported.

@@ -185,6 +185,9 @@ extension ConfigurationFile {
                 file.note("app", variable: name, "needs RECEIPT_BRIDGE_APP_BUNDLEID, which names the app")
             }
         }
+        if settings.store == nil, settings.reconcile != nil, !root.file.hasFinding("store") {
+            root.noteMissing("store", "none, but reconcile is set")
+        }
         if settings.store == nil, settings.apps.contains(where: { $0.answer.contains(.stored) }) {
             root.noteMissing("store", "none, but an app has stored in answer")
         }

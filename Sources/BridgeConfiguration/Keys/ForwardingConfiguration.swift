@@ -47,6 +47,11 @@ extension AppConfiguration {
         guard let bundleId else { return [] }
         return forward.map { ForwardingTargetKey(bundleId: bundleId, form: $0.form.rawValue, url: $0.url.text) }
     }
+
+    /// The keys of the targets that also get what only a lookup told: those of the form `camel`.
+    package var reportTargetKeys: [ForwardingTargetKey] {
+        targetKeys.filter { $0.form == ForwardTarget.Form.camel.rawValue }
+    }
 }
 
 extension ConfigurationFile {

@@ -6,7 +6,7 @@ extension ProxyConfiguration: Configurable {
     static var variablePrefix: String { "RECEIPT_BRIDGE" }
 
     static var settings: [Setting<ProxyConfiguration>] {
-        listeners + storage + database + verification + upstreams + answers + clients
+        listeners + storage + database + reconciliation + verification + upstreams + answers + clients
     }
 
     private static var listeners: [Setting<ProxyConfiguration>] {
@@ -114,6 +114,42 @@ extension ProxyConfiguration: Configurable {
                     settings.database.library = library
                 }
             }.needingRestart { $0.database.library = $1.database.library },
+        ]
+    }
+
+    private static var reconciliation: [Setting<ProxyConfiguration>] {
+        let standard = ReconcileConfiguration()
+        return [
+            .custom(
+                "reconcile.window", ReconcileConfiguration.windowForm, default: "`3d`, if `reconcile.at` is set",
+                \.reconcile?.window,
+                """
+                once a day, customers whose subscriptions end within this time before or after now are looked up, and \
+                lost notifications and refunds are fetched; off unless a key of `reconcile` is set \
+                ([OPERATIONS](OPERATIONS.md#reconciliation))
+                """
+            ) { node, name, settings in
+                let expected = ReconcileConfiguration.windowForm
+                guard let text = node.text(name, expecting: expected) else { return }
+                guard let window = ReconcileConfiguration.window(text) else {
+                    return node.note(name, "\(text): expected \(expected)")
+                }
+                settings.reconcile = settings.reconcile ?? standard
+                settings.reconcile?.window = window
+            }.reported(as: "reconcile"),
+            .custom(
+                "reconcile.at", "`HH:MM`, UTC, in quotes", default: "`04:00`, if `reconcile.window` is set",
+                \.reconcile?.time,
+                "when the reconciliation begins; a server that was not running then makes up for it"
+            ) { node, name, settings in
+                let expected = "a time of day in UTC, for example \"04:00\""
+                guard let text = node.text(name, expecting: expected) else { return }
+                guard let time = ReconcileConfiguration.time(text) else {
+                    return node.note(name, "\(text): expected \(expected)")
+                }
+                settings.reconcile = settings.reconcile ?? standard
+                settings.reconcile?.time = time
+            }.reported(as: "reconcile"),
         ]
     }
 

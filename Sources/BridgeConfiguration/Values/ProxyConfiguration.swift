@@ -81,6 +81,8 @@ package struct ProxyConfiguration: Sendable {
     package var recordsEvents = true
     /// Retention periods of the data in the store.
     package var retention = Retention()
+    /// The daily reconciliation; `nil` if it is off.
+    package var reconcile: ReconcileConfiguration?
     /// Files with secrets that were read; other users of the machine should not be able to read them.
     package var secretFiles: [SecretFile] = []
     /// The archive of Apple's last good responses, which is in the store and is used if Apple is not available.

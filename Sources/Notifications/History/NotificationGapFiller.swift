@@ -42,7 +42,7 @@ package struct NotificationGapFiller: Sendable {
 
     /// Fills the gaps of all servers, if there are any and no other server does it.
     package func fill() async -> Outcome {
-        let clients = receiver.historyClients
+        let clients = HistoryClient.all(of: receiver.serverAPI?.clients ?? [])
         do throws(StorageError) {
             guard let cluster = store.cluster else { return try await fillOwnGap(clients) }
             if let gap = receiver.gaps.current, !clients.isEmpty {
@@ -137,10 +137,10 @@ struct HistoryClient: Sendable {
     let client: ServerAPIClient
 }
 
-extension NotificationReceiver {
-    /// The clients of all apps that have a key, sorted by bundle id.
-    fileprivate var historyClients: [HistoryClient] {
-        (serverAPI?.clients ?? []).flatMap { bundleId, client in
+extension HistoryClient {
+    /// The clients of both environments of each app.
+    static func all(of clients: [(bundleId: BundleIdentifier, client: ServerAPIClient)]) -> [HistoryClient] {
+        clients.flatMap { bundleId, client in
             [AppStoreEnvironment.production, .sandbox].map {
                 HistoryClient(bundleId: bundleId, environment: $0, client: client)
             }

@@ -83,7 +83,23 @@ extension StatusSnapshot {
         hosts = view.hosts()
         budgets = view.pipelines.budgets
         notifications = view.pipelines.notifications.counts.now
-        facts = Self.facts(view)
+        let reconciliation = try? await view.store?.reconciliations.lastReconciliation()
+        facts = Self.facts(view) + Self.facts(view.settings, reconciliation ?? nil)
+    }
+
+    /// Returns the facts about the daily reconciliation; none if it is off.
+    private static func facts(
+        _ settings: ProxyConfiguration, _ last: ReconciliationRow?
+    ) -> [(name: String, value: String)] {
+        guard settings.reconcile != nil else { return [] }
+        guard let last else { return [("Last reconciliation", "none yet")] }
+        let counts =
+            "\(last.customers.grouped) customers looked up, \(last.different.grouped) differed, "
+            + "\(last.refunds.grouped) unknown refunds, \(last.failed.grouped) failed"
+        let state =
+            last.isFinished
+            ? "ended \(last.endedAt?.displayText ?? "")" : "began \(last.startedAt.displayText), not ended yet"
+        return [("Last reconciliation", "\(state): \(counts)")]
     }
 
     /// Returns the facts about the process and its store.

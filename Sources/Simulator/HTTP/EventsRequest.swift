@@ -5,7 +5,7 @@ import AppStoreTypes
 /// For many events: `{"count": 100, "seed": 7, "environment": "production" | "sandbox"}`. For one event of
 /// ``WorldEvent``: `{"event": "refund", "transactionId": "…"}`, with `transactionId`, `originalTransactionId` or
 /// `customer` if it should happen to a certain customer. Both forms may have `lost`, `doubled` and `shuffled` (shares
-/// from 0 to 1), `concurrency` and `speed`.
+/// from 0 to 1), `concurrency` and `speed`. With `"silent": true` there are no notifications about the events.
 struct EventsRequest: Sendable {
     enum Kind: Sendable {
         case many(Int)
@@ -17,12 +17,15 @@ struct EventsRequest: Sendable {
     let kind: Kind
     let seed: UInt64?
     let environment: AppStoreEnvironment?
+    /// Whether the notifications are neither sent nor listed in the notification history.
+    let isSilent: Bool
     let options: DeliveryOptions
 
     /// Returns `nil` if a value is not valid. The response is then 400.
     init?(_ document: JSONValue) {
         guard case .object = document, let options = DeliveryOptions(document) else { return nil }
         self.options = options
+        isSilent = document["silent"] == .bool(true)
         seed = document["seed"]?.integer.map { UInt64(bitPattern: $0) }
         switch document["environment"]?.text?.lowercased() {
         case nil: environment = nil

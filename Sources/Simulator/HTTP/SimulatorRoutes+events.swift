@@ -21,7 +21,7 @@ extension SimulatorRoutes {
         guard let eventsRequest = try await document(of: request).flatMap(EventsRequest.init) else {
             throw HTTPError(.badRequest, message: "the body needs count, or event with one of: \(Self.eventNames)")
         }
-        let outcomes: [EventOutcome]
+        var outcomes: [EventOutcome]
         switch eventsRequest.kind {
         case .many(let count): outcomes = events.make(count, seed: eventsRequest.seed, in: eventsRequest.environment)
         case .one(let event):
@@ -33,6 +33,7 @@ extension SimulatorRoutes {
                 throw HTTPError(.conflict, message: "\(event.event.rawValue) is not possible in the current state")
             }
         }
+        if eventsRequest.isSilent { outcomes = outcomes.map(\.silent) }
         outbox.post(outcomes, eventsRequest.options)
         return Self.json(.object(["events": .array(outcomes.map(\.document))]))
     }

@@ -64,8 +64,10 @@ package struct ReconciliationRow: Sendable, Hashable {
     package let startedAt: Timestamp
     /// The time before and after now in which subscriptions end that are asked about, in seconds.
     package let window: Int64
-    /// `nil` while it runs, and if it stopped early.
+    /// When a reconciliation ended that asked about every customer: this one or, until it has ended, an earlier one.
     package var endedAt: Timestamp?
+    /// When this one continues, if it stopped because calls to the App Store failed; otherwise `nil`.
+    package var continuesAt: Timestamp?
     /// Notifications of Apple's history that were not stored before.
     package var notifications: Int64 = 0
     /// Customers that were looked up.
@@ -81,4 +83,7 @@ package struct ReconciliationRow: Sendable, Hashable {
         self.startedAt = startedAt
         self.window = window
     }
+
+    /// Whether this one has ended. Otherwise it runs, or stopped early.
+    package var isFinished: Bool { endedAt.map { $0 >= startedAt } ?? false }
 }

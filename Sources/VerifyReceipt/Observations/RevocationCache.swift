@@ -154,7 +154,7 @@ package final class RevocationCache: Sendable {
 
     /// Records a customer's records from a lookup. They replace what verifyReceipt reported before, unless a newer
     /// record was received in the meantime.
-    func record(_ records: CustomerRecords, of bundleId: BundleIdentifier) {
+    package func record(_ records: CustomerRecords, of bundleId: BundleIdentifier) {
         change(bundleId, records.environment) { revocations in
             for transaction in records.transactions where isNew(transaction.payload, in: records.environment) {
                 revocations.insert(transaction.payload)

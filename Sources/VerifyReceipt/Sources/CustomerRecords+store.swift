@@ -125,6 +125,14 @@ extension TransactionRow {
     }
 }
 
+extension RefundRow {
+    /// Creates the row for a transaction of a refund history. Returns `nil` if it has no id or no date.
+    package init?(_ signed: Signed<TransactionPayload>) {
+        guard let row = TransactionRow(signed), let date = signed.payload.revocationDate else { return nil }
+        self.init(transaction: row, date: date)
+    }
+}
+
 extension RevocationRow {
     /// Creates the row for a revoked transaction. Returns `nil` if it is not revoked, or if it is a consumable, whose
     /// revocation responses never show.

@@ -1,0 +1,303 @@
+package import AppStoreClients
+import AppStorePayloads
+package import AppStoreTypes
+import BridgeConfiguration
+import ConcurrencySupport
+package import Storage
+import Telemetry
+import VerifyReceipt
+
+/// Asks the App Store about changes that no notification reported, see ``ReconciliationPlan``. What differs is stored by
+/// the rules of any lookup: a record that was signed later is never replaced.
+///
+/// A run that was killed or stopped is continued by the next one: a customer that was asked about is not asked about
+/// again, and everything else can be repeated without harm.
+package struct Reconciliation: Sendable {
+    /// Number of customers that are looked up concurrently.
+    private static let workers = 4
+    /// Number of transactions whose ends are added at once.
+    private static let expiryPage = 500
+    /// Length of a window of the notification history, in milliseconds: a day.
+    private static let historyWindow: Int64 = 86_400_000
+    /// Bounds of one lookup: an hour, because it may wait for the hourly limit, and 600 calls, retries included.
+    private static let options = CallOptions(priority: .batch, timeLimit: .seconds(3_600), maximumCalls: 600)
+
+    private let receiver: NotificationReceiver
+    private let store: any Store
+    private let clients: [BundleIdentifier: ServerAPIClient]
+    private let window: Int64
+    private let progress: ReconciliationProgress
+    private let failures = AppFailures()
+
+    /// - Parameters:
+    ///   - receiver: stores the notifications, and knows the forwarding targets.
+    ///   - clients: the clients of all apps that have a key; `nil` for those of the receiver.
+    ///   - window: time before and after now in which subscriptions end that are asked about, in seconds.
+    package init(
+        receiver: NotificationReceiver, store: any Store,
+        clients: [(bundleId: BundleIdentifier, client: ServerAPIClient)]? = nil, window: Int64,
+        progress: ReconciliationProgress
+    ) {
+        self.receiver = receiver
+        self.store = store
+        self.clients = Dictionary(
+            (clients ?? receiver.serverAPI?.clients ?? []).map { ($0.bundleId, $0.client) }
+        ) { first, _ in first }
+        self.window = window
+        self.progress = progress
+    }
+
+    /// Runs while this process has the lease of reconciliations, and stops if it loses it.
+    ///
+    /// - Returns: `nil` if another process reconciles this store.
+    package func runHoldingLease() async throws(StorageError) -> ReconciliationCounts? {
+        try await TaskLease.whileHolding(
+            .reconciliation, in: store.leases, for: "\(DeliveryLease.process)/reconciliation"
+        ) { [progress] isHeld throws(StorageError) in
+            // A lookup can wait an hour for the rate limit, so the lease is renewed beside it.
+            let renewal = Task {
+                while (try? await Task.sleep(for: .seconds(5))) != nil {
+                    if await !isHeld() { progress.stop() }
+                }
+            }
+            defer { renewal.cancel() }
+            return try await self.run()
+        }
+    }
+
+    /// Runs all steps. A step that fails for an app is skipped for it, and named in the result.
+    private func run() async throws(StorageError) -> ReconciliationCounts {
+        let now = receiver.now()
+        let last = try await store.reconciliations.lastReconciliation()
+        var row = ReconciliationSchedule.row(after: last, window: window, at: now)
+        (row.failed, row.continuesAt) = (0, nil)
+        progress.change { $0 = ReconciliationCounts(row) }
+        try await store.reconciliations.save(row)
+        let plan = ReconciliationPlan(window: window, at: now)
+        try await addExpiries()
+        await readHistory(plan.history)
+        let lookups = ReconciliationLookups(begin: row.startedAt)
+        for list in plan.lookupsBeforeRefunds { try await lookUp(list, lookups) }
+        try await readRefunds(since: row.startedAt)
+        for list in plan.lookupsAfterRefunds { try await lookUp(list, lookups) }
+        return try await end()
+    }
+
+    /// Stores the result. A run that stopped early is not ended.
+    private func end() async throws(StorageError) -> ReconciliationCounts {
+        let (now, isStopped) = (receiver.now(), progress.isStopped)
+        progress.change { counts in
+            if !failures.isEmpty {
+                counts.row.continuesAt = ReconciliationSchedule.continuation(at: now)
+            } else if !isStopped {
+                counts.row.endedAt = max(now, counts.row.startedAt)
+            }
+        }
+        try await store.reconciliations.save(progress.now.row)
+        return progress.now
+    }
+
+    /// Adds the ends of transactions that an earlier version stored.
+    private func addExpiries() async throws(StorageError) {
+        while !progress.isStopped {
+            let page = try await store.reconciliations.transactionsWithoutExpiry(limit: Self.expiryPage)
+            guard !page.isEmpty else { return }
+            try await store.reconciliations.addExpiries(
+                page.map { ($0.id, Signed<TransactionPayload>(storedText: $0.text)?.payload.expiresDate) })
+            // The rest of a shorter page is locked by other writers, and has been given its ends by them.
+            guard page.count == Self.expiryPage else { return }
+        }
+    }
+
+    // MARK: - Notification history
+
+    /// Receives the notifications of the history that are not stored.
+    private func readHistory(_ interval: HistoryWindows.Window) async {
+        let clients = HistoryClient.all(
+            of: clients.sorted { $0.key.rawValue < $1.key.rawValue }.map { ($0.key, $0.value) })
+        for each in clients where !progress.isStopped {
+            let scope = AppScope(bundleId: each.bundleId, environment: each.environment)
+            let catchUp = NotificationCatchUp(
+                client: each.client, environment: each.environment, receiver: receiver
+            ) { NotificationQuery(startDate: $0.start, endDate: $0.end) }
+            let before = progress.now.row.notifications
+            do {
+                _ = try await catchUp.run(
+                    over: HistoryWindows(from: interval.start, to: interval.end, length: Self.historyWindow),
+                    counts: { counts in progress.change { $0.row.notifications = before + Int64(counts.new) } },
+                    checkpoint: { _ in !progress.isStopped })
+                failures.succeeded(scope)
+            } catch {
+                note(.history, scope, nil, error)
+            }
+            receiver.events.add(.reconciledNotifications, Int(progress.now.row.notifications - before))
+        }
+    }
+
+    // MARK: - Lookups
+
+    /// Looks up the customers of a list, page by page.
+    private func lookUp(_ list: ReconciliationPlan.Lookups, _ lookups: ReconciliationLookups) async throws(StorageError)
+    {
+        var position: ReconciliationPage.Position? = .start
+        while let start = position, !progress.isStopped {
+            let page =
+                switch list {
+                case .ending(let interval):
+                    try await store.reconciliations.customers(
+                        endingIn: interval, notAskedSince: lookups.begin, after: start)
+                case .stale:
+                    try await store.reconciliations.staleCustomers(notAskedSince: lookups.begin, after: start)
+                }
+            try await forEach(lookups.new(of: page.targets)) { target throws(StorageError) in
+                guard let client = self.client(of: target.scope) else { return }
+                try await self.lookUp(target, client, lookups)
+            }
+            position = page.next
+            try await store.reconciliations.save(progress.now.row)
+        }
+    }
+
+    private func lookUp(
+        _ target: ReconciliationTarget, _ client: ServerAPIClient, _ lookups: ReconciliationLookups
+    ) async throws(StorageError) {
+        let scope = target.scope
+        let keys = CustomerIdentifiers(originalTransactionIds: [target.identifier.rawValue], transactionIds: [])
+        let askedAt = receiver.now()
+        let records: CustomerRecords
+        do throws(ServerAPIError) {
+            records = try await client.records(
+                for: keys, bundleId: scope.bundleId.rawValue, environment: scope.environment, Self.options)
+        } catch {
+            guard error.isAnswer else { return note(.customer, scope, target.identifier, error) }
+            failures.succeeded(scope)
+            return progress.change { $0.unknown += 1 }
+        }
+        failures.succeeded(scope)
+        var differs = false
+        if let row = CustomerRow(records, keys: keys, askedAt: askedAt) {
+            let targetKeys = reportTargets(of: scope)
+            differs = try await store.customers.save(row, of: scope, source: .reconcile, reportingTo: targetKeys)
+            lookups.stored(target)
+            receiver.revocations.record(records, of: scope.bundleId)
+            receiver.invalidate(records.watchedIdentifiers, in: scope)
+            if differs, !targetKeys.isEmpty { receiver.arrivals.signal() }
+        }
+        progress.change { counts in
+            counts.row.customers += 1
+            if differs { counts.row.different += 1 }
+        }
+        receiver.events.add(.reconciledCustomers)
+        if differs { receiver.events.add(.reconciledDifferences) }
+    }
+
+    // MARK: - Refunds
+
+    /// Reads the refund histories of all customers that were not read since the beginning.
+    private func readRefunds(since begin: Timestamp) async throws(StorageError) {
+        var position: Int64? = 0
+        while let start = position, !progress.isStopped {
+            let page = try await store.refunds.refundTargets(notSweptSince: begin, after: start)
+            try await forEach(page.targets) { target throws(StorageError) in
+                guard let client = self.client(of: target.scope, counts: false) else { return }
+                try await self.readRefunds(of: target, client)
+            }
+            position = page.next
+            try await store.reconciliations.save(progress.now.row)
+        }
+    }
+
+    private func readRefunds(of target: RefundTarget, _ client: ServerAPIClient) async throws(StorageError) {
+        let scope = target.scope
+        var refunds: [Signed<TransactionPayload>] = []
+        var revision: String?
+        do throws(ServerAPIError) {
+            (refunds, revision) = try await client.refunds(
+                target.identifier, in: scope.environment, since: target.revision, Self.options)
+            revision = revision ?? target.revision
+        } catch {
+            guard error.isAnswer else { return note(.refunds, scope, target.identifier, error) }
+        }
+        failures.succeeded(scope)
+        let targetKeys = reportTargets(of: scope)
+        let unknown = try await store.refunds.save(
+            refunds.compactMap { RefundRow($0) }, of: target, revision: revision, at: receiver.now(),
+            source: .reconcile, reportingTo: targetKeys)
+        for refund in refunds { receiver.revocations.record(refund.payload, of: scope.bundleId, in: scope.environment) }
+        if unknown > 0 {
+            receiver.invalidate(
+                refunds.flatMap { [$0.payload.originalTransactionId, $0.payload.appTransactionId] }.compactMap { $0 },
+                in: scope)
+            if !targetKeys.isEmpty { receiver.arrivals.signal() }
+            receiver.events.add(.reconciledRefunds, unknown)
+        }
+        progress.change { counts in
+            counts.swept += 1
+            counts.row.refunds += Int64(unknown)
+        }
+    }
+
+    // MARK: - Parts
+
+    /// Returns the client of an app; `nil` if it has no key or was given up.
+    private func client(of scope: AppScope, counts: Bool = true) -> ServerAPIClient? {
+        guard let client = clients[scope.bundleId] else {
+            if counts { progress.change { $0.withoutKey += 1 } }
+            return nil
+        }
+        return failures.includes(scope) ? nil : client
+    }
+
+    /// The targets that get what only a lookup told.
+    private func reportTargets(of scope: AppScope) -> [ForwardingTargetKey] {
+        receiver.apps.configured(scope.bundleId)?.reportTargetKeys ?? []
+    }
+
+    /// Records something that could not be asked about.
+    private func note(
+        _ subject: ReconciliationGap.Subject, _ scope: AppScope, _ identifier: TransactionIdentifier?,
+        _ error: any Error
+    ) {
+        // A call that was interrupted by the end of the process is not a failure.
+        guard !progress.isStopped else { return }
+        receiver.events.add(.reconciliationFailures)
+        progress.change {
+            $0.add(ReconciliationGap(subject: subject, scope: scope, identifier: identifier, reason: "\(error)"))
+        }
+        guard let error = error as? ServerAPIError, failures.failed(scope, error) else { return }
+        let reason = "the rest was not asked about, because calls to the App Store fail"
+        progress.change { $0.add(ReconciliationGap(subject: .app, scope: scope, identifier: nil, reason: reason)) }
+    }
+
+    /// Works on several items of a page at the same time, until the run is stopped or the store fails.
+    private func forEach<Item: Sendable>(
+        _ items: [Item], _ body: @escaping @Sendable (Item) async throws(StorageError) -> Void
+    ) async throws(StorageError) {
+        let result = await withTaskGroup(of: Result<Void, StorageError>.self) { group in
+            var rest = items[...]
+            var result = Result<Void, StorageError>.success(())
+            func addNext() {
+                guard !progress.isStopped, case .success = result, let item = rest.popFirst() else { return }
+                group.addTask {
+                    do throws(StorageError) {
+                        return .success(try await body(item))
+                    } catch {
+                        return .failure(error)
+                    }
+                }
+            }
+            for _ in 0..<Self.workers { addNext() }
+            while let next = await group.next() {
+                if case .failure = next { result = next }
+                addNext()
+            }
+            return result
+        }
+        try result.get()
+    }
+}
+
+extension ServerAPIError {
+    /// Whether the App Store said that the customer does not exist, or no longer.
+    fileprivate var isAnswer: Bool { isUnknownTransaction || errorNumber == .accountNotFound }
+}

@@ -1,0 +1,57 @@
+import AppStoreTypes
+import BridgeConfiguration
+import Logging
+import Notifications
+import ServiceLifecycle
+import Storage
+
+/// Runs the daily reconciliation of the key `reconcile`, see ``Reconciliation``. Of several servers with the same store, one
+/// does it. A server that starts later than the time of day makes up for it if no other one has done it.
+struct ReconciliationMonitor: Service {
+    let store: any Store
+    let live: ReloadableState
+    let logger: Logger
+
+    /// Delay of the first look whether a reconciliation is due, and the time between two looks.
+    private static let (startDelay, pause) = (Duration.seconds(5), Duration.seconds(60))
+
+    /// Runs until shutdown.
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            guard (try? await Task.sleep(for: Self.startDelay)) != nil else { return }
+            repeat { await reconcileIfDue() } while (try? await Task.sleep(for: Self.pause)) != nil
+        }
+    }
+
+    private func reconcileIfDue() async {
+        // If the store is not open (yet), the code that opens it logs that.
+        guard store.isOpen, let settings = live.now.settings.reconcile else { return }
+        do throws(StorageError) {
+            let last = try await store.reconciliations.lastReconciliation()
+            guard ReconciliationSchedule(time: settings.time).isDue(after: last, at: .now) else { return }
+            let progress = ReconciliationProgress()
+            let reconciliation = Reconciliation(
+                receiver: live.now.pipelines.notifications, store: store, window: settings.window, progress: progress)
+            if let counts = try await reconciliation.runHoldingLease() { log(counts) }
+        } catch {
+            guard !Task.isCancelled else { return }
+            logger.error(
+                "reconciliation stopped, because the store failed; will continue", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    /// Logs the result: an error if something could not be asked about.
+    private func log(_ counts: ReconciliationCounts) {
+        var metadata: Logger.Metadata = ["result": "\(counts.text)"]
+        if let gap = counts.gaps.first { metadata["first"] = "\(gap.sentence)" }
+        if !counts.row.isFinished {
+            logger.log(
+                level: counts.row.continuesAt == nil ? .notice : .error,
+                "reconciliation stopped early; it will be continued", metadata: metadata)
+        } else if counts.isComplete {
+            logger.notice("reconciliation ended", metadata: metadata)
+        } else {
+            logger.error("reconciliation ended; not everything could be asked about", metadata: metadata)
+        }
+    }
+}

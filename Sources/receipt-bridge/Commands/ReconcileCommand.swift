@@ -1,0 +1,150 @@
+import Administration
+import ArgumentParser
+import BridgeConfiguration
+import Cryptography
+import Logging
+import Notifications
+import Operations
+import Reports
+import Server
+import Storage
+import Transport
+import VerifyReceipt
+
+/// The `reconcile` command: asks the App Store about changes that no notification reported.
+struct ReconcileCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reconcile",
+        abstract: "Fetches lost notifications, and looks up customers whose subscriptions end about now, and refunds.",
+        discussion: """
+            Reads Apple's notification history of the window first and receives what is not stored. Then it looks up every \
+            customer with a subscription that ends within the window before or after now, or is in billing retry, and reads \
+            all refund histories. What only a lookup tells is forwarded to targets with as: camel. A run that was stopped or \
+            killed is continued by the next one; a server may be running on the same store.
+
+            Exit codes: 0 success; 1 done, but some customers could not be asked about; 2 usage, configuration; 3 stopped by \
+            a signal or because calls to the App Store fail.
+
+            Example:
+              receipt-bridge reconcile --window 7d --config bridge.yaml
+            """)
+
+    @OptionGroup var configuration: ConfigurationOptions
+    @Option(
+        help: ArgumentHelp(
+            "Time before and after now, for example 12h or 7d (default: reconcile.window, otherwise 3d).",
+            valueName: "window"))
+    var window: String?
+    @Option(
+        help: ArgumentHelp(
+            "Share of Apple's rate limits to use, 0.01 to 1; a running server uses the same limits.",
+            valueName: "share"))
+    var budget = 0.5
+    @Flag(help: "Print the summary as JSON.")
+    var json = false
+
+    mutating func validate() throws {
+        guard (0.01...1).contains(budget) else { throw ValidationError("--budget: 0.01 to 1") }
+        guard window.map({ ReconcileConfiguration.window($0) != nil }) ?? true else {
+            throw ValidationError("--window: must be \(ReconcileConfiguration.windowForm)")
+        }
+    }
+
+    func run() async throws {
+        do {
+            let settings = try configuration.settingsWithRoots()
+            guard let address = settings.store else {
+                throw InvalidOperation("reconcile needs a store", hint: "set store in the configuration")
+            }
+            try settings.checkKeys()
+            let transport = try CurlTransport(settings: settings)
+            let result: Result<Void, any Error>
+            do {
+                let store = try await StoreOpening.open(
+                    address, settings.database, recordsEvents: settings.recordsEvents)
+                do {
+                    result = .success(try await run(settings, transport, store))
+                } catch {
+                    result = .failure(error)
+                }
+                await store.close()
+            } catch {
+                result = .failure(error)
+            }
+            await transport.shutDown()
+            try result.get()
+        } catch {
+            throw OperationFailure.exit(for: error)
+        }
+    }
+
+    private func run(
+        _ settings: ProxyConfiguration, _ transport: CurlTransport, _ store: any Store
+    ) async throws {
+        let clients = try UpstreamClients(
+            settings: settings, transport: transport, trust: TrustStore(settings: settings), share: budget, store: store
+        )
+        guard clients.isConfigured else {
+            throw InvalidOperation(
+                "no app has serverAPI in the configuration",
+                hint: "specify the configuration with --config or RECEIPT_BRIDGE_CONFIG")
+        }
+        let services = try ServiceGraph(
+            settings: settings, transport: transport, store: store, tables: settings.tables,
+            logger: .toStandardError(level: .error))
+        await services.whenLoaded()
+        let progress = ReconciliationProgress()
+        let reconciliation = Reconciliation(
+            receiver: services.notifications, store: store, clients: clients.all,
+            window: window.flatMap { ReconcileConfiguration.window($0) } ?? settings.reconcile?.window
+                ?? ReconcileConfiguration.standardWindow,
+            progress: progress)
+        let signals = StopSignals.watching { progress.stop() }
+        defer { signals.cancel() }
+        let result: Result<ReconciliationCounts?, any Error>
+        do {
+            result = .success(
+                try await ProgressLine().showing({ Self.text(progress, clients) }) {
+                    try await reconciliation.runHoldingLease()
+                })
+        } catch {
+            result = .failure(error)
+        }
+        await services.finishWriting()
+        await clients.giveBackCalls()
+        guard let counts = try result.get() else {
+            throw InvalidOperation(
+                "another process reconciles this store",
+                hint: "if it was killed on another machine, try again after 90 seconds")
+        }
+        try report(counts)
+    }
+
+    /// Prints the summary, and what could not be asked about.
+    private func report(_ counts: ReconciliationCounts) throws {
+        for gap in counts.gaps { Terminal.say("not asked: \(gap.sentence)") }
+        let unnamed = counts.row.failed - Int64(counts.gaps.count)
+        if unnamed > 0 { Terminal.say("not asked: \(unnamed) more") }
+        if json { Terminal.line(counts.json) } else { Terminal.line(counts.text) }
+        guard counts.row.isFinished else {
+            Terminal.say("stopped early; run the same command again to continue")
+            throw ExitCode.limit
+        }
+        if !counts.isComplete { throw ExitCode.someNotVerified }
+    }
+
+    /// The progress so far.
+    private static func text(_ progress: ReconciliationProgress, _ clients: UpstreamClients) -> ProgressText? {
+        let counts = progress.now
+        var parts: [ProgressText.Part] = [
+            .init("\(counts.row.notifications.grouped) lost notifications", importance: 2),
+            .init("\(counts.row.customers.grouped) customers looked up", importance: 5),
+            .init("\(counts.row.different.grouped) differed", importance: 4),
+            .init("\(counts.swept.grouped) refund histories", importance: 1),
+            .init("\(clients.calls.grouped) calls", importance: 0),
+        ]
+        if counts.row.failed > 0 { parts.append(.init("\(counts.row.failed.grouped) failed", importance: 3)) }
+        if let waiting = ProgressText.Part.waiting(clients.rateLimitWait, importance: 9) { parts.append(waiting) }
+        return ProgressText(parts)
+    }
+}
