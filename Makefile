@@ -117,7 +117,7 @@ test-postgresql: test-build
 
 # Without a server these tests are skipped, which must not count as a success.
 RUN_POSTGRESQL = REFUSE_SKIPPED=1 Tests/postgresql.sh $(RUN_TESTS) \
-	--filter '^(PostgreSQLClientTests|StorageTests|EndToEndTests[.](StoreCommandTests|SharedMigrationTests))[./]'
+	--filter '^(PostgreSQLClientTests|StorageTests|EndToEndTests[.](StoreCommandTests|SharedMigrationTests|ReconcileTests))[./]'
 
 test-postgresql-run:
 	$(RUN_POSTGRESQL)

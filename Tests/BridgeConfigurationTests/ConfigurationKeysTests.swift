@@ -42,6 +42,9 @@ struct ConfigurationKeysTests {
           renewalExtensions: 500 | forever
           events: 5 | forever
           orders: 500 | forever
+        reconcile:
+          window: 3d | 12h
+          at: 04:00 | 05:30
         profile: apple | tolerant
         mappings: tables-a | tables-b
         trust:

@@ -167,7 +167,7 @@ struct CatchUpTests {
     }
 
     /// Returns the members of a response and of its `receipt`, without the date of the request.
-    private static func members(of body: [UInt8]) throws -> [String: String] {
+    static func members(of body: [UInt8]) throws -> [String: String] {
         guard case .object(let members) = try JSONValue(reading: body) else { return [:] }
         var values: [String: String] = [:]
         for member in members {

@@ -7,7 +7,7 @@ import Testing
 @Suite("store copy and store check")
 struct StoreCommandTests {
     /// The database for tests as an address; `nil` without the variable.
-    private static let address: String? = {
+    static let address: String? = {
         let words = ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_TEST_POSTGRESQL"]?.split(separator: " ")
         guard let words else { return nil }
         let values = Dictionary(
@@ -102,7 +102,7 @@ struct StoreCommandTests {
         await stage.stop()
     }
 
-    private static func run(_ sql: String) async throws {
+    static func run(_ sql: String) async throws {
         let words = ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_TEST_POSTGRESQL"] ?? ""
         let parameters = words.split(separator: " ").compactMap { word -> (keyword: String, value: String)? in
             let parts = word.split(separator: "=", maxSplits: 1).map(String.init)

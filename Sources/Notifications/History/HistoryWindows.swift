@@ -50,3 +50,18 @@ package struct HistoryWindows: Sendable {
         return true
     }
 }
+
+extension HistoryWindows {
+    /// Safety margin in milliseconds: notifications that Apple may delete before the request arrives.
+    private static let margin: Int64 = 60_000
+
+    /// Days for which Apple keeps notifications.
+    ///
+    /// https://developer.apple.com/documentation/appstoreserverapi/get-notification-history
+    package static func days(_ environment: AppStoreEnvironment) -> Int64 { environment == .production ? 180 : 30 }
+
+    /// Returns the earliest start that Apple accepts.
+    package static func oldest(in environment: AppStoreEnvironment, at now: Timestamp) -> Timestamp {
+        now.advanced(byMilliseconds: margin - days(environment) * 86_400_000)
+    }
+}

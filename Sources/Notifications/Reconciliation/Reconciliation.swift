@@ -123,7 +123,9 @@ package struct Reconciliation: Sendable {
             let before = progress.now.row.notifications
             do {
                 _ = try await catchUp.run(
-                    over: HistoryWindows(from: interval.start, to: interval.end, length: Self.historyWindow),
+                    over: HistoryWindows(
+                        from: max(interval.start, HistoryWindows.oldest(in: each.environment, at: interval.end)),
+                        to: interval.end, length: Self.historyWindow),
                     counts: { counts in progress.change { $0.row.notifications = before + Int64(counts.new) } },
                     checkpoint: { _ in !progress.isStopped })
                 failures.succeeded(scope)

@@ -20,8 +20,7 @@ struct MetricsExporter: Sendable {
         // If the store cannot be read, the backlog is missing; other metrics report the failure.
         let backlog = (try? await view.store?.outbox.deliveryBacklog()) ?? []
         let requests = (try? await view.store?.consumption.openConsumptionRequests(since: openSince)) ?? []
-        let reconciliation =
-            view.settings.reconcile == nil ? nil : try? await view.store?.reconciliations.lastReconciliation()
+        let reconciliation = try? await view.store?.reconciliations.lastReconciliation()
         var text = MetricsText()
         text.family(.buildInfo)
         text.sample(.buildInfo, [("version", view.version)], 1)
@@ -37,7 +36,9 @@ struct MetricsExporter: Sendable {
         writeForwarding(backlog, into: &text)
         writeOperations(requests, into: &text)
         text.family(.reconciliationEnd)
-        if let end = reconciliation?.endedAt { text.sample(.reconciliationEnd, end.seconds) }
+        if view.settings.reconcile != nil {
+            text.sample(.reconciliationEnd, reconciliation?.endedAt?.seconds ?? 0)
+        }
         writeShadow(into: &text)
         writeRollouts(into: &text)
         writeStore(into: &text)

@@ -79,7 +79,7 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
                 start: start.flatMap { Timestamp(instant: $0) }, end: end.flatMap { Timestamp(instant: $0) },
                 in: environment, now: .now)
             if interval.isClamped {
-                let days = HistoryInterval.days(environment)
+                let days = HistoryWindows.days(environment)
                 Terminal.say("Apple keeps notifications for \(days) days; starting at \(interval.start.iso8601)")
             }
             var checkpoint = try destination.map { path in

@@ -1,0 +1,324 @@
+import Foundation
+import HTTPTestServer
+import Simulator
+import AppStoreTypes
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("reconcile")
+struct ReconcileTests {
+    /// Number of renewals and refunds that the App Store does not report, and of customers. A debug build is slower, so it
+    /// has fewer.
+    private static var size: (renewals: Int, refunds: Int, customers: Int) {
+        #if DEBUG
+            (40, 10, 160)
+        #else
+            (200, 40, 700)
+        #endif
+    }
+
+    /// The stores that this machine can run. Each element is the beginning of an address.
+    enum Engine: String, CaseIterable {
+        case sqlite, postgresql
+
+        static var available: [Engine] {
+            allCases.filter { $0 == .sqlite || StoreCommandTests.address != nil }
+        }
+    }
+
+    /// A simulated App Store, a store, and a consumer of forwarded notifications.
+    private final class Stage: Sendable {
+        let fixture: CommandFixture
+        let consumer: TestServer
+        private let bodies: Received
+        private let schema: String?
+        let store: String
+
+        /// The bodies that the consumer received, by path.
+        final class Received: Sendable {
+            private let bodies = Mutex<[String: [JSONValue]]>([:])
+
+            func add(_ request: TestServer.Request) {
+                guard let body = try? JSONValue(reading: request.body) else { return }
+                bodies.withLock { $0[request.path, default: []].append(body) }
+            }
+
+            subscript(_ path: String) -> [JSONValue] { bodies.withLock { $0[path] ?? [] } }
+        }
+
+        init(_ engine: Engine, customers: Int) async throws {
+            fixture = try await CommandFixture(customers: customers)
+            let bodies = Received()
+            self.bodies = bodies
+            consumer = try TestServer { request in
+                bodies.add(request)
+                return .respond()
+            }
+            switch engine {
+            case .sqlite: (schema, store) = (nil, "sqlite:bridge.sqlite")
+            case .postgresql:
+                let name = "reconcile_\(UUID().uuidString.lowercased().replacing("-", with: ""))"
+                try await StoreCommandTests.run("CREATE SCHEMA \(name)")
+                schema = name
+                store = "\(try #require(StoreCommandTests.address))?options=-csearch_path%3D\(name)"
+            }
+            let targets = ["raw", "camel"].map {
+                "      - {url: \"http://127.0.0.1:\(consumer.port)/\($0)\", as: \($0)}\n"
+            }
+            for (name, store, answer, more) in [
+                ("bridge.yaml", store, "[stored, api]", "    forward:\n\(targets.joined())"),
+                ("fresh.yaml", "none", "[api]", ""),
+            ] {
+                try fixture.configure(name, store: store, answer: answer)
+                let yaml = try String(contentsOf: fixture.folder.url.appending(path: name), encoding: .utf8)
+                try fixture.folder.write(name, (yaml + "\n    cacheSeconds: 0\n" + more).utf8)
+            }
+        }
+
+        var raw: [JSONValue] { bodies["/raw"] }
+        var camel: [JSONValue] { bodies["/camel"] }
+        var reports: [JSONValue] { camel.filter { $0["source"]?.text == "reconcile" } }
+
+        func serve(_ config: String = "bridge.yaml") async throws -> (process: Running, port: Int) {
+            let process = try fixture.start("serve", "--listen", "127.0.0.1:0", "--config", config)
+            return (process, try await process.port())
+        }
+
+        /// The answer to each receipt with purchases.
+        func answers(_ port: Int) async throws -> [(source: String, answer: [String: String])] {
+            let connection = try RawConnection(port: port)
+            var answers: [(String, [String: String])] = []
+            for receipt in try fixture.folder.lines("receipts.jsonl")
+            where receipt["originalTransactionIds"]?.elements?.isEmpty == false {
+                let body = Question.body(
+                    try #require(receipt["receipt"]?.text), password: SimulatedApp.first.sharedSecret)
+                try await connection.send(RawConnection.post("/verifyReceipt", body, ["Host: a"]))
+                let answer = try #require(try await connection.answer())
+                answers.append(
+                    (answer.header("Receipt-Bridge-Source") ?? "", try CatchUpTests.members(of: Array(answer.body))))
+            }
+            return answers
+        }
+
+        func reconcile(_ more: String...) async throws -> Binary.Outcome {
+            try await fixture.run(
+                ["reconcile", "--window", "30d", "--budget", "1", "--json", "--config", "bridge.yaml"] + more)
+        }
+
+        /// Waits until nothing is left to deliver.
+        func isDelivered() async -> Bool {
+            await eventually(within: .seconds(60)) {
+                let list = try? await self.fixture.run("forwarding", "list", "--config", "bridge.yaml")
+                return list.map { $0.exit == 0 && $0.lines.allSatisfy { $0["state"]?.text == "delivered" } } ?? false
+            }
+        }
+
+        func stop() async throws {
+            consumer.stop()
+            await fixture.stop()
+            if let schema { try await StoreCommandTests.run("DROP SCHEMA \(schema) CASCADE") }
+        }
+    }
+
+    /// Lets an event happen to several customers whose state allows it, each once.
+    private func happen(
+        _ event: WorldEvent, _ count: Int, _ customers: inout [SimulatedCustomer],
+        _ perform: (EventRequest) throws(EventFailure) -> EventOutcome
+    ) throws -> [EventOutcome] {
+        var outcomes: [EventOutcome] = []
+        customers.removeAll { customer in
+            guard outcomes.count < count else { return false }
+            do throws(EventFailure) {
+                outcomes.append(try perform(EventRequest(event, customerId: customer.id)))
+                return true
+            } catch {
+                return false
+            }
+        }
+        #expect(outcomes.count == count)
+        return outcomes
+    }
+
+    /// The transactions of an event that are new or revoked since.
+    private func changed(_ outcome: EventOutcome) -> [String] {
+        let before = Dictionary(
+            (outcome.before?.transactions ?? []).map { ($0.transactionId, $0.revocation != nil) }
+        ) { first, _ in first }
+        return (outcome.after?.transactions ?? []).filter { before[$0.transactionId] != ($0.revocation != nil) }
+            .map(\.transactionId)
+    }
+
+    @Test(
+        "After renewals and refunds without a notification, one reconciliation makes stored answers equal fresh ones",
+        .timeLimit(.minutes(4)), arguments: Engine.available)
+    func everything(on engine: Engine) async throws {
+        let size = Self.size
+        let stage = try await Stage(engine, customers: size.customers)
+        var server = try await stage.serve()
+        _ = try await stage.answers(server.port)
+        // The notifications of the time before, and everything else that the store does not have.
+        let before = try await stage.reconcile()
+        #expect(before.exit == 0, "\(before.errors)")
+        #expect(
+            await eventually(within: .seconds(30)) {
+                (try? await stage.answers(server.port).allSatisfy { $0.source == "stored" }) ?? false
+            })
+        #expect(await stage.isDelivered())
+        let (raw, camel, earlier) = (stage.raw.count, stage.camel.count, stage.reports.count)
+        // Half of the renewals are never sent, but in the notification history; of the others there is no notification.
+        let appStore = stage.fixture.appStore
+        try await stage.fixture.ask(
+            "POST", "/notifications/targets",
+            .object(["url": .string("http://127.0.0.1:\(server.port)/v1/notifications")]))
+        let now = Timestamp.now.milliseconds
+        var customers = appStore.world.customers.filter { customer in
+            customer.renewals.contains { renewal in
+                let ends = customer.transactions.filter { $0.originalTransactionId == renewal.originalTransactionId }
+                    .compactMap { $0.expiresDate?.milliseconds }
+                return renewal.status == .active && ends.max().map { abs($0 - now) < 29 * 86_400_000 } ?? false
+            }
+        }
+        var lostOptions = DeliveryOptions()
+        lostOptions.lost = 1
+        let lost = try happen(.renew, size.renewals / 2, &customers) { request throws(EventFailure) in
+            try appStore.simulate(request, lostOptions)
+        }
+        let silent = try happen(.renew, size.renewals - size.renewals / 2, &customers) { request throws(EventFailure) in
+            try appStore.simulateSilently(request)
+        }
+        var others = appStore.world.customers.filter { customer in
+            !(lost + silent).contains { $0.after?.id == customer.id }
+        }
+        let refunds = try happen(.refund, size.refunds, &others) { request throws(EventFailure) in
+            try appStore.simulateSilently(request)
+        }
+        let fresh = try await stage.serve("fresh.yaml")
+        let expected = try await stage.answers(fresh.port)
+        let outdated = try await stage.answers(server.port)
+        #expect(zip(outdated, expected).count { $0.answer != $1.answer } >= size.renewals)
+
+        // A running server sees what another process writes to a file within a minute.
+        server.process.stop()
+        #expect(await server.process.end() == 0)
+        let run = try await stage.reconcile()
+        server = try await stage.serve()
+        let summary = try #require(run.lines.first)
+        #expect(run.exit == 0 && summary["failed"]?.integer == 0, "\(run.errors)")
+        #expect(summary["notifications"]?.integer == Int64(lost.flatMap(\.notifications).count), "\(run.text)")
+        #expect(summary["different"]?.integer ?? 0 >= Int64(silent.count), "\(run.text)")
+        print("\(engine): \(run.text)")
+        let answers = try await stage.answers(server.port)
+        #expect(answers.allSatisfy { $0.source == "stored" }, "\(answers.count { $0.source != "stored" })")
+        var unequal: [Set<String>] = []
+        for (answer, expected) in zip(answers, expected) where answer.answer != expected.answer {
+            unequal.append(
+                Set(answer.answer.keys).union(expected.answer.keys).filter {
+                    answer.answer[$0] != expected.answer[$0]
+                })
+            for field in unequal.last ?? [] {
+                print("\(field)\n  \(answer.answer[field] ?? "nothing")\n  \(expected.answer[field] ?? "nothing")")
+            }
+        }
+        #expect(unequal.isEmpty, "\(unequal.count) of \(answers.count): \(unequal.first ?? [])")
+
+        // Signed notifications go to every target, and what only a lookup tells to camel targets, each once.
+        #expect(await stage.isDelivered())
+        let signed = stage.raw.dropFirst(raw)
+        #expect(
+            signed.count == lost.flatMap(\.notifications).count && signed.allSatisfy { $0.keys == ["signedPayload"] })
+        let reports = stage.reports.dropFirst(earlier)
+        #expect(reports.count + signed.count == stage.camel.count - camel)
+        #expect(Set(reports.map { $0["reportUUID"]?.text }).count == reports.count)
+        #expect(reports.allSatisfy { $0["notificationType"] == nil && $0["verified"] == .bool(true) })
+        var told: [String: Int] = [:]
+        for report in reports {
+            for transaction in report["transactions"]?.elements ?? [] {
+                told[transaction["transactionId"]?.text ?? "", default: 0] += 1
+            }
+        }
+        for outcome in silent + refunds {
+            #expect(changed(outcome).allSatisfy { told[$0] == 1 }, "\(outcome.after?.id ?? "")")
+        }
+        #expect(lost.allSatisfy { outcome in changed(outcome).allSatisfy { told[$0] == nil } })
+
+        // A second run finds nothing.
+        let again = try await stage.reconcile()
+        let rest = try #require(again.lines.first)
+        #expect(again.exit == 0, "\(again.errors)")
+        for name in ["notifications", "different", "refunds"] { #expect(rest[name]?.integer == 0, "\(again.text)") }
+        #expect(stage.reports.count == earlier + reports.count)
+        for process in [server.process, fresh.process] {
+            process.stop()
+            #expect(await process.end() == 0)
+        }
+        try await stage.stop()
+    }
+
+    @Test(
+        "Of two servers one reconciles, and a server that was not running at the time of day makes up for it",
+        .timeLimit(.minutes(2)), arguments: Engine.available)
+    func daily(on engine: Engine) async throws {
+        let stage = try await Stage(engine, customers: 8)
+        let yaml = try String(contentsOf: stage.fixture.folder.url.appending(path: "bridge.yaml"), encoding: .utf8)
+        try stage.fixture.folder.write("daily.yaml", ("reconcile: {window: 30d, at: \"00:00\"}\n" + yaml).utf8)
+        func ended(_ servers: [(process: Running, port: Int)]) -> Int {
+            servers.count { $0.process.errors.contains("reconciliation ended") }
+        }
+        var servers: [(process: Running, port: Int)] = []
+        for _ in 0..<2 { servers.append(try await stage.serve("daily.yaml")) }
+        #expect(await eventually(within: .seconds(40)) { ended(servers) == 1 }, "\(servers.map(\.process.errors))")
+        // The other one looks a moment later at the latest.
+        try await Task.sleep(for: .seconds(3))
+        #expect(ended(servers) == 1)
+        for server in servers {
+            server.process.stop()
+            #expect(await server.process.end() == 0)
+        }
+        try await stage.stop()
+    }
+
+    @Test("A killed reconciliation is continued, and asks about no customer twice", .timeLimit(.minutes(2)))
+    func killed() async throws {
+        let stage = try await Stage(.sqlite, customers: 60)
+        let server = try await stage.serve()
+        _ = try await stage.answers(server.port)
+        server.process.stop()
+        #expect(await server.process.end() == 0)
+        func histories() async throws -> Int {
+            Int(try await stage.fixture.ask("GET", "/requests")["total"]?.integer ?? -1)
+        }
+        let whole = try await stage.reconcile()
+        #expect(whole.exit == 0, "\(whole.errors)")
+        let customers = try #require(whole.lines.first?["customers"]?.integer)
+        let before = try await histories()
+        let first = try stage.fixture.start(
+            "reconcile", "--window", "30d", "--budget", "1", "--json", "--config", "bridge.yaml")
+        #expect(await eventually { ((try? await histories()) ?? 0) > before + 12 || !first.isRunning })
+        first.kill()
+        #expect(await first.end() == -SIGKILL)
+        // Its lease ends with its process.
+        let second = try await stage.reconcile()
+        #expect(second.exit == 0, "\(second.errors)")
+        let counted = try #require(second.lines.first?["customers"]?.integer)
+        #expect(counted <= customers, "\(counted) \(customers)")
+        try await stage.stop()
+    }
+
+    @Test("Wrong options, and what could not be asked about, are named")
+    func refused() async throws {
+        let stage = try await CommandFixture(customers: 8)
+        for (words, reason) in [(["--window", "31d"], "--window: must be"), (["--budget", "2"], "--budget")] {
+            try await stage.expectRefusal(["reconcile"] + words, reason)
+        }
+        try stage.configure("none.yaml", store: "none")
+        try await stage.expectRefusal(["reconcile", "--config", "none.yaml"], "reconcile needs a store")
+        let history = try await stage.run("notifications", "history", "--replay")
+        #expect(history.exit == 0, "\(history.errors)")
+        await stage.stop()
+        let down = try await stage.run("reconcile")
+        #expect(down.exit == 3, "\(down.errors)")
+        #expect(down.errors.contains("not asked: history of com.example.app, Production"), "\(down.errors)")
+        #expect(down.errors.contains("stopped early"), "\(down.errors)")
+    }
+}
