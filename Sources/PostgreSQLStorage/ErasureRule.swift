@@ -56,8 +56,8 @@ package struct ErasureRule: Sendable {
         "app": .apps, "addressee": .targets, "comparison": .comparisons, "difference": .differences,
         "refundOutput": .refundOutputs, "signedHeader": .signers, "erasure": .erasures,
         "handleKey": .handleKeys, "erasedIdentifier": .erasedIdentifiers,
-        "lease": .leases, "rollout": .rollouts, "reconciliation": .reconciliations, "change": .changes, "lookup": .lookups, "callBucket": .callBuckets,
-        "server": .servers,
+        "lease": .leases, "rollout": .rollouts, "reconciliation": .reconciliations,
+        "change": .changes, "lookup": .lookups, "callBucket": .callBuckets, "server": .servers,
     ]
 
     /// Tables that the engine needs for itself: locks, schema steps and ids of additions. They have no values from

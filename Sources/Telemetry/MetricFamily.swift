@@ -135,7 +135,7 @@ extension MetricFamily {
         "Customers and notification histories that reconciliations could not ask about.")
     package static let reconciliationEnd = Self(
         "receipt_bridge_reconciliation_last_end_seconds", .gauge,
-        "End of the last complete reconciliation of any server, in seconds since 1970, 0 if none; absent without reconcile.")
+        "End of the last complete reconciliation of any server, in seconds since 1970; absent without reconcile.")
     package static let deliveries = Self(
         "receipt_bridge_forwarding_deliveries_total", .counter,
         "Attempts to forward a notification, by outcome.",

@@ -138,6 +138,14 @@ struct ConfigurationFindingsTests {
             "{store: none, apps: [{\(app), rollout: {source: stored, percent: 5, stopAt: 0.5}}]}",
             "apps[0].rollout: needs store, which keeps the customers that were compared and whether it stopped"
         ),
+        ("reconcile: {window: 31d}", "reconcile.window: 31d: expected 1h to 720h or 1d to 30d"),
+        ("reconcile: {window: 3}", "reconcile.window: 3: expected 1h to 720h or 1d to 30d"),
+        (
+            "reconcile: {at: \"24:00\"}",
+            "reconcile.at: 24:00: expected a time of day in UTC, for example \"04:00\""
+        ),
+        ("reconcile: {every: 3d}", "reconcile.every: unknown key"),
+        ("{store: none, reconcile: {window: 12h}}", "store: none, but reconcile is set"),
         ("apps: [{\(app), sandbox: {testers: 5}}]", "apps[0].sandbox.testers: expected a list"),
         ("apps: [com.example.app]", "apps[0]: expected keys and values"),
         ("apps: [{bundleId: [x]}]", "apps[0].bundleId: expected a bundle id, for example com.example.app"),

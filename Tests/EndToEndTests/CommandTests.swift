@@ -115,7 +115,7 @@ struct CommandTests {
         let dump = try await Binary.run("--experimental-dump-help", in: Folder())
         let root = try #require(try JSONValue(reading: dump.output)["command"])
         let all = leaves(root)
-        #expect(all.count == 28, "\(all.map(\.words))")
+        #expect(all.count == 29, "\(all.map(\.words))")
         for (words, command) in all {
             let lines = (command["discussion"]?.text ?? "").split(separator: "\n")
             let exampleLine = lines.firstIndex { $0 == "Example:" }

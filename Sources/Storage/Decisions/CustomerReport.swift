@@ -40,7 +40,8 @@ package struct CustomerReport: Sendable, Hashable {
 extension LookupEvents {
     /// Returns the reports of what differed, if anything did. Merged customers are not reported: their keys are those of events.
     package func reports(_ row: CustomerRow, in scope: AppScope) -> [CustomerReport] {
-        guard differs, let original = Self.smallest(row.transactions.map(\.originalTransactionId)) ?? key else { return [] }
+        let originals = row.transactions.map(\.originalTransactionId)
+        guard differs, let original = Self.smallest(originals) ?? key else { return [] }
         return events.filter { $0.type == .lookup }.map {
             CustomerReport($0, about: original, in: scope, at: row.askedAt)
         }

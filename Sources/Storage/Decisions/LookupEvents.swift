@@ -85,7 +85,9 @@ package struct LookupEvents: Sendable {
         let statusChanges = Self.changes(of: row.statuses, stored)
         differs =
             !renewalChanges.isEmpty || !statusChanges.isEmpty || !stored.detached.isEmpty
-            || zip(row.transactions, transactions).contains { Self.differs($0, $1, from: stored.records[$0.transactionId]) }
+            || zip(row.transactions, transactions).contains { transaction, text in
+                Self.differs(transaction, text, from: stored.records[transaction.transactionId])
+            }
         let merged = Self.merged(stored, into: key)
         if !merged.isEmpty {
             let body = EventMembers.body([EventMembers.source(source), EventMembers.list("merged", merged)])
