@@ -152,7 +152,9 @@ package struct Reconciliation: Sendable {
                     try await store.reconciliations.staleCustomers(notAskedSince: lookups.begin, after: start)
                 }
             try await forEach(lookups.new(of: page.targets)) { target throws(StorageError) in
-                guard let client = self.client(of: target.scope) else { return }
+                guard let client = self.client(of: target.scope),
+                    try await self.isStored(target.identifier, target.scope)
+                else { return }
                 try await self.lookUp(target, client, lookups)
             }
             position = page.next
@@ -201,7 +203,9 @@ package struct Reconciliation: Sendable {
         while let start = position, !progress.isStopped {
             let page = try await store.refunds.refundTargets(notSweptSince: begin, after: start)
             try await forEach(page.targets) { target throws(StorageError) in
-                guard let client = self.client(of: target.scope, counts: false) else { return }
+                guard let client = self.client(of: target.scope, counts: false),
+                    try await self.isStored(target.identifier, target.scope)
+                else { return }
                 try await self.readRefunds(of: target, client)
             }
             position = page.next
@@ -248,6 +252,13 @@ package struct Reconciliation: Sendable {
             return nil
         }
         return failures.includes(scope) ? nil : client
+    }
+
+    /// Returns whether a customer is still stored. One that was erased since the page was read must not be stored again.
+    private func isStored(
+        _ identifier: TransactionIdentifier, _ scope: AppScope
+    ) async throws(StorageError) -> Bool {
+        try await !store.customers.recordedIdentifiers([identifier], of: scope.bundleId).isEmpty
     }
 
     /// The targets that get what only a lookup told.

@@ -42,7 +42,7 @@ package struct ReconciliationCounts: Sendable, Hashable {
     package init(_ row: ReconciliationRow) { self.row = row }
 
     mutating func add(_ gap: ReconciliationGap) {
-        row.failed += 1
+        if gap.subject != .app { row.failed += 1 }
         if gaps.count < Self.maximumGaps { gaps.append(gap) }
     }
 

@@ -123,7 +123,7 @@ struct ReconcileCommand: AsyncParsableCommand {
     /// Prints the summary, and what could not be asked about.
     private func report(_ counts: ReconciliationCounts) throws {
         for gap in counts.gaps { Terminal.say("not asked: \(gap.sentence)") }
-        let unnamed = counts.row.failed - Int64(counts.gaps.count)
+        let unnamed = counts.row.failed - Int64(counts.gaps.count { $0.subject != .app })
         if unnamed > 0 { Terminal.say("not asked: \(unnamed) more") }
         if json { Terminal.line(counts.json) } else { Terminal.line(counts.text) }
         guard counts.row.isFinished else {
