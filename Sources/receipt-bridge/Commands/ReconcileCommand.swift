@@ -33,7 +33,7 @@ struct ReconcileCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "Time before and after now, for example 12h or 7d (default: reconcile.window, otherwise 3d).",
-            valueName: "window"))
+            valueName: "duration"))
     var window: String?
     @Option(
         help: ArgumentHelp(
