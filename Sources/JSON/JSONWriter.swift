@@ -8,14 +8,14 @@
 /// It is `public` and `@inlinable` because the compiler does not inline `package` functions into other modules
 /// (docs/decisions/0004).
 public struct JSONWriter: ~Copyable {
-    /// Memory for the text. Only the first ``used`` bytes have been written, and no others are read. An array with a
-    /// count of its own is quicker than appending: a piece of a text is one comparison and one copy.
+    /// Memory for the text, of which the first ``used`` bytes have been written. An array with a count of its own is
+    /// quicker than appending: a piece of a text is one comparison and one copy.
     @usableFromInline var memory: [UInt8]
     @usableFromInline var used = 0
 
     /// - Parameter capacity: the approximate size of the JSON text in bytes.
     @inlinable public init(reserving capacity: Int = 256) {
-        memory = Self.memory(of: max(capacity, 16))
+        memory = [UInt8](repeating: 0, count: max(capacity, 16))
     }
 
     /// The number of bytes written so far.
@@ -27,10 +27,6 @@ public struct JSONWriter: ~Copyable {
         return memory
     }
 
-    /// Returns memory whose bytes may have any value.
-    @inlinable static func memory(of size: Int) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: size) { $1 = size }
-    }
 
     /// Lets a closure write at most `maximum` bytes at the end of the text. The closure returns the number of bytes that
     /// it wrote.
@@ -46,7 +42,8 @@ public struct JSONWriter: ~Copyable {
     @usableFromInline mutating func grow(by minimum: Int) {
         let written = used
         let larger = [UInt8](unsafeUninitializedCapacity: 2 * memory.count + minimum) { output, size in
-            memory.withUnsafeBufferPointer { _ = output.update(fromContentsOf: $0[..<written]) }
+            let end = memory.withUnsafeBufferPointer { output.initialize(fromContentsOf: $0[..<written]) }
+            output[end...].initialize(repeating: 0)
             size = output.count
         }
         memory = larger
