@@ -6,6 +6,7 @@ enum PostgreSQLType {
     static let bytes: UInt32 = 17
     static let integer: UInt32 = 20
     static let text: UInt32 = 25
+    static let booleanArray: UInt32 = 1000
     static let byteStringArray: UInt32 = 1001
     static let textArray: UInt32 = 1009
     static let integerArray: UInt32 = 1016
@@ -90,6 +91,7 @@ extension PostgreSQLValue {
         case .integers: PostgreSQLType.integerArray
         case .texts: PostgreSQLType.textArray
         case .byteStrings: PostgreSQLType.byteStringArray
+        case .array(let type, _): type.array
         }
     }
 
@@ -111,8 +113,32 @@ extension PostgreSQLValue {
             }
         case .byteStrings(let values):
             try bytes.append(arrayOf: values, PostgreSQLType.bytes) { (bytes, value) in bytes += value }
+        case .array(let type, let values):
+            try bytes.append(arrayOf: values, type)
         }
         return true
+    }
+}
+
+extension PostgreSQLValue.ElementType {
+    /// The number of the type.
+    var number: UInt32 {
+        switch self {
+        case .boolean: PostgreSQLType.boolean
+        case .integer: PostgreSQLType.integer
+        case .text: PostgreSQLType.text
+        case .bytes: PostgreSQLType.bytes
+        }
+    }
+
+    /// The number of the type of arrays.
+    var array: UInt32 {
+        switch self {
+        case .boolean: PostgreSQLType.booleanArray
+        case .integer: PostgreSQLType.integerArray
+        case .text: PostgreSQLType.textArray
+        case .bytes: PostgreSQLType.byteStringArray
+        }
     }
 }
 
@@ -140,7 +166,7 @@ extension [UInt8] {
         guard let length = Int32(exactly: count - start - 4) else {
             throw PostgreSQLError(.invalid, "a value is longer than 2 GB")
         }
-        Swift.withUnsafeBytes(of: length.bigEndian) { replaceSubrange(start..<start + 4, with: $0) }
+        withUnsafeMutableBytes { $0.storeBytes(of: length.bigEndian, toByteOffset: start, as: Int32.self) }
     }
 
     /// Appends UTF-8. Throws `invalid` for U+0000, which PostgreSQL's text cannot hold.
@@ -149,20 +175,41 @@ extension [UInt8] {
         append(contentsOf: text.utf8)
     }
 
-    /// Appends a one-dimensional array: dimensions, whether it has nulls, element type, count, lower bound, elements.
+    /// Appends an array of values of one type and nulls.
+    fileprivate mutating func append(
+        arrayOf values: [PostgreSQLValue], _ type: PostgreSQLValue.ElementType
+    ) throws(PostgreSQLError) {
+        try append(arrayHeader: values.count, type.number, hasNulls: values.contains { $0.type == 0 })
+        for value in values {
+            guard value.type == type.number || value.type == 0 else {
+                throw PostgreSQLError(.invalid, "an array contains a value of another type")
+            }
+            try appendField { (bytes) throws(PostgreSQLError) in try value.encode(to: &bytes) }
+        }
+    }
+
+    /// Appends what precedes the elements of a one-dimensional array: dimensions, whether it has nulls, element type,
+    /// count, lower bound.
+    private mutating func append(
+        arrayHeader count: Int, _ type: UInt32, hasNulls: Bool
+    ) throws(PostgreSQLError) {
+        guard let number = Int32(exactly: count) else {
+            throw PostgreSQLError(.invalid, "an array has too many elements")
+        }
+        append(bigEndian: Int32(count == 0 ? 0 : 1))
+        append(bigEndian: Int32(hasNulls ? 1 : 0))
+        append(bigEndian: type)
+        if count == 0 { return }
+        append(bigEndian: number)
+        append(bigEndian: Int32(1))
+    }
+
+    /// Appends an array without nulls.
     fileprivate mutating func append<Item>(
         arrayOf elements: [Item], _ type: UInt32,
         _ body: (inout Self, Item) throws(PostgreSQLError) -> Void
     ) throws(PostgreSQLError) {
-        guard let number = Int32(exactly: elements.count) else {
-            throw PostgreSQLError(.invalid, "an array has too many elements")
-        }
-        append(bigEndian: Int32(elements.isEmpty ? 0 : 1))
-        append(bigEndian: Int32(0))
-        append(bigEndian: type)
-        if elements.isEmpty { return }
-        append(bigEndian: number)
-        append(bigEndian: Int32(1))
+        try append(arrayHeader: elements.count, type, hasNulls: false)
         for element in elements {
             try appendField { (bytes) throws(PostgreSQLError) in
                 try body(&bytes, element)

@@ -15,6 +15,13 @@ package enum PostgreSQLValue: Sendable, Hashable {
     case texts([String])
     /// `bytea[]`
     case byteStrings([[UInt8]])
+    /// An array of a type. Each value is of that type, or null.
+    case array(ElementType, [PostgreSQLValue])
+
+    /// The type of the elements of an ``array(_:_:)``.
+    package enum ElementType: Sendable, Hashable {
+        case boolean, integer, text, bytes
+    }
 }
 
 extension PostgreSQLValue {

@@ -139,8 +139,7 @@ struct HistoryWrite: Sendable {
 
     /// The statements that store the reports of what differed.
     private func reports(_ found: LookupEvents) -> [PostgreSQLQuery] {
-        guard !targets.isEmpty else { return [] }
-        return found.reports(row, in: scope).map { RecordStatement.report($0, app: app, targets: targets) }
+        RecordStatement.reports(found.reports(row, in: scope), app: app, targets: targets)
     }
 
     // MARK: - Locks

@@ -95,9 +95,12 @@ extension PostgreSQLStore: EventStore {
         SELECT set_config('receipt_bridge.event', nextval('eventSequence')::text, true) FROM announced
         """)
 
+    /// SQL expression of the first sequence in the transaction that is not taken.
+    static let firstEvent = "(current_setting('receipt_bridge.event')::bigint + 1)"
+
     /// SQL expression of the next sequence in the transaction.
     static let nextEvent = """
-        set_config('receipt_bridge.event', (current_setting('receipt_bridge.event')::bigint + 1)::text, true)::bigint
+        set_config('receipt_bridge.event', \(firstEvent)::text, true)::bigint
         """
 
     /// The key of a customer's events. For one from before there were events, the smallest original transaction id.

@@ -24,20 +24,14 @@ extension PostgreSQLStore: NotificationStore {
         for case let other? in [update.renewal?.originalTransactionId, update.status?.originalTransactionId] {
             identifiers.append(other)
         }
-        let change = StoredChange(update, in: scope).map { add($0, app: app) }
         let outcome = try await saveInBatch(
             WriteBatches.Write(
                 slots: identifiers.map { LockSlot($0, app: app) }, customers: customers,
-                queries: RecordStatement.notification(
-                    notification, update, as: texts, app: app, targets: targets,
-                    eventIn: recordsEvents ? scope : nil)
-                    + [change].compactMap { $0 }))
-        let (isStored, isNew) = try value { () throws(PostgreSQLError) in
-            try outcome.result.rows.first.map { row throws(PostgreSQLError) in
-                (try row.boolean(0), try row.boolean(1))
-            } ?? (false, false)
-        }
-        if isStored { return .stored(isNew: isNew) }
+                record: RecordRow(
+                    notification, update, as: texts, app: app, targets: targets, in: scope,
+                    recordsEvents: recordsEvents),
+                queries: SubscriptionColumns.other(update).map { [SubscriptionColumns.save([$0], app: app)] } ?? []))
+        if let isNew = outcome.isNew { return .stored(isNew: isNew) }
         // The attempt whose outcome is unknown may have stored it.
         return outcome.isRepetition ? .stored(isNew: update.transaction != nil) : .repeated
     }

@@ -55,7 +55,8 @@ package final class PostgreSQLStore: Sendable {
         self.recordsEvents = recordsEvents
         client = PostgreSQLClient(configuration)
         batches = WriteBatches(
-            client: client, place: place, preparation: recordsEvents ? [Self.allocation] : [])
+            client: client, place: place, writer: writer,
+            statement: RecordStatement(hasNotifications: true, hasEvents: recordsEvents))
     }
 
     /// Number of notifications that no transaction has taken yet.

@@ -1,211 +1,243 @@
+import PostgreSQLClient
 import Storage
 
-/// The SQL of ``RecordStatement``: one common table expression for each step.
+/// The SQL of ``RecordStatement``: one common table expression for each step. `live` has the rows to be stored.
 extension RecordStatement {
-    /// The statements by the raw value of their parts.
-    static let texts = (0..<32).map { text(of: Parts(rawValue: $0)) }
-
-    /// Numbers the parameters of a part, after those of the parts before it.
-    private struct Parameters {
-        /// `$1` to `$4`, see ``RecordStatement/init(app:clock:about:needsLookup:)``.
-        private var count = 4
-
-        mutating func next(_ type: String) -> String {
-            count += 1
-            return "$\(count)::\(type)"
-        }
-    }
-
-    private static let (app, clock, original, needsLookup) = ("$1::bigint", "$2::bigint", "$3::text", "$4::boolean")
-
-    private static func text(of parts: Parts) -> String {
-        var parameters = Parameters()
-        var steps = [
-            parts.contains(.notification) ? notification(&parameters) : "source AS (SELECT NULL::bigint AS id)"
-        ]
-        steps += parts.contains(.transaction) ? transaction(&parameters) : noTransaction
-        steps.append(stale)
-        if parts.contains(.subscription) { steps.append(subscription(&parameters)) }
-        if parts.contains(.deliveries) { steps += deliveries(&parameters) }
-        if parts.contains(.event) { steps += event(&parameters) }
+    var text: String {
+        var steps = hasNotifications ? [Self.new, Self.source, Self.live] : ["live AS MATERIALIZED (\(Self.rows))"]
+        steps += Self.transactions
+        steps.append(Self.stale)
+        if hasNotifications { steps += [Self.subscribed, Self.changed] + Self.deliveries }
+        if hasEvents { steps.append(event) }
         return """
             WITH \(steps.joined(separator: ",\n"))
-            SELECT EXISTS (SELECT 1 FROM source), EXISTS (SELECT 1 FROM isNew)
+            SELECT live.position, written.position IS NOT NULL
+            FROM live LEFT JOIN written ON written.position = live.position
             """
     }
 
-    /// The row of a notification, unless its UUID is stored already.
-    private static func notification(_ next: inout Parameters) -> String {
-        """
+    /// The rows in the parameters.
+    private static let rows: String = {
+        let types = RecordRow.columns.map { column in
+            switch column.type {
+            case .boolean: "boolean"
+            case .integer: "bigint"
+            case .text: "text"
+            case .bytes: "bytea"
+            }
+        }
+        let arrays = (["bigint"] + types).enumerated().map { "$\($0 + 1)::\($1)[]" }
+        let names = ["position"] + RecordRow.columns.map(\.name)
+        return """
+            SELECT * FROM unnest(\(arrays.joined(separator: ", "))) AS parameter (\(names.joined(separator: ", ")))
+            """
+    }()
+
+    /// The parameter after the columns.
+    private static func parameter(_ number: Int, _ type: String) -> String {
+        "$\(RecordRow.columns.count + 1 + number)::\(type)"
+    }
+
+    // MARK: - Notifications
+
+    private static let new = "new AS MATERIALIZED (\(rows))"
+
+    /// The rows of notifications, unless their UUID is stored already.
+    private static let source = """
         source AS (
             INSERT INTO notification
             (app, originalTransactionId, uuid, version, type, subtype, signedDate, receivedAt, text)
-            VALUES (\(app), \(original), \(next.next("text")), \(next.next("bigint")), \(next.next("text")),
-                \(next.next("text")), \(next.next("bigint")), \(next.next("bigint")), \(next.next("bytea")))
-            ON CONFLICT (uuid) DO NOTHING RETURNING id)
+            SELECT app, purchase, uuid, version, type, subtype, notifiedAt, receivedAt, notificationText
+            FROM new ORDER BY position ON CONFLICT (uuid) DO NOTHING RETURNING id, uuid)
         """
+
+    private static let live = """
+        live AS MATERIALIZED (
+            SELECT new.*, source.id AS notification FROM source JOIN new ON new.uuid = source.uuid)
+        """
+
+    // MARK: - Transactions
+
+    /// The step that finds a customer of a row. It is not searched for if one of `others` was found.
+    private static func find(
+        _ name: String, _ column: String, _ identifier: String, unless others: String...
+    ) -> String {
+        let conditions = others.map { "\($0).customer IS NULL AND " }.joined()
+        return """
+            LEFT JOIN LATERAL (
+                SELECT customer FROM transactionRecord
+                WHERE \(conditions)\(column) = live.\(identifier) AND app = live.app AND customer IS NOT NULL LIMIT 1
+            ) AS \(name) ON true
+            """
     }
 
-    /// The steps without a transaction: there is no new record, and no customer whom it belongs to.
-    private static let noTransaction = [
-        "stored AS (SELECT NULL::bigint AS customer WHERE false)",
-        "owner AS (SELECT NULL::bigint AS customer, false AS isStale WHERE false)",
-        "isNew AS (SELECT 1 WHERE false)",
+    /// The steps of reported transactions. They mirror ``RecordChange/init(reported:stored:)`` and
+    /// ``StalenessCause/needsLookup``.
+    private static let transactions = [
+        """
+        stored AS MATERIALIZED (
+            SELECT live.position, found.signedDate, found.customer, found.text FROM live CROSS JOIN LATERAL (
+                SELECT signedDate, customer, text FROM transactionRecord
+                WHERE transactionId = live.transactionId AND app = live.app LIMIT 1) AS found)
+        """,
+        // The customer of a new purchase: the one that has the subscription, otherwise the one that has the app
+        // transaction id, otherwise the one that has the subscription from which it was migrated.
+        """
+        owner AS MATERIALIZED (
+            SELECT live.position, coalesce(same.customer, downloaded.customer, migrated.customer) AS customer,
+                CASE WHEN same.customer IS NOT NULL THEN false
+                    WHEN downloaded.customer IS NOT NULL THEN live.isSubscription ELSE true END AS isStale
+            FROM live
+            \(find("same", "originalTransactionId", "original"))
+            \(find("downloaded", "appTransactionId", "download", unless: "same"))
+            \(find("migrated", "originalTransactionId", "previous", unless: "same", "downloaded"))
+            WHERE live.transactionId IS NOT NULL
+                AND NOT EXISTS (SELECT 1 FROM stored WHERE stored.position = live.position)
+                AND coalesce(same.customer, downloaded.customer, migrated.customer) IS NOT NULL)
+        """,
+        // The transactions that are new or newer than the stored ones. Several can be of one customer.
+        """
+        written AS MATERIALIZED (
+            SELECT newer.position, newer.customer, CASE WHEN newer.customer IS NULL THEN 0
+                ELSE next.place + row_number() OVER (PARTITION BY newer.customer ORDER BY newer.position) - 1
+                END AS place
+            FROM (
+                SELECT live.position, coalesce(stored.customer, owner.customer) AS customer
+                FROM live LEFT JOIN stored ON stored.position = live.position
+                LEFT JOIN owner ON owner.position = live.position
+                WHERE live.transactionId IS NOT NULL
+                    AND (stored.position IS NULL OR stored.signedDate < live.signedDate)) AS newer
+            CROSS JOIN LATERAL (
+                SELECT coalesce(max(place) + 1, 0) AS place FROM transactionRecord
+                WHERE customer = newer.customer) AS next)
+        """,
+        """
+        saved AS (
+            INSERT INTO transactionRecord
+            (app, transactionId, originalTransactionId, appTransactionId, customer, place, signedDate, text,
+                appAccountToken, expiresDate)
+            SELECT live.app, live.transactionId, live.original, live.download, written.customer, written.place,
+                live.signedDate, live.text, live.token, live.expiresDate
+            FROM written JOIN live ON live.position = written.position ORDER BY live.position
+            ON CONFLICT (transactionId, app) DO UPDATE SET
+                originalTransactionId = excluded.originalTransactionId, appTransactionId = excluded.appTransactionId,
+                place = excluded.place, signedDate = excluded.signedDate, text = excluded.text,
+                appAccountToken = excluded.appAccountToken, expiresDate = excluded.expiresDate
+            WHERE transactionRecord.signedDate < excluded.signedDate)
+        """,
+        """
+        superseded AS (
+            INSERT INTO supersededTransaction (app, transactionId, signedDate, text)
+            SELECT live.app, live.transactionId, least(stored.signedDate, live.signedDate),
+                CASE WHEN stored.signedDate < live.signedDate THEN stored.text ELSE live.text END
+            FROM stored JOIN live ON live.position = stored.position
+            WHERE stored.signedDate <> live.signedDate ORDER BY live.position)
+        """,
+        """
+        revoked AS (
+            INSERT INTO revocation (app, transactionId, webOrderLineItemId, date, reason, signedDate)
+            SELECT live.app, live.transactionId, live.lineItem, live.revokedAt, live.reason, live.revocationDate
+            FROM written JOIN live ON live.position = written.position WHERE live.isRevoked
+            \(PostgreSQLStore.replacingRevocation))
+        """,
+        // By their places, which are stable because the slots of the transactions are locked. So the table is not
+        // scanned while the planner knows nothing about its size.
+        """
+        valid AS (
+            DELETE FROM revocation WHERE ctid = ANY (ARRAY(
+                SELECT known.place FROM written JOIN live ON live.position = written.position CROSS JOIN LATERAL (
+                    SELECT ctid AS place FROM revocation AS existing
+                    WHERE existing.transactionId = live.transactionId AND existing.app = live.app LIMIT 1) AS known
+                WHERE NOT live.isRevoked)))
+        """,
     ]
 
-    /// The steps of a reported transaction. They mirror ``RecordChange/init(reported:stored:)`` and
-    /// ``StalenessCause/needsLookup``.
-    private static func transaction(_ next: inout Parameters) -> [String] {
-        let (id, original, download) = (next.next("text"), next.next("text"), next.next("text"))
-        let (previous, isSubscription) = (next.next("text"), next.next("boolean"))
-        let (signedDate, text, isRevoked) = (next.next("bigint"), next.next("bytea"), next.next("boolean"))
-        let revocation = [next.next("text"), next.next("bigint"), next.next("bigint"), next.next("bigint")]
-        let (token, expiresDate) = (next.next("text"), next.next("bigint"))
-        func owner(_ column: String, _ identifier: String, order: Int, isStale: String) -> String {
-            """
-            (SELECT customer, \(order) AS rank, \(isStale) AS isStale FROM transactionRecord
-                WHERE \(column) = \(identifier) AND app = \(app) AND customer IS NOT NULL LIMIT 1)
-            """
-        }
-        func place(after customer: String) -> String {
-            "(SELECT coalesce(max(place) + 1, 0) FROM transactionRecord WHERE customer = \(customer))"
-        }
-        return [
-            """
-            stored AS MATERIALIZED (
-                SELECT id, signedDate, customer, text FROM transactionRecord
-                WHERE transactionId = \(id) AND app = \(app) AND EXISTS (SELECT 1 FROM source))
-            """,
-            // The customer of a new purchase: the one that has the subscription, otherwise the one that has the app
-            // transaction id, otherwise the one that has the subscription from which it was migrated.
-            """
-            owner AS MATERIALIZED (
-                SELECT customer, isStale FROM (
-                    \(owner("originalTransactionId", original, order: 0, isStale: "false"))
-                    UNION ALL
-                    \(owner("appTransactionId", download, order: 1, isStale: isSubscription))
-                    UNION ALL
-                    \(owner("originalTransactionId", previous, order: 2, isStale: "true"))) AS candidate
-                WHERE EXISTS (SELECT 1 FROM source) AND NOT EXISTS (SELECT 1 FROM stored) ORDER BY rank LIMIT 1)
-            """,
-            """
-            inserted AS (
-                INSERT INTO transactionRecord
-                (app, transactionId, originalTransactionId, appTransactionId, customer, place, signedDate, text,
-                    appAccountToken, expiresDate)
-                SELECT \(app), \(id), \(original), \(download), owner.customer, \(place(after: "owner.customer")),
-                    \(signedDate), \(text), \(token), \(expiresDate)
-                FROM source LEFT JOIN owner ON true WHERE NOT EXISTS (SELECT 1 FROM stored) RETURNING 1)
-            """,
-            """
-            replaced AS (
-                UPDATE transactionRecord SET originalTransactionId = \(original), appTransactionId = \(download),
-                    place = \(place(after: "stored.customer")), signedDate = \(signedDate), text = \(text),
-                    appAccountToken = \(token), expiresDate = \(expiresDate)
-                FROM stored WHERE transactionRecord.id = stored.id AND stored.signedDate < \(signedDate) RETURNING 1)
-            """,
-            """
-            superseded AS (
-                INSERT INTO supersededTransaction (app, transactionId, signedDate, text)
-                SELECT \(app), \(id), least(signedDate, \(signedDate)),
-                    CASE WHEN signedDate < \(signedDate) THEN text ELSE \(text) END
-                FROM stored WHERE signedDate <> \(signedDate))
-            """,
-            "isNew AS (SELECT 1 FROM inserted UNION ALL SELECT 1 FROM replaced)",
-            """
-            revoked AS (
-                INSERT INTO revocation (app, transactionId, webOrderLineItemId, date, reason, signedDate)
-                SELECT \(app), \(id), \(revocation.joined(separator: ", ")) FROM isNew WHERE \(isRevoked)
-                \(PostgreSQLStore.replacingRevocation))
-            """,
-            """
-            valid AS (
-                DELETE FROM revocation USING isNew
-                WHERE transactionId = \(id) AND app = \(app) AND NOT \(isRevoked))
-            """,
-        ]
-    }
-
-    /// Marks the customer of the new record as stale if it does not describe the change completely, and the customer of
-    /// the purchase if the notification does not.
+    /// Marks the customer of a new record as stale if the record does not describe the change completely, and the
+    /// customer of the purchase if the notification does not.
     private static let stale = """
         stale AS (
-            UPDATE customer SET needsLookupSince = greatest(needsLookupSince, \(clock)) WHERE id IN (
-                SELECT customer FROM owner WHERE isStale
-                UNION
-                SELECT customer FROM (
-                    (SELECT customer, 0 AS rank FROM transactionRecord
-                        WHERE originalTransactionId = \(original) AND app = \(app) AND customer IS NOT NULL LIMIT 1)
+            UPDATE customer SET needsLookupSince = greatest(needsLookupSince, cause.clock)
+            FROM (
+                SELECT customer, max(clock) AS clock FROM (
+                    SELECT owner.customer, live.clock FROM owner JOIN live ON live.position = owner.position
+                    WHERE owner.isStale
                     UNION ALL
-                    SELECT customer, 1 FROM owner
-                    UNION ALL
-                    (SELECT customer, 2 FROM transactionRecord
-                        WHERE transactionId = \(original) AND app = \(app) AND customer IS NOT NULL LIMIT 1)
-                    ORDER BY rank LIMIT 1) AS candidate
-                WHERE \(needsLookup) AND EXISTS (SELECT 1 FROM source)))
+                    SELECT coalesce(same.customer, owner.customer, itself.customer), live.clock
+                    FROM live LEFT JOIN owner ON owner.position = live.position
+                    \(find("same", "originalTransactionId", "purchase"))
+                    \(find("itself", "transactionId", "purchase", unless: "same", "owner"))
+                    WHERE live.needsLookup) AS found (customer, clock)
+                WHERE customer IS NOT NULL GROUP BY customer) AS cause
+            WHERE customer.id = cause.customer)
         """
 
-    private static func subscription(_ next: inout Parameters) -> String {
-        """
+    private static let subscribed = """
         subscribed AS (
             \(SubscriptionColumns.insert)
-            SELECT \(app), \(next.next("text")), \(next.next("bigint")), \(next.next("bigint")), \(next.next("bigint")),
-                \(next.next("text")), \(next.next("bytea")), \(next.next("bigint")) FROM source
+            SELECT app, subscription, place, status, statusClock, groupId, renewal, renewalClock FROM live
+            WHERE subscription IS NOT NULL ORDER BY position
             \(SubscriptionColumns.update))
         """
-    }
 
-    /// The deliveries to the targets, and the received body if it is unusual.
-    private static func deliveries(_ next: inout Parameters) -> [String] {
-        let (targets, time, body) = (next.next("bigint[]"), next.next("bigint"), next.next("bytea"))
-        return [
-            """
-            queued AS (
-                INSERT INTO delivery (addressee, notification, subject, createdAt, queuedAt, nextAttempt)
-                SELECT target, source.id, \(original), \(time), \(time), \(time)
-                FROM source, unnest(\(targets)) AS target)
-            """,
-            """
-            unusual AS (
-                INSERT INTO unusualBody (notification, body)
-                SELECT source.id, \(body) FROM source WHERE \(body) IS NOT NULL)
-            """,
-        ]
-    }
+    /// The changes for the other servers.
+    private static let changed = """
+        changed AS (
+            INSERT INTO change (createdAt, writer, app, kind, identifiers, transactionIds)
+            SELECT \(PostgreSQLStore.clock), \(parameter(1, "bigint")), app, \(StoredChange.Kind.event.rawValue),
+                changedIdentifiers::text[],
+                CASE WHEN transactionId IS NULL THEN '{}'::text[] ELSE ARRAY[transactionId] END
+            FROM live WHERE changedIdentifiers IS NOT NULL)
+        """
 
-    /// The event, see ``NotificationMembers``. `holder` is the customer whom the records belong to; a purchase without
+    /// The deliveries to the targets, and the received bodies that are unusual.
+    private static let deliveries = [
+        """
+        queued AS (
+            INSERT INTO delivery (addressee, notification, subject, createdAt, queuedAt, nextAttempt)
+            SELECT target.id, live.notification, live.purchase, live.receivedAt, live.receivedAt, live.receivedAt
+            FROM unnest(\(parameter(2, "bigint[]")), \(parameter(3, "bigint[]"))) AS target (position, id)
+            JOIN live ON live.position = target.position ORDER BY live.position)
+        """,
+        """
+        unusual AS (
+            INSERT INTO unusualBody (notification, body)
+            SELECT live.notification, raw.body
+            FROM unnest(\(parameter(4, "bigint[]")), \(parameter(5, "bytea[]"))) AS raw (position, body)
+            JOIN live ON live.position = raw.position)
+        """,
+    ]
+
+    // MARK: - Events
+
+    /// The events, see ``NotificationMembers``. `holder` is the customer whom the records belong to; a purchase without
     /// a customer has its own id as the key. A refund history adds an event only for a new record.
-    private static func event(_ next: inout Parameters) -> [String] {
-        let (app, environment, type) = (next.next("text"), next.next("text"), next.next("text"))
-        let (head, transaction) = (next.next("text"), next.next("text"))
-        let (renewal, status, subscription) = (next.next("text"), next.next("text"), next.next("text"))
-        let (renewalClock, statusClock) = (next.next("bigint"), next.next("bigint"))
-        return [
+    private var event: String {
+        let type = hasNotifications ? EventType.notification : .refund
+        let members = """
+            live.head, CASE WHEN written.position IS NOT NULL THEN live.transactionMember END,
+                        CASE WHEN live.renewalClock > coalesce(known.renewalClock, -1) THEN live.renewalMember END,
+                        CASE WHEN live.statusMemberClock > coalesce(known.statusClock, -1) THEN live.statusMember END
             """
-            known AS MATERIALIZED (
-                SELECT renewalClock, statusClock FROM subscription
-                WHERE originalTransactionId = \(subscription) AND subscription.app = \(Self.app))
-            """,
-            """
-            holder AS MATERIALIZED (
-                SELECT \(PostgreSQLStore.eventKey) AS key FROM customer WHERE id = coalesce(
-                    (SELECT customer FROM stored), (SELECT customer FROM owner),
-                    (SELECT customer FROM transactionRecord
-                        WHERE originalTransactionId = \(original) AND app = \(Self.app) AND customer IS NOT NULL
-                        LIMIT 1)))
-            """,
-            """
+        return """
             event AS (
                 INSERT INTO events (sequence, time, app, environment, customer, type, body)
-                SELECT \(PostgreSQLStore.nextEvent), \(PostgreSQLStore.clock), \(app), \(environment),
-                    coalesce((SELECT key FROM holder), \(original)), \(type),
-                    '{' || concat_ws(',', \(head),
-                        CASE WHEN EXISTS (SELECT 1 FROM isNew) THEN \(transaction) END,
-                        CASE WHEN \(renewalClock) > coalesce((SELECT renewalClock FROM known), -1) THEN \(renewal) END,
-                        CASE WHEN \(statusClock) > coalesce((SELECT statusClock FROM known), -1) THEN \(status) END)
-                    || '}'
-                FROM source WHERE \(type) <> '\(EventType.refund.rawValue)' OR EXISTS (SELECT 1 FROM isNew))
-            """,
-        ]
+                SELECT \(PostgreSQLStore.firstEvent) + live.position, \(PostgreSQLStore.clock), live.bundleId,
+                    live.environment, coalesce(holder.key, live.purchase), '\(type.rawValue)',
+                    '{' || concat_ws(',', \(members)) || '}'
+                FROM live LEFT JOIN stored ON stored.position = live.position
+                LEFT JOIN owner ON owner.position = live.position
+                LEFT JOIN written ON written.position = live.position
+                LEFT JOIN LATERAL (
+                    SELECT renewalClock, statusClock FROM subscription
+                    WHERE originalTransactionId = live.subscription AND app = live.app LIMIT 1) AS known ON true
+                LEFT JOIN LATERAL (
+                    SELECT \(PostgreSQLStore.eventKey) AS key FROM customer
+                    WHERE id = coalesce(stored.customer, owner.customer, (
+                        SELECT customer FROM transactionRecord
+                        WHERE originalTransactionId = live.purchase AND app = live.app AND customer IS NOT NULL
+                        LIMIT 1)) LIMIT 1) AS holder ON true
+                WHERE live.head IS NOT NULL\(hasNotifications ? "" : " AND written.position IS NOT NULL")
+                ORDER BY live.position)
+            """
     }
 }

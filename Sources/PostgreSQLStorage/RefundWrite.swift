@@ -61,8 +61,8 @@ struct RefundWrite: Sendable {
         for row in results[3].rows { stored[try row.text(0)] = try row.jws(2) }
         var revoked = try Self.dates(in: results[2])
         var signed = try Self.dates(in: results[3])
-        var queries = recordsEvents ? [PostgreSQLStore.allocation] : []
-        var unknown = 0
+        var records: [RecordRow] = []
+        var unknown: [CustomerReport] = []
         for (refund, text) in zip(refunds, texts) {
             let row = refund.transaction
             let isLatest = RecordChange(reported: row.signedDate, stored: signed[row.transactionId]).isNew
@@ -73,27 +73,29 @@ struct RefundWrite: Sendable {
                 signed[row.transactionId] = row.signedDate
                 revoked[row.transactionId] = row.revocation?.date
             }
-            queries += [store(row, as: text, needsLookup: cause.needsLookup), insert(refund, as: text)]
+            records.append(record(row, as: text, needsLookup: cause.needsLookup))
             guard isLatest, stored[row.transactionId].map({ text.differs(from: $0) }) ?? true else { continue }
-            unknown += 1
-            if !reports.targets.isEmpty { queries.append(report(row, as: text)) }
+            unknown.append(report(row, as: text))
         }
-        return (queries, unknown)
+        let statement = RecordStatement(hasNotifications: false, hasEvents: recordsEvents)
+        let queries =
+            (recordsEvents ? [PostgreSQLStore.allocation] : []) + statement.queries(records, writer: 0)
+            + zip(refunds, texts).map { insert($0, as: $1) }
+            + RecordStatement.reports(unknown, app: app, targets: reports.targets)
+        return (queries, unknown.count)
     }
 
-    /// The statement that reports a refund.
-    private func report(_ row: TransactionRow, as text: EncodedJWS) -> PostgreSQLQuery {
+    private func report(_ row: TransactionRow, as text: EncodedJWS) -> CustomerReport {
         let event = CustomerEvent(row, as: text, of: row.originalTransactionId, source: source)
-        let report = CustomerReport(event, about: row.originalTransactionId, in: scope, at: reports.at)
-        return RecordStatement.report(report, app: app, targets: reports.targets)
+        return CustomerReport(event, about: row.originalTransactionId, in: scope, at: reports.at)
     }
 
-    private func store(_ row: TransactionRow, as text: EncodedJWS, needsLookup: Bool) -> PostgreSQLQuery {
-        var statement = RecordStatement(
+    private func record(_ row: TransactionRow, as text: EncodedJWS, needsLookup: Bool) -> RecordRow {
+        var record = RecordRow(
             app: app, clock: row.signedDate, about: row.originalTransactionId, needsLookup: needsLookup)
-        statement.add(row, as: text)
-        if recordsEvents { statement.addRefundEvent(row, as: text, source: source, in: scope) }
-        return statement.query
+        record.add(row, as: text)
+        if recordsEvents { record.addRefundEvent(row, as: text, source: source, in: scope) }
+        return record
     }
 
     private func insert(_ refund: RefundRow, as text: EncodedJWS) -> PostgreSQLQuery {

@@ -31,6 +31,28 @@ struct SubscriptionColumns: Sendable {
         group = row.subscriptionGroupIdentifier
     }
 
+    /// The columns of a notification's renewal info and status; `nil` if it has neither. The status is left out if it is
+    /// about another subscription than the renewal info, see ``other(_:)``.
+    init?(_ update: NotificationUpdate, as texts: EncodedNotification) {
+        let status = update.status.map { SubscriptionColumns($0, place: Self.lastPlace) }
+        guard let row = update.renewal, let text = texts.renewal else {
+            guard let status else { return nil }
+            self = status
+            return
+        }
+        self.init(row, as: text)
+        if let status, status.originalTransactionId == originalTransactionId { add(status) }
+    }
+
+    /// The status of a notification if it is about another subscription than the renewal info. Apple's notifications are
+    /// about one.
+    static func other(_ update: NotificationUpdate) -> SubscriptionColumns? {
+        guard let renewal = update.renewal, let status = update.status,
+            renewal.originalTransactionId != status.originalTransactionId
+        else { return nil }
+        return SubscriptionColumns(status, place: lastPlace)
+    }
+
     /// Adds the values of a later row of the same subscription, as ``update`` does in the database.
     mutating func add(_ other: SubscriptionColumns) {
         if other.place != Self.lastPlace { place = other.place }

@@ -8,16 +8,18 @@ import Synchronization
 /// Each write must be idempotent, because it is repeated if a batch fails or if the connection is lost during the
 /// commit.
 final class WriteBatches: Sendable {
-    /// One write: what it locks, and its statements.
+    /// One write: what it locks, its record, and further statements.
     struct Write: Sendable {
         let slots: [LockSlot]
         let customers: CustomerLocks
+        let record: RecordRow
         let queries: [PostgreSQLQuery]
     }
 
     struct Outcome: Sendable {
-        /// Result of the write's first statement.
-        let result: PostgreSQLResult
+        /// Whether the record's transaction is the most recently signed one of its purchase; `nil` if the record was
+        /// already stored.
+        let isNew: Bool?
         /// `true` if the write may have been committed before already, by an attempt whose outcome is unknown.
         let isRepetition: Bool
     }
@@ -54,14 +56,17 @@ final class WriteBatches: Sendable {
 
     private let client: PostgreSQLClient
     private let place: String
-    /// Statements of each transaction after its locks and before the writes.
-    private let preparation: [PostgreSQLQuery]
+    private let writer: Int64
+    /// Stores the records.
+    private let statement: RecordStatement
     private let state = Mutex(State())
 
-    init(client: PostgreSQLClient, place: String, preparation: [PostgreSQLQuery]) {
+    /// - Parameter writer: identifies the store object in the change feed.
+    init(client: PostgreSQLClient, place: String, writer: Int64, statement: RecordStatement) {
         self.client = client
         self.place = place
-        self.preparation = preparation
+        self.writer = writer
+        self.statement = statement
     }
 
     /// Number of writes that no transaction has taken yet.
@@ -149,14 +154,15 @@ final class WriteBatches: Sendable {
     private func commit(_ jobs: [Job], isRepetition: Bool) async -> PostgreSQLError? {
         var customers = CustomerLocks()
         for job in jobs { customers.formUnion(job.write.customers) }
-        let locks = [LockSlot.lock(jobs.flatMap(\.write.slots)), customers.query] + preparation
+        let locks = [LockSlot.lock(jobs.flatMap(\.write.slots)), customers.query]
+        let preparation = locks + (statement.hasEvents ? [PostgreSQLStore.allocation] : [])
+        let records = statement.queries(jobs.map(\.write.record), writer: writer)
         do throws(PostgreSQLError) {
-            let results = try await client.run(locks + jobs.flatMap(\.write.queries))
-            var position = locks.count
-            for job in jobs {
-                let outcome = Outcome(result: results[position], isRepetition: isRepetition)
-                position += job.write.queries.count
-                job.continuation.resume(returning: .success(outcome))
+            let results = try await client.run(preparation + records + jobs.flatMap(\.write.queries))
+            let outcomes = try RecordStatement.outcomes(results[preparation.count...].prefix(records.count))
+            for (position, job) in jobs.enumerated() {
+                job.continuation.resume(
+                    returning: .success(Outcome(isNew: outcomes[position], isRepetition: isRepetition)))
             }
             return nil
         } catch {
