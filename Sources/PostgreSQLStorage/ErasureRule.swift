@@ -43,7 +43,8 @@ package struct ErasureRule: Sendable {
             """),
     ]
 
-    /// Tables whose rows expire within minutes. An erasure deletes the customer's rows, and does not count them.
+    /// Tables whose rows expire within minutes. An erasure deletes the customer's rows, and does not count them. A row of
+    /// `change` can name other customers, too: every server clears the caches of all customers after an erasure.
     static let uncounted: [ErasureRule] = [
         .init(
             "change", .changes,

@@ -34,7 +34,8 @@ extension PostgreSQLStore: ClusterStore {
                 """
                 SELECT change.id, createdAt, bundleId, environment, kind, identifiers, transactionIds
                 FROM change JOIN app ON app.id = change.app
-                WHERE createdAt >= $1 AND writer <> $2 AND change.id <> ALL ($3::bigint[])
+                WHERE createdAt >= $1 AND writer <> $2
+                    AND NOT EXISTS (SELECT 1 FROM unnest($3::bigint[]) AS returned (id) WHERE returned.id = change.id)
                 ORDER BY createdAt, change.id LIMIT $4
                 """,
                 [

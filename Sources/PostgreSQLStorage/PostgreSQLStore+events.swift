@@ -87,13 +87,19 @@ extension PostgreSQLStore: EventStore {
 
     /// Takes the sequences of a transaction, which a setting of the transaction holds. To be run after the locks of
     /// the customers and before every statement that inserts events.
-    static let allocation = PostgreSQLQuery(
-        """
-        WITH announced AS MATERIALIZED (
-            SELECT pg_advisory_xact_lock_shared('eventSequence'::regclass::oid::int,
-                (\(lastSequence) >> 10 & \(lockNumbers - 1))::int) FROM eventSequence)
-        SELECT set_config('receipt_bridge.event', nextval('eventSequence')::text, true) FROM announced
-        """)
+    static let allocation = takingSequences()
+
+    /// The same, with further columns in the statement.
+    static func takingSequences(and columns: String...) -> PostgreSQLQuery {
+        let columns = ["set_config('receipt_bridge.event', nextval('eventSequence')::text, true)"] + columns
+        return PostgreSQLQuery(
+            """
+            WITH announced AS MATERIALIZED (
+                SELECT pg_advisory_xact_lock_shared('eventSequence'::regclass::oid::int,
+                    (\(lastSequence) >> 10 & \(lockNumbers - 1))::int) FROM eventSequence)
+            SELECT \(columns.joined(separator: ", ")) FROM announced
+            """)
+    }
 
     /// SQL expression of the first sequence in the transaction that is not taken.
     static let firstEvent = "(current_setting('receipt_bridge.event')::bigint + 1)"

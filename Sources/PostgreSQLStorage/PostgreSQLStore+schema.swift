@@ -89,6 +89,15 @@ extension PostgreSQLStore {
             "CREATE INDEX learntByOriginals ON learntIdentifiers (originals, learntAt)",
         ])
 
+    /// Removes the foreign keys from the tables that each notification writes to the apps. A row id of an app comes from
+    /// a committed row of the table, and rows are never deleted from it, so there is nothing to check. Each check would
+    /// lock the row of the app, and transactions of several servers would write their common locks of it to the log.
+    static let appReferencesStep = SchemaStep(
+        "appReferences",
+        ["notification", "transactionRecord", "supersededTransaction", "subscription", "change"].map { table in
+            "ALTER TABLE \(table) DROP CONSTRAINT IF EXISTS \(table)_app_fkey"
+        })
+
     /// Returns the row id of an app in one environment. Inserts a missing row.
     func appID(of scope: AppScope) async throws(StorageError) -> Int64 {
         if let id = appIDs[scope] { return id }

@@ -7,7 +7,8 @@ extension RecordStatement {
         var steps = hasNotifications ? [Self.new, Self.source, Self.live] : ["live AS MATERIALIZED (\(Self.rows))"]
         steps += Self.transactions
         steps.append(Self.stale)
-        if hasNotifications { steps += [Self.subscribed, Self.changed] + Self.deliveries }
+        if hasNotifications { steps += [Self.subscribed, Self.changed] }
+        if hasDeliveries { steps += Self.deliveries }
         if hasEvents { steps.append(event) }
         return """
             WITH \(steps.joined(separator: ",\n"))
@@ -80,6 +81,12 @@ extension RecordStatement {
                 SELECT signedDate, customer, text FROM transactionRecord
                 WHERE transactionId = live.transactionId AND app = live.app LIMIT 1) AS found)
         """,
+        // The customer of the purchase that a row is about, which is that of its transaction.
+        """
+        same AS MATERIALIZED (
+            SELECT live.position, found.customer FROM live
+            \(find("found", "originalTransactionId", "purchase")))
+        """,
         // The customer of a new purchase: the one that has the subscription, otherwise the one that has the app
         // transaction id, otherwise the one that has the subscription from which it was migrated.
         """
@@ -87,8 +94,7 @@ extension RecordStatement {
             SELECT live.position, coalesce(same.customer, downloaded.customer, migrated.customer) AS customer,
                 CASE WHEN same.customer IS NOT NULL THEN false
                     WHEN downloaded.customer IS NOT NULL THEN live.isSubscription ELSE true END AS isStale
-            FROM live
-            \(find("same", "originalTransactionId", "original"))
+            FROM live JOIN same ON same.position = live.position
             \(find("downloaded", "appTransactionId", "download", unless: "same"))
             \(find("migrated", "originalTransactionId", "previous", unless: "same", "downloaded"))
             WHERE live.transactionId IS NOT NULL
@@ -163,8 +169,8 @@ extension RecordStatement {
                     WHERE owner.isStale
                     UNION ALL
                     SELECT coalesce(same.customer, owner.customer, itself.customer), live.clock
-                    FROM live LEFT JOIN owner ON owner.position = live.position
-                    \(find("same", "originalTransactionId", "purchase"))
+                    FROM live JOIN same ON same.position = live.position
+                    LEFT JOIN owner ON owner.position = live.position
                     \(find("itself", "transactionId", "purchase", unless: "same", "owner"))
                     WHERE live.needsLookup) AS found (customer, clock)
                 WHERE customer IS NOT NULL GROUP BY customer) AS cause
@@ -179,14 +185,18 @@ extension RecordStatement {
             \(SubscriptionColumns.update))
         """
 
-    /// The changes for the other servers.
+    /// The changes for the other servers: one row for each app, because each server reads the rows of all others.
     private static let changed = """
         changed AS (
             INSERT INTO change (createdAt, writer, app, kind, identifiers, transactionIds)
-            SELECT \(PostgreSQLStore.clock), \(parameter(1, "bigint")), app, \(StoredChange.Kind.event.rawValue),
-                changedIdentifiers::text[],
-                CASE WHEN transactionId IS NULL THEN '{}'::text[] ELSE ARRAY[transactionId] END
-            FROM live WHERE changedIdentifiers IS NOT NULL)
+            SELECT \(PostgreSQLStore.clock), \(parameter(1, "bigint")), scope.app, \(StoredChange.Kind.event.rawValue),
+                ARRAY(
+                    SELECT DISTINCT identifier FROM live CROSS JOIN LATERAL unnest(live.changedIdentifiers::text[])
+                        AS list (identifier) WHERE live.app = scope.app ORDER BY identifier),
+                ARRAY(
+                    SELECT live.transactionId FROM live WHERE live.app = scope.app AND live.transactionId IS NOT NULL
+                    ORDER BY live.position)
+            FROM (SELECT DISTINCT app FROM live WHERE changedIdentifiers IS NOT NULL) AS scope)
         """
 
     /// The deliveries to the targets, and the received bodies that are unusual.
@@ -213,6 +223,9 @@ extension RecordStatement {
     /// a customer has its own id as the key. A refund history adds an event only for a new record.
     private var event: String {
         let type = hasNotifications ? EventType.notification : .refund
+        // A batch has fewer notifications than sequences; a refund history can have more rows than new ones.
+        let sequence =
+            hasNotifications ? "\(PostgreSQLStore.firstEvent) + live.position" : PostgreSQLStore.nextEvent
         let members = """
             live.head, CASE WHEN written.position IS NOT NULL THEN live.transactionMember END,
                         CASE WHEN live.renewalClock > coalesce(known.renewalClock, -1) THEN live.renewalMember END,
@@ -221,10 +234,11 @@ extension RecordStatement {
         return """
             event AS (
                 INSERT INTO events (sequence, time, app, environment, customer, type, body)
-                SELECT \(PostgreSQLStore.firstEvent) + live.position, \(PostgreSQLStore.clock), live.bundleId,
+                SELECT \(sequence), \(PostgreSQLStore.clock), live.bundleId,
                     live.environment, coalesce(holder.key, live.purchase), '\(type.rawValue)',
                     '{' || concat_ws(',', \(members)) || '}'
-                FROM live LEFT JOIN stored ON stored.position = live.position
+                FROM live JOIN same ON same.position = live.position
+                LEFT JOIN stored ON stored.position = live.position
                 LEFT JOIN owner ON owner.position = live.position
                 LEFT JOIN written ON written.position = live.position
                 LEFT JOIN LATERAL (
@@ -232,10 +246,7 @@ extension RecordStatement {
                     WHERE originalTransactionId = live.subscription AND app = live.app LIMIT 1) AS known ON true
                 LEFT JOIN LATERAL (
                     SELECT \(PostgreSQLStore.eventKey) AS key FROM customer
-                    WHERE id = coalesce(stored.customer, owner.customer, (
-                        SELECT customer FROM transactionRecord
-                        WHERE originalTransactionId = live.purchase AND app = live.app AND customer IS NOT NULL
-                        LIMIT 1)) LIMIT 1) AS holder ON true
+                    WHERE id = coalesce(stored.customer, owner.customer, same.customer) LIMIT 1) AS holder ON true
                 WHERE live.head IS NOT NULL\(hasNotifications ? "" : " AND written.position IS NOT NULL")
                 ORDER BY live.position)
             """

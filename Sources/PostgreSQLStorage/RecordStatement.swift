@@ -7,19 +7,31 @@ import Storage
 ///
 /// The rows of one statement have no identifier in common, because none of them sees the changes by the others. They can
 /// have the same customer.
-struct RecordStatement: Hashable, CaseIterable {
+struct RecordStatement: Hashable {
     /// `true` for notifications, `false` for refund histories.
     let hasNotifications: Bool
     /// Whether an event is stored for each change.
     let hasEvents: Bool
+    /// Whether notifications are forwarded.
+    private(set) var hasDeliveries = false
 
-    static let allCases = [false, true].flatMap { notifications in
-        [false, true].map { RecordStatement(hasNotifications: notifications, hasEvents: $0) }
+    init(hasNotifications: Bool, hasEvents: Bool) {
+        self.hasNotifications = hasNotifications
+        self.hasEvents = hasEvents
     }
 
     /// Whether the transaction of a row is the most recently signed one of its purchase, by the position of the row.
     /// A notification that is already stored changes nothing and is not in the result.
     typealias Outcomes = [Int: Bool]
+
+    /// The statement after the locks and before the statements of a transaction. It takes the sequences of the events,
+    /// and makes PostgreSQL plan each statement once for each connection: the plan does not depend on the parameters, and
+    /// planning takes longer than storing a row.
+    var preparation: PostgreSQLQuery { hasEvents ? Self.allocation : Self.planning }
+
+    private static let allocation = PostgreSQLStore.takingSequences(and: planOnce)
+    private static let planning = PostgreSQLQuery("SELECT \(planOnce)")
+    private static let planOnce = "set_config('plan_cache_mode', 'force_generic_plan', true)"
 
     /// Returns the statements that store rows.
     ///
@@ -43,19 +55,32 @@ struct RecordStatement: Hashable, CaseIterable {
         for (index, column) in RecordRow.columns.enumerated() {
             arguments.append(.array(column.type, positions.map { rows[$0].values[index] }))
         }
-        if hasNotifications {
-            let deliveries = positions.flatMap { position in rows[position].targets.map { (Int64(position), $0) } }
+        if hasNotifications { arguments.append(.integer(writer)) }
+        var statement = self
+        let deliveries = positions.flatMap { position in rows[position].targets.map { (Int64(position), $0) } }
+        if !deliveries.isEmpty {
+            statement.hasDeliveries = true
             let bodies = positions.compactMap { position in rows[position].rawBody.map { (Int64(position), $0) } }
             arguments += [
-                .integer(writer), .integers(deliveries.map(\.0)), .integers(deliveries.map(\.1)),
-                .integers(bodies.map(\.0)), .byteStrings(bodies.map(\.1)),
+                .integers(deliveries.map(\.0)), .integers(deliveries.map(\.1)), .integers(bodies.map(\.0)),
+                .byteStrings(bodies.map(\.1)),
             ]
         }
-        return PostgreSQLQuery(Self.texts[self] ?? text, arguments)
+        return PostgreSQLQuery(Self.texts[statement] ?? statement.text, arguments)
     }
 
     /// The texts of all statements. A statement is prepared once for each text.
-    private static let texts = Dictionary(uniqueKeysWithValues: allCases.map { ($0, $0.text) })
+    private static let texts: [RecordStatement: String] = {
+        var texts: [RecordStatement: String] = [:]
+        for (hasNotifications, hasDeliveries) in [(false, false), (true, false), (true, true)] {
+            for hasEvents in [false, true] {
+                var statement = RecordStatement(hasNotifications: hasNotifications, hasEvents: hasEvents)
+                statement.hasDeliveries = hasDeliveries
+                texts[statement] = statement.text
+            }
+        }
+        return texts
+    }()
 
     /// Returns the outcomes from the results of the statements.
     static func outcomes(_ results: some Sequence<PostgreSQLResult>) throws(PostgreSQLError) -> Outcomes {

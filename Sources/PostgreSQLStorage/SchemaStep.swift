@@ -39,6 +39,7 @@ extension PostgreSQLStore {
         ordersStep,
         consumptionCasesStep,
         accountTokensStep,
+        appReferencesStep,
         reconciliationStep,
     ]
 

@@ -52,7 +52,7 @@ final class WriteBatches: Sendable {
     private static let connections = 2
     /// Number of waiting writes from which a further transaction begins while others are in progress. A large transaction
     /// costs the database less per write than several small ones.
-    private static let minimumOfFurtherBatch = 24
+    private static let minimumOfFurtherBatch = 48
 
     private let client: PostgreSQLClient
     private let place: String
@@ -154,8 +154,9 @@ final class WriteBatches: Sendable {
     private func commit(_ jobs: [Job], isRepetition: Bool) async -> PostgreSQLError? {
         var customers = CustomerLocks()
         for job in jobs { customers.formUnion(job.write.customers) }
-        let locks = [LockSlot.lock(jobs.flatMap(\.write.slots)), customers.query]
-        let preparation = locks + (statement.hasEvents ? [PostgreSQLStore.allocation] : [])
+        let preparation = [
+            LockSlot.lock(jobs.flatMap(\.write.slots)), customers.query, statement.preparation,
+        ]
         let records = statement.queries(jobs.map(\.write.record), writer: writer)
         do throws(PostgreSQLError) {
             let results = try await client.run(preparation + records + jobs.flatMap(\.write.queries))

@@ -34,6 +34,26 @@ struct PostgreSQLClientTests {
         await client.close()
     }
 
+    @Test("Arrays of every type come back with their nulls, and an element of another type is not sent")
+    func arrays() async throws {
+        let client = TestDatabase.client()
+        let query = PostgreSQLQuery(
+            "SELECT $1::bigint[]::text, $2::text[]::text, $3::bytea[]::text, $4::boolean[]::text, $5::text[]::text",
+            [
+                .array(.integer, [.integer(-7), .null]), .array(.text, [.null, "é", ""]),
+                .array(.bytes, [.bytes([1, 255]), .null, .bytes([])]), .array(.boolean, [true, .null, false]),
+                .array(.text, []),
+            ])
+        let row = try #require(try await client.query(query).rows.first)
+        #expect(try row.text(0) == "{-7,NULL}" && row.text(1) == #"{NULL,é,""}"#)
+        #expect(try row.text(2) == #"{"\\x01ff",NULL,"\\x"}"# && row.text(3) == "{t,NULL,f}" && row.text(4) == "{}")
+        let mixed = await failure {
+            _ = try await client.query(PostgreSQLQuery("SELECT $1::text[]::text", [.array(.text, ["a", .integer(1)])]))
+        }
+        #expect(mixed?.code == .invalid && mixed?.sqlState == nil)
+        await client.close()
+    }
+
     @Test("A null, a wrong type and a missing column are errors, and U+0000 is not sent")
     func invalidValues() async throws {
         let client = TestDatabase.client()
