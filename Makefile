@@ -52,9 +52,8 @@ export SWIFT_BACKTRACE ?= enable=no
 build: set-up
 	$(SWIFT) build -c release --product receipt-bridge
 
-# Without debug information, which names temporary folders: the linker removes it, but not the section .swift_modhash, which contains
-# a digest of the code with it, so that no two builds were equal.
-STRIPPED = --static-swift-stdlib -debug-info-format none -Xlinker -s
+# Without debug information, which names temporary folders. The linker removes it, but not the digests of modules that contain it.
+STRIPPED = --static-swift-stdlib -debug-info-format none -Xlinker -s -Xlinker --build-id=none
 
 # In its own scratch directory, because other flags would rebuild everything. PREPARED=1 skips the installation of packages.
 static: $(if $(PREPARED),,set-up)
