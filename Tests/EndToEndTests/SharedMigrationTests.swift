@@ -178,15 +178,16 @@ struct SharedMigrationTests {
         let run = try await stage.fixture.run(
             stage.command("genuine.jsonl", "--with-api", "--active-first", "--workers", "1"))
         #expect(run.exit == 0, "\(run.errors)")
-        // Eight lookups of each app and environment are in flight, so the order of the responses can differ by some.
+        // Eight lookups of each app and environment are in flight, so responses arrive in another order by some places, and
+        // a slow one by many. In a random order the average is above 20.
         let places = try await stage.sql(
             """
-            SELECT max(abs(wanted - got)), count(*) FROM (
+            SELECT ceil(avg(abs(wanted - got)))::bigint, count(*) FROM (
                 SELECT row_number() OVER (PARTITION BY scope ORDER BY expires DESC NULLS LAST, key) AS wanted,
                     row_number() OVER (PARTITION BY scope ORDER BY askedAt, expires DESC NULLS LAST, key) AS got
                 FROM migrationCustomer WHERE state = 1) AS place
             """)
-        #expect(try places[0].integer(0) <= 16 && places[0].integer(1) > 90)
+        #expect(try places[0].integer(0) <= 8 && places[0].integer(1) > 90)
         try await stage.end()
     }
 
