@@ -46,7 +46,8 @@ def main():
             with open(os.path.join(folder, "token.txt"), "w") as file:
                 file.write(TOKEN)
             with open(configuration, "a") as file:
-                file.write(f"\noperations: {{listen: '{operations}'}}\ntokens: [{{file: token.txt}}]\n")
+                file.write(f"\noperations: {{listen: '{operations}'}}\ntokens: [{{file: token.txt}}]\n"
+                           "store: sqlite:bridge.sqlite\n")
             server, public = start(
                 [arguments.tool, "serve", "--config", configuration, "--listen", "127.0.0.1:0"], "listening on")
             running.append(server)

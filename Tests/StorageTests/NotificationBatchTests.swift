@@ -1,0 +1,136 @@
+import AppStoreTypes
+import PostgreSQLClient
+import PostgreSQLStorage
+import Storage
+import Testing
+
+/// Notifications that arrive while another one is stored share one transaction and, without a common identifier, one
+/// statement.
+@Suite("Batches of notifications on PostgreSQL", .enabled(if: TestSchema.database != nil))
+struct NotificationBatchTests {
+    private let schema: TestSchema
+    private let store: PostgreSQLStore
+    private let scope: AppScope
+
+    init() async throws {
+        schema = try await TestSchema()
+        store = try await PostgreSQLStore(schema.configuration, place: schema.name)
+        let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
+        scope = AppScope(bundleId: bundleId, environment: .production)
+    }
+
+    private func transaction(_ id: String, of original: String, at date: Int64) -> TransactionRow {
+        TransactionRow(
+            transactionId: id, originalTransactionId: original, appTransactionId: nil, isSubscription: true,
+            signedDate: Timestamp(milliseconds: date), revocation: nil, text: "\(id)@\(date)")
+    }
+
+    private func save(
+        _ uuid: String, _ transaction: TransactionRow, to store: PostgreSQLStore, needsLookup: Bool = false
+    ) async throws -> NotificationOutcome {
+        let row = NotificationRow(
+            uuid: uuid, version: 2, type: "DID_RENEW", subtype: nil, signedDate: transaction.signedDate,
+            receivedAt: transaction.signedDate, text: "text")
+        let update = NotificationUpdate(transaction: transaction, needsLookup: needsLookup)
+        return try await store.save(row, update, of: scope, for: [])
+    }
+
+    /// Saves notifications at the same time and returns the outcomes by their UUIDs.
+    private func save(
+        _ notifications: [(uuid: String, transaction: TransactionRow)], needsLookup: Bool = false
+    ) async throws -> [String: NotificationOutcome] {
+        try await withThrowingTaskGroup(of: (String, NotificationOutcome).self) { group in
+            for (uuid, transaction) in notifications {
+                group.addTask {
+                    (uuid, try await save(uuid, transaction, to: store, needsLookup: needsLookup))
+                }
+            }
+            return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+    }
+
+    @Test("New transactions of one customer that share a statement get places of their own, and the latest date counts")
+    func customer() async throws {
+        let originals = (101...160).map(String.init)
+        try await store.save(
+            CustomerRow(
+                askedAt: Timestamp(milliseconds: 1), signedDate: Timestamp(milliseconds: 1), appAppleId: nil,
+                revision: nil, transactions: originals.map { transaction($0, of: $0, at: 1) }, statuses: [],
+                renewals: [], aliases: []), of: scope)
+        let outcomes = try await save(
+            originals.enumerated().map { ("n\($1)", transaction("9\($1)", of: $1, at: 1_000 + Int64($0))) },
+            needsLookup: true)
+        #expect(outcomes.count == 60 && outcomes.values.allSatisfy { $0 == .stored(isNew: true) })
+        let rows = try await schema.run(
+            """
+            SELECT count(*), count(DISTINCT place), max(place), count(DISTINCT customer),
+                (SELECT max(needsLookupSince) FROM customer) FROM transactionRecord
+            """
+        ).rows
+        let row = try #require(rows.first)
+        #expect(try row.integer(0) == 120 && row.integer(1) == 120 && row.integer(2) == 119 && row.integer(3) == 1)
+        #expect(try row.integer(4) == 1_059)
+        let statements = try await schema.run("SELECT count(DISTINCT xmin::text) FROM notification").rows.first
+        #expect(try #require(statements).integer(0) < 60, "no two notifications were stored together")
+        await store.close()
+    }
+
+    @Test("Of notifications about one transaction that arrive together, each sees the records of those before it")
+    func dependent() async throws {
+        var notifications = (1...40).map { ("v\($0)", transaction("1", of: "1", at: Int64($0))) }
+        notifications += (1...20).map { ("o\($0)", transaction("2\($0)", of: "2\($0)", at: 1)) }
+        let outcomes = try await save(notifications)
+        #expect(outcomes["v40"] == .stored(isNew: true))
+        let isNew = outcomes.values.count { $0 == .stored(isNew: true) }
+        let row = try #require(
+            try await schema.run(
+                """
+                SELECT (SELECT count(*) FROM supersededTransaction), (SELECT count(*) FROM notification),
+                    (SELECT signedDate FROM transactionRecord WHERE transactionId = '1'),
+                    (SELECT count(*) FROM events WHERE body LIKE '%"transactions"%')
+                """
+            ).rows.first)
+        #expect(try row.integer(0) == 39 && row.integer(1) == 60 && row.integer(2) == 40)
+        // An event lists the transaction exactly if it was the newest one.
+        #expect(try row.integer(3) == Int64(isNew))
+        #expect(try await save(notifications).values.allSatisfy { $0 == .repeated })
+        await store.close()
+    }
+
+    @Test("Other servers read the identifiers of a notification as they are, with any characters")
+    func identifiers() async throws {
+        let reader = try await PostgreSQLStore(schema.configuration, place: schema.name)
+        let original = #"a "quoted\" text, {with} all,NULL é"#
+        #expect(try await save("1", transaction("\\", of: original, at: 1), to: store) == .stored(isNew: true))
+        let changes = try await reader.changes(since: nil).changes
+        #expect(changes == [StoredChange(.event, of: [original], transactions: ["\\"], in: scope)])
+        // What is already stored is not a change.
+        #expect(try await save("1", transaction("\\", of: original, at: 1), to: store) == .repeated)
+        #expect(try await reader.changes(since: nil).changes.count == 1)
+        await reader.close()
+        await store.close()
+    }
+
+    @Test("A notification that cannot be stored does not hold up those that arrive with it")
+    func invalid() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for id in 1...40 {
+                group.addTask {
+                    let text = id % 10 == 0 ? "\(id)\0" : "\(id)"
+                    do throws(StorageError) {
+                        let row = NotificationRow(
+                            uuid: "\(id)", version: 2, type: text, subtype: nil, signedDate: nil,
+                            receivedAt: Timestamp(milliseconds: 1), text: "text")
+                        _ = try await store.save(row, NotificationUpdate(), of: scope, for: [])
+                        #expect(id % 10 != 0)
+                    } catch {
+                        #expect(id % 10 == 0)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await store.notificationCount() == 36)
+        await store.close()
+    }
+}
