@@ -4,6 +4,9 @@ and three servers on PostgreSQL. Needs wrk and PostgreSQL.
 
 Servers, database and load generator share the cores of this machine, so only the ratios are meaningful. Each notification is sent
 once; a case ends when all of them are stored.
+
+With --share 0.25 each server runs a quarter of the time only, as on a machine of its own with fewer cores. Then one server does not
+use this machine up, and the figures show what further servers add.
 """
 import argparse
 import json
@@ -15,6 +18,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from measuring import cpu_seconds, notifications, script, start, stop
@@ -28,6 +32,7 @@ def main():
     parser.add_argument("--customers", type=int, default=4_000,
                         help="about whom the notifications are; with few of them, batches wait for each other (default: %(default)s)")
     parser.add_argument("--runs", type=int, default=3, help="the cases run in turn, this many times (default: %(default)s)")
+    parser.add_argument("--share", type=float, metavar="SHARE", help="each server runs for this share of the time only")
     parser.add_argument("--json", metavar="FILE", help="write the figures to this file, too")
     arguments = parser.parse_args()
     if shutil.which("wrk") is None:
@@ -46,7 +51,7 @@ def main():
             for run in range(arguments.runs):
                 for engine, servers in cases:
                     figures[engine, servers].append(
-                        measure(arguments.tool, folder, base, bodies, database, engine, servers, run))
+                        measure(arguments, folder, base, bodies, database, engine, servers, run))
             found_sizes = sizes(database, f"case{arguments.runs - 1}postgresql1")
         finally:
             stop(simulator)
@@ -58,7 +63,8 @@ def main():
     for row in rows:
         print(f"{row['store']:<12}{row['servers']:>8}{row['rate']:>17,.0f}{row['rate'] / rows[0]['rate']:>11.2f}"
               f"{row['serverMicroseconds']:>15,.0f}{row['databaseMicroseconds']:>17,.0f}")
-    print(f"median of {arguments.runs} runs of {len(bodies):,} notifications each; CPU time per notification")
+    print(f"median of {arguments.runs} runs of {len(bodies):,} notifications each; CPU time per notification"
+          + (f"; each server runs for {arguments.share:.0%} of the time" if arguments.share else ""))
     print_sizes(found_sizes)
     if arguments.json:
         with open(arguments.json, "w") as file:
@@ -116,7 +122,35 @@ def send(loads, connections):
     return elapsed, outputs
 
 
-def measure(tool, folder, base, bodies, database, engine, servers, run):
+class Throttle:
+    """Lets processes run for a share of each period of 20 ms only, one after another if there is time for all of them."""
+
+    PERIOD = 0.02
+
+    def __init__(self, processes, share):
+        self.processes, self.share, self.ended = processes, share, threading.Event()
+        self.threads = [threading.Thread(target=self.run, args=(number,)) for number in range(len(processes) if share else 0)]
+
+    def run(self, number):
+        process, offset = self.processes[number], self.PERIOD * number / len(self.processes)
+        self.ended.wait(offset)
+        while not self.ended.wait(self.PERIOD * (1 - self.share)):
+            os.kill(process, signal.SIGCONT)
+            self.ended.wait(self.PERIOD * self.share)
+            os.kill(process, signal.SIGSTOP)
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+
+    def __exit__(self, *_):
+        self.ended.set()
+        for thread, process in zip(self.threads, self.processes):
+            thread.join()
+            os.kill(process, signal.SIGCONT)
+
+
+def measure(arguments, folder, base, bodies, database, engine, servers, run):
     """Returns the rate and the CPU time per notification of one case."""
     name = f"case{run}{engine.lower()}{servers}"
     address = f"sqlite:{name}.sqlite"
@@ -129,7 +163,7 @@ def measure(tool, folder, base, bodies, database, engine, servers, run):
             config = os.path.join(folder, f"{name}-{number}.yaml")
             with open(config, "w") as file:
                 file.write(f"{base}\nstore: '{address}'\ninstance: s{number}\n")
-            running.append(start([tool, "serve", "--config", config, "--listen", "127.0.0.1:0", "--log-level", "error"],
+            running.append(start([arguments.tool, "serve", "--config", config, "--listen", "127.0.0.1:0", "--log-level", "error"],
                                  "listening on"))
         time.sleep(1)
         loads = []
@@ -140,7 +174,8 @@ def measure(tool, folder, base, bodies, database, engine, servers, run):
             loads.append((url, lua))
         before = [cpu_seconds(process.pid) for process, _ in running]
         databaseBefore = database.cpu_seconds()
-        elapsed, outputs = send(loads, 96 // servers)
+        with Throttle([process.pid for process, _ in running], arguments.share):
+            elapsed, outputs = send(loads, 96 // servers)
         if any("Non-2xx" in output or "Socket errors" in output for output in outputs):
             sys.exit("not all notifications got a response with status 200:\n" + "\n".join(outputs))
         server = sum(cpu_seconds(process.pid) for process, _ in running) - sum(before)
