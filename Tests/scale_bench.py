@@ -32,6 +32,7 @@ def main():
     parser.add_argument("--customers", type=int, default=4_000,
                         help="about whom the notifications are; with few of them, batches wait for each other (default: %(default)s)")
     parser.add_argument("--runs", type=int, default=3, help="the cases run in turn, this many times (default: %(default)s)")
+    parser.add_argument("--connections", type=int, default=96, help="of the load generator, to all servers (default: %(default)s)")
     parser.add_argument("--share", type=float, metavar="SHARE", help="each server runs for this share of the time only")
     parser.add_argument("--json", metavar="FILE", help="write the figures to this file, too")
     arguments = parser.parse_args()
@@ -175,7 +176,7 @@ def measure(arguments, folder, base, bodies, database, engine, servers, run):
         before = [cpu_seconds(process.pid) for process, _ in running]
         databaseBefore = database.cpu_seconds()
         with Throttle([process.pid for process, _ in running], arguments.share):
-            elapsed, outputs = send(loads, 96 // servers)
+            elapsed, outputs = send(loads, arguments.connections // servers)
         if any("Non-2xx" in output or "Socket errors" in output for output in outputs):
             sys.exit("not all notifications got a response with status 200:\n" + "\n".join(outputs))
         server = sum(cpu_seconds(process.pid) for process, _ in running) - sum(before)
