@@ -27,7 +27,6 @@ public struct JSONWriter: ~Copyable {
         return memory
     }
 
-
     /// Lets a closure write at most `maximum` bytes at the end of the text. The closure returns the number of bytes that
     /// it wrote.
     @inlinable @inline(__always)
