@@ -231,7 +231,7 @@ struct ReconcileTests {
         }
         #expect(unequal.isEmpty, "\(unequal.count) of \(answers.count): \(unequal.first ?? [])")
 
-        // Signed notifications go to every target, and what only a lookup tells to camel targets, each once.
+        // Signed notifications go to every target, and what only a lookup finds to camel targets, each once.
         #expect(await stage.isDelivered())
         let signed = stage.raw.dropFirst(raw)
         #expect(
@@ -240,16 +240,16 @@ struct ReconcileTests {
         #expect(reports.count + signed.count == stage.camel.count - camel)
         #expect(Set(reports.map { $0["reportUUID"]?.text }).count == reports.count)
         #expect(reports.allSatisfy { $0["notificationType"] == nil && $0["verified"] == .bool(true) })
-        var told: [String: Int] = [:]
+        var reported: [String: Int] = [:]
         for report in reports {
             for transaction in report["transactions"]?.elements ?? [] {
-                told[transaction["transactionId"]?.text ?? "", default: 0] += 1
+                reported[transaction["transactionId"]?.text ?? "", default: 0] += 1
             }
         }
         for outcome in silent + refunds {
-            #expect(changed(outcome).allSatisfy { told[$0] == 1 }, "\(outcome.after?.id ?? "")")
+            #expect(changed(outcome).allSatisfy { reported[$0] == 1 }, "\(outcome.after?.id ?? "")")
         }
-        #expect(lost.allSatisfy { outcome in changed(outcome).allSatisfy { told[$0] == nil } })
+        #expect(lost.allSatisfy { outcome in changed(outcome).allSatisfy { reported[$0] == nil } })
 
         // A second run finds nothing.
         let again = try await stage.reconcile()

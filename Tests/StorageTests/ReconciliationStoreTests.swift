@@ -186,7 +186,7 @@ struct ReconciliationStoreTests {
     }
 
     @Test(
-        "What a lookup of a reconciliation tells is queued once, also without events, and erased with its customer",
+        "What a lookup of a reconciliation finds is queued once, also without events, and erased with its customer",
         arguments: StoreTestEngine.available, [true, false])
     func lookups(on engine: StoreTestEngine, recordsEvents: Bool) async throws {
         let stage = try await StoreStage(engine)

@@ -48,7 +48,7 @@ extension AppConfiguration {
         return forward.map { ForwardingTargetKey(bundleId: bundleId, form: $0.form.rawValue, url: $0.url.text) }
     }
 
-    /// The keys of the targets that also get what only a lookup told: those of the form `camel`.
+    /// The keys of the targets that also get what only a lookup found: those of the form `camel`.
     package var reportTargetKeys: [ForwardingTargetKey] {
         targetKeys.filter { $0.form == ForwardTarget.Form.camel.rawValue }
     }

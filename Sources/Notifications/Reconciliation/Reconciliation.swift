@@ -261,7 +261,7 @@ package struct Reconciliation: Sendable {
         try await !store.customers.recordedIdentifiers([identifier], of: scope.bundleId).isEmpty
     }
 
-    /// The targets that get what only a lookup told.
+    /// The targets that get what only a lookup found.
     private func reportTargets(of scope: AppScope) -> [ForwardingTargetKey] {
         receiver.apps.configured(scope.bundleId)?.reportTargetKeys ?? []
     }

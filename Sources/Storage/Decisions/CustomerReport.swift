@@ -2,7 +2,7 @@ package import AppStoreTypes
 import Foundation
 import JSON
 
-/// What only a lookup told about a customer, for the forwarding targets with the form `camel`. It is stored like a
+/// What only a lookup found about a customer, for the forwarding targets with the form `camel`. It is stored like a
 /// notification, so that its deliveries are leased, retried, listed, erased and deleted like all others:
 ///
 ///     { "reportUUID", "type": "lookup" | "refund", "bundleId", "environment", "source": "reconcile", … , "verified": true }

@@ -19,7 +19,7 @@ struct ReconcileCommand: AsyncParsableCommand {
         discussion: """
             Reads Apple's notification history of the window first and receives what is not stored. Then it looks up every \
             customer with a subscription that ends within the window before or after now, or is in billing retry, and reads \
-            all refund histories. What only a lookup tells is forwarded to targets with as: camel. A run that was stopped or \
+            all refund histories. What only a lookup finds is forwarded to targets with as: camel. A run that was stopped or \
             killed is continued by the next one; a server may be running on the same store.
 
             Exit codes: 0 success; 1 done, but some customers could not be asked about; 2 usage, configuration; 3 stopped by \
