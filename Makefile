@@ -1,5 +1,5 @@
 # make demo      builds, starts a simulated App Store and the proxy, posts receipts and prints the responses
-# make test      every test, in debug and in release, also on a fresh machine (at most 30 minutes on two cores)
+# make test      every test, in debug and in release, also on a fresh machine (up to 40 minutes on two cores)
 # make test-build, make test-run  the two parts of it
 # make test-root  the tests that only root can run: they mount a file system
 # make test-postgresql  the tests that need PostgreSQL, in debug and in release, with a server of their own, and several servers of
