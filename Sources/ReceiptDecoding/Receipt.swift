@@ -61,11 +61,13 @@ extension [InAppPurchase] {
         var transactions: [TransactionIdentifier] = []
         originals.reserveCapacity(count)
         transactions.reserveCapacity(count)
-        for index in indices {
-            if let original = self[index].originalTransactionIdentifier, original != originals.last {
-                originals.append(original)
+        withUnsafeBufferPointer { purchases in
+            for index in purchases.indices {
+                if let original = purchases[index].originalTransactionIdentifier, original != originals.last {
+                    originals.append(original)
+                }
+                if let transaction = purchases[index].transactionIdentifier { transactions.append(transaction) }
             }
-            if let transaction = self[index].transactionIdentifier { transactions.append(transaction) }
         }
         return CustomerIdentifiers(originals: originals, transactions: transactions)
     }

@@ -104,7 +104,7 @@ package struct ServiceComponents: Sendable {
         serverAPI = try transport.map {
             try ServerAPISource(
                 settings: settings, transport: $0, verifier: verifier, now: now, writer: observations.writer,
-                counts: counts, cluster: cluster, previous: previous?.serverAPI)
+                revocations: observations.revocations, counts: counts, cluster: cluster, previous: previous?.serverAPI)
         }
         apple = try transport.map {
             try VerifyReceiptSource(settings: settings, transport: $0, counts: counts, sleep: sleep)

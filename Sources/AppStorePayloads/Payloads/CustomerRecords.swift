@@ -34,12 +34,31 @@ package struct CustomerRecords: Sendable {
 }
 
 extension CustomerRecords {
+    /// Passes each transaction of the history and its index to a closure.
+    package func forEachTransaction(_ body: (_ index: Int, _ transaction: borrowing TransactionPayload) -> Void) {
+        forEachTransaction(at: Array(transactions.indices), body)
+    }
+
+    /// Passes the transactions with these indices to a closure. Nothing is copied: a payload has about thirty texts, and
+    /// a copy of it counts a reference to each.
+    package func forEachTransaction(
+        at indices: [Int], _ body: (_ index: Int, _ transaction: borrowing TransactionPayload) -> Void
+    ) {
+        transactions.withUnsafeBufferPointer { transactions in
+            for index in indices {
+                precondition(transactions.indices.contains(index))
+                // An access by property would copy the payload.
+                guard let payload = transactions.baseAddress?.advanced(by: index).pointer(to: \.payload) else { return }
+                body(index, payload.pointee)
+            }
+        }
+    }
+
     /// The consumables in the history.
     package var consumables: ConsumableIdentifiers {
         var consumables = ConsumableIdentifiers()
-        for transaction in transactions.lazy.map(\.payload)
-        where transaction.type == ProductType.consumable.rawValue {
-            guard let id = transaction.transactionId else { continue }
+        forEachTransaction { _, transaction in
+            guard transaction.type == ProductType.consumable.rawValue, let id = transaction.transactionId else { return }
             consumables.all.insert(id)
             // The newest record of a transaction is the last one: a refund can be reversed.
             if transaction.revocationDate == nil {

@@ -40,8 +40,7 @@ package struct PurchaseHistory: Sendable {
         records: CustomerRecords? = nil, revocations: RevocationIndex = RevocationIndex(),
         configuredAppAppleId: Int64? = nil, dropsRefundedConsumables: Bool = false
     ) {
-        let contents = receipt.overlaid(
-            with: records.map { RevocationIndex($0.transactions.map(\.payload)) } ?? revocations)
+        let contents = receipt.overlaid(with: records.map { RevocationIndex($0) } ?? revocations)
         let dropped = dropsRefundedConsumables ? records?.consumables.refunded ?? [] : []
         self.receipt = contents.dropping(dropped)
         self.environment = environment

@@ -45,8 +45,11 @@ package struct RevocationIndex: Sendable {
     package init() {}
 
     /// Creates the index of a transaction history.
-    package init(_ transactions: [TransactionPayload]) {
-        for transaction in transactions { insert(transaction) }
+    package init(_ records: CustomerRecords) {
+        records.forEachTransaction { _, transaction in
+            // The newest record of a transaction is the last one: a refund can be reversed.
+            if transaction.revocationDate != nil || !isEmpty { insert(transaction) }
+        }
     }
 
     package var isEmpty: Bool { count == 0 }
@@ -55,7 +58,7 @@ package struct RevocationIndex: Sendable {
 
     /// Records the newest state of a transaction. A transaction without a revocation removes its entry, because a
     /// refund can be reversed.
-    package mutating func insert(_ transaction: TransactionPayload) {
+    package mutating func insert(_ transaction: borrowing TransactionPayload) {
         let isConsumable = transaction.type == ProductType.consumable.rawValue
         let revocation =
             isConsumable

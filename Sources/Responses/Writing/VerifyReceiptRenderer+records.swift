@@ -52,7 +52,7 @@ extension VerifyReceiptRenderer {
             case .latestReceiptInfo where hasLatest:
                 writer.member(column.key.beginning)
                 writer.beginArray()
-                for index in latest { write(records.transactions[index].payload, into: &writer) }
+                records.forEachTransaction(at: latest) { _, transaction in write(transaction, into: &writer) }
                 writer.endArray()
             case .latestReceipt:
                 writer.member(base64: submitted, as: column)
@@ -68,7 +68,7 @@ extension VerifyReceiptRenderer {
     }
 
     /// Writes one row of `latest_receipt_info`.
-    private func write(_ transaction: TransactionPayload, into writer: inout JSONWriter) {
+    private func write(_ transaction: borrowing TransactionPayload, into writer: inout JSONWriter) {
         writer.beginObject()
         tables.transaction.layout.forEach { field, conversion, key in
             writer.member(field.value(of: transaction), as: conversion, key: key)
@@ -92,26 +92,30 @@ extension VerifyReceiptRenderer {
 extension CustomerRecords {
     /// Returns the indices of the transactions in `latest_receipt_info`. A consumable is included only as long as the
     /// receipt still lists it.
-    ///
-    /// These are indices because a transaction has about thirty texts, and copying it changes the reference count of
-    /// each.
     fileprivate func latestTransactions(for receipt: AppReceipt, options: AnswerOptions) -> [Int] {
-        let listed = Set(receipt.purchases.compactMap(\.transactionId))
-        let rows = transactions.indices.compactMap { index in
-            LatestRow(index: index, transaction: transactions[index].payload, listed: listed)
+        var listed: Set<String>?
+        var rows: [LatestRow] = []
+        rows.reserveCapacity(transactions.count)
+        forEachTransaction { index, transaction in
+            if transaction.isConsumable {
+                let ids = listed ?? Set(receipt.purchases.compactMap(\.transactionId))
+                listed = ids
+                guard let id = transaction.transactionId, ids.contains(id) else { return }
+            }
+            rows.append(
+                LatestRow(
+                    index: index, transaction: transaction, withSubscription: options.excludesOldTransactions))
         }
         return LatestRows.indices(of: rows, options: options)
     }
 }
 
 extension LatestRow {
-    /// Returns `nil` for a consumable whose transaction id is not listed.
-    fileprivate init?(index: Int, transaction: TransactionPayload, listed: Set<String>) {
-        guard !transaction.isConsumable || transaction.transactionId.map(listed.contains) ?? false else { return nil }
+    fileprivate init(index: Int, transaction: borrowing TransactionPayload, withSubscription: Bool) {
         self.init(
             index: index, milliseconds: transaction.purchaseDate?.milliseconds,
             transactionId: transaction.transactionId,
-            subscription: transaction.isAutoRenewable
+            subscription: withSubscription && transaction.isAutoRenewable
                 ? transaction.originalTransactionId ?? transaction.transactionId ?? "" : nil)
     }
 }

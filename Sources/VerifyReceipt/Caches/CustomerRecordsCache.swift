@@ -2,6 +2,14 @@ import AppStorePayloads
 import ConcurrencySupport
 import Storage
 import AppStoreTypes
+import Synchronization
+
+/// The records of a customer, and the number of the cache entry that holds them.
+package struct CachedRecords: Sendable {
+    let records: CustomerRecords
+    /// `nil` if the records are not cached.
+    let serial: UInt64?
+}
 
 /// A cache of the Server API's most recent records. For example, an app that posts its receipt three times at launch
 /// costs one lookup.
@@ -32,7 +40,8 @@ final class CustomerRecordsCache: Sendable {
 
     /// The records of one customer, and the state they were fetched in.
     private struct Entry: Sendable {
-        let records: CustomerRecords
+        let cached: CachedRecords
+        var records: CustomerRecords { cached.records }
         /// `nil` if the App Store was not asked about it.
         var download: Download?
         let storedAt: Timestamp
@@ -61,6 +70,7 @@ final class CustomerRecordsCache: Sendable {
 
     private let entries = GenerationalCache<Key, Entry>(limit: capacity)
     private let changes = CacheInvalidationLog()
+    private let lastSerial = Atomic<UInt64>(0)
 
     /// The current position in the log of changes. Read it before a lookup begins, and pass it to
     /// ``insert(_:for:at:lifetime:askedAt:isConfirmed:)``.
@@ -81,10 +91,15 @@ final class CustomerRecordsCache: Sendable {
     ///   - lifetime: the current lifetime, in milliseconds. It may be shorter than when the records were cached,
     ///     because of a reload.
     ///   - confirmed: returns only the records of a second lookup, no older than five seconds.
-    func records(for key: Key, at now: Timestamp, lifetime: Int64, confirmed: Bool = false) -> CustomerRecords? {
+    func records(for key: Key, at now: Timestamp, lifetime: Int64, confirmed: Bool = false) -> CachedRecords? {
         guard let entry = validEntry(for: key, at: now, lifetime: lifetime) else { return nil }
         let isRecent = now < entry.storedAt.advanced(byMilliseconds: Self.shortLifetime)
-        return !confirmed || (entry.isConfirmed && isRecent) ? entry.records : nil
+        return !confirmed || (entry.isConfirmed && isRecent) ? entry.cached : nil
+    }
+
+    /// Returns whether the entry that was given this number is still valid.
+    func isValid(_ serial: UInt64, for key: Key, at now: Timestamp, lifetime: Int64) -> Bool {
+        validEntry(for: key, at: now, lifetime: lifetime)?.cached.serial == serial
     }
 
     /// Returns the cached download of the app of a customer whose records are cached; `nil` if it is not cached.
@@ -120,15 +135,21 @@ final class CustomerRecordsCache: Sendable {
     ///   - lifetime: in milliseconds; 0 caches nothing.
     ///   - mark: the ``mark`` from before the lookup.
     ///   - isConfirmed: whether this was the second lookup.
+    /// - Returns: the records, with the number of their entry.
     func insert(
         _ records: CustomerRecords, for key: Key, at now: Timestamp, lifetime: Int64, askedAt mark: UInt64,
         isConfirmed: Bool = false
-    ) {
-        guard let staleAt = Self.staleAt(records, cachedAt: now, lifetime: lifetime) else { return entries.remove(key) }
+    ) -> CachedRecords {
+        guard let staleAt = Self.staleAt(records, cachedAt: now, lifetime: lifetime) else {
+            entries.remove(key)
+            return CachedRecords(records: records, serial: nil)
+        }
+        let serial = lastSerial.wrappingAdd(1, ordering: .relaxed).newValue
         let entry = Entry(
-            records: records, storedAt: now, staleAt: staleAt, changeKeys: records.watchedIdentifiers, mark: mark,
+            cached: CachedRecords(records: records, serial: serial), storedAt: now, staleAt: staleAt, changeKeys: records.watchedIdentifiers, mark: mark,
             isConfirmed: isConfirmed)
         entries.insert(entry, for: key, cost: entry.cost)
+        return entry.cached
     }
 
     /// Returns when the records expire; `nil` if they must not be cached at all.

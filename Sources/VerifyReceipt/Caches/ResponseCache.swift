@@ -6,11 +6,11 @@ import Storage
 import Responses
 import AppStoreTypes
 
-/// A cache of `stored` responses by request. For example, if an app posts its receipt three times at launch, the
+/// A cache of `stored` and `api` responses by request. For example, if an app posts its receipt three times at launch, the
 /// receipt is decoded once and the response is rendered once.
 ///
-/// A response is valid as long as the store's snapshot of the customer is the one that it was rendered from, and that
-/// snapshot is current. Everything else that the response depends on is part of the request, or of a configuration
+/// A response is valid as long as the records that it was rendered from would be used for a new one: the store's
+/// snapshot of the customer is still the same and current, or the records of the Server API are still cached. Everything else that the response depends on is part of the request, or of a configuration
 /// that is fixed for the lifetime of this cache.
 final class ResponseCache: Sendable {
     /// Maximum size of all cached responses together, in bytes.
@@ -21,11 +21,18 @@ final class ResponseCache: Sendable {
         let app: AppConfiguration
         let scope: AppScope
         let keys: CustomerIdentifiers
-        /// See ``StoredCustomerSnapshot/serial``.
-        let serial: UInt64
+        let records: Records
         let answer: ResponseTemplate
         /// See ``VerifyReceiptResult/consumables``.
         let consumables: ConsumableIdentifiers
+    }
+
+    /// The records that a response was rendered from, by their number.
+    enum Records: Sendable {
+        /// See ``StoredCustomerSnapshot/serial``.
+        case stored(UInt64)
+        /// See ``CachedRecords/serial``.
+        case lookedUp(UInt64)
     }
 
     private let cache = GenerationalCache<[UInt8], Entry>(limit: capacity)

@@ -288,7 +288,6 @@ package struct CustomerViewService: Sendable {
             (records, failure) = (nil, error)
         }
         if let records {
-            revocations.record(records, of: app.bundleId)
             let appTransaction = await serverAPI?.appTransaction(
                 of: records, for: keys, bundleId: app.bundleId, environment: environment, priority: priority,
                 within: time.share(before: 0))

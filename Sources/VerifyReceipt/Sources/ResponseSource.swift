@@ -32,6 +32,8 @@ package struct SourceResponse: Sendable {
         case apple(UpstreamResponse, from: AppStoreEnvironment)
         /// Rendered from stored records that are as good as a call to the Server API.
         case current(StoredCustomerSnapshot)
+        /// Rendered from records of the Server API.
+        case lookedUp(CachedRecords)
     }
 
     package let result: VerifyReceiptResult

@@ -33,10 +33,10 @@ struct ServerAPIResponseSource: ResponseSource {
         guard !keys.isEmpty else { return renderer.completeAnswer(item, to: request) }
         do throws(ServerAPIError) {
             let lookup = Lookup(request: request, item: item, keys: keys, end: ContinuousClock.now + limit)
-            guard let reply = try await reply(to: lookup, isFresh: request.options.isFresh) else {
+            guard let response = try await response(to: lookup, isFresh: request.options.isFresh) else {
                 return .unavailable(fallback: request.unavailable(from: .api))
             }
-            return .answered(SourceResponse(reply))
+            return .answered(response)
         } catch {
             return await result(of: error, item, in: request)
         }
@@ -57,14 +57,14 @@ struct ServerAPIResponseSource: ResponseSource {
     /// Renders a response from the Server API's records; `nil` if the app has no key.
     ///
     /// - Parameter isFresh: calls the API even if records are cached.
-    private func reply(to lookup: Lookup, isFresh: Bool) async throws(ServerAPIError) -> VerifyReceiptResult? {
+    private func response(to lookup: Lookup, isFresh: Bool) async throws(ServerAPIError) -> SourceResponse? {
         let (request, item) = (lookup.request, lookup.item)
         guard
-            let records = try await customers?.records(
+            let cached = try await customers?.cachedRecords(
                 for: lookup.keys, bundleId: item.bundleId, environment: item.environment, isFresh: isFresh,
                 priority: request.options.priority, within: lookup.end - .now)
         else { return nil }
-        observations.revocations.record(records, of: item.bundleId)
+        let records = cached.records
         guard !item.lacksStatus(in: records) else {
             throw ServerAPIError(.statusesMissing, at: "statuses", "no status of the receipt's subscription")
         }
@@ -78,11 +78,11 @@ struct ServerAPIResponseSource: ResponseSource {
             request.history(of: item, records: records, download: download), to: request, from: .api, request.password)
         guard !isFresh, reply.answer.status == .subscriptionExpired, records.mayBeRenewing(at: request.now),
             lookup.end - .now > Self.renewalPause
-        else { return reply }
+        else { return SourceResponse(reply, origin: .lookedUp(cached)) }
         // The record of a renewal can appear minutes after it is due. The API is called a second time before a paying
         // subscriber is locked out.
         await sleep(Self.renewalPause)
-        return (try? await self.reply(to: lookup, isFresh: true)) ?? reply
+        return (try? await self.response(to: lookup, isFresh: true)) ?? SourceResponse(reply)
     }
 
     /// The result of a lookup that failed.

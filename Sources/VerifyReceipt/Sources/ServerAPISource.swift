@@ -23,6 +23,8 @@ package struct ServerAPISource: Sendable {
     private let now: @Sendable () -> Timestamp
     /// Writes records to the store; `nil` if there is no store.
     private let writer: BackgroundStoreWriter?
+    /// Records the refunds in the records of every lookup; `nil` if nobody asks for them.
+    private let revocations: RevocationCache?
     /// `nil` if nothing is counted.
     private let counts: ProxyMetrics?
 
@@ -37,7 +39,7 @@ package struct ServerAPISource: Sendable {
         settings: ProxyConfiguration, transport: any HTTPTransport, verifier: SignedPayloadVerifier,
         now: @escaping @Sendable () -> Timestamp, share: Double = 1, reserve: Double = 0.3,
         retry: RetryPolicy = RetryPolicy(), writer: BackgroundStoreWriter? = nil,
-        counts: ProxyMetrics? = nil, cluster: ServerCluster? = nil, previous: ServerAPISource? = nil
+        revocations: RevocationCache? = nil, counts: ProxyMetrics? = nil, cluster: ServerCluster? = nil, previous: ServerAPISource? = nil
     ) throws {
         let hosts: ServerAPIHosts
         do throws(TransportError) {
@@ -70,6 +72,7 @@ package struct ServerAPISource: Sendable {
         cache = previous?.cache ?? CustomerRecordsCache()
         self.now = now
         self.writer = writer
+        self.revocations = revocations
         self.counts = counts
     }
 
@@ -98,6 +101,17 @@ package struct ServerAPISource: Sendable {
         isFresh: Bool = false,
         priority: HourlyBudget.Priority = .live, within limit: Duration
     ) async throws(ServerAPIError) -> CustomerRecords? {
+        try await cachedRecords(
+            for: keys, bundleId: bundleId, environment: environment, isFresh: isFresh, priority: priority,
+            within: limit)?.records
+    }
+
+    /// Returns the same as ``records(for:bundleId:environment:isFresh:priority:within:)``, with the number of the cache
+    /// entry.
+    func cachedRecords(
+        for keys: CustomerIdentifiers, bundleId: BundleIdentifier, environment: AppStoreEnvironment?,
+        isFresh: Bool, priority: HourlyBudget.Priority, within limit: Duration
+    ) async throws(ServerAPIError) -> CachedRecords? {
         guard let app = apps[bundleId] else { return nil }
         let key = CustomerRecordsCache.Key(bundleId: bundleId, environment: environment, identifiers: keys)
         let records = cache.records(for: key, at: now(), lifetime: app.lifetime, confirmed: isFresh)
@@ -105,6 +119,15 @@ package struct ServerAPISource: Sendable {
         if let records { return records }
         let limit = isFresh ? min(limit, .seconds(3)) : limit
         return try await lookUp(app, key, CallOptions(priority: priority, timeLimit: limit), isConfirming: isFresh)
+    }
+
+    /// Returns whether the records with this number would be returned from the cache now. If so, this counts as a hit.
+    func isCached(_ serial: UInt64, for keys: CustomerIdentifiers, in scope: AppScope) -> Bool {
+        guard let app = apps[scope.bundleId] else { return false }
+        let key = CustomerRecordsCache.Key(bundleId: scope.bundleId, environment: scope.environment, identifiers: keys)
+        guard cache.isValid(serial, for: key, at: now(), lifetime: app.lifetime) else { return false }
+        counts?.recordCache.add(HitLabel.hit.rawValue)
+        return true
     }
 
     /// Returns the app transaction of a customer whose records were just returned for these keys, from the cache if
@@ -169,20 +192,21 @@ package struct ServerAPISource: Sendable {
     ) async throws(ServerAPIError) -> CustomerRecords? {
         guard let app = apps[scope.bundleId] else { return nil }
         let key = CustomerRecordsCache.Key(bundleId: scope.bundleId, environment: scope.environment, identifiers: keys)
-        return try await lookUp(app, key, CallOptions(priority: .batch, timeLimit: limit))
+        return try await lookUp(app, key, CallOptions(priority: .batch, timeLimit: limit)).records
     }
 
-    /// Looks a customer up, then caches and stores the records.
+    /// Looks a customer up, then caches, records and stores the records.
     private func lookUp(
         _ app: App, _ key: CustomerRecordsCache.Key, _ options: CallOptions, isConfirming: Bool = false
-    ) async throws(ServerAPIError) -> CustomerRecords {
+    ) async throws(ServerAPIError) -> CachedRecords {
         let (mark, askedAt) = (cache.mark, now())
         let records = try await app.client.records(
             for: key.identifiers, bundleId: key.bundleId.rawValue, environment: key.environment, options)
-        cache.insert(
+        let cached = cache.insert(
             records, for: key, at: now(), lifetime: app.lifetime, askedAt: mark, isConfirmed: isConfirming)
+        revocations?.record(records, of: key.bundleId)
         writer?.save(records, for: key.identifiers, bundleId: key.bundleId, askedAt: askedAt)
-        return records
+        return cached
     }
 
     /// Invalidates the cached records of the customers with these identifiers, because something about them has
