@@ -93,14 +93,22 @@ def main():
 
             for name, (body, rows) in samples.items():
                 lua = script(folder, "/bare", [body], "bare")
+                lua_unique = script(folder, "/bare", [body], "bare-unique", unique=True)
                 ask = script(folder, "/verifyReceipt", [body], "ask")
+                ask_unique = script(folder, "/verifyReceipt", [body], "ask-unique", unique=True)
                 for url, script_path in ((bare, lua), (stored, ask), (api, ask), (receipt, ask)):
                     wrk(url, script_path, 1)
                 for _ in range(arguments.runs):
+                    # The same request again and again, as from an app that posts its receipt several times at launch.
                     measure = wrk(bare, lua, seconds)
                     row(f"bare, {name} ({len(body):,} bytes)", measure, measure)
-                    for label, server in (("receipt", receipt), ("api, cached", api), ("stored", stored)):
+                    for label, server in (("receipt", receipt), ("api", api), ("stored", stored)):
                         row(f"{label}, {name}", wrk(server, ask, seconds), measure)
+                    # Bodies that were never sent before. The records of `api` come from memory.
+                    measure = wrk(bare, lua_unique, seconds)
+                    row(f"bare, new bodies, {name}", measure, measure)
+                    for label, server in (("receipt", receipt), ("api", api)):
+                        row(f"{label}, new bodies, {name}", wrk(server, ask_unique, seconds), measure)
             bodies = notifications(store, arguments.notifications)
             lua = script(folder, "/bare", bodies, "bare")
             measure = wrk(bare, lua, 4, 64)

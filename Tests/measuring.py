@@ -51,13 +51,30 @@ def post(url, body):
         return response.headers, json.loads(response.read() or b"null")
 
 
-def script(folder, path, bodies, name):
-    """Writes a wrk script that posts the bodies in turn, and starts again after the last one."""
+def script(folder, path, bodies, name, unique=False):
+    """Writes a wrk script that posts the bodies in turn, and starts again after the last one.
+
+    With `unique`, each request has a further member with another number, so that no body is ever repeated.
+    """
     data = os.path.join(folder, name + ".bodies")
     with open(data, "wb") as file:
         for body in bodies:
             file.write(body + b"\n")
     lua = os.path.join(folder, name + ".lua")
+    if unique:
+        with open(lua, "w") as file:
+            file.write(f"""local bodies, next = {{}}, 0
+init = function(args)
+  for line in io.lines("{data}") do
+    bodies[#bodies + 1] = line:match("^(.*)}}%s*$")
+  end
+end
+request = function()
+  next = next + 1
+  return wrk.format("POST", "{path}", nil, bodies[next % #bodies + 1] .. ',"n":' .. next .. "}}")
+end
+""")
+        return lua
     with open(lua, "w") as file:
         file.write(f"""local requests, next = {{}}, 0
 init = function(args)

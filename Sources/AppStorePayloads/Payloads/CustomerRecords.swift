@@ -34,37 +34,21 @@ package struct CustomerRecords: Sendable {
 }
 
 extension CustomerRecords {
-    /// Passes each transaction of the history and its index to a closure.
-    package func forEachTransaction(_ body: (_ index: Int, _ transaction: borrowing TransactionPayload) -> Void) {
-        forEachTransaction(at: Array(transactions.indices), body)
-    }
-
-    /// Passes the transactions with these indices to a closure. Nothing is copied: a payload has about thirty texts, and
-    /// a copy of it counts a reference to each.
-    package func forEachTransaction(
-        at indices: [Int], _ body: (_ index: Int, _ transaction: borrowing TransactionPayload) -> Void
-    ) {
-        transactions.withUnsafeBufferPointer { transactions in
-            for index in indices {
-                precondition(transactions.indices.contains(index))
-                // An access by property would copy the payload.
-                guard let payload = transactions.baseAddress?.advanced(by: index).pointer(to: \.payload) else { return }
-                body(index, payload.pointee)
-            }
-        }
-    }
-
     /// The consumables in the history.
     package var consumables: ConsumableIdentifiers {
         var consumables = ConsumableIdentifiers()
-        forEachTransaction { _, transaction in
-            guard transaction.type == ProductType.consumable.rawValue, let id = transaction.transactionId else { return }
-            consumables.all.insert(id)
-            // The newest record of a transaction is the last one: a refund can be reversed.
-            if transaction.revocationDate == nil {
-                consumables.refunded.remove(id)
-            } else {
-                consumables.refunded.insert(id)
+        // In place, because a copy of a payload counts a reference to each of its texts.
+        transactions.withUnsafeBufferPointer { transactions in
+            for index in transactions.indices where transactions[index].payload.type == ProductType.consumable.rawValue
+            {
+                guard let id = transactions[index].payload.transactionId else { continue }
+                consumables.all.insert(id)
+                // The newest record of a transaction is the last one: a refund can be reversed.
+                if transactions[index].payload.revocationDate == nil {
+                    consumables.refunded.remove(id)
+                } else {
+                    consumables.refunded.insert(id)
+                }
             }
         }
         return consumables

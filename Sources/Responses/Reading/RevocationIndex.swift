@@ -48,9 +48,12 @@ package struct RevocationIndex: Sendable {
 
     /// Creates the index of a transaction history.
     package init(_ records: CustomerRecords) {
-        records.forEachTransaction { _, transaction in
-            // The newest record of a transaction is the last one: a refund can be reversed.
-            if transaction.revocationDate != nil || !isEmpty { insert(transaction) }
+        // The newest record of a transaction is the last one: a refund can be reversed.
+        records.transactions.withUnsafeBufferPointer { transactions in
+            for index in transactions.indices
+            where transactions[index].payload.revocationDate != nil || !isEmpty {
+                insert(transactions[index].payload)
+            }
         }
     }
 
@@ -60,7 +63,7 @@ package struct RevocationIndex: Sendable {
 
     /// Records the newest state of a transaction. A transaction without a revocation removes its entry, because a
     /// refund can be reversed.
-    package mutating func insert(_ transaction: borrowing TransactionPayload) {
+    package mutating func insert(_ transaction: TransactionPayload) {
         let isConsumable = transaction.type == ProductType.consumable.rawValue
         let revocation =
             isConsumable

@@ -52,7 +52,7 @@ extension VerifyReceiptRenderer {
             case .latestReceiptInfo where hasLatest:
                 writer.member(column.key.beginning)
                 writer.beginArray()
-                records.forEachTransaction(at: latest) { _, transaction in write(transaction, into: &writer) }
+                for index in latest { write(records.transactions[index].payload, into: &writer) }
                 writer.endArray()
             case .latestReceipt:
                 writer.member(base64: submitted, as: column)
@@ -68,7 +68,7 @@ extension VerifyReceiptRenderer {
     }
 
     /// Writes one row of `latest_receipt_info`.
-    private func write(_ transaction: borrowing TransactionPayload, into writer: inout JSONWriter) {
+    private func write(_ transaction: TransactionPayload, into writer: inout JSONWriter) {
         writer.beginObject()
         tables.transaction.layout.forEach { field, conversion, key in
             writer.member(field.value(of: transaction), as: conversion, key: key)
@@ -96,26 +96,26 @@ extension CustomerRecords {
         var listed: Set<String>?
         var rows: [LatestRow] = []
         rows.reserveCapacity(transactions.count)
-        forEachTransaction { index, transaction in
-            if transaction.isConsumable {
-                let ids = listed ?? Set(receipt.purchases.compactMap(\.transactionId))
-                listed = ids
-                guard let id = transaction.transactionId, ids.contains(id) else { return }
+        // Field by field, because a copy of a payload counts a reference to each of its texts.
+        transactions.withUnsafeBufferPointer { transactions in
+            for index in transactions.indices {
+                let id = transactions[index].payload.transactionId
+                let type = transactions[index].payload.type
+                if type == ProductType.consumable.rawValue {
+                    let ids = listed ?? Set(receipt.purchases.compactMap(\.transactionId))
+                    listed = ids
+                    guard let id, ids.contains(id) else { continue }
+                }
+                var subscription: String?
+                if options.excludesOldTransactions, transactions[index].payload.isAutoRenewable {
+                    subscription = transactions[index].payload.originalTransactionId ?? id ?? ""
+                }
+                rows.append(
+                    LatestRow(
+                        index: index, milliseconds: transactions[index].payload.purchaseDate?.milliseconds,
+                        transactionId: id, subscription: subscription))
             }
-            rows.append(
-                LatestRow(
-                    index: index, transaction: transaction, withSubscription: options.excludesOldTransactions))
         }
         return LatestRows.indices(of: rows, options: options)
-    }
-}
-
-extension LatestRow {
-    fileprivate init(index: Int, transaction: borrowing TransactionPayload, withSubscription: Bool) {
-        self.init(
-            index: index, milliseconds: transaction.purchaseDate?.milliseconds,
-            transactionId: transaction.transactionId,
-            subscription: withSubscription && transaction.isAutoRenewable
-                ? transaction.originalTransactionId ?? transaction.transactionId ?? "" : nil)
     }
 }

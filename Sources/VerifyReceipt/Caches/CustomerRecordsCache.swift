@@ -146,7 +146,8 @@ final class CustomerRecordsCache: Sendable {
         }
         let serial = lastSerial.wrappingAdd(1, ordering: .relaxed).newValue
         let entry = Entry(
-            cached: CachedRecords(records: records, serial: serial), storedAt: now, staleAt: staleAt, changeKeys: records.watchedIdentifiers, mark: mark,
+            cached: CachedRecords(records: records, serial: serial), storedAt: now, staleAt: staleAt,
+            changeKeys: records.watchedIdentifiers, mark: mark,
             isConfirmed: isConfirmed)
         entries.insert(entry, for: key, cost: entry.cost)
         return entry.cached

@@ -39,7 +39,8 @@ package struct ServerAPISource: Sendable {
         settings: ProxyConfiguration, transport: any HTTPTransport, verifier: SignedPayloadVerifier,
         now: @escaping @Sendable () -> Timestamp, share: Double = 1, reserve: Double = 0.3,
         retry: RetryPolicy = RetryPolicy(), writer: BackgroundStoreWriter? = nil,
-        revocations: RevocationCache? = nil, counts: ProxyMetrics? = nil, cluster: ServerCluster? = nil, previous: ServerAPISource? = nil
+        revocations: RevocationCache? = nil, counts: ProxyMetrics? = nil, cluster: ServerCluster? = nil,
+        previous: ServerAPISource? = nil
     ) throws {
         let hosts: ServerAPIHosts
         do throws(TransportError) {
