@@ -10,12 +10,8 @@ extension VerifyReceiptRenderer {
     ) -> VerifyReceiptAnswer {
         let hasLatest = !options.omitsLatest && receipt.purchases.contains(where: \.isAutoRenewable)
         let latest = hasLatest ? history.submittedText?.reveal() : nil
-        let latestRows =
-            !hasLatest
-            ? []
-            : LatestRows.indices(
-                of: receipt.latestRows(withSubscriptions: options.excludesOldTransactions), options: options)
-        var rows = RenderedRows()
+        let latestRows = hasLatest ? receipt.latestIndices(options: options) : []
+        var rows = RenderedRows(count: receipt.purchases.count)
         var writer = JSONWriter(
             reserving: 2_048 + RenderedRows.size * (receipt.purchases.count + latestRows.count) + (latest?.count ?? 0))
         writer.beginObject()
@@ -77,6 +73,11 @@ struct RenderedRows {
     /// Where each row is in the response, by the index of the purchase. Rows are written in this order first.
     private var ranges: [Range<Int>] = []
 
+    /// - Parameter count: the number of purchases.
+    init(count: Int) {
+        ranges.reserveCapacity(count)
+    }
+
     /// Writes a row, or copies it if it was written before.
     mutating func write(
         _ index: Int, of purchases: [InAppPurchase], _ table: FieldTable<InAppField>, into writer: inout JSONWriter
@@ -109,6 +110,29 @@ struct RenderedRows {
 }
 
 extension AppReceipt {
+    /// Returns the indices of the purchases in `latest_receipt_info`.
+    fileprivate func latestIndices(options: AnswerOptions) -> [Int] {
+        // Most receipts list their purchases by date already, and then no sort keys are needed.
+        if !options.excludesOldTransactions, hasAscendingDates {
+            let newest = purchases.indices.suffix(LatestRows.cap)
+            return options.latestReceiptInfoOrder == .ascending ? Array(newest) : newest.reversed()
+        }
+        return LatestRows.indices(
+            of: latestRows(withSubscriptions: options.excludesOldTransactions), options: options)
+    }
+
+    /// Whether each purchase is later than the one before it.
+    private var hasAscendingDates: Bool {
+        purchases.withUnsafeBufferPointer { purchases in
+            var last = Int64.min
+            for index in purchases.indices {
+                guard let date = purchases[index].purchaseDate?.milliseconds, date > last else { return false }
+                last = date
+            }
+            return true
+        }
+    }
+
     /// Returns the sort keys of the purchases.
     fileprivate func latestRows(withSubscriptions: Bool) -> [LatestRow] {
         purchases.indices.map { index in

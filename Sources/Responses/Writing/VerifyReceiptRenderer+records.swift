@@ -31,7 +31,7 @@ extension VerifyReceiptRenderer {
         to receipt: AppReceipt, records: CustomerRecords, history: PurchaseHistory, requestDate: Timestamp,
         options: AnswerOptions
     ) -> VerifyReceiptAnswer {
-        var rows = RenderedRows()
+        var rows = RenderedRows(count: receipt.purchases.count)
         let hasLatest = !options.omitsLatest && records.transactions.contains { $0.payload.isAutoRenewable }
         let latest = hasLatest ? records.latestTransactions(for: receipt, options: options) : []
         let submitted = hasLatest ? history.submittedText?.reveal() : nil
