@@ -1,3 +1,4 @@
+import Foundation
 import Cryptography
 import JSON
 import AppStoreTypes
@@ -35,7 +36,12 @@ struct CompactJWS {
     }
 
     private static func dot(in text: borrowing Span<UInt8>, from start: Int) -> Int? {
-        text.withUnsafeBufferPointer { $0[start...].firstIndex(of: UInt8(ascii: ".")) }
+        text.withUnsafeBytes { text in
+            guard start < text.count, let base = text.baseAddress,
+                let found = memchr(base + start, Int32(UInt8(ascii: ".")), text.count - start)
+            else { return nil }
+            return UnsafeRawPointer(found) - base
+        }
     }
 }
 

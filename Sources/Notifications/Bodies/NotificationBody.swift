@@ -1,4 +1,4 @@
-import Cryptography
+import Foundation
 import JSON
 import AppStoreTypes
 
@@ -134,10 +134,16 @@ package enum CanonicalNotificationBody {
 
     /// Returns whether a body equals the canonical body byte for byte.
     static func isVersion2(_ body: [UInt8], of text: String) -> Bool {
-        let text = Array(text.utf8)
-        let range = begin.count..<(begin.count + text.count)
-        guard body.count == range.upperBound + end.count else { return false }
-        return body.span.holds(begin, at: 0..<range.lowerBound) && body.span.holds(text, at: range)
-            && body.span.holds(end, at: range.upperBound..<body.count)
+        let count = text.utf8.count
+        guard body.count == begin.count + count + end.count, body.starts(with: begin),
+            body.suffix(end.count) == end[...]
+        else { return false }
+        var text = text
+        return text.withUTF8 { text in
+            body.withUnsafeBytes { body in
+                guard let expected = text.baseAddress, let start = body.baseAddress else { return count == 0 }
+                return memcmp(start + begin.count, expected, count) == 0
+            }
+        }
     }
 }

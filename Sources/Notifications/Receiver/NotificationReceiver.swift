@@ -123,7 +123,7 @@ package struct NotificationReceiver: Sendable {
             uuid: payload.notificationUUID.flatMap { $0.utf8.count <= Self.maximumNameBytes && $0 != "" ? $0 : nil }
                 ?? Self.identifier(of: text),
             version: 2, type: payload.notificationType, subtype: payload.subtype, signedDate: payload.signedDate,
-            receivedAt: now(), text: text,
+            receivedAt: now(), text: text, payload: payload.claims,
             rawBody: CanonicalNotificationBody.isVersion2(body, of: text) ? nil : body)
         let targetKeys = app?.targetKeys ?? []
         let outcome: NotificationOutcome
@@ -138,12 +138,14 @@ package struct NotificationReceiver: Sendable {
         }
         // A repeated notification invalidates caches too: another process, which has ended since, may have received
         // the first one.
+        let original = update.originalTransactionId
+        let renewed = update.renewal?.originalTransactionId
         invalidate(
             [
-                update.transaction?.originalTransactionId, update.renewal?.originalTransactionId,
-                update.transaction?.appTransactionId, update.transaction?.previousOriginalTransactionId,
+                original, renewed == original ? nil : renewed, update.transaction?.appTransactionId,
+                update.transaction?.previousOriginalTransactionId,
             ].compactMap { $0 }, in: scope)
-        if isRechecked, outcome != .repeated, let original = update.originalTransactionId {
+        if isRechecked, outcome != .repeated, let original {
             lookups.lookUp(
                 CustomerIdentifiers(originalTransactionIds: [original], transactionIds: []), in: scope, at: now(),
                 through: serverAPI)

@@ -11,7 +11,14 @@ import JSON
 package enum EventMembers {
     /// Joins members to a body. Members that are `nil` or empty are left out.
     package static func body(_ members: [String?]) -> String {
-        "{" + members.compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: ",") + "}"
+        var body = "{"
+        body.reserveCapacity(members.reduce(2) { $0 + 1 + ($1?.utf8.count ?? 0) })
+        for case let member? in members where !member.isEmpty {
+            if body.utf8.count > 1 { body += "," }
+            body += member
+        }
+        body += "}"
+        return body
     }
 
     package static func source(_ source: EventSource) -> String { "\"source\":\"\(source.rawValue)\"" }
@@ -31,7 +38,7 @@ package enum EventMembers {
     package static func transactions(_ records: [(payload: [UInt8], revocation: RevocationRow?)]) -> String {
         guard !records.isEmpty else { return "" }
         let revoked = records.compactMap(\.revocation)
-        return members { writer in
+        return members(reserving: records.reduce(256) { $0 + $1.payload.count }) { writer in
             writer.key("transactions")
             writer.beginArray()
             for record in records { writer.values(json: record.payload) }
@@ -51,7 +58,7 @@ package enum EventMembers {
 
     package static func renewalInfos(_ payloads: [[UInt8]]) -> String {
         guard !payloads.isEmpty else { return "" }
-        return members { writer in
+        return members(reserving: payloads.reduce(64) { $0 + $1.count }) { writer in
             writer.key("renewalInfos")
             writer.beginArray()
             for payload in payloads { writer.values(json: payload) }
@@ -90,7 +97,7 @@ package enum EventMembers {
     }
 
     /// The text of an object without its braces.
-    private static func members(_ body: (inout JSONWriter) -> Void) -> String {
-        String(decoding: JSONWriter.object(body).dropFirst().dropLast(), as: UTF8.self)
+    private static func members(reserving capacity: Int = 256, _ body: (inout JSONWriter) -> Void) -> String {
+        String(decoding: JSONWriter.object(reserving: capacity, body).dropFirst().dropLast(), as: UTF8.self)
     }
 }

@@ -7,7 +7,7 @@ package struct NotificationMembers: Sendable {
     package let transaction, renewal, status: String?
 
     package init(_ notification: NotificationRow, _ update: NotificationUpdate, as texts: EncodedNotification) {
-        head = [EventMembers.source(.notification), EventMembers.notification(notification)].joined(separator: ",")
+        head = EventMembers.source(.notification) + "," + EventMembers.notification(notification)
         if let row = update.transaction, let text = texts.transaction {
             transaction = EventMembers.transactions([(row.payload(text), row.revocation)])
         } else {

@@ -100,7 +100,7 @@ package struct JWSEncoder: Sendable {
         var (transaction, renewal): (EncodedNotification.Record?, EncodedNotification.Record?)
         if let text = update.transaction?.text { transaction = (text, await encode(text)) }
         if let text = update.renewal?.text { renewal = (text, await encode(text)) }
-        guard notification.version == 2, let text = JWSParts(notification.text),
+        guard notification.version == 2, let text = JWSParts(notification.text, payload: notification.payload),
             let header = await headerID(of: text.header)
         else { return EncodedNotification(raw: notification.text, transaction: transaction, renewal: renewal) }
         return EncodedNotification(text, header: header, transaction: transaction, renewal: renewal)

@@ -46,19 +46,32 @@ package struct PackedJWS: Sendable, Hashable {
 
     // MARK: - Bytes
 
-    package var bytes: Data {
-        var bytes = Data([Self.formatVersion, UInt8(header >> 8), UInt8(truncatingIfNeeded: header)])
-        bytes.append(contentsOf: signature)
+    package var bytes: Data { Data(encoded) }
+
+    /// The same as ``bytes``.
+    package var encoded: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(size)
+        append(to: &bytes)
+        return bytes
+    }
+
+    /// Number of bytes of ``encoded``.
+    private var size: Int {
+        parts.reduce(4 + signature.count + payload.count) { $0 + 8 + $1.text.size }
+    }
+
+    private func append(to bytes: inout [UInt8]) {
+        bytes += [Self.formatVersion, UInt8(header >> 8), UInt8(truncatingIfNeeded: header)]
+        bytes += signature
         bytes.append(UInt8(truncatingIfNeeded: parts.count))
         for part in parts {
-            let inner = part.text.bytes
-            for integer in [part.offset, inner.count] {
-                withUnsafeBytes(of: UInt32(truncatingIfNeeded: integer).bigEndian) { bytes.append(contentsOf: $0) }
+            for integer in [part.offset, part.text.size] {
+                withUnsafeBytes(of: UInt32(truncatingIfNeeded: integer).bigEndian) { bytes += $0 }
             }
-            bytes.append(inner)
+            part.text.append(to: &bytes)
         }
-        bytes.append(contentsOf: payload)
-        return bytes
+        bytes += payload
     }
 
     /// `nil` for bytes that ``bytes`` never produces.
@@ -139,19 +152,22 @@ package struct JWSParts: Sendable, Hashable {
 
     /// `nil` if encoding the parts again would not give the same text. ``Base64Text`` accepts only the canonical
     /// base64url encoding of a value, and that is the one it writes.
-    package init?(_ text: String) {
+    ///
+    /// - Parameter payload: the decoded payload of this text, if it is at hand.
+    package init?(_ text: String, payload: [UInt8]? = nil) {
         var text = text
         let parts = text.withUTF8 { bytes -> (header: [UInt8], payload: [UInt8], signature: [UInt8])? in
             let end = bytes.count - Self.signatureCharacters
-            guard let first = bytes.firstIndex(of: UInt8(ascii: ".")), first + 1 < end,
+            guard let start = bytes.baseAddress, let dot = memchr(start, Int32(UInt8(ascii: ".")), bytes.count),
+                case let first = UnsafeRawPointer(dot) - UnsafeRawPointer(start), first + 1 < end,
                 bytes[end - 1] == UInt8(ascii: "."),
-                let payload = Self.decode(bytes[(first + 1)..<(end - 1)]),
+                let payload = payload ?? Self.decode(bytes[(first + 1)..<(end - 1)]),
                 let signature = Self.decode(bytes[end...])
             else { return nil }
             return (Array(bytes[..<first]), payload, signature)
         }
         guard let parts else { return nil }
-        (header, payload, signature) = parts
+        (header, self.payload, signature) = parts
     }
 
     private static func decode(_ segment: Slice<UnsafeBufferPointer<UInt8>>) -> [UInt8]? {

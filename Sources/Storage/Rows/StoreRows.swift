@@ -29,12 +29,14 @@ package struct NotificationRow: Sendable, Hashable {
     package let receivedAt: Timestamp
     /// Version 2: the compact JWS. Version 1: transaction ids, separated by spaces.
     package let text: String
+    /// The decoded payload of `text`, if it is at hand. It is not stored, but saves the encoder from decoding it again.
+    package let payload: [UInt8]?
     /// Version 2, if it is to be forwarded: the received body, if it is not `{"signedPayload":"<text>"}`.
     package let rawBody: [UInt8]?
 
     package init(
         uuid: String, version: Int, type: String?, subtype: String?, signedDate: Timestamp?, receivedAt: Timestamp,
-        text: String, rawBody: [UInt8]? = nil
+        text: String, payload: [UInt8]? = nil, rawBody: [UInt8]? = nil
     ) {
         self.uuid = uuid
         self.version = version
@@ -43,6 +45,7 @@ package struct NotificationRow: Sendable, Hashable {
         self.signedDate = signedDate
         self.receivedAt = receivedAt
         self.text = text
+        self.payload = payload
         self.rawBody = rawBody
     }
 }

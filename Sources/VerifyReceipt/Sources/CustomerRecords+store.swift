@@ -168,6 +168,11 @@ extension TransactionPayload {
 
     /// The account token as it is stored: a UUID in lower case; `nil` for any other text.
     package var storedAccountToken: String? {
-        appAccountToken.flatMap { $0.utf8.count == 36 ? UUID(uuidString: $0)?.uuidString.lowercased() : nil }
+        guard let token = appAccountToken?.utf8, token.count == 36 else { return nil }
+        for (index, byte) in token.enumerated() {
+            let isDash = [8, 13, 18, 23].contains(index)
+            guard isDash ? byte == UInt8(ascii: "-") : Hexadecimal.value(of: byte) != nil else { return nil }
+        }
+        return appAccountToken?.lowercased()
     }
 }
