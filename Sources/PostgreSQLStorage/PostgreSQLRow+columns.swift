@@ -41,7 +41,7 @@ extension EncodedJWS {
     var columnBytes: [UInt8] {
         switch self {
         case .raw(let text): [Self.rawMarker] + Array(text.utf8)
-        case .packed(let packed): Array(packed.bytes)
+        case .packed(let packed): packed.encoded
         case .damaged: []
         }
     }

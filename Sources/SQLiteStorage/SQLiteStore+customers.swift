@@ -11,13 +11,15 @@ extension SQLiteStore: CustomerStore, RevocationStore {
     ) async throws(StorageError) -> Bool {
         let transactions = await encoder.encode(customer.transactions.map(\.text))
         let renewals = await encoder.encode(customer.renewals.map(\.text))
-        return try await write { [recordsEvents] db in
-            let app = try Self.appID(of: scope, in: db)
+        return try await writeTransaction { [recordsEvents] transaction in
+            let db = transaction.db
+            let app = try transaction.appID(of: scope)
             let compares = recordsEvents || source == .reconcile
             var before = compares ? try Self.history(before: customer, app: app, in: db) : nil
             let id = try Self.customer(with: customer, app: app, in: db)
             for (position, (row, text)) in zip(customer.transactions, transactions).enumerated() {
-                try Self.applyLookedUpTransaction(row, as: text, customer: id, place: Int64(position), app: app, in: db)
+                try Self.applyLookedUpTransaction(
+                    row, as: text, customer: id, place: Int64(position), app: app, in: transaction)
             }
             // A record that is no longer in the history is detached from the customer, unless it was signed after the
             // history.
@@ -32,9 +34,11 @@ extension SQLiteStore: CustomerStore, RevocationStore {
                 ])
             before?.detached = detached.sorted()
             for (position, row) in customer.statuses.enumerated() {
-                try Self.save(row, place: position, app: app, in: db)
+                try Self.save(row, place: position, app: app, in: transaction)
             }
-            for (row, text) in zip(customer.renewals, renewals) { try Self.save(row, as: text, app: app, in: db) }
+            for (row, text) in zip(customer.renewals, renewals) {
+                try Self.save(row, as: text, app: app, in: transaction)
+            }
             for identifier in customer.aliases {
                 try db.cachedStatement(sql: "INSERT OR IGNORE INTO companion VALUES (?, ?)").execute(
                     arguments: [id, identifier])
@@ -46,7 +50,7 @@ extension SQLiteStore: CustomerStore, RevocationStore {
                 try db.cachedStatement(
                     sql: "UPDATE customer SET eventKey = ?1 WHERE id = ?2 AND eventKey IS NOT ?1"
                 ).execute(arguments: [found.key, id])
-                try Self.insert(found.events, in: scope, db)
+                try Self.insert(found.events, in: scope, transaction)
             }
             if !targetKeys.isEmpty {
                 try Self.enqueue(found.reports(customer, in: scope), to: targetKeys, app: app, in: db)
@@ -78,12 +82,13 @@ extension SQLiteStore: CustomerStore, RevocationStore {
     package func save(
         revoked: [RevocationRow], valid: [String], of scope: AppScope
     ) async throws(StorageError) {
-        try await write { [recordsEvents] db in
-            let app = try Self.appID(of: scope, in: db)
+        try await writeTransaction { [recordsEvents] transaction in
+            let db = transaction.db
+            let app = try transaction.appID(of: scope)
             if recordsEvents { try Self.insertEvents(revoked: revoked, valid: valid, app: app, in: scope, db) }
-            for row in revoked { try Self.save(row, app: app, in: db) }
+            for row in revoked { try Self.save(row, app: app, in: transaction) }
             for id in valid {
-                try Self.deleteRevocation(of: id, app: app, in: db)
+                try Self.deleteRevocation(of: id, app: app, in: transaction)
                 // The record may still say that the purchase is revoked. A lookup that was signed after the record
                 // decides.
                 try db.cachedStatement(
@@ -189,16 +194,18 @@ extension SQLiteStore: CustomerStore, RevocationStore {
     }
 
     private static func applyLookedUpTransaction(
-        _ row: TransactionRow, as text: EncodedJWS, customer: Int64, place: Int64, app: Int64, in db: Database
+        _ row: TransactionRow, as text: EncodedJWS, customer: Int64, place: Int64, app: Int64,
+        in transaction: WriteTransaction
     ) throws {
+        let db = transaction.db
         let find = try db.cachedStatement(
             sql: "SELECT id, signedDate FROM transactionRecord WHERE transactionId = ? AND app = ?")
         let old = try Row.fetchOne(find, arguments: [row.transactionId, app])
         let change = RecordChange(
             lookedUp: row.signedDate, stored: old.map { Timestamp(milliseconds: $0[1]) })
         guard let old else {
-            try insert(row, as: text, customer: customer, place: place, app: app, in: db)
-            try updateRevocation(row, app: app, in: db)
+            try insert(row, as: text, customer: customer, place: place, app: app, in: transaction)
+            try updateRevocation(row, app: app, in: transaction)
             return
         }
         guard change.isNew else {
@@ -207,8 +214,8 @@ extension SQLiteStore: CustomerStore, RevocationStore {
                 arguments: [customer, old[0] as Int64])
             return
         }
-        try update(row, as: text, id: old[0], customer: customer, place: place, in: db)
-        try updateRevocation(row, app: app, in: db)
+        try update(row, as: text, id: old[0], customer: customer, place: place, in: transaction)
+        try updateRevocation(row, app: app, in: transaction)
     }
 
     /// Returns the first customer that one of the identifiers leads to. Only the first eight of each kind are tried:

@@ -22,7 +22,8 @@ extension SQLiteStore: PersonalDataStore {
                 let keys = try locator.eventKeys(in: db)
                 try Self.erase(
                     locator, keepsRevocations: request.keepsRevocations, isDryRun: false, in: db, counting: &erasure)
-                try Self.insert(keys.map { .erasure(of: Self.digest(ofKey: $0)) }, in: locator.scope, db)
+                let digests = keys.map { CustomerEvent.erasure(of: Self.digest(ofKey: $0)) }
+                try Self.insert(digests, in: locator.scope, WriteTransaction(db))
                 if let marks = request.marks {
                     try Self.leave(marks, of: locator.identifiers, in: locator.scope, at: now, db)
                 }

@@ -44,16 +44,22 @@ extension SQLiteStore: EventStore {
 
     // MARK: - Parts
 
-    static func insert(_ events: [CustomerEvent], in scope: AppScope, _ db: Database) throws {
+    static func insert(
+        _ events: [CustomerEvent], in scope: AppScope, _ transaction: WriteTransaction
+    ) throws {
         guard !events.isEmpty else { return }
         let now = Timestamp.now.milliseconds
-        let statement = try db.cachedStatement(
-            sql: "INSERT INTO events (time, app, environment, customer, type, body) VALUES (?, ?, ?, ?, ?, ?)")
+        let statement = try transaction.statement(
+            "INSERT INTO events (time, app, environment, customer, type, body) VALUES (?, ?, ?, ?, ?, ?)")
         for event in events {
-            try statement.execute(arguments: [
-                now, scope.bundleId.rawValue, scope.environment.rawValue, event.customer, event.type.rawValue,
-                event.body,
-            ])
+            try statement.run {
+                $0.bind(now)
+                $0.bind(scope.bundleId.rawValue)
+                $0.bind(scope.environment.rawValue)
+                $0.bind(event.customer)
+                $0.bind(event.type.rawValue)
+                $0.bind(event.body)
+            }
         }
     }
 
@@ -145,7 +151,7 @@ extension SQLiteStore {
         for id in valid where try date(ofRevocation: id, app: app, in: db) != nil {
             changes.add(reversed: id, of: try eventKey(ofRecord: id, app: app, in: db))
         }
-        try insert(changes.events, in: scope, db)
+        try insert(changes.events, in: scope, WriteTransaction(db))
     }
 
     /// Returns the key of the customer with a transaction, of which nothing else may be known.

@@ -56,7 +56,8 @@ extension SQLiteStore: DeliveryOutbox {
     ) throws {
         for report in reports {
             let text = EncodedNotification(raw: report.row.text)
-            let id = try insert(report.row, as: text, about: report.originalTransactionId, app: app, in: db)
+            let id = try insert(
+                report.row, as: text, about: report.originalTransactionId, app: app, in: WriteTransaction(db))
             if let id { try enqueueDeliveries(of: report.row, id: id, to: targetKeys, in: db) }
         }
     }

@@ -30,7 +30,9 @@ extension SQLiteStore {
         return try await write { db in
             let app = try Self.appID(of: scope, in: db)
             let texts = EncodedNotification(raw: notification.text)
-            guard try Self.insert(notification, as: texts, about: hints.first?.rawValue, app: app, in: db) != nil
+            guard
+                try Self.insert(
+                    notification, as: texts, about: hints.first?.rawValue, app: app, in: WriteTransaction(db)) != nil
             else { return .repeated }
             try Self.deleteOldestHints(
                 of: app, onDayOf: notification.receivedAt, keeping: hintsPerDay, in: db)

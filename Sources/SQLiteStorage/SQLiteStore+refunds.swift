@@ -116,7 +116,7 @@ extension SQLiteStore: RefundStore {
                 guard try Self.save(refund, as: text, app: app, in: db) else { continue }
                 let key = try Self.eventKey(of: row.transactionId, row.originalTransactionId, app: app, in: db)
                 let event = CustomerEvent(row, as: text, of: key, source: source)
-                if recordsEvents { try Self.insert([event], in: target.scope, db) }
+                if recordsEvents { try Self.insert([event], in: target.scope, WriteTransaction(db)) }
                 guard differs else { continue }
                 unknown += 1
                 let report = CustomerReport(event, about: row.originalTransactionId, in: target.scope, at: now)
@@ -144,7 +144,8 @@ extension SQLiteStore: RefundStore {
         let storedDate = try Int64.fetchOne(
             db.cachedStatement(sql: "SELECT date FROM revocation WHERE transactionId = ? AND app = ?"),
             arguments: [row.transactionId, app])
-        let isLatest = try applyReportedTransaction(row, as: text, app: app, since: row.signedDate, in: db)
+        let (isLatest, _) = try applyReportedTransaction(
+            row, as: text, app: app, since: row.signedDate, in: WriteTransaction(db))
         let cause = StalenessCause.refund(
             isLatest: isLatest, isSubscription: row.isSubscription,
             isKnownRevocation: storedDate == refund.date.milliseconds)

@@ -118,8 +118,8 @@ package final class SQLiteStore: Sendable {
             if try pool.read({ try Self.hasLeases($0) }) { try pool.write(Self.releaseLeasesOfEndedProcesses) }
             return pool
         }
-        return OpenedDatabase(
-            pool: pool, queue: WriteQueue(pool: pool, path: path), identity: FileIdentity(path: path))
+        let queue = WriteQueue(pool: pool, path: path) { [weak self] in _ = try self?.opened() }
+        return OpenedDatabase(pool: pool, queue: queue, identity: FileIdentity(path: path))
     }
 
     /// Checks that the file can be written. Opening a read-only file succeeds, so the error would otherwise appear
@@ -133,12 +133,12 @@ package final class SQLiteStore: Sendable {
     /// - Throws: `notOpen` before the store was opened and after it was closed; `changed` if the file at the path is
     ///   no longer the one that was opened, because writes to it would be lost.
     private func opened() throws(StorageError) -> OpenedDatabase {
-        guard let opened = state.withLock(\.opened) else {
-            throw StorageError(.notOpen, at: path, "the store is not open")
-        }
+        guard let opened = state.withLock(\.opened) else { throw notOpen }
         guard opened.identity == FileIdentity(path: path) else { throw lost(opened) }
         return opened
     }
+
+    private var notOpen: StorageError { StorageError(.notOpen, at: path, "the store is not open") }
 
     /// The schema migrations, one for each version that added tables. Existing steps never change; new ones are
     /// appended.
@@ -174,8 +174,16 @@ package final class SQLiteStore: Sendable {
     func write<Result: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Result
     ) async throws(StorageError) -> Result {
+        try await writeTransaction { try body($0.db) }
+    }
+
+    /// Runs a change like ``write(_:)``, with the statements that the writes of one transaction share.
+    func writeTransaction<Result: Sendable>(
+        _ body: @escaping @Sendable (WriteTransaction) throws -> Result
+    ) async throws(StorageError) -> Result {
         do throws(StorageError) {
-            let result = try await opened().queue.run(body)
+            guard let opened = state.withLock(\.opened) else { throw notOpen }
+            let result = try await opened.queue.run(body)
             metrics.writeSucceeded()
             return result
         } catch {

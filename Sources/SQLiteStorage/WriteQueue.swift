@@ -1,6 +1,7 @@
 import Storage
 import SQLiteFiles
 import Dispatch
+import Foundation
 import GRDB
 import Synchronization
 
@@ -10,7 +11,7 @@ final class WriteQueue: Sendable {
     /// One write.
     private struct Job: Sendable {
         /// Runs inside a transaction and saves the result. Runs a second time if that transaction is rolled back.
-        let run: @Sendable (Database) throws -> Void
+        let run: @Sendable (WriteTransaction) throws -> Void
         /// Saves the error of the write.
         let fail: @Sendable (StorageError) -> Void
         /// Resumes the task after the commit, or with the error of the commit.
@@ -30,15 +31,24 @@ final class WriteQueue: Sendable {
     static let capacity = 10_000
     /// Maximum number of writes in one transaction.
     private static let batch = 512
+    /// Number of writes in a transaction from which on the next one waits for more.
+    private static let busyBatch = 8
+    /// Longest wait for more writes.
+    private static let window: DispatchTimeInterval = .milliseconds(5)
+    /// Microseconds without a write after which the wait ends.
+    private static let pause: useconds_t = 500
 
     private let pool: DatabasePool
     private let path: String
+    /// Called before each transaction. If it throws, all writes of the transaction fail.
+    private let check: @Sendable () throws -> Void
     private let state = Mutex(State())
     private let thread = DispatchQueue(label: "receipt-bridge.store")
 
-    init(pool: DatabasePool, path: String) {
+    init(pool: DatabasePool, path: String, check: @escaping @Sendable () throws -> Void) {
         self.pool = pool
         self.path = path
+        self.check = check
     }
 
     /// Number of writes that no transaction has taken yet.
@@ -46,14 +56,14 @@ final class WriteQueue: Sendable {
 
     /// Runs a write and waits for its commit. Throws the error of the write or of the commit.
     func run<Result: Sendable>(
-        _ body: @escaping @Sendable (Database) throws -> Result
+        _ body: @escaping @Sendable (WriteTransaction) throws -> Result
     ) async throws(StorageError) -> Result {
         let outcome: Swift.Result<Result, StorageError> = await withCheckedContinuation { continuation in
             let stored = Mutex(
                 Swift.Result<Result, StorageError>.failure(StorageError(.failed, at: path, "not written")))
             let job = Job(
-                run: { db in
-                    let value = try body(db)
+                run: { transaction in
+                    let value = try body(transaction)
                     stored.withLock { $0 = .success(value) }
                 },
                 fail: { failure in stored.withLock { $0 = .failure(failure) } },
@@ -89,9 +99,24 @@ final class WriteQueue: Sendable {
         }
     }
 
+    /// Waits while writes arrive, at most ``window``. A commit costs a wait for the disk, and each page that it changes
+    /// is written once, so few large ones cost less.
+    private func gather() {
+        let end = DispatchTime.now() + Self.window
+        var count = waiting
+        while count < Self.batch, DispatchTime.now() < end {
+            usleep(Self.pause)
+            let arrived = waiting
+            guard arrived > count else { return }
+            count = arrived
+        }
+    }
+
     /// Commits batches until no write is waiting.
     private func work() {
+        var isBusy = false
         while true {
+            if isBusy { gather() }
             let jobs = state.withLock { state -> [Job] in
                 let jobs = Array(state.jobs.prefix(Self.batch))
                 state.jobs.removeFirst(jobs.count)
@@ -101,11 +126,13 @@ final class WriteQueue: Sendable {
             guard !jobs.isEmpty else { return }
             var failure: StorageError?
             do {
+                try check()
                 try commit(jobs)
             } catch {
                 failure = StorageError(error, at: path)
             }
             for job in jobs { job.finish(failure) }
+            isBusy = jobs.count >= Self.busyBatch
         }
     }
 
@@ -114,16 +141,18 @@ final class WriteQueue: Sendable {
     private func commit(_ jobs: [Job]) throws {
         do {
             try pool.write { db in
+                let transaction = WriteTransaction(db)
                 for job in jobs {
-                    do { try job.run(db) } catch { throw JobFailure() }
+                    do { try job.run(transaction) } catch { throw JobFailure() }
                 }
             }
         } catch is JobFailure {
             var failure: StorageError?
             do {
                 try pool.write { db in
+                    let transaction = WriteTransaction(db)
                     for job in jobs {
-                        let error = runAlone(job, in: db)
+                        let error = runAlone(job, in: transaction)
                         if failure == nil { failure = error }
                     }
                 }
@@ -137,14 +166,15 @@ final class WriteQueue: Sendable {
     }
 
     /// Runs one write in a savepoint and rolls back only its changes if it fails. Returns the error.
-    private func runAlone(_ job: Job, in db: Database) -> StorageError? {
+    private func runAlone(_ job: Job, in transaction: WriteTransaction) -> StorageError? {
         do {
-            try db.inSavepoint {
-                try job.run(db)
+            try transaction.db.inSavepoint {
+                try job.run(transaction)
                 return .commit
             }
             return nil
         } catch {
+            transaction.forgetApps()
             let failure = StorageError(error, at: path)
             job.fail(failure)
             return failure
