@@ -4,8 +4,7 @@ import GRDBSQLite
 
 /// A prepared statement that is bound and run without GRDB's intermediate values.
 ///
-/// GRDB boxes each argument and each column of a row. For the ten statements of a notification that took a third of
-/// their time.
+/// GRDB boxes each argument and each column of a row, which took a quarter of the time of a notification's statements.
 struct DirectStatement {
     /// Keeps the handle valid.
     private let owner: Statement
@@ -61,11 +60,19 @@ struct DirectStatement {
 
         mutating func bind(_ text: String?) {
             index += 1
-            guard let text else {
+            guard var text else {
                 sqlite3_bind_null(handle, index)
                 return
             }
-            _ = text.withCString { sqlite3_bind_text(handle, index, $0, -1, Self.copied) }
+            // With its length, so that a text may contain U+0000. An empty text may have no address, which would mean NULL.
+            text.withUTF8 { bytes in
+                let characters = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
+                if let characters {
+                    sqlite3_bind_text(handle, index, characters, CInt(bytes.count), Self.copied)
+                } else {
+                    sqlite3_bind_text(handle, index, "", 0, Self.copied)
+                }
+            }
         }
 
         /// Binds TEXT for a raw JWS, BLOB for a packed one.
@@ -95,6 +102,12 @@ struct DirectStatement {
         }
 
         /// Returns a text; `nil` for NULL.
-        func text(_ column: CInt) -> String? { sqlite3_column_text(handle, column).map { String(cString: $0) } }
+        func text(_ column: CInt) -> String? {
+            sqlite3_column_text(handle, column).map { text in
+                String(
+                    decoding: UnsafeBufferPointer(start: text, count: Int(sqlite3_column_bytes(handle, column))),
+                    as: UTF8.self)
+            }
+        }
     }
 }

@@ -1,7 +1,6 @@
 import Storage
 import SQLiteFiles
 import Dispatch
-import Foundation
 import GRDB
 import Synchronization
 
@@ -31,12 +30,6 @@ final class WriteQueue: Sendable {
     static let capacity = 10_000
     /// Maximum number of writes in one transaction.
     private static let batch = 512
-    /// Number of writes in a transaction from which on the next one waits for more.
-    private static let busyBatch = 8
-    /// Longest wait for more writes.
-    private static let window: DispatchTimeInterval = .milliseconds(5)
-    /// Microseconds without a write after which the wait ends.
-    private static let pause: useconds_t = 500
 
     private let pool: DatabasePool
     private let path: String
@@ -99,24 +92,9 @@ final class WriteQueue: Sendable {
         }
     }
 
-    /// Waits while writes arrive, at most ``window``. A commit costs a wait for the disk, and each page that it changes
-    /// is written once, so few large ones cost less.
-    private func gather() {
-        let end = DispatchTime.now() + Self.window
-        var count = waiting
-        while count < Self.batch, DispatchTime.now() < end {
-            usleep(Self.pause)
-            let arrived = waiting
-            guard arrived > count else { return }
-            count = arrived
-        }
-    }
-
     /// Commits batches until no write is waiting.
     private func work() {
-        var isBusy = false
         while true {
-            if isBusy { gather() }
             let jobs = state.withLock { state -> [Job] in
                 let jobs = Array(state.jobs.prefix(Self.batch))
                 state.jobs.removeFirst(jobs.count)
@@ -132,7 +110,6 @@ final class WriteQueue: Sendable {
                 failure = StorageError(error, at: path)
             }
             for job in jobs { job.finish(failure) }
-            isBusy = jobs.count >= Self.busyBatch
         }
     }
 
