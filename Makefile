@@ -1,4 +1,4 @@
-# make demo      builds, starts a simulated App Store and the proxy, posts receipts and prints the responses
+# make demo      builds without optimization, starts a simulated App Store and the proxy, posts receipts and prints the responses
 # make test      every test, in debug and in release, also on a fresh machine (up to 40 minutes on two cores)
 # make test-build, make test-run  the two parts of it
 # make test-root  the tests that only root can run: they mount a file system
@@ -90,8 +90,10 @@ manual: build
 test-packaging: build
 	Tests/packaging.sh .build/release/receipt-bridge
 
-demo: build
-	Tests/demo.sh .build/release/receipt-bridge
+# Built without optimization, which takes longer than everything else in a first build.
+demo: set-up
+	$(SWIFT) build --product receipt-bridge
+	Tests/demo.sh .build/debug/receipt-bridge
 
 # In two parts, so that an ordinary user can run tests that root has built.
 test: test-build

@@ -582,6 +582,7 @@ let package = Package(
                 "Server",
                 "Simulator",
                 "Storage",
+                "Telemetry",
                 "TestSupport",
                 "Transport",
                 "VerifyReceipt",

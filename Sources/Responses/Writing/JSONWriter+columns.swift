@@ -81,8 +81,13 @@ extension JSONWriter {
 
     /// Writes a member whose text is base64, which needs no escaping. Writes nothing if the text is `nil`.
     mutating func member<Field>(base64 text: [UInt8]?, as column: FieldTable<Field>.Column) {
-        guard let text, column.conversion == .text else { return }
-        member(column.key.beginning)
+        column.key.withPieces { member(base64: text, as: column.conversion, key: $0) }
+    }
+
+    /// Writes a member whose text is base64, for a column whose key and conversion are given separately.
+    mutating func member(base64 text: [UInt8]?, as conversion: Conversion, key: ColumnKey.Pieces) {
+        guard let text, conversion == .text else { return }
+        member(key.beginning)
         raw(text)
         byte(0x22)
     }

@@ -17,9 +17,10 @@ package struct ResponseTemplate: Sendable {
     /// - Parameter requestDate: the time of the request that the response was rendered for.
     package init?(_ answer: VerifyReceiptAnswer, requestDate: Timestamp) {
         let date = DateTriplet(requestDate)
-        let beginning = answer.body.prefix(Self.searched)
         func offset(_ key: String, _ value: String) -> Int? {
-            beginning.firstRange(of: Array("\"\(key)\":\"\(value)\"".utf8)).map { $0.lowerBound + key.utf8.count + 4 }
+            Self.position(of: Array("\"\(key)\":\"\(value)\"".utf8), in: answer.body.span).map {
+                $0 + key.utf8.count + 4
+            }
         }
         guard let utc = offset("request_date", date.text),
             let milliseconds = offset("request_date_ms", "\(date.milliseconds)"),
@@ -31,6 +32,19 @@ package struct ResponseTemplate: Sendable {
         self.utc = utc
         self.milliseconds = milliseconds
         self.losAngeles = losAngeles
+    }
+
+    /// Returns where a text begins in the first ``searched`` bytes. `firstRange(of:)` takes 60 µs for the same.
+    private static func position(of text: [UInt8], in body: Span<UInt8>) -> Int? {
+        let end = min(body.count, searched) - text.count
+        var start = 0
+        while start <= end {
+            var matching = 0
+            while matching < text.count, body[start + matching] == text[matching] { matching += 1 }
+            if matching == text.count { return start }
+            start += 1
+        }
+        return nil
     }
 
     /// The memory size in bytes.

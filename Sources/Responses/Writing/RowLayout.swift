@@ -1,4 +1,4 @@
-/// The columns of a table for the loops over hundreds of rows. They contain no references, so a loop counts none.
+/// The columns of a table for loops. They contain no references, so a loop counts none.
 struct RowLayout<Field: ModelField>: Sendable {
     private struct Column: Sendable {
         let field: Field

@@ -15,26 +15,26 @@ extension VerifyReceiptRenderer {
         var writer = JSONWriter(
             reserving: 2_048 + RenderedRows.size * (receipt.purchases.count + latestRows.count) + (latest?.count ?? 0))
         writer.beginObject()
-        for column in tables.answer.columns {
-            switch column.field {
+        tables.answer.layout.forEach { field, conversion, key in
+            switch field {
             case .status:
-                writer.member(.number(Int64(VerifyReceiptStatus.valid.rawValue)), as: column)
+                writer.member(.number(Int64(VerifyReceiptStatus.valid.rawValue)), as: conversion, key: key)
             case .environment:
-                writer.member(.text(history.environment.rawValue), as: column)
+                writer.member(.text(history.environment.rawValue), as: conversion, key: key)
             case .receipt:
-                writer.member(column.key.beginning)
+                writer.member(key.beginning)
                 write(receipt, rows: &rows, requestDate: requestDate, into: &writer)
             case .latestReceiptInfo:
-                guard hasLatest else { continue }
-                writer.member(column.key.beginning)
+                guard hasLatest else { return }
+                writer.member(key.beginning)
                 writer.beginArray()
                 for index in latestRows { rows.write(index, of: receipt.purchases, tables.inApp, into: &writer) }
                 writer.endArray()
             case .latestReceipt:
-                writer.member(base64: latest, as: column)
+                writer.member(base64: latest, as: conversion, key: key)
             case .latestExpiredReceiptInfo, .pendingRenewalInfo, .autoRenewProductId, .autoRenewStatus,
                 .expirationIntent, .isInBillingRetryPeriod, .isRetryable, .exception:
-                continue
+                return
             }
         }
         writer.endObject()
@@ -48,16 +48,16 @@ extension VerifyReceiptRenderer {
         _ receipt: AppReceipt, rows: inout RenderedRows, requestDate: Timestamp, into writer: inout JSONWriter
     ) {
         writer.beginObject()
-        for column in tables.appReceipt.columns {
-            if column.field == .purchases {
-                writer.member(column.key.beginning)
+        tables.appReceipt.layout.forEach { field, conversion, key in
+            if field == .purchases {
+                writer.member(key.beginning)
                 writer.beginArray()
                 for index in receipt.purchases.indices {
                     rows.write(index, of: receipt.purchases, tables.inApp, into: &writer)
                 }
                 writer.endArray()
             } else {
-                writer.member(column.field.value(of: receipt, requestDate: requestDate), as: column)
+                writer.member(field.value(of: receipt, requestDate: requestDate), as: conversion, key: key)
             }
         }
         writer.endObject()

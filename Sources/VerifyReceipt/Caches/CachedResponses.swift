@@ -52,11 +52,11 @@ struct CachedResponses: ResponseObserver {
             return isRecent && revocations.version(of: entry.scope) == version ? .receipt : nil
         case .lookedUp(let serial):
             return serverAPI?.isCached(serial, for: entry.keys, in: entry.scope) == true ? .api : nil
-        case .stored(let serial):
+        case .stored(let serial, let maximumAge):
             guard
                 let snapshot = await stored?.snapshot(of: entry.keys, in: entry.scope, at: now, within: limit),
                 snapshot.serial == serial,
-                snapshot.isCurrent(at: now, maximumAge: entry.app.storedMaxAge * 1_000)
+                snapshot.isCurrent(at: now, maximumAge: maximumAge)
             else { return nil }
             return .stored
         }
@@ -75,7 +75,7 @@ struct CachedResponses: ResponseObserver {
         else { return }
         cache.insert(
             .init(
-                app: request.app, scope: AppScope(of: receipt), keys: keys, records: records, answer: answer,
+                scope: AppScope(of: receipt), keys: keys, records: records, answer: answer,
                 consumables: response.result.consumables), for: cacheKey)
     }
 
@@ -83,7 +83,8 @@ struct CachedResponses: ResponseObserver {
     /// not cached themselves.
     private func records(of response: SourceResponse, to request: ResolvedRequest) -> ResponseCache.Records? {
         switch (response.origin, request.app.answer.first) {
-        case (.current(let snapshot), .stored): snapshot.serial.map { .stored($0) }
+        case (.current(let snapshot), .stored):
+            snapshot.serial.map { .stored($0, maximumAge: request.app.storedMaxAge * 1_000) }
         case (.lookedUp(let cached), .api) where request.app.rollout == nil: cached.serial.map { .lookedUp($0) }
         case (.receipt(let version), .receipt) where request.app.rollout == nil:
             .receipt(version, renderedAt: request.now)

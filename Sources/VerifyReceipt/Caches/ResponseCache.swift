@@ -1,5 +1,4 @@
 import AppStorePayloads
-import BridgeConfiguration
 import ConcurrencySupport
 import Cryptography
 import Storage
@@ -21,7 +20,6 @@ final class ResponseCache: Sendable {
 
     /// A response, and the data that it was rendered from.
     struct Entry: Sendable {
-        let app: AppConfiguration
         let scope: AppScope
         let keys: CustomerIdentifiers
         let records: Records
@@ -32,8 +30,8 @@ final class ResponseCache: Sendable {
 
     /// The records that a response was rendered from, by their number.
     enum Records: Sendable {
-        /// See ``StoredCustomerSnapshot/serial``.
-        case stored(UInt64)
+        /// See ``StoredCustomerSnapshot/serial``. The age is the app's `storedMaxAge`, in milliseconds.
+        case stored(UInt64, maximumAge: Int64)
         /// See ``CachedRecords/serial``.
         case lookedUp(UInt64)
         /// See ``RevocationCache/version(of:)``. A response from the receipt expires after ``ResponseCache/lifetime``.
