@@ -40,8 +40,6 @@ package struct RevocationIndex: Sendable {
 
     /// The number of purchases that were added as revoked and were not in the index before.
     package private(set) var added = 0
-    /// How often an insertion changed the index.
-    package private(set) var changes: UInt64 = 0
 
     /// Creates an empty index.
     package init() {}
@@ -78,10 +76,6 @@ package struct RevocationIndex: Sendable {
     package mutating func insert(_ revocation: Revocation?, transactionId: String?, webOrderLineItemId: String?) {
         let previous = self.revocation(transactionId: transactionId, webOrderLineItemId: webOrderLineItemId)
         if revocation != nil, previous == nil { added += 1 }
-        let known = (transactionId.flatMap { entry($0)?.revocation }, webOrderLineItemId.flatMap { byLineItem($0) })
-        if transactionId != nil && known.0 != revocation || webOrderLineItemId != nil && known.1 != revocation {
-            changes += 1
-        }
         for case let lineItem? in [webOrderLineItemId, transactionId.flatMap { entry($0)?.lineItem }] {
             younger.byLineItem[lineItem] = revocation
             older.byLineItem[lineItem] = nil
@@ -101,10 +95,6 @@ package struct RevocationIndex: Sendable {
         return removed > 0
     }
 
-    private func byLineItem(_ lineItem: String) -> Revocation? {
-        younger.byLineItem[lineItem] ?? older.byLineItem[lineItem]
-    }
-
     private func entry(_ transactionId: String) -> Entry? {
         younger.byTransaction[transactionId] ?? older.byTransaction[transactionId]
     }
@@ -115,6 +105,6 @@ package struct RevocationIndex: Sendable {
     /// Returns the revocation by transaction id, otherwise by web order line item id.
     package func revocation(transactionId: String?, webOrderLineItemId: String?) -> Revocation? {
         transactionId.flatMap { entry($0)?.revocation }
-            ?? webOrderLineItemId.flatMap { byLineItem($0) }
+            ?? webOrderLineItemId.flatMap { younger.byLineItem[$0] ?? older.byLineItem[$0] }
     }
 }

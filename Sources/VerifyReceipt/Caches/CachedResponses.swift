@@ -4,7 +4,7 @@ import ReceiptDecoding
 import Storage
 import AppStoreTypes
 
-/// The cached responses of the sources `stored`, `api` and `receipt`: which requests the cache answers, and which responses are added
+/// The cached responses of the sources `stored` and `api`: which requests the cache answers, and which responses are added
 /// to it.
 struct CachedResponses: ResponseObserver {
     let cache = ResponseCache()
@@ -12,17 +12,15 @@ struct CachedResponses: ResponseObserver {
     let stored: StoreSource?
     /// `nil` if there are no network connections.
     let serverAPI: ServerAPISource?
-    let revocations: RevocationCache
 
-    /// Creates an empty cache; `nil` if no app's first source is one of the three.
+    /// Creates an empty cache; `nil` if no app's first source is one of the two.
     init?(_ components: ServiceComponents) {
-        (stored, serverAPI, revocations) = (components.stored, components.serverAPI, components.revocations)
+        (stored, serverAPI) = (components.stored, components.serverAPI)
         let canBeCached = components.apps.contains { app in
             switch app.answer.first {
             case .stored: components.stored != nil
             case .api: app.serverAPI != nil && app.cacheSeconds > 0
-            case .receipt: true
-            case .apple, nil: false
+            default: false
             }
         }
         guard canBeCached else { return nil }
@@ -47,9 +45,6 @@ struct CachedResponses: ResponseObserver {
         of entry: ResponseCache.Entry, at now: Timestamp, within limit: Duration
     ) async -> AnswerSource? {
         switch entry.records {
-        case .receipt(let version, let date):
-            let isRecent = date <= now && now < date.advanced(byMilliseconds: ResponseCache.lifetime)
-            return isRecent && revocations.version(of: entry.scope) == version ? .receipt : nil
         case .lookedUp(let serial):
             return serverAPI?.isCached(serial, for: entry.keys, in: entry.scope) == true ? .api : nil
         case .stored(let serial, let maximumAge):
@@ -64,8 +59,8 @@ struct CachedResponses: ResponseObserver {
 
     /// Caches a response in which only `request_date` depends on the time. Three kinds are never cached: an iOS 6
     /// response, because it has no such date and its status may change with time alone; the response to a receipt
-    /// without identifiers, because those that Apple once returned for it may change; and a response
-    /// during a rollout, because the sources are compared.
+    /// without identifiers, because those that Apple once returned for it may change; and a response of the Server API
+    /// during a rollout, whose responses are compared.
     func observe(_ response: SourceResponse, to request: ResolvedRequest) {
         guard let cacheKey = request.cacheKey, let receipt = request.authenticReceipt,
             let records = records(of: response, to: request)
@@ -86,8 +81,6 @@ struct CachedResponses: ResponseObserver {
         case (.current(let snapshot), .stored):
             snapshot.serial.map { .stored($0, maximumAge: request.app.storedMaxAge * 1_000) }
         case (.lookedUp(let cached), .api) where request.app.rollout == nil: cached.serial.map { .lookedUp($0) }
-        case (.receipt(let version), .receipt) where request.app.rollout == nil:
-            .receipt(version, renderedAt: request.now)
         default: nil
         }
     }

@@ -5,18 +5,15 @@ import Storage
 import Responses
 import AppStoreTypes
 
-/// A cache of `stored`, `api` and `receipt` responses by request. For example, if an app posts its receipt three times at launch, the
+/// A cache of `stored` and `api` responses by request. For example, if an app posts its receipt three times at launch, the
 /// receipt is decoded once and the response is rendered once.
 ///
 /// A response is valid as long as the records that it was rendered from would be used for a new one: the store's
-/// snapshot of the customer is still the same and current, the records of the Server API are still cached, or, for
-/// `receipt`, no revocation of the app was added or removed. Everything else that the response depends on is part of the request, or of a configuration
+/// snapshot of the customer is still the same and current, or the records of the Server API are still cached. Everything else that the response depends on is part of the request, or of a configuration
 /// that is fixed for the lifetime of this cache.
 final class ResponseCache: Sendable {
     /// Maximum size of all cached responses together, in bytes.
     private static let capacity = 64 << 20
-    /// How long a response from the receipt is used, in milliseconds.
-    static let lifetime: Int64 = 60_000
 
     /// A response, and the data that it was rendered from.
     struct Entry: Sendable {
@@ -34,8 +31,6 @@ final class ResponseCache: Sendable {
         case stored(UInt64, maximumAge: Int64)
         /// See ``CachedRecords/serial``.
         case lookedUp(UInt64)
-        /// See ``RevocationCache/version(of:)``. A response from the receipt expires after ``ResponseCache/lifetime``.
-        case receipt(UInt64, renderedAt: Timestamp)
     }
 
     private let cache = GenerationalCache<[UInt8], Entry>(limit: capacity)

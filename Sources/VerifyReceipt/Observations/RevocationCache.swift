@@ -37,15 +37,7 @@ package final class RevocationCache: Sendable {
     /// The maximum number of ids of one app and environment, about 200 bytes each.
     private static let capacity = 100_000
 
-    /// The revocations of one app, and a number that changes with them.
-    private struct AppRevocations {
-        var index = RevocationIndex()
-        var version: UInt64 = 0
-    }
-
-    private let indexes = Mutex<[Key: AppRevocations]>([:])
-    /// The last number that was given to the revocations of any app.
-    private let lastVersion = Atomic<UInt64>(0)
+    private let indexes = Mutex<[Key: RevocationIndex]>([:])
     /// The signing date of the newest record of each transaction.
     private let signedDates = GenerationalCache<RevocationKey, Timestamp>(limit: 200_000)
     /// Revoked by the Server API's records, and reversed by a later verifyReceipt response. An entry is removed when a
@@ -98,13 +90,10 @@ package final class RevocationCache: Sendable {
     /// Replaces the cache with the store's content. It never holds less than before in the meantime, and stays
     /// unchanged if the store cannot be read.
     func reload(from store: any RevocationStore) async throws(StorageError) {
-        var loaded: [Key: AppRevocations] = [:]
+        var loaded: [Key: RevocationIndex] = [:]
         for (scope, rows) in try await stored(in: store) {
             for row in rows {
-                loaded[
-                    Key(bundleId: scope.bundleId, environment: scope.environment),
-                    default: AppRevocations(version: nextVersion)
-                ].index.insert(row)
+                loaded[Key(bundleId: scope.bundleId, environment: scope.environment), default: .init()].insert(row)
             }
         }
         signedDates.removeAll()
@@ -231,29 +220,16 @@ package final class RevocationCache: Sendable {
     ) {
         let key = Key(bundleId: bundleId, environment: environment)
         let added = indexes.withLock { indexes in
-            let (before, changes) = (indexes[key]?.index.added ?? 0, indexes[key]?.index.changes ?? 0)
+            let before = indexes[key]?.added ?? 0
             // Changed in place, because a copy of a hundred thousand entries for each response would be expensive.
-            body(&indexes[key, default: AppRevocations()].index)
-            let after = indexes[key]?.index.added ?? 0
-            let isEvicted = indexes[key]?.index.evict(over: Self.capacity) ?? false
-            if isEvicted || indexes[key]?.index.changes != changes { indexes[key]?.version = nextVersion }
-            if isEvicted {
+            body(&indexes[key, default: RevocationIndex()])
+            let after = indexes[key]?.added ?? 0
+            if indexes[key]?.evict(over: Self.capacity) == true {
                 coverage.withLock { _ = $0.incomplete.insert(key) }
             }
             return after - before
         }
         if isNew, added > 0 { counts?[bundleId].recordRevocations(in: environment, count: added) }
-    }
-
-    private var nextVersion: UInt64 { lastVersion.wrappingAdd(1, ordering: .relaxed).newValue }
-
-    /// Returns a number that changes when a revocation of the app is added or removed; `nil` if the store may hold
-    /// revocations that are not in memory.
-    func version(of scope: AppScope) -> UInt64? {
-        guard storeToAsk(about: scope) == nil else { return nil }
-        return indexes.withLock {
-            $0[Key(bundleId: scope.bundleId, environment: scope.environment)]?.version ?? 0
-        }
     }
 
     /// Returns the store if it may hold revocations of an app that are not in memory.
@@ -297,7 +273,7 @@ package final class RevocationCache: Sendable {
 
     /// Returns the revocations of an app; empty if there are none.
     func revocations(of bundleId: BundleIdentifier, in environment: AppStoreEnvironment) -> RevocationIndex {
-        indexes.withLock { $0[Key(bundleId: bundleId, environment: environment)]?.index } ?? RevocationIndex()
+        indexes.withLock { $0[Key(bundleId: bundleId, environment: environment)] } ?? RevocationIndex()
     }
 
     /// Returns whether the revocation of one of these purchases was reversed after `since`.
@@ -327,8 +303,7 @@ package final class RevocationCache: Sendable {
         for keys: CustomerIdentifiers, of bundleId: BundleIdentifier, in environment: AppStoreEnvironment
     ) -> Bool {
         indexes.withLock { indexes in
-            guard let revocations = indexes[Key(bundleId: bundleId, environment: environment)]?.index,
-                !revocations.isEmpty
+            guard let revocations = indexes[Key(bundleId: bundleId, environment: environment)], !revocations.isEmpty
             else {
                 return false
             }

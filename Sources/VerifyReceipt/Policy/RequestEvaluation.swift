@@ -62,7 +62,7 @@ package struct RequestEvaluation: Sendable {
 extension RequestEvaluation {
     /// Wires the sources and the observers of a configuration.
     ///
-    /// - Parameter cachedResponses: `nil` if no app names `stored`, `api` or `receipt` first.
+    /// - Parameter cachedResponses: `nil` if no app names `stored` or `api` first.
     init(
         _ components: ServiceComponents, rules: AppRules, renderer: VerifyReceiptRenderer,
         cachedResponses: CachedResponses?

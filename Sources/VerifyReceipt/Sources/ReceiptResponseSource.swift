@@ -23,18 +23,13 @@ struct ReceiptResponseSource: ResponseSource {
     /// itself.
     func read(_ item: AuthenticItem, of request: ResolvedRequest, isFallback: Bool) async -> SourceResult {
         guard item.holdsPurchases else { return .unavailable(fallback: request.unavailable(from: .receipt)) }
-        // Read first: a revocation that is added meanwhile changes it, whether the response has it or not.
-        let version = isFallback ? nil : revocations.version(of: item.scope)
         let index = await revocations.revocations(
             of: item.purchaseIdentifiers, in: item.scope, within: request.deadline.reading(before: 0))
         let history = request.history(of: item, revocations: index)
         if isFallback, request.app.staleSubscription == .retry, history.receipt.mayBeStale(at: request.now) {
             return .unavailable(fallback: request.unavailable(from: .receipt))
         }
-        return .answered(
-            SourceResponse(
-                renderer.answer(history, to: request, from: .receipt),
-                origin: version.map { .receipt(revocations: $0) } ?? .rendered))
+        return .answered(SourceResponse(renderer.answer(history, to: request, from: .receipt)))
     }
 }
 

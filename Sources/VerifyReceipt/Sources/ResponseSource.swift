@@ -34,8 +34,6 @@ package struct SourceResponse: Sendable {
         case current(StoredCustomerSnapshot)
         /// Rendered from records of the Server API.
         case lookedUp(CachedRecords)
-        /// Rendered from the receipt and the app's revocations with this number, see ``RevocationCache/version(of:)``.
-        case receipt(revocations: UInt64)
     }
 
     package let result: VerifyReceiptResult
