@@ -90,7 +90,7 @@ manual: build
 test-packaging: build
 	Tests/packaging.sh .build/release/receipt-bridge
 
-# Built without optimization, which takes longer than everything else in a first build.
+# Built without optimization, which takes half the CPU time (docs/BENCHMARKS.md).
 demo: set-up
 	$(SWIFT) build --product receipt-bridge
 	Tests/demo.sh .build/debug/receipt-bridge

@@ -22,7 +22,7 @@ struct DirectStatement {
         return Int(sqlite3_changes(sqlite3_db_handle(handle)))
     }
 
-    /// Binds all values in order and reads the first row; `nil` if there is none.
+    /// Binds the values in order, runs the statement and reads the first row. Returns `nil` if the result is empty.
     func firstRow<Result>(_ bind: (inout Binder) -> Void, _ read: (Columns) -> Result) throws -> Result? {
         // A statement that failed before returns its error again when it is reset.
         sqlite3_reset(handle)

@@ -112,7 +112,7 @@ struct RenderedRows {
 extension AppReceipt {
     /// Returns the indices of the purchases in `latest_receipt_info`.
     fileprivate func latestIndices(options: AnswerOptions) -> [Int] {
-        // Most receipts list their purchases by date already, and then no sort keys are needed.
+        // If the purchases are in order of date already, no sort keys are needed.
         if !options.excludesOldTransactions, hasAscendingDates {
             let newest = purchases.indices.suffix(LatestRows.cap)
             return options.latestReceiptInfoOrder == .ascending ? Array(newest) : newest.reversed()

@@ -26,8 +26,8 @@ struct CachedResponses: ResponseObserver {
         guard canBeCached else { return nil }
     }
 
-    /// Returns the cached response to the same request; `nil` if there is none, or if the records of the customer have
-    /// changed or expired since.
+    /// Returns the cached response to the same request. Returns `nil` if no response is cached, or if the customer's
+    /// records have changed or expired since it was cached.
     ///
     /// - Parameter limit: timeout of the read from the store.
     func response(for key: [UInt8], at now: Timestamp, within limit: Duration) async -> VerifyReceiptResult? {

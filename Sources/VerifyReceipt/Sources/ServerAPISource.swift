@@ -23,7 +23,7 @@ package struct ServerAPISource: Sendable {
     private let now: @Sendable () -> Timestamp
     /// Writes records to the store; `nil` if there is no store.
     private let writer: BackgroundStoreWriter?
-    /// Records the refunds in the records of every lookup; `nil` if nobody asks for them.
+    /// Stores the revocations that each lookup returns. `nil` if revocations are not used, for example in a migration.
     private let revocations: RevocationCache?
     /// `nil` if nothing is counted.
     private let counts: ProxyMetrics?
