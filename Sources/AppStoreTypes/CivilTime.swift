@@ -92,18 +92,19 @@ public struct CivilTime: Sendable, Hashable {
 extension CivilTime {
     /// Writes `YYYY-MM-DD HH:MM:SS` into ``length`` bytes, with `separator` between date and time.
     @inlinable public func write(into text: UnsafeMutableBufferPointer<UInt8>, separator: UInt8 = 0x20) {
-        Self.twoDigits(year / 100, text, 0)
-        Self.twoDigits(year % 100, text, 2)
-        text[4] = 0x2D
-        Self.twoDigits(month, text, 5)
-        text[7] = 0x2D
-        Self.twoDigits(day, text, 8)
-        text[10] = separator
-        Self.twoDigits(hour, text, 11)
-        text[13] = 0x3A
-        Self.twoDigits(minute, text, 14)
-        text[16] = 0x3A
-        Self.twoDigits(second, text, 17)
+        precondition(text.count >= Self.length)
+        let bytes = UnsafeMutableRawBufferPointer(text)
+        let (century, yearOfCentury) = UInt32(year).quotientAndRemainder(dividingBy: 100)
+        let date = DecimalDigits.pairs(
+            UInt64(century) | UInt64(yearOfCentury) << 16 | UInt64(month) << 32 | UInt64(day) << 48)
+        let time = DecimalDigits.pairs(UInt64(hour) | UInt64(minute) << 16 | UInt64(second) << 32)
+        // `YYYY-MM-`, `DD`, the separator and `HH:MM:SS`
+        let start = date & 0xFFFF_FFFF | (date & 0xFFFF_0000_0000) << 8 | 0x2D00_002D_0000_0000
+        let end = time & 0xFFFF | (time & 0xFFFF_0000) << 8 | (time & 0xFFFF_0000_0000) << 16 | 0x0000_3A00_003A_0000
+        bytes.storeBytes(of: start.littleEndian, toByteOffset: 0, as: UInt64.self)
+        bytes.storeBytes(of: UInt16(date >> 48).littleEndian, toByteOffset: 8, as: UInt16.self)
+        bytes[10] = separator
+        bytes.storeBytes(of: end.littleEndian, toByteOffset: 11, as: UInt64.self)
     }
 
     /// The date and time as `YYYY-MM-DD HH:MM:SS`.
@@ -112,13 +113,6 @@ extension CivilTime {
             write(into: buffer)
             return Self.length
         }
-    }
-
-    /// Writes a number below 100 as two digits.
-    @inlinable static func twoDigits(_ number: Int, _ text: UnsafeMutableBufferPointer<UInt8>, _ position: Int) {
-        let (tens, ones) = UInt32(truncatingIfNeeded: number).quotientAndRemainder(dividingBy: 10)
-        text[position] = UInt8(truncatingIfNeeded: 0x30 + tens)
-        text[position + 1] = UInt8(truncatingIfNeeded: 0x30 + ones)
     }
 }
 

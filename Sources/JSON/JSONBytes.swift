@@ -1,31 +1,50 @@
+/// The part of a JSON string that is written as it is.
+@usableFromInline enum PlainText {
+    /// Returns the index of the next quote, backslash or control character, none of which a JSON string can contain
+    /// unescaped. Returns the number of bytes if there is no such byte.
+    ///
+    /// It checks 64 bytes at a time, then eight, because a receipt is a string of about a hundred thousand bytes.
+    @usableFromInline static func end(in text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
+        let bytes = UnsafeRawBufferPointer(text)
+        var position = start
+        /// Returns a word with the top bit set in each byte that matches. A borrow can also set it in a byte after a
+        /// match, so only the first set bit is reliable.
+        @inline(__always)
+        func matches(at position: Int) -> UInt64 {
+            let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+            // The exclusive or with 2 swaps 0x22, the quote, and 0x20. So a byte below 0x21 is a quote or a control
+            // character.
+            let quoteOrControl = (word ^ 0x0202_0202_0202_0202) &- 0x2121_2121_2121_2121
+            let backslash = (word ^ 0x5C5C_5C5C_5C5C_5C5C) &- 0x0101_0101_0101_0101
+            return (quoteOrControl | backslash) & ~word & 0x8080_8080_8080_8080
+        }
+        while position + 64 <= bytes.count {
+            let first = matches(at: position) | matches(at: position + 8)
+            let second = matches(at: position + 16) | matches(at: position + 24)
+            let third = matches(at: position + 32) | matches(at: position + 40)
+            let fourth = matches(at: position + 48) | matches(at: position + 56)
+            if first | second | third | fourth != 0 { break }
+            position += 64
+        }
+        while position + 8 <= bytes.count {
+            let found = matches(at: position)
+            if found != 0 { return position + found.trailingZeroBitCount / 8 }
+            position += 8
+        }
+        while position < bytes.count, bytes[position] != UInt8(ascii: "\""), bytes[position] != UInt8(ascii: "\\"),
+            bytes[position] >= 0x20
+        {
+            position += 1
+        }
+        return position
+    }
+}
+
 extension Span<UInt8> {
     /// Returns the index of the next quote, backslash or control character, none of which a JSON string can contain
     /// unescaped. Returns the number of bytes if there is no such byte.
     func endOfPlainText(from start: Int) -> Int {
-        bytes.withUnsafeBytes { buffer in
-            var position = start
-            // Checks eight bytes at a time, because a receipt is a string of about a hundred thousand bytes. Each
-            // test sets the top bit of every byte that matches. A carry can also set the top bit of a byte after a
-            // match, so only the first set bit is reliable, and only the first is used.
-            let ones: UInt64 = 0x0101_0101_0101_0101
-            while position + 8 <= buffer.count {
-                let word = UInt64(littleEndian: buffer.loadUnaligned(fromByteOffset: position, as: UInt64.self))
-                let control = (word &- ones &* 0x20) & ~word
-                let quote = word ^ (ones &* 0x22)
-                let backslash = word ^ (ones &* 0x5C)
-                let found = control | ((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash)
-                let tops = found & (ones &* 0x80)
-                if tops != 0 { return position + tops.trailingZeroBitCount / 8 }
-                position += 8
-            }
-            while position < buffer.count, buffer[position] != UInt8(ascii: "\""),
-                buffer[position] != UInt8(ascii: "\\"),
-                buffer[position] >= 0x20
-            {
-                position += 1
-            }
-            return position
-        }
+        withUnsafeBufferPointer { PlainText.end(in: $0, from: start) }
     }
 
     /// Returns whether the bytes in `range` equal `text`.

@@ -17,7 +17,7 @@ extension JSONWriter {
 
     /// Writes the contents of a JSON string from UTF-8, without quotes.
     @inlinable public mutating func characters(utf8: UnsafeBufferPointer<UInt8>) {
-        let plain = Self.plainPrefix(of: utf8)
+        let plain = PlainText.end(in: utf8, from: 0)
         raw(UnsafeBufferPointer(rebasing: utf8[..<plain]))
         for index in plain..<utf8.count { escaped(utf8[index]) }
     }
@@ -40,25 +40,4 @@ extension JSONWriter {
         default: self.byte(byte)
         }
     }
-
-    /// Returns the number of bytes before the first one that needs an escape. It checks eight bytes at a time,
-    /// because `latest_receipt` has about a hundred thousand bytes.
-    @inlinable static func plainPrefix(of utf8: UnsafeBufferPointer<UInt8>) -> Int {
-        let bytes = UnsafeRawBufferPointer(utf8)
-        var index = 0
-        while index + 8 <= bytes.count {
-            let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-            // Bytes below 0x20, `"` and `\`. Each test sets the top bit of every byte that matches.
-            let control = (word &- 0x2020_2020_2020_2020) & ~word
-            let quote = word ^ 0x2222_2222_2222_2222
-            let backslash = word ^ 0x5C5C_5C5C_5C5C_5C5C
-            let found = control | ((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash)
-            if found & 0x8080_8080_8080_8080 != 0 { break }
-            index += 8
-        }
-        while index < bytes.count, bytes[index] >= 0x20, bytes[index] != 0x22, bytes[index] != 0x5C { index += 1 }
-        return index
-    }
-
-    @inlinable static var ones: UInt64 { 0x0101_0101_0101_0101 }
 }

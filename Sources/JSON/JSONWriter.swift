@@ -1,3 +1,5 @@
+public import AppStoreTypes
+
 /// Writes compact JSON directly into a byte array, without intermediate values. Members appear in the order of the
 /// calls.
 ///
@@ -198,44 +200,35 @@ extension JSONWriter {
 
     /// Writes decimal digits, with `-` for a negative number.
     @inlinable public mutating func digits(_ number: Int64) {
-        write(atMost: 20) { buffer in
-            let isNegative = number < 0
-            var rest = number.magnitude
-            let length = Self.length(of: rest)
-            if isNegative { buffer[0] = 0x2D }
-            var position = length + (isNegative ? 1 : 0)
-            while rest >= 100 {
-                let (quotient, pair) = rest.quotientAndRemainder(dividingBy: 100)
-                position -= 2
-                Self.twoDigits(pair, buffer, position)
-                rest = quotient
-            }
-            if rest >= 10 {
-                Self.twoDigits(rest, buffer, position - 2)
-            } else {
-                buffer[position - 1] = 0x30 + UInt8(truncatingIfNeeded: rest)
-            }
-            return length + (isNegative ? 1 : 0)
+        if number < 0 { byte(0x2D) }
+        let (high, low) = number.magnitude.quotientAndRemainder(dividingBy: 100_000_000)
+        guard high > 0 else { return leadingDigits(low) }
+        let (highest, middle) = high.quotientAndRemainder(dividingBy: 100_000_000)
+        if highest > 0 {
+            leadingDigits(highest)
+            word(DecimalDigits.eight(UInt32(truncatingIfNeeded: middle)), count: 8)
+        } else {
+            leadingDigits(middle)
         }
+        word(DecimalDigits.eight(UInt32(truncatingIfNeeded: low)), count: 8)
     }
 
-    /// Returns the number of decimal digits; 1 for 0.
-    @inlinable static func length(of number: UInt64) -> Int {
-        var length = 1
-        var rest = number
-        while rest >= 10_000 {
-            rest /= 10_000
-            length += 4
-        }
-        return length + (rest >= 1000 ? 3 : rest >= 100 ? 2 : rest >= 10 ? 1 : 0)
-    }
-
-    /// Writes a number below 100 as two digits.
+    /// Writes a number below 100,000,000 without zeros in front.
     @inlinable @inline(__always)
-    static func twoDigits(_ pair: UInt64, _ buffer: UnsafeMutableBufferPointer<UInt8>, _ position: Int) {
-        let tens = pair / 10
-        buffer[position] = 0x30 + UInt8(truncatingIfNeeded: tens)
-        buffer[position + 1] = 0x30 + UInt8(truncatingIfNeeded: pair - tens * 10)
+    mutating func leadingDigits(_ number: UInt64) {
+        let digits = DecimalDigits.eight(UInt32(truncatingIfNeeded: number))
+        // The first byte that is not `0`, or the last one.
+        let zeros = min((digits ^ 0x3030_3030_3030_3030).trailingZeroBitCount / 8, 7)
+        word(digits >> (8 * UInt64(zeros)), count: 8 - zeros)
+    }
+
+    /// Writes the lowest bytes of a word, at most eight.
+    @inlinable @inline(__always)
+    mutating func word(_ bytes: UInt64, count: Int) {
+        write(atMost: 8) { output in
+            UnsafeMutableRawBufferPointer(output).storeBytes(of: bytes.littleEndian, as: UInt64.self)
+            return count
+        }
     }
 
     /// Overwrites bytes that were written before.

@@ -1,4 +1,5 @@
 package import AppStoreTypes
+import Cryptography
 
 /// The content of an App Receipt (PKCS#7), with one property for each known attribute.
 ///
@@ -16,10 +17,16 @@ package struct AppReceipt: Sendable, Hashable {
     package var applicationVersion: String?
     /// Attribute 4: an opaque value, one of the inputs of the device hash. It has 16 bytes, in receipts from Xcode 8
     /// bytes.
-    package var opaqueValue: [UInt8]?
+    package var opaqueValue: [UInt8]? {
+        get { opaqueBytes?.copied }
+        set { opaqueBytes = newValue.map { ReceiptBytes($0) } }
+    }
     /// Attribute 5: the device hash, which is SHA-1 over the device id, attribute 4 and attribute 2. It cannot be
     /// verified on a server, because the device id is unknown there.
-    package var sha1Hash: [UInt8]?
+    package var sha1Hash: [UInt8]? {
+        get { sha1Bytes?.copied }
+        set { sha1Bytes = newValue.map { ReceiptBytes($0) } }
+    }
     /// Attribute 8: when the device received the receipt; empty in the sandbox.
     package var deviceReceiptDate: Timestamp?
     /// Attribute 10: the age rating, for example `4+`.
@@ -44,7 +51,17 @@ package struct AppReceipt: Sendable, Hashable {
     /// order.
     package var purchases: [InAppPurchase] = []
     /// The attributes that have no property above, with their raw values.
-    package var unknownAttributes: [UnknownAttribute] = []
+    package var unknownAttributes: [UnknownAttribute] {
+        get { unknown.values }
+        set { unknown = .values(newValue) }
+    }
+
+    /// The bytes of ``opaqueValue``.
+    var opaqueBytes: ReceiptBytes?
+    /// The bytes of ``sha1Hash``.
+    var sha1Bytes: ReceiptBytes?
+    /// ``unknownAttributes``, or where they are in the receipt.
+    var unknown = UnknownAttributes.values([])
 
     package init() {}
 
@@ -77,6 +94,28 @@ package struct ProductType: RawRepresentable, Sendable, Hashable {
     package static let freeSubscription = ProductType(rawValue: 4)
 }
 
+/// A value of a receipt: a range of the receipt's bytes, so that it is copied only where it is read.
+struct ReceiptBytes: Sendable, Hashable {
+    private let bytes: Redacted<[UInt8]>
+    private let range: Range<Int>
+
+    /// - Parameter range: within `bytes`.
+    init(_ range: Range<Int>, of bytes: Redacted<[UInt8]>) {
+        self.bytes = bytes
+        self.range = range
+    }
+
+    init(_ bytes: [UInt8]) {
+        self.init(bytes.indices, of: Redacted(bytes))
+    }
+
+    /// The bytes in an array of their own.
+    var copied: [UInt8] { Array(bytes.reveal()[range]) }
+
+    static func == (left: Self, right: Self) -> Bool { left.copied == right.copied }
+    func hash(into hasher: inout Hasher) { hasher.combine(copied) }
+}
+
 /// An attribute without a published meaning.
 package struct UnknownAttribute: Sendable, Hashable {
     /// The attribute number, for example 1721.
@@ -87,5 +126,41 @@ package struct UnknownAttribute: Sendable, Hashable {
     package init(type: Int64, value: [UInt8]) {
         self.type = type
         self.value = value
+    }
+}
+
+/// The attributes without a published meaning, which are read from the receipt's bytes only where they are needed.
+enum UnknownAttributes: Sendable, Hashable {
+    case values([UnknownAttribute])
+    /// Those among the attributes of a range, which was read once without an error.
+    case unread(ReceiptText, of: Redacted<[UInt8]>)
+
+    var values: [UnknownAttribute] {
+        switch self {
+        case .values(let values): values
+        case .unread(let range, let bytes):
+            (try? UnknownAttribute.read(range, of: bytes, except: AppReceipt.knownTypes)) ?? []
+        }
+    }
+
+    static func == (left: Self, right: Self) -> Bool { left.values == right.values }
+    func hash(into hasher: inout Hasher) { hasher.combine(values) }
+}
+
+extension UnknownAttribute {
+    /// Reads the attributes of a range that have a value and an unknown type.
+    static func read(
+        _ range: ReceiptText, of bytes: Redacted<[UInt8]>, except knownTypes: Set<Int64>
+    ) throws(BERError) -> [UnknownAttribute] {
+        guard let range = range.range else { return [] }
+        let bytes = bytes.reveal()
+        var cursor = BERCursor(range)
+        var unknown: [UnknownAttribute] = []
+        while !cursor.isAtEnd {
+            let attribute = try ReceiptAttribute(next: &cursor, in: bytes.span)
+            guard !knownTypes.contains(attribute.type), !attribute.isEmptyText(in: bytes.span) else { continue }
+            unknown.append(UnknownAttribute(type: attribute.type, value: bytes.span.copy(attribute.value.content)))
+        }
+        return unknown
     }
 }

@@ -8,9 +8,16 @@ enum AppReceiptAttributes {
     /// The three attributes that are read before the signature is verified: the date at which the signer's
     /// certificate chain is verified, and the two that select the route of a receipt that is not trusted.
     struct Outline: Sendable {
-        var receiptType: String?
-        var bundleId: String?
+        /// Where the texts are in the payload.
+        var receiptType = ReceiptText.none
+        var bundleId = ReceiptText.none
         var receiptCreationDate: Timestamp?
+
+        /// Whether the receipt is from StoreKit Testing in Xcode.
+        func isXcode(in bytes: borrowing Span<UInt8>) -> Bool {
+            guard let range = receiptType.range, range.count == 5 else { return false }
+            return bytes.text(range) == "Xcode"
+        }
     }
 
     /// Returns a cursor at the first attribute.
@@ -33,8 +40,8 @@ enum AppReceiptAttributes {
             while !attributes.isAtEnd {
                 let attribute = try ReceiptAttribute(next: &attributes, in: bytes)
                 switch attribute.type {
-                case 0: outline.receiptType = try attribute.text(in: bytes)
-                case 2: outline.bundleId = try attribute.text(in: bytes)
+                case 0: outline.receiptType = try attribute.range(in: bytes, base: 0)
+                case 2: outline.bundleId = try attribute.range(in: bytes, base: 0)
                 case 12: outline.receiptCreationDate = try attribute.date(in: bytes)
                 default: break
                 }
@@ -50,6 +57,8 @@ extension AppReceipt {
     /// Limits far above the contents of any genuine receipt. They bound the memory that a forged receipt can use.
     static let maximumPurchases = 20_000
     static let maximumUnknownAttributes = 4_096
+    /// The attributes that have a property.
+    static let knownTypes: Set<Int64> = [0, 1, 2, 3, 4, 5, 8, 10, 12, 13, 15, 16, 17, 18, 19, 21, 25]
 
     /// Reads all attributes. The purchases keep the bytes, which contain their texts.
     ///
@@ -64,6 +73,9 @@ extension AppReceipt {
         do throws(BERError) { cursor = try AppReceiptAttributes.cursor(over: bytes) } catch {
             throw ReceiptDecodingError(error, at: "attributes")
         }
+        let base = range.lowerBound
+        unknown = .unread(ReceiptText(base + cursor.position..<base + cursor.end), of: shared)
+        var unknownCount = 0
         while !cursor.isAtEnd {
             let attribute: ReceiptAttribute
             do throws(BERError) { attribute = try ReceiptAttribute(next: &cursor, in: bytes) } catch {
@@ -81,12 +93,14 @@ extension AppReceipt {
                 }
                 purchases.append(InAppPurchase(of: shared))
                 try purchases[purchases.count - 1].read(
-                    attribute, index: purchases.count - 1, in: bytes, base: range.lowerBound)
+                    attribute, index: purchases.count - 1, in: bytes, base: base)
             } else {
-                do throws(BERError) { try read(attribute, in: bytes) } catch {
+                do throws(BERError) {
+                    if try !read(attribute, in: bytes, of: shared, base: base) { unknownCount += 1 }
+                } catch {
                     throw ReceiptDecodingError(error, at: "attribute \(attribute.type)")
                 }
-                guard unknownAttributes.count <= Self.maximumUnknownAttributes else {
+                guard unknownCount <= Self.maximumUnknownAttributes else {
                     throw ReceiptDecodingError(
                         .tooMany, at: "attributes", "more than \(Self.maximumUnknownAttributes) unknown attributes")
                 }
@@ -94,15 +108,17 @@ extension AppReceipt {
         }
     }
 
-    /// Reads one attribute of the receipt; an unknown one is stored with its raw value.
-    private mutating func read(_ attribute: ReceiptAttribute, in bytes: borrowing Span<UInt8>) throws(BERError) {
+    /// Reads one attribute of the receipt. Returns `false` if it is unknown and has a value.
+    private mutating func read(
+        _ attribute: ReceiptAttribute, in bytes: borrowing Span<UInt8>, of shared: Redacted<[UInt8]>, base: Int
+    ) throws(BERError) -> Bool {
         switch attribute.type {
         case 0: receiptType = try attribute.text(in: bytes)
         case 1: appAppleId = try attribute.number(in: bytes)
         case 2: bundleId = try attribute.text(in: bytes)
         case 3: applicationVersion = try attribute.text(in: bytes)
-        case 4: opaqueValue = attribute.raw(in: bytes)
-        case 5: sha1Hash = attribute.raw(in: bytes)
+        case 4: opaqueBytes = attribute.raw(of: shared, base: base)
+        case 5: sha1Bytes = attribute.raw(of: shared, base: base)
         case 8: deviceReceiptDate = try attribute.date(in: bytes)
         case 10: ageRating = try attribute.text(in: bytes)
         case 12: receiptCreationDate = try attribute.date(in: bytes)
@@ -113,10 +129,9 @@ extension AppReceipt {
         case 19: originalApplicationVersion = try attribute.text(in: bytes)
         case 21: expirationDate = try attribute.date(in: bytes)
         case 25: platform = try attribute.number(in: bytes)
-        default:
-            guard !attribute.isEmptyText(in: bytes) else { return }
-            unknownAttributes.append(UnknownAttribute(type: attribute.type, value: bytes.copy(attribute.value.content)))
+        default: return attribute.isEmptyText(in: bytes)
         }
+        return true
     }
 }
 

@@ -1,5 +1,4 @@
 package import AppStoreTypes
-import Cryptography
 
 /// One purchase of an App Receipt: the attributes inside one attribute 17.
 ///
@@ -113,7 +112,9 @@ extension InAppPurchase {
 
     /// The attributes that have no property above, with their raw values; empty attributes are left out.
     package var unknownAttributes: [UnknownAttribute] {
-        get { replacedAttributes ?? (try? readUnknownAttributes()) ?? [] }
+        get {
+            replacedAttributes ?? (try? UnknownAttribute.read(attributes, of: bytes, except: Self.knownTypes)) ?? []
+        }
         set { replacedAttributes = newValue }
     }
 
@@ -139,19 +140,6 @@ extension InAppPurchase {
         all.append(contentsOf: text.utf8)
         bytes = Redacted(all)
         return ReceiptText(start..<all.count)
-    }
-
-    private func readUnknownAttributes() throws(BERError) -> [UnknownAttribute] {
-        guard let range = attributes.range else { return [] }
-        let all = bytes.reveal()
-        var cursor = BERCursor(range)
-        var unknown: [UnknownAttribute] = []
-        while !cursor.isAtEnd {
-            let attribute = try ReceiptAttribute(next: &cursor, in: all.span)
-            guard !Self.knownTypes.contains(attribute.type), !attribute.isEmptyText(in: all.span) else { continue }
-            unknown.append(UnknownAttribute(type: attribute.type, value: all.span.copy(attribute.value.content)))
-        }
-        return unknown
     }
 }
 

@@ -17,20 +17,28 @@ struct ReceiptAttribute {
     /// Reads the next attribute and moves the cursor behind it.
     @inline(__always)
     init(next cursor: inout BERCursor, in bytes: borrowing Span<UInt8>) throws(BERError) {
-        // The usual form: a type of two bytes, a version of one byte, and lengths below 128.
+        // The usual form: a type of one or two bytes, a version of one byte, and lengths below 128.
         //   30 length 02 02 type type 02 01 version 04 size value
+        //   30 length 02 01 type      02 01 version 04 size value
         let start = cursor.position
         if cursor.end <= bytes.count, cursor.end - start >= 11 {
             let word = UInt64(littleEndian: bytes.bytes.unsafeLoadUnaligned(fromByteOffset: start, as: UInt64.self))
+            let isShort = word & 0x00FF_FF00_FFFF_00FF == 0x0001_0200_0102_0030
+            let header = isShort ? 10 : 11
             let length = Int(word >> 8 & 0xFF)
-            let size = Int(bytes[start + 10])
-            if word & 0xFFFF_0000_FFFF_00FF == 0x0102_0000_0202_0030, bytes[start + 9] == BERTag.octetString,
-                length < 0x80, size < 0x80, size + 9 <= length, length + 2 <= cursor.end - start
+            let size = Int(bytes[start + header - 1])
+            if isShort || word & 0xFFFF_0000_FFFF_00FF == 0x0102_0000_0202_0030,
+                bytes[start + header - 2] == BERTag.octetString, length < 0x80, size < 0x80,
+                size + header <= length + 2, length + 2 <= cursor.end - start
             {
-                type = Int64(Int16(truncatingIfNeeded: word >> 32).byteSwapped)
+                type =
+                    isShort
+                    ? Int64(Int8(truncatingIfNeeded: word >> 32))
+                    : Int64(Int16(truncatingIfNeeded: word >> 32).byteSwapped)
+                let content = start + header
                 value = BERElement(
-                    tag: BERTag.octetString, start: start + 9, contentStart: start + 11, contentEnd: start + 11 + size,
-                    end: start + 11 + size)
+                    tag: BERTag.octetString, start: content - 2, contentStart: content, contentEnd: content + size,
+                    end: content + size)
                 cursor.position = start + 2 + length
                 return
             }
@@ -87,8 +95,10 @@ struct ReceiptAttribute {
     }
 
     /// Returns the bytes of the value; `nil` if it is empty.
-    func raw(in bytes: borrowing Span<UInt8>) -> [UInt8]? {
-        value.content.isEmpty ? nil : bytes.copy(value.content)
+    ///
+    /// - Parameter base: added to the offsets of the attribute.
+    func raw(of bytes: Redacted<[UInt8]>, base: Int) -> ReceiptBytes? {
+        value.content.isEmpty ? nil : ReceiptBytes(base + value.contentStart..<base + value.contentEnd, of: bytes)
     }
 
     /// Returns the range of the characters of a UTF8String or IA5String; `nil` if it is empty.

@@ -97,7 +97,7 @@ package struct ReceiptDecoder: Sendable {
         of container: SignedData, content: borrowing Span<UInt8>, in bytes: borrowing Span<UInt8>
     ) throws(ReceiptDecodingError) -> VerifyingKey {
         let outline = try AppReceiptAttributes.outline(of: content)
-        guard outline.receiptType != "Xcode" else {
+        guard !outline.isXcode(in: content) else {
             throw ReceiptDecodingError(.xcodeReceipt, at: "attribute 0", "signed by StoreKit Testing, not by Apple")
         }
         guard let created = outline.receiptCreationDate else {

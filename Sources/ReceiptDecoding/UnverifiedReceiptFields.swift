@@ -21,13 +21,13 @@ extension ReceiptDecoder {
         case .appReceipt:
             guard let container = try? SignedData(ber: input.bytes.span) else { return UnverifiedReceiptFields() }
             let (bytes, range) = container.content.location(in: input.bytes)
-            guard let outline = try? AppReceiptAttributes.outline(of: bytes.span.extracting(range)) else {
-                return UnverifiedReceiptFields()
-            }
+            let content = bytes.span.extracting(range)
+            guard let outline = try? AppReceiptAttributes.outline(of: content) else { return UnverifiedReceiptFields() }
             var receipt = AppReceipt()
-            receipt.receiptType = outline.receiptType
+            receipt.receiptType = outline.receiptType.range.flatMap { content.text($0) }
+            receipt.bundleId = outline.bundleId.range.flatMap { content.text($0) }
             return UnverifiedReceiptFields(
-                bundleId: outline.bundleId.flatMap(BundleIdentifier.init(rawValue:)), environment: receipt.environment)
+                bundleId: receipt.bundleId.flatMap(BundleIdentifier.init(rawValue:)), environment: receipt.environment)
         case .transactionReceipt:
             guard let receipt = try? TransactionReceiptBlob(input.bytes.span).receipt else {
                 return UnverifiedReceiptFields()

@@ -97,9 +97,9 @@ package struct VerifyReceiptService: Sendable {
     package func answer(
         body: [UInt8], route: UpstreamRouter.Route, requestOptions: RequestOptions = RequestOptions()
     ) async -> VerifyReceiptResult {
-        guard requestOptions.priority == .live else { return await reply(to: body, on: route, requestOptions) }
         let start = ContinuousClock.now
-        let reply = await reply(to: body, on: route, requestOptions)
+        let reply = await reply(to: body, on: route, requestOptions, within: RequestDeadline(deadline, from: start))
+        guard requestOptions.priority == .live else { return reply }
         count(reply)
         counts.recordDuration(.now - start, for: reply)
         return reply
@@ -115,16 +115,17 @@ package struct VerifyReceiptService: Sendable {
     }
 
     /// Answers a request without counting it.
-    private func reply(to body: [UInt8], on route: UpstreamRouter.Route, _ requestOptions: RequestOptions) async
-        -> VerifyReceiptResult
-    {
+    private func reply(
+        to body: [UInt8], on route: UpstreamRouter.Route, _ requestOptions: RequestOptions,
+        within deadline: RequestDeadline
+    ) async -> VerifyReceiptResult {
         let cacheKey =
             requestOptions.priority == .live && !requestOptions.isFresh && requestOptions.sources == nil
                 && requestOptions.user == nil && cachedResponses != nil
             ? ResponseCache.key(body, route) : nil
         if let cacheKey {
             let reply = await cachedResponses?.response(
-                for: cacheKey, at: now(), within: RequestDeadline(deadline).reading(before: 1))
+                for: cacheKey, at: now(), within: deadline.reading(before: 1))
             counts.responseCache.add((reply == nil ? HitLabel.miss : .hit).rawValue)
             if let reply { return reply }
         }
@@ -138,7 +139,7 @@ package struct VerifyReceiptService: Sendable {
         let text = request.receiptText.reveal()
         let presented = PresentedItem(text.span)
         guard case .receipt = presented else {
-            return await reply(to: presented, in: request, on: route, requestOptions)
+            return await reply(to: presented, in: request, on: route, requestOptions, within: deadline)
         }
         let verification = verification(of: request, requestOptions)
         if case .rejected = verification, !request.hasBase64Text {
@@ -150,18 +151,18 @@ package struct VerifyReceiptService: Sendable {
             return VerifyReceiptResult(
                 .failure(status), source: .receipt, environment: verification.environment(on: route))
         case .app(let app):
-            return await reply(to: verification, of: app, in: request, on: route, requestOptions, cacheKey: cacheKey)
+            return await reply(
+                to: verification, of: app, in: request, on: route, requestOptions, within: deadline, cacheKey: cacheKey)
         }
     }
 
     /// Answers a request that holds a signed transaction or a handle. Nothing of it is sent to Apple.
     private func reply(
         to presented: PresentedItem, in request: VerifyReceiptRequest, on route: UpstreamRouter.Route,
-        _ requestOptions: RequestOptions
+        _ requestOptions: RequestOptions, within deadline: RequestDeadline
     ) async -> VerifyReceiptResult {
         let outcome = await signedItems.verify(
-            presented, at: now(), within: RequestDeadline(deadline).reading(before: 1),
-            text: request.receiptText.reveal())
+            presented, at: now(), within: deadline.reading(before: 1), text: request.receiptText.reveal())
         switch outcome {
         case .refused(let status):
             logger.debug("signed item rejected", metadata: ["status": "\(status)"])
@@ -172,22 +173,22 @@ package struct VerifyReceiptService: Sendable {
             var options = requestOptions
             options.sources = signedItems.sources(options.sources ?? app.answer, for: item)
             return await reply(
-                to: .authentic(item), of: app, in: request, on: route, options, cacheKey: nil, handleKeys: keys)
+                to: .authentic(item), of: app, in: request, on: route, options, within: deadline, cacheKey: nil,
+                handleKeys: keys)
         }
     }
 
     /// Answers a request whose item is verified and whose app is known.
     private func reply(
         to verification: ReceiptVerification, of app: AppConfiguration, in request: VerifyReceiptRequest,
-        on route: UpstreamRouter.Route, _ requestOptions: RequestOptions, cacheKey: [UInt8]?,
-        handleKeys: BridgeHandleKeys? = nil
+        on route: UpstreamRouter.Route, _ requestOptions: RequestOptions, within deadline: RequestDeadline,
+        cacheKey: [UInt8]?, handleKeys: BridgeHandleKeys? = nil
     ) async -> VerifyReceiptResult {
         let item = rules.item(for: app, verification, in: request, requestOptions)
         var isReplay = false
         if let item {
             isReplay = await rules.isReplay(
-                item.replayKeys, in: item.scope, of: app, requestOptions,
-                within: RequestDeadline(deadline).reading(before: 1))
+                item.replayKeys, in: item.scope, of: app, requestOptions, within: deadline.reading(before: 1))
         }
         if isReplay, app.replay == .refuse {
             return VerifyReceiptResult(
@@ -203,7 +204,7 @@ package struct VerifyReceiptService: Sendable {
             ResolvedRequest(
                 request, on: route, verification, itemForRules: item, isReplay: isReplay,
                 app: app, options: requestOptions, cacheKey: cacheKey, now: now(),
-                deadline: RequestDeadline(deadline), handleKeys: handleKeys))
+                deadline: deadline, handleKeys: handleKeys))
         reply.authenticApp = verification.authenticItem?.receipt?.bundleId
         reply.claimedApp = app.bundleId
         reply.rollout = rollout

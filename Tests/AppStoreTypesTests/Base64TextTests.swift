@@ -75,4 +75,24 @@ struct Base64TextTests {
         let otherIsCanonical = Base64Text.isCanonical(other.span)
         #expect(otherBytes == bytes && !otherIsCanonical)
     }
+
+    @Test("Every other character is rejected at every position", arguments: [0, 1, 15, 16, 17, 31, 32, 37, 40, 43])
+    func rejectedPosition(position: Int) {
+        let alphabet = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+        var text = Array(String(repeating: "QUJD", count: 11).utf8)
+        for character in UInt8.min...UInt8.max {
+            text[position] = character
+            let isPadding = character == UInt8(ascii: "=") && position == 43
+            let decoded = Base64Text.decode(text.span, .receipt)
+            #expect((decoded != nil) == (alphabet.contains(character) || isPadding), "\(character)")
+        }
+    }
+
+    @Test("Texts of every length are decoded as Foundation decodes them", arguments: 0...100)
+    func lengths(count: Int) {
+        let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 151 + count) }
+        let text = Array(Data(bytes).base64EncodedData())
+        let decoded = Base64Text.decode(text.span, .standard)
+        #expect(decoded == bytes)
+    }
 }

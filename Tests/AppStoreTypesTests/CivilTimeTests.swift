@@ -30,6 +30,43 @@ struct CivilTimeTests {
         }
     }
 
+    @Test("Every second of a day and every year are written with leading zeros")
+    func text() {
+        func padded(_ number: Int, _ count: Int) -> String {
+            String(repeating: "0", count: count - String(number).count) + String(number)
+        }
+        for second in 0..<86_400 {
+            let time = CivilTime(seconds: Int64(second))
+            let expected = "\(padded(second / 3_600, 2)):\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2))"
+            guard time.text.hasSuffix(" " + expected) else {
+                Issue.record("\(time.text) instead of \(expected)")
+                return
+            }
+        }
+        for year in 0...9_999 {
+            let seconds =
+                CivilTime.days(year: Int64(year), month: 1 + Int64(year) % 12, day: 1 + Int64(year) % 28) * 86_400
+            let expected = "\(padded(year, 4))-\(padded(1 + year % 12, 2))-\(padded(1 + year % 28, 2)) 00:00:00"
+            #expect(CivilTime(seconds: seconds).text == expected)
+        }
+    }
+
+    @Test("Four numbers below 100, and one of eight digits, are written at once")
+    func digits() {
+        for number in 0..<100 as Range<UInt64> {
+            let (other, another) = (99 - number, number * 7 % 100)
+            let pairs = DecimalDigits.pairs(number | other << 16 | another << 32 | number << 48)
+            let text = withUnsafeBytes(of: pairs.littleEndian) { String(decoding: $0, as: UTF8.self) }
+            #expect(text == [number, other, another, number].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined())
+        }
+        for number in stride(from: 0, through: 99_999_999, by: 9_973) as StrideThrough<UInt32> {
+            let digits = withUnsafeBytes(of: DecimalDigits.eight(number).littleEndian) {
+                String(decoding: $0, as: UTF8.self)
+            }
+            #expect(UInt32(digits) == number && digits.utf8.count == 8)
+        }
+    }
+
     @Test("An instant is written in ISO 8601, rounded down to a second")
     func iso8601() {
         #expect(Timestamp(milliseconds: 1_795_267_500_999).iso8601 == "2026-11-21T13:25:00Z")

@@ -52,4 +52,17 @@ struct JSONStringTests {
         let escaped = try read(bytes + Array(#"\n"#.utf8))
         #expect(escaped.unescaped == bytes + [0x0A] && escaped.text == nil)
     }
+
+    @Test("Quotes, escapes and control characters are found at every position of a long string")
+    func positions() throws {
+        for offset in 0..<200 {
+            let (before, after) = (
+                [UInt8](repeating: 0x21, count: offset), [UInt8](repeating: 0xC2, count: 200 - offset)
+            )
+            #expect(try read(before + Array(#"\n"#.utf8) + after).unescaped == before + [0x0A] + after)
+            #expect(throws: JSONStructureError.self) { try read(before + [0x1F] + after) }
+            #expect(throws: JSONStructureError.self) { try read(before + [0x22] + after) }
+            #expect(try read(before + [0x20, 0x23, 0x5B, 0x5D, 0x7F, 0x80, 0xA2, 0xDC] + after).unescaped.count == 208)
+        }
+    }
 }

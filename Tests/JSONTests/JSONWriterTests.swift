@@ -51,7 +51,7 @@ struct JSONWriterTests {
     @Test("Foundation reads every ASCII character unchanged, at any position of a string")
     func everyCharacter() throws {
         for code in UInt8(0)..<128 {
-            for offset in 0..<17 {
+            for offset in 0..<80 {
                 let text = String(repeating: "x", count: offset) + String(UnicodeScalar(code)) + "tail of text"
                 let read = try JSONDecoder().decode([String].self, from: Data("[\(written { $0.value(text) })]".utf8))
                 #expect(read == [text])
@@ -68,6 +68,18 @@ struct JSONWriterTests {
             writer.endArray()
         }
         #expect(json == "[0,7,-1,10,9007199254740993,9223372036854775807,-9223372036854775808]")
+    }
+
+    @Test("Numbers around every power of ten are written as Swift writes them")
+    func powersOfTen() {
+        var power: Int64 = 1
+        for _ in 0..<19 {
+            for number in [power - 1, power, power + 1, power * 7, power &* 9 &+ power / 3] {
+                #expect(written { $0.value(number) } == String(number))
+                #expect(written { $0.value(0 &- number) } == String(0 &- number))
+            }
+            power &*= 10
+        }
     }
 
     @Test("Encoded values are joined with commas, and an empty value writes nothing")

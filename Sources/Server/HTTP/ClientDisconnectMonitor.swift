@@ -45,7 +45,13 @@ final class ClientDisconnectMonitor: Sendable {
     func serving<Value: Sendable>(
         _ channel: any Channel, _ work: @escaping @Sendable () async -> Value
     ) async -> Value {
-        let task = Self.start(work)
+        let result = WorkResult<Value>()
+        let task = Self.start {
+            let value = await work()
+            result.set(value)
+            return value
+        }
+        if let value = result.value { return value }
         let isDisconnected = clients.withLock { clients in
             clients[ObjectIdentifier(channel)]?.onDisconnect = { task.cancel() }
             return clients[ObjectIdentifier(channel)]?.isDisconnected ?? true
@@ -59,6 +65,15 @@ final class ClientDisconnectMonitor: Sendable {
         clients.withLock { $0[ObjectIdentifier(channel)]?.onDisconnect = nil }
         return value
     }
+}
+
+/// The result of work, once it is complete.
+private final class WorkResult<Value: Sendable>: Sendable {
+    private let stored = Mutex<Value?>(nil)
+
+    var value: Value? { stored.withLock { $0 } }
+
+    func set(_ value: Value) { stored.withLock { $0 = value } }
 }
 
 /// Reports to ``ClientDisconnectMonitor`` that a client has connected or disconnected.

@@ -127,12 +127,10 @@ final class HTTP1SemanticsHandler: ChannelDuplexHandler {
         case .head(var head):
             let connectionValues = head.headers[canonicalForm: "connection"]
             responseCloses = connectionValues.contains { $0.lowercased() == "close" }
-            if let pendingResponse, connectionValues.isEmpty,
+            guard let pendingResponse, connectionValues.isEmpty,
                 pendingResponse.closesAfterResponse || pendingResponse.isHTTP10
-            {
-                head.headers.add(
-                    name: "connection", value: pendingResponse.closesAfterResponse ? "close" : "keep-alive")
-            }
+            else { return context.write(data, promise: promise) }
+            head.headers.add(name: "connection", value: pendingResponse.closesAfterResponse ? "close" : "keep-alive")
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .body:
             context.write(data, promise: promise)

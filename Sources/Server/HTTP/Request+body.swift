@@ -22,7 +22,7 @@ extension Request {
     func body(
         upTo maximum: Int = VerifyReceiptController.maximumBodyBytes, counting reservation: RequestBodyReservation
     ) async throws -> RequestBodyResult {
-        let announced = headers[.contentLength].flatMap { Int($0) } ?? maximum
+        let announced = headers.first { $0.name == .contentLength }.flatMap { Int($0.value) } ?? maximum
         var whole: [UInt8] = []
         var received = 0
         var isKept = true

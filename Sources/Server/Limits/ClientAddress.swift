@@ -43,6 +43,14 @@ enum ClientAddress {
         return client
     }
 
+    /// Returns the client's address on a connection, with the trusted proxies of a configuration. Only these are copied
+    /// of the configuration, because every request comes here.
+    static func of(
+        _ request: Request, on channel: any Channel, by snapshot: ReloadableState.Snapshot
+    ) -> AddressRange.Address? {
+        of(request, from: channel.remoteAddress, trusting: snapshot.settings.trustedProxies)
+    }
+
     /// Parses an entry. For example, `203.0.113.7`, `203.0.113.7:4711`, `2001:db8::1` or `[2001:db8::1]:4711`.
     private static func parsed(_ hop: Substring) -> AddressRange.Address? {
         var name = hop.drop { $0 == " " || $0 == "\t" }

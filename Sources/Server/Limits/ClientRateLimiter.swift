@@ -33,9 +33,9 @@ final class ClientRateLimiter: Sendable {
     /// Consumes one request of the client's rate limit.
     ///
     /// - Returns: The value of `Retry-After` in seconds if the limit is exceeded, otherwise `nil`.
-    func wait(_ request: Request, from peer: SocketAddress?, by settings: ProxyConfiguration) -> String? {
-        guard let perMinute = settings.limits.requestsPerMinute,
-            let client = ClientAddress.of(request, from: peer, trusting: settings.trustedProxies)
+    func wait(_ request: Request, on channel: any Channel, by snapshot: ReloadableState.Snapshot) -> String? {
+        guard let perMinute = snapshot.settings.limits.requestsPerMinute,
+            let client = ClientAddress.of(request, on: channel, by: snapshot)
         else { return nil }
         let now = ContinuousClock.now - start
         guard let wait = rates.consume(client.network, perMinute: perMinute, at: now) else { return nil }
@@ -51,8 +51,8 @@ final class ClientRateLimiter: Sendable {
     /// are signed and are not limited.
     ///
     /// - Returns: The value of `Retry-After` in seconds if the limit is exceeded, otherwise `nil`.
-    func version1Wait(_ request: Request, from peer: SocketAddress?, by settings: ProxyConfiguration) -> String? {
-        guard let client = ClientAddress.of(request, from: peer, trusting: settings.trustedProxies) else { return nil }
+    func version1Wait(_ request: Request, on channel: any Channel, by snapshot: ReloadableState.Snapshot) -> String? {
+        guard let client = ClientAddress.of(request, on: channel, by: snapshot) else { return nil }
         return version1Rates.consume(
             client.network, perMinute: Self.version1PerMinute, at: ContinuousClock.now - start
         ).map(Self.retryAfter)

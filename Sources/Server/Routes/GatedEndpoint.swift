@@ -51,9 +51,7 @@ struct GatedEndpoint: Sendable {
 
     /// Returns 429 if the client has exceeded its rate limit; otherwise `nil`.
     func tooMany(_ request: Request, _ context: ProxyRequestContext) -> Response? {
-        guard let seconds = clients?.wait(request, from: context.channel.remoteAddress, by: live.now.settings) else {
-            return nil
-        }
+        guard let seconds = clients?.wait(request, on: context.channel, by: live.now) else { return nil }
         var response = ProblemDetails.tooManyRequests.response
         response.headers[.retryAfter] = seconds
         return response

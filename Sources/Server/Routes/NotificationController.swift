@@ -30,7 +30,7 @@ struct NotificationController: Sendable {
             // Not canceled if the sender disconnects, because the notification would only be sent again.
             do throws(NotificationRejection) {
                 try await snapshot.pipelines.notifications.receive(body) {
-                    clients.version1Wait(request, from: context.channel.remoteAddress, by: snapshot.settings)
+                    clients.version1Wait(request, on: context.channel, by: snapshot)
                 }
                 return Response(status: .ok)
             } catch {

@@ -70,7 +70,7 @@ struct VerifyReceiptController: Sendable {
         case .noRoom: return busy(route, retryAfter: RequestBodyBudget.retryAfter, context)
         }
         let snapshot = live.now
-        if let seconds = clients.wait(request, from: context.channel.remoteAddress, by: snapshot.settings) {
+        if let seconds = clients.wait(request, on: context.channel, by: snapshot) {
             return busy(route, retryAfter: seconds, context)
         }
         var requestOptions = VerifyReceiptService.RequestOptions()
@@ -110,9 +110,10 @@ struct VerifyReceiptController: Sendable {
         var headers = HTTPFields()
         headers.reserveCapacity(6)
         if isUnavailable { headers[.retryAfter] = Self.outageRetryAfter }
-        headers[.contentType] = "application/json"
-        headers[.receiptBridgeSource] = reply.source.rawValue
-        headers[.receiptBridgeEnvironment] = reply.environment.rawValue
+        // Appending does not search for earlier values, of which there are none.
+        headers.append(HTTPField(name: .contentType, value: "application/json"))
+        headers.append(HTTPField(name: .receiptBridgeSource, value: reply.source.rawValue))
+        headers.append(HTTPField(name: .receiptBridgeEnvironment, value: reply.environment.rawValue))
         return Response(
             status: isUnavailable ? .serviceUnavailable : .ok, headers: headers,
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: reply.body(outageStatus))))

@@ -27,7 +27,8 @@ package struct RequestDeadline: Sendable {
     /// - Parameter others: the number of sources after it that make calls. Each gets an equal share of the remaining
     ///   time.
     package func share(before others: Int, at now: ContinuousClock.Instant = .now) -> Duration {
-        max(now.duration(to: end), .zero) / (others + 1)
+        let rest = max(now.duration(to: end), .zero)
+        return others == 0 ? rest : rest / (others + 1)
     }
 
     /// The time that a read of the store may take. The store may be slow, because a disk can hang. Two such reads fit

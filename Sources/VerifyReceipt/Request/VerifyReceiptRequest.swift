@@ -191,10 +191,20 @@ extension VerifyReceiptRequest {
     private static func lastOfEach(
         _ members: [JSONScanner.Member], in bytes: Span<UInt8>
     ) -> [JSONScanner.Member] {
-        guard members.count > 1 else { return members }
+        guard !areDifferent(members.map(\.name), in: bytes) else { return members }
         var positions: [[UInt8]: Int] = [:]
         for (position, member) in members.enumerated() { positions[member.name.unescaped(in: bytes)] = position }
         guard positions.count < members.count else { return members }
         return positions.values.sorted().map { members[$0] }
+    }
+    /// Returns whether a few names without escapes are certainly all different. Comparing the names of a usual
+    /// request is quicker than hashing them.
+    private static func areDifferent(_ names: [JSONString], in bytes: Span<UInt8>) -> Bool {
+        guard names.count <= 8, !names.contains(where: \.isEscaped) else { return false }
+        return bytes.withUnsafeBufferPointer { bytes in
+            names.indices.allSatisfy { index in
+                names[(index + 1)...].allSatisfy { !bytes[$0.range].elementsEqual(bytes[names[index].range]) }
+            }
+        }
     }
 }
