@@ -54,7 +54,7 @@ package struct AppOperations: Sendable {
 
     /// The limits of the calls of one request.
     var options: CallOptions {
-        CallOptions(priority: priority, timeLimit: components.deadline, maximumCalls: 20)
+        CallOptions(priority: priority, timeLimit: components.deadline.whole, maximumCalls: 20)
     }
 
     /// Returns the app of a request.

@@ -2,7 +2,7 @@ package import AppStoreTypes
 
 /// The decoded contents of a receipt of either style. This type says nothing about whether the receipt is authentic.
 package enum ReceiptContents: Sendable, Hashable {
-    case app(AppReceipt)
+    indirect case app(AppReceipt)
     case transaction(TransactionReceipt)
 
     /// The environment; `nil` if the type of an App Receipt is unknown.

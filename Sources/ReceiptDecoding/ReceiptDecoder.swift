@@ -16,10 +16,24 @@ package struct ReceiptDecoder: Sendable {
         self.profile = profile
     }
 
+    /// Decodes and authenticates a receipt. If its text is canonical, the result shares it.
+    ///
+    /// - Throws: ``ReceiptDecodingError`` if the text is not a receipt, or the receipt is not authentic.
+    package func decode(_ text: [UInt8]) throws(ReceiptDecodingError) -> Receipt {
+        try decode(text.span, canonicalText: { _ in text })
+    }
+
     /// Decodes and authenticates a receipt.
     ///
     /// - Throws: ``ReceiptDecodingError`` if the text is not a receipt, or the receipt is not authentic.
     package func decode(_ text: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> Receipt {
+        try decode(text, canonicalText: { $0.copy(0..<$0.count) })
+    }
+
+    /// - Parameter canonicalText: returns the text as an array; only called if it is canonical.
+    private func decode(
+        _ text: borrowing Span<UInt8>, canonicalText: (borrowing Span<UInt8>) -> [UInt8]
+    ) throws(ReceiptDecodingError) -> Receipt {
         var input = try ReceiptInput(text, profile: profile)
         let (contents, signed) = try authenticatedContents(of: &input)
         guard let environment = contents.environment, environment != .xcode else {
@@ -30,7 +44,7 @@ package struct ReceiptDecoder: Sendable {
         }
         return Receipt(
             contents: contents,
-            canonicalText: Redacted(input.isCanonicalText ? text.copy(0..<text.count) : Base64Text.encode(input.bytes)),
+            canonicalText: Redacted(input.isCanonicalText ? canonicalText(text) : Base64Text.encode(input.bytes)),
             signed: signed, environment: environment, bundleId: bundleId)
     }
 

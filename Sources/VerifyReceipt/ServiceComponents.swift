@@ -46,7 +46,7 @@ package struct ServiceComponents: Sendable {
     /// The metrics of each configured app.
     package let countedApps: AppMetricsRegistry
     /// The time from a request to its response.
-    package let deadline: Duration
+    package let deadline: RequestDeadline.Limit
     /// The clock.
     package let now: @Sendable () -> Timestamp
     /// Waits between two calls to Apple.
@@ -118,7 +118,7 @@ package struct ServiceComponents: Sendable {
         rollouts = previous?.rollouts ?? RolloutRegistry()
         handles = HandleKeyring(settings: settings, store: store)
         replays = previous?.replays ?? ReplayDetector(store: store)
-        deadline = settings.deadline
+        deadline = RequestDeadline.Limit(settings.deadline)
         (self.now, self.sleep, self.logger) = (now, sleep, logger)
     }
 

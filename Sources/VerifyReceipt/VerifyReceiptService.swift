@@ -36,7 +36,7 @@ package struct VerifyReceiptService: Sendable {
     /// Verifies what is presented instead of a receipt.
     private let signedItems: SignedItemVerifier
     /// The time from a request to its response.
-    private let deadline: Duration
+    private let deadline: RequestDeadline.Limit
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
 
@@ -234,7 +234,7 @@ package struct VerifyReceiptService: Sendable {
     private func verification(of request: VerifyReceiptRequest, _ requestOptions: RequestOptions) -> ReceiptVerification
     {
         let text = request.receiptText.reveal()
-        let verification = ReceiptVerification(of: text.span, by: decoder)
+        let verification = ReceiptVerification(of: text, by: decoder)
         if case .rejected(let error, _) = verification, requestOptions.priority == .live {
             repairSampler?.sample(at: text, refusedFor: error, at: now())
         }

@@ -85,11 +85,11 @@ struct RequestEvaluationTests {
         let request = try VerifyReceiptRequest(body: Array(Question.body(receipt.base64)))
         let decoder = ReceiptDecoder(trust: try TrustStore(settings: settings), profile: .apple)
         let text = request.receiptText.reveal()
-        let verification = ReceiptVerification(of: text.span, by: decoder)
+        let verification = ReceiptVerification(of: text, by: decoder)
         return ResolvedRequest(
             request, on: .auto, verification, itemForRules: verification.authenticItem,
             isReplay: false, app: app, options: .init(), cacheKey: nil, now: SharedSimulator.noon,
-            deadline: RequestDeadline(.seconds(9)))
+            deadline: RequestDeadline(.init(.seconds(9))))
     }
 
     private func source(

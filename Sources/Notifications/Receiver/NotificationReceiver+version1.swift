@@ -76,7 +76,7 @@ extension NotificationReceiver {
     private func subject(
         of body: NotificationBodyV1, bundleId: BundleIdentifier, in store: any Store
     ) async throws(StorageError) -> Subject? {
-        if let text = body.receipt?.reveal(), let receipt = try? decoder.decode(text.span),
+        if let text = body.receipt?.reveal(), let receipt = try? decoder.decode(text),
             receipt.bundleId == bundleId, receipt.environment != .xcode, !receipt.contents.lookupKeys.isEmpty
         {
             return Subject(keys: receipt.contents.orderedLookupKeys, environment: receipt.environment)

@@ -20,7 +20,7 @@ package struct CustomerViewService: Sendable {
     private let stored: StoreSource?
     private let revocations: RevocationCache
     private let renderer: CustomerViewRenderer
-    private let deadline: Duration
+    private let deadline: RequestDeadline.Limit
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
     private let logThrottle = LogThrottle<[String]>()
@@ -43,7 +43,7 @@ package struct CustomerViewService: Sendable {
     ///   - deadline: the time for one request.
     init(
         decoder: ReceiptDecoder, verifier: SignedPayloadVerifier, apps: AppRegistry, serverAPI: ServerAPISource?,
-        stored: StoreSource?, revocations: RevocationCache, renderer: CustomerViewRenderer, deadline: Duration,
+        stored: StoreSource?, revocations: RevocationCache, renderer: CustomerViewRenderer, deadline: RequestDeadline.Limit,
         now: @escaping @Sendable () -> Timestamp, logger: Logger
     ) {
         self.decoder = decoder
@@ -120,7 +120,7 @@ package struct CustomerViewService: Sendable {
     private func view(receiptText: [UInt8]) async throws(CustomerViewError) -> [UInt8] {
         let receipt: Receipt
         do throws(ReceiptDecodingError) {
-            receipt = try decoder.decode(receiptText.span)
+            receipt = try decoder.decode(receiptText)
         } catch {
             throw CustomerViewError(error)
         }

@@ -10,11 +10,11 @@ package enum ReceiptVerification: Sendable {
     /// which rules are checked, and nothing else.
     case rejected(ReceiptDecodingError, UnverifiedReceiptFields)
 
-    package init(of text: borrowing Span<UInt8>, by decoder: ReceiptDecoder) {
+    package init(of text: [UInt8], by decoder: ReceiptDecoder) {
         do throws(ReceiptDecodingError) {
             self = .authentic(AuthenticItem(try decoder.decode(text)))
         } catch {
-            self = .rejected(error, decoder.claims(of: text))
+            self = .rejected(error, decoder.claims(of: text.span))
         }
     }
 

@@ -4,21 +4,36 @@
 /// counts towards the deadline: retries, pauses, waiting for a rate limit, and waiting for a lookup that another
 /// request started.
 package struct RequestDeadline: Sendable {
-    /// Reserved for the sources that make no calls, and for writing the response.
-    private static let maximumReserve = Duration.milliseconds(500)
+    /// The time of every request, and what is reserved of it.
+    package struct Limit: Sendable {
+        /// The time from a request to its response.
+        package let whole: Duration
+        /// Reserved for the sources that make no calls, and for writing the response: a tenth of the time, at most
+        /// 500 ms.
+        fileprivate let reserve: Duration
+        /// The time from the request to the start of the reserve.
+        fileprivate let usable: Duration
+        /// The time that a read of the store may take in any case.
+        fileprivate let shortestReading: Duration
+
+        /// - Parameter whole: the time from a request to its response.
+        package init(_ whole: Duration) {
+            self.whole = whole
+            reserve = min(whole / 10, .milliseconds(500))
+            usable = whole - reserve
+            shortestReading = reserve / 3
+        }
+    }
 
     private let end: ContinuousClock.Instant
-    private let reserve: Duration
+    private let limit: Limit
 
     /// Starts a deadline.
     ///
-    /// - Parameters:
-    ///   - limit: the time from `now` to the response. A tenth of it, at most 500 ms, is reserved for sources that make
-    ///     no calls.
-    ///   - now: when the request was received.
-    package init(_ limit: Duration, from now: ContinuousClock.Instant = .now) {
-        reserve = min(limit / 10, Self.maximumReserve)
-        end = now + limit - reserve
+    /// - Parameter now: when the request was received.
+    package init(_ limit: Limit, from now: ContinuousClock.Instant = .now) {
+        self.limit = limit
+        end = now + limit.usable
     }
 
     /// The time that the next source may use. For example, with 8 s left and one more source after it, a source may use
@@ -36,6 +51,6 @@ package struct RequestDeadline: Sendable {
     ///
     /// - Parameter others: the number of sources after it that make calls.
     package func reading(before others: Int, at now: ContinuousClock.Instant = .now) -> Duration {
-        max(share(before: others, at: now), reserve / 3)
+        max(share(before: others, at: now), limit.shortestReading)
     }
 }
