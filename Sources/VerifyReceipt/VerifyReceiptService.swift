@@ -119,13 +119,15 @@ package struct VerifyReceiptService: Sendable {
         to body: [UInt8], on route: UpstreamRouter.Route, _ requestOptions: RequestOptions,
         within deadline: RequestDeadline
     ) async -> VerifyReceiptResult {
-        let cacheKey =
-            requestOptions.priority == .live && !requestOptions.isFresh && requestOptions.sources == nil
-                && requestOptions.user == nil && cachedResponses != nil
-            ? ResponseCache.key(body, route) : nil
-        if let cacheKey {
-            let reply = await cachedResponses?.response(
-                for: cacheKey, at: now(), within: deadline.reading(before: 1))
+        var cacheKey: [UInt8]?
+        if let cachedResponses, requestOptions.priority == .live, !requestOptions.isFresh,
+            requestOptions.sources == nil, requestOptions.user == nil
+        {
+            cacheKey = cachedResponses.cache.key(of: body, route)
+            var reply: VerifyReceiptResult?
+            if let cacheKey {
+                reply = await cachedResponses.response(for: cacheKey, at: now(), within: deadline.reading(before: 1))
+            }
             counts.responseCache.add((reply == nil ? HitLabel.miss : .hit).rawValue)
             if let reply { return reply }
         }

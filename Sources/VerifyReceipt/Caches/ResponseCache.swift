@@ -4,13 +4,16 @@ import Cryptography
 import Storage
 import Responses
 import AppStoreTypes
+import Synchronization
 
-/// A cache of `stored` and `api` responses by request. For example, if an app posts its receipt three times at launch, the
-/// receipt is decoded once and the response is rendered once.
+/// A cache of `stored` and `api` responses by request. For example, if an app posts its receipt four times at launch, the
+/// receipt is decoded twice and the response is rendered twice: the second request is the first that is cached, so that
+/// a receipt which comes only once costs no digest and no memory.
 ///
 /// A response is valid as long as the records that it was rendered from would be used for a new one: the store's
-/// snapshot of the customer is still the same and current, or the records of the Server API are still cached. Everything else that the response depends on is part of the request, or of a configuration
-/// that is fixed for the lifetime of this cache.
+/// snapshot of the customer is still the same and current, or the records of the Server API are still cached. Everything
+/// else that the response depends on is part of the request, or of a configuration that is fixed for the lifetime of
+/// this cache.
 final class ResponseCache: Sendable {
     /// Maximum size of all cached responses together, in bytes.
     private static let capacity = 64 << 20
@@ -34,9 +37,12 @@ final class ResponseCache: Sendable {
     }
 
     private let cache = GenerationalCache<[UInt8], Entry>(limit: capacity)
+    private let earlier = EarlierRequests()
 
-    /// The key of a request: SHA-256 of its body, and the endpoint that received it.
-    static func key(_ body: [UInt8], _ route: UpstreamRouter.Route) -> [UInt8] {
+    /// The key of a request: SHA-256 of its body, and the endpoint that received it. `nil` if no such request came
+    /// before, so that its response is not cached.
+    func key(of body: [UInt8], _ route: UpstreamRouter.Route) -> [UInt8]? {
+        guard earlier.insert(body) else { return nil }
         let endpoint: UInt8 =
             switch route {
             case .auto: 0
@@ -53,5 +59,32 @@ final class ResponseCache: Sendable {
 
     func insert(_ entry: Entry, for key: [UInt8]) {
         cache.insert(entry, for: key, cost: entry.answer.size + 1_024 + entry.consumables.all.count * 64)
+    }
+}
+
+/// The bodies that were received before, except for those that were displaced by later ones.
+///
+/// A body is recognized by its length and its end, where the signature of a receipt is. That is not exact and need not be:
+/// whoever is recognized wrongly only pays for a digest.
+private final class EarlierRequests: Sendable {
+    /// Number of bodies that are remembered at most, a power of two; 512 KiB of memory.
+    private static let capacity = 1 << 16
+    /// Number of bytes that are compared.
+    private static let length = 512
+
+    private let hashes = Mutex([Int](repeating: 0, count: capacity))
+
+    /// Adds a body. Returns whether it was there already.
+    func insert(_ body: [UInt8]) -> Bool {
+        var hasher = Hasher()
+        hasher.combine(body.count)
+        body.withUnsafeBytes { hasher.combine(bytes: UnsafeRawBufferPointer(rebasing: $0.suffix(Self.length))) }
+        let hash = hasher.finalize()
+        let slot = hash & (Self.capacity - 1)
+        return hashes.withLock { hashes in
+            if hashes[slot] == hash { return true }
+            hashes[slot] = hash
+            return false
+        }
     }
 }

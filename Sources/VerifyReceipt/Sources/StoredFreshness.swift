@@ -12,6 +12,16 @@ package struct StoredCustomerSnapshot: Sendable {
     /// The number of this snapshot; a cached snapshot that is returned again has the same number. `nil` if the
     /// snapshot cannot be cached.
     var serial: UInt64?
+    /// The state of each subscription in the history. It is determined once, because a snapshot serves many requests.
+    private let subscriptionStates: [SubscriptionState]
+
+    init(records: CustomerRecords, askedAt: Timestamp, needsLookup: Bool, serial: UInt64? = nil) {
+        self.records = records
+        self.askedAt = askedAt
+        self.needsLookup = needsLookup
+        self.serial = serial
+        subscriptionStates = Self.subscriptionStates(of: records)
+    }
 
     /// Milliseconds before the end of a period in which the App Store may already have renewed it.
     private static let margin: Int64 = 120_000
@@ -56,11 +66,11 @@ package struct StoredCustomerSnapshot: Sendable {
         case unknown
     }
 
-    /// The state of each subscription in the history.
-    private var subscriptionStates: [SubscriptionState] {
+    /// Returns the state of each subscription in the history.
+    private static func subscriptionStates(of records: CustomerRecords) -> [SubscriptionState] {
         var states: [String: SubscriptionState] = [:]
         for subscription in records.subscriptions {
-            states[subscription.originalTransactionId] = Self.state(of: subscription)
+            states[subscription.originalTransactionId] = state(of: subscription)
         }
         let all = Set(
             records.transactions.lazy.map(\.payload).filter(\.isSubscription)
