@@ -43,7 +43,8 @@ package struct CustomerViewService: Sendable {
     ///   - deadline: the time for one request.
     init(
         decoder: ReceiptDecoder, verifier: SignedPayloadVerifier, apps: AppRegistry, serverAPI: ServerAPISource?,
-        stored: StoreSource?, revocations: RevocationCache, renderer: CustomerViewRenderer, deadline: RequestDeadline.Limit,
+        stored: StoreSource?, revocations: RevocationCache, renderer: CustomerViewRenderer,
+        deadline: RequestDeadline.Limit,
         now: @escaping @Sendable () -> Timestamp, logger: Logger
     ) {
         self.decoder = decoder
