@@ -24,8 +24,8 @@ extension ReceiptDecoder {
             let content = bytes.span.extracting(range)
             guard let outline = try? AppReceiptAttributes.outline(of: content) else { return UnverifiedReceiptFields() }
             var receipt = AppReceipt()
-            receipt.receiptType = outline.receiptType.range.flatMap { content.text($0) }
-            receipt.bundleId = outline.bundleId.range.flatMap { content.text($0) }
+            receipt.receiptType = content.text(outline.receiptType)
+            receipt.bundleId = content.text(outline.bundleId)
             return UnverifiedReceiptFields(
                 bundleId: receipt.bundleId.flatMap(BundleIdentifier.init(rawValue:)), environment: receipt.environment)
         case .transactionReceipt:

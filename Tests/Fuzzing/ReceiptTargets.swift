@@ -37,9 +37,11 @@ enum ReceiptTargets {
         guard let receipt = try? AppReceipt(attributes: bytes, in: 0..<bytes.count) else { return }
         let outline = FuzzTrust.made { try AppReceiptAttributes.outline(of: bytes.span) }
         require(
-            outline.receiptType == receipt.receiptType,
+            bytes.span.text(outline.receiptType) == receipt.receiptType,
             "the receipt type is the same before and after the signature check")
-        require(outline.bundleId == receipt.bundleId, "the bundle id is the same before and after the signature check")
+        require(
+            bytes.span.text(outline.bundleId) == receipt.bundleId,
+            "the bundle id is the same before and after the signature check")
         require(
             outline.receiptCreationDate == receipt.receiptCreationDate,
             "the creation date is the same before and after the signature check")
