@@ -41,8 +41,7 @@
 }
 
 extension Span<UInt8> {
-    /// Returns the index of the next quote, backslash or control character, none of which a JSON string can contain
-    /// unescaped. Returns the number of bytes if there is no such byte.
+    /// See ``PlainText/end(in:from:)``.
     func endOfPlainText(from start: Int) -> Int {
         withUnsafeBufferPointer { PlainText.end(in: $0, from: start) }
     }

@@ -1,4 +1,4 @@
-/// The columns of a table for loops. They contain no references, so a loop counts none.
+/// The columns of a table in a form without references, so that a loop over them does no reference counting.
 struct RowLayout<Field: ModelField>: Sendable {
     private struct Column: Sendable {
         let field: Field

@@ -110,7 +110,7 @@ struct VerifyReceiptController: Sendable {
         var headers = HTTPFields()
         headers.reserveCapacity(6)
         if isUnavailable { headers[.retryAfter] = Self.outageRetryAfter }
-        // Appending does not search for earlier values, of which there are none.
+        // `append` is faster than the subscript, which first searches for fields with the same name.
         headers.append(HTTPField(name: .contentType, value: "application/json"))
         headers.append(HTTPField(name: .receiptBridgeSource, value: reply.source.rawValue))
         headers.append(HTTPField(name: .receiptBridgeEnvironment, value: reply.environment.rawValue))

@@ -7,8 +7,8 @@ import AppStoreTypes
 import Synchronization
 
 /// A cache of `stored` and `api` responses by request. For example, if an app posts its receipt four times at launch, the
-/// receipt is decoded twice and the response is rendered twice: the second request is the first that is cached, so that
-/// a receipt which comes only once costs no digest and no memory.
+/// receipt is decoded twice and the response is rendered twice: only a body that was received before is digested and
+/// its response cached.
 ///
 /// A response is valid as long as the records that it was rendered from would be used for a new one: the store's
 /// snapshot of the customer is still the same and current, or the records of the Server API are still cached. Everything
@@ -39,8 +39,8 @@ final class ResponseCache: Sendable {
     private let cache = GenerationalCache<[UInt8], Entry>(limit: capacity)
     private let earlier = EarlierRequests()
 
-    /// The key of a request: SHA-256 of its body, and the endpoint that received it. `nil` if no such request came
-    /// before, so that its response is not cached.
+    /// The key of a request: SHA-256 of its body, and the endpoint that received it. `nil` if the body was not
+    /// received before; its response is not cached.
     func key(of body: [UInt8], _ route: UpstreamRouter.Route) -> [UInt8]? {
         guard earlier.insert(body) else { return nil }
         let endpoint: UInt8 =
@@ -62,19 +62,19 @@ final class ResponseCache: Sendable {
     }
 }
 
-/// The bodies that were received before, except for those that were displaced by later ones.
+/// A fixed-size table of the hashes of earlier request bodies. A new hash overwrites an older one in the same slot.
 ///
-/// A body is recognized by its length and its end, where the signature of a receipt is. That is not exact and need not be:
-/// whoever is recognized wrongly only pays for a digest.
+/// Only the length and the end of a body are compared, because the end holds the receipt's signature. Two different bodies
+/// can compare as equal. Then the digest of the second one is computed without need; its response is still correct.
 private final class EarlierRequests: Sendable {
-    /// Number of bodies that are remembered at most, a power of two; 512 KiB of memory.
+    /// Number of slots, a power of two; 512 KiB of memory.
     private static let capacity = 1 << 16
     /// Number of bytes that are compared.
     private static let length = 512
 
     private let hashes = Mutex([Int](repeating: 0, count: capacity))
 
-    /// Adds a body. Returns whether it was there already.
+    /// Adds a body. Returns whether it was in the table already.
     func insert(_ body: [UInt8]) -> Bool {
         var hasher = Hasher()
         hasher.combine(body.count)

@@ -4,13 +4,11 @@
 /// counts towards the deadline: retries, pauses, waiting for a rate limit, and waiting for a lookup that another
 /// request started.
 package struct RequestDeadline: Sendable {
-    /// The time of every request, and what is reserved of it.
+    /// The time of every request. A tenth of it, at most 500 ms, is reserved for the sources that make no calls and for
+    /// writing the response.
     package struct Limit: Sendable {
         /// The time from a request to its response.
         package let whole: Duration
-        /// Reserved for the sources that make no calls, and for writing the response: a tenth of the time, at most
-        /// 500 ms.
-        fileprivate let reserve: Duration
         /// The time from the request to the start of the reserve.
         fileprivate let usable: Duration
         /// The time that a read of the store may take in any case.
@@ -19,7 +17,7 @@ package struct RequestDeadline: Sendable {
         /// - Parameter whole: the time from a request to its response.
         package init(_ whole: Duration) {
             self.whole = whole
-            reserve = min(whole / 10, .milliseconds(500))
+            let reserve = min(whole / 10, .milliseconds(500))
             usable = whole - reserve
             shortestReading = reserve / 3
         }
