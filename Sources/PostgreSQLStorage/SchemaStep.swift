@@ -1,4 +1,4 @@
-import PostgreSQLClient
+package import PostgreSQLClient
 import Storage
 
 /// A change of the schema by one version. Steps are only appended: existing ones never change.
@@ -46,8 +46,6 @@ extension PostgreSQLStore {
     /// The names of the steps of this version, in the order in which they are applied.
     package static var schemaStepNames: [String] { schemaSteps.map(\.name) }
 
-    /// Number of attempts to create the table of steps, which fails if several servers do it at the same time.
-    private static let attempts = 5
     /// Time for all steps. Creating an index on a large table takes minutes.
     private static let timeLimit: Duration = .seconds(1_800)
 
@@ -87,8 +85,20 @@ extension PostgreSQLStore {
         return Self.schemaSteps.filter { !names.contains($0.name) }
     }
 
+    /// Creates the table of steps unless it exists. `CREATE TABLE IF NOT EXISTS` alone fails if several servers run it
+    /// at the same time: with SQLSTATE 23505, 42710 or 42P07, depending on how far the other server is. So they take
+    /// turns. The lock belongs to the transaction.
+    package static let createStepTable = [
+        PostgreSQLQuery("SELECT pg_advisory_xact_lock(hashtextextended('receipt-bridge schemaStep', 0))"),
+        PostgreSQLQuery(
+            """
+            CREATE TABLE IF NOT EXISTS schemaStep (
+                name text PRIMARY KEY, isCompatible boolean NOT NULL, appliedAt timestamptz DEFAULT now())
+            """),
+    ]
+
     private func applySteps() async throws {
-        try await createTableOfSteps()
+        _ = try await client.run(Self.createStepTable)
         try await client.transaction(within: Self.timeLimit) { transaction in
             _ = try await transaction.run([
                 PostgreSQLQuery("SET LOCAL statement_timeout = 0"), PostgreSQLQuery("SET LOCAL lock_timeout = 0"),
@@ -101,26 +111,6 @@ extension PostgreSQLStore {
                         "INSERT INTO schemaStep (name, isCompatible) VALUES ($1, $2)",
                         [.text(step.name), .boolean(step.isCompatible)]))
                 _ = try await transaction.run(queries)
-            }
-        }
-    }
-
-    private func createTableOfSteps() async throws(PostgreSQLError) {
-        let create = PostgreSQLQuery(
-            """
-            CREATE TABLE IF NOT EXISTS schemaStep (
-                name text PRIMARY KEY, isCompatible boolean NOT NULL, appliedAt timestamptz DEFAULT now())
-            """)
-        var attempt = 1
-        while true {
-            do throws(PostgreSQLError) {
-                _ = try await client.query(create)
-                return
-            } catch {
-                guard error.code == .duplicate || error.sqlState == "42P07", attempt < Self.attempts else {
-                    throw error
-                }
-                attempt += 1
             }
         }
     }

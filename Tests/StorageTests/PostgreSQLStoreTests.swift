@@ -41,6 +41,26 @@ struct PostgreSQLStoreTests {
         #expect(slots == 65_536)
     }
 
+    @Test("The table of schema steps can be created by many servers at the same time")
+    func stepTable() async throws {
+        let schema = try await TestSchema()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    let client = PostgreSQLClient(schema.configuration)
+                    try await client.connected(within: .seconds(10))
+                    for _ in 0..<50 {
+                        _ = try await client.run(PostgreSQLStore.createStepTable)
+                        // The next server creates it again.
+                        _ = try await client.query(PostgreSQLQuery("DROP TABLE IF EXISTS schemaStep"))
+                    }
+                    await client.close()
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
     @Test("A store with additional steps of a newer version is opened, unless one of them is incompatible")
     func newer() async throws {
         let schema = try await TestSchema()
