@@ -28,11 +28,12 @@ struct ReconciliationMonitor: Service {
         guard store.isOpen, let settings = live.now.settings.reconcile else { return }
         do throws(StorageError) {
             let last = try await store.reconciliations.lastReconciliation()
-            guard ReconciliationSchedule(time: settings.time).isDue(after: last, at: .now) else { return }
+            let schedule = ReconciliationSchedule(time: settings.time)
+            guard schedule.isDue(after: last, at: .now) else { return }
             let progress = ReconciliationProgress()
             let reconciliation = Reconciliation(
                 receiver: live.now.pipelines.notifications, store: store, window: settings.window, progress: progress)
-            if let counts = try await reconciliation.runHoldingLease() { log(counts) }
+            if let counts = try await reconciliation.runHoldingLease(on: schedule) { log(counts) }
         } catch {
             guard !Task.isCancelled else { return }
             logger.error(

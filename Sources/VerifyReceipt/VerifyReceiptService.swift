@@ -11,7 +11,7 @@ import Telemetry
 ///
 /// A request passes these steps, each of which may end it:
 ///
-/// 1. The response cache, if an app names `stored` or `api` first.
+/// 1. The response cache, if an app's first source is `stored` or `api`.
 /// 2. Parsing and decoding: a body that is not JSON, or holds no base64, gets 21002. Signed transactions and handles
 ///    are verified by ``SignedItemVerifier``.
 /// 3. The app of the receipt: with `unknownApps: refuse` an unknown one gets 21003, or 21002 if the text is no receipt.
@@ -27,7 +27,7 @@ package struct VerifyReceiptService: Sendable {
     private let countedApps: AppMetricsRegistry
     /// Counts refused receipts that the tolerant profile would have accepted; `nil` if that profile is in use.
     private let repairSampler: RepairSampler?
-    /// The cached responses; `nil` if no app names `stored` or `api` first.
+    /// The cached responses; `nil` if no app has responses that can be cached.
     private let cachedResponses: CachedResponses?
     private let rules: AppRules
     /// The gradual switches of apps to another source.
@@ -196,7 +196,7 @@ package struct VerifyReceiptService: Sendable {
             return VerifyReceiptResult(
                 .failure(.notAuthentic), source: .receipt, environment: verification.environment(on: route))
         }
-        // The body is in memory only once while Apple is called.
+        // While Apple is called, the text is in memory only if the receipt refers to it.
         var request = request
         request.dropText()
         var requestOptions = requestOptions

@@ -49,15 +49,77 @@ struct CachedResponseTests {
         let bridge = try StoringTestProxy([.api])
         let receipt = try bridge.appStore.receipt()
         for _ in 0..<2 { _ = await bridge.ask(receipt) }
-        #expect(await bridge.ask(receipt, password: "wrong").status == 21004 && bridge.hits == 0)
-        #expect(await bridge.ask(receipt, password: SimulatedApp.first.sharedSecret).status == 0 && bridge.hits == 0)
-        let batch = await bridge.pipelines.verifyReceipt.answer(
-            body: Question.body(receipt, password: nil), route: .auto, requestOptions: .init(priority: .batch))
-        #expect(batch.answer.status == .valid && bridge.hits == 0)
+        func answer(
+            _ route: UpstreamRouter.Route = .auto,
+            _ change: (inout VerifyReceiptService.RequestOptions) -> Void = { _ in }
+        ) async -> VerifyReceiptStatus {
+            var options = VerifyReceiptService.RequestOptions()
+            change(&options)
+            return await bridge.pipelines.verifyReceipt.answer(
+                body: Question.body(receipt, password: nil), route: route, requestOptions: options
+            ).answer.status
+        }
+        // From the third time on, each of these would be answered from memory if it could.
+        for _ in 0..<3 {
+            #expect(await bridge.ask(receipt, password: "wrong").status == 21004)
+            #expect(await answer(.only(.sandbox)) == .productionReceipt)
+            #expect(await answer { $0.isFresh = true } == .valid)
+            #expect(await answer { $0.user = Redacted("user") } == .valid)
+            #expect(await answer { $0.priority = .batch } == .valid)
+            #expect(await answer { $0.sources = [.receipt] } == .valid)
+        }
+        #expect(bridge.hits == 0)
+        for hits: Int64 in [0, 0, 1] {
+            #expect(await bridge.ask(receipt, password: SimulatedApp.first.sharedSecret).status == 0)
+            #expect(bridge.hits == hits)
+        }
         for sources in [[AnswerSource.receipt], [.apple, .api]] {
             let other = try StoringTestProxy(sources)
             for _ in 0..<3 { #expect(await other.ask(receipt).status == 0 && other.hits == 0) }
         }
+    }
+
+    @Test("After an erasure no response from before it is sent")
+    func erasure() async throws {
+        let bridge = try StoringTestProxy([.api])
+        let receipt = try bridge.appStore.receipt()
+        for _ in 0..<3 { _ = await bridge.ask(receipt) }
+        #expect(bridge.hits == 1)
+        try await bridge.pipelines.invalidateErasedCustomers(in: bridge.store)
+        #expect(await bridge.ask(receipt).status == 0 && bridge.hits == 1)
+    }
+
+    @Test("A refund, or its reversal, that is not stored yet when another customer is erased stays known")
+    func refundDuringErasure() async throws {
+        let bridge = try StoringTestProxy([.api, .receipt])
+        let appStore = bridge.appStore
+        let receipt = try appStore.receipt()
+        /// Reloads from another store, which is like the own one before it is written, and asks during an outage.
+        func isRefunded(after stored: StoringTestProxy) async throws -> Bool {
+            try await bridge.pipelines.invalidateErasedCustomers(in: stored.store)
+            appStore.update { $0.isDown = true }
+            let reply = await bridge.ask(receipt)
+            #expect(reply.source == .receipt && reply.status == 0)
+            appStore.update { $0.isDown = false }
+            return reply.body.contains("cancellation_date")
+        }
+        let before = try StoringTestProxy(appStore: appStore)
+        #expect(await before.waitUntilStored(receipt))
+        #expect(try await !isRefunded(after: before))
+        appStore.update { world in
+            world.change("700000000000500") { $0.revoked = SharedSimulator.noon }
+            world.clock = world.clock.advanced(byMilliseconds: 1_000)
+        }
+        #expect(await bridge.ask(receipt).source == .api)
+        #expect(try await isRefunded(after: before))
+        let refunded = try StoringTestProxy(appStore: appStore)
+        #expect(await refunded.waitUntilStored(receipt))
+        appStore.update { world in
+            world.change("700000000000500") { $0.revoked = nil }
+            world.clock = world.clock.advanced(byMilliseconds: 1_000)
+        }
+        #expect(await bridge.ask(receipt).source == .api)
+        #expect(try await !isRefunded(after: refunded))
     }
 }
 

@@ -191,7 +191,8 @@ struct StoredAnswerTests {
                 #expect(reply.body == (await bridge.askAPI(receipt)).body, "\(milliseconds)")
             }
         }
-        #expect(await bridge.ask(receipt, password: "another").status == 21004)
+        // From the third time on, it would be answered from memory if the password did not count.
+        for _ in 0..<3 { #expect(await bridge.ask(receipt, password: "another").status == 21004) }
     }
 
     @Test("Stored responses do not report an expiry only because time has passed")

@@ -49,11 +49,17 @@ package struct Reconciliation: Sendable {
 
     /// Runs while this process has the lease of reconciliations, and stops if it loses it.
     ///
-    /// - Returns: `nil` if another process reconciles this store.
-    package func runHoldingLease() async throws(StorageError) -> ReconciliationCounts? {
-        try await TaskLease.whileHolding(
+    /// - Parameter schedule: says whether a reconciliation is due, once this process has the lease; `nil` if it is to run
+    ///   in any case. Another process may have ended one just before.
+    /// - Returns: `nil` if another process reconciles this store, or if none is due.
+    package func runHoldingLease(
+        on schedule: ReconciliationSchedule? = nil
+    ) async throws(StorageError) -> ReconciliationCounts? {
+        let counts = try await TaskLease.whileHolding(
             .reconciliation, in: store.leases, for: "\(DeliveryLease.process)/reconciliation"
-        ) { [progress] isHeld throws(StorageError) in
+        ) { [progress] isHeld throws(StorageError) -> ReconciliationCounts? in
+            let last = try await store.reconciliations.lastReconciliation()
+            if let schedule, !schedule.isDue(after: last, at: receiver.now()) { return nil }
             // A lookup can wait an hour for the rate limit, so the lease is renewed beside it.
             let renewal = Task {
                 while (try? await Task.sleep(for: .seconds(5))) != nil {
@@ -61,14 +67,14 @@ package struct Reconciliation: Sendable {
                 }
             }
             defer { renewal.cancel() }
-            return try await self.run()
+            return try await self.run(after: last)
         }
+        return counts ?? nil
     }
 
     /// Runs all steps. A step that fails for an app is skipped for it, and named in the result.
-    private func run() async throws(StorageError) -> ReconciliationCounts {
+    private func run(after last: ReconciliationRow?) async throws(StorageError) -> ReconciliationCounts {
         let now = receiver.now()
-        let last = try await store.reconciliations.lastReconciliation()
         var row = ReconciliationSchedule.row(after: last, window: window, at: now)
         (row.failed, row.continuesAt) = (0, nil)
         progress.change { $0 = ReconciliationCounts(row) }

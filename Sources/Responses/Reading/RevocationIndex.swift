@@ -85,6 +85,15 @@ package struct RevocationIndex: Sendable {
         older.byTransaction[transactionId] = nil
     }
 
+    /// Adds those purchases of another index whose transaction ids satisfy a condition.
+    package mutating func insert(_ other: RevocationIndex, where isIncluded: (String) -> Bool) {
+        for generation in [other.older, other.younger] {
+            for (transactionId, entry) in generation.byTransaction where isIncluded(transactionId) {
+                insert(entry.revocation, transactionId: transactionId, webOrderLineItemId: entry.lineItem)
+            }
+        }
+    }
+
     /// Removes the purchases that were added first, if the index holds more ids than its capacity.
     ///
     /// - Returns: whether purchases were removed.

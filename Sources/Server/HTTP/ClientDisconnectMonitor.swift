@@ -40,8 +40,8 @@ final class ClientDisconnectMonitor: Sendable {
         if #available(macOS 26, *) { Task.immediate(operation: work) } else { Task(operation: work) }
     }
 
-    /// Runs the work and cancels it when the client disconnects. Work for a client that has already disconnected is
-    /// canceled at once.
+    /// Runs the work and cancels it when the client disconnects. If the client has already disconnected, the work is
+    /// canceled when it suspends for the first time; work that never suspends is not canceled.
     func serving<Value: Sendable>(
         _ channel: any Channel, _ work: @escaping @Sendable () async -> Value
     ) async -> Value {

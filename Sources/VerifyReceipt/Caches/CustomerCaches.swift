@@ -1,7 +1,7 @@
 /// The memories that hold data of customers and are not loaded from the store at the start: responses, records, the
 /// users of purchases. Each has its own size and lifetime; an erasure clears all of them.
 struct CustomerCaches: Sendable {
-    /// `nil` if no app names `stored` or `api` first.
+    /// `nil` if no app has responses that can be cached.
     let responses: ResponseCache?
     /// `nil` if there is no store.
     let storedCustomers: StoreSource?

@@ -43,7 +43,7 @@ package final class RevocationCache: Sendable {
     /// Revoked by the Server API's records, and reversed by a later verifyReceipt response. An entry is removed when a
     /// newer record comes.
     private let reversed = GenerationalCache<RevocationKey, Bool>(limit: 10_000)
-    /// Revocations of purchases that were recorded here and may not be in the store yet.
+    /// Purchases whose revocation, or its reversal, was recorded here and may not be in the store yet.
     private let unwritten = GenerationalCache<RevocationKey, ContinuousClock.Instant>(limit: 10_000)
     /// Which revocations the store holds and this cache does not.
     private let coverage = Mutex(Coverage())
@@ -80,6 +80,7 @@ package final class RevocationCache: Sendable {
                     let last = signedDates[
                         RevocationKey(environment: scope.environment, transactionId: row.transactionId)]
                     if let last, row.signedDate.map({ $0 < last }) ?? true { continue }
+                    if isUnwritten(row.transactionId, in: scope.environment) { continue }
                     revocations.insert(row)
                     if let date = row.signedDate { record(row.transactionId, in: scope.environment, signed: date) }
                 }
@@ -88,19 +89,32 @@ package final class RevocationCache: Sendable {
     }
 
     /// Replaces the cache with the store's content. It never holds less than before in the meantime, and stays
-    /// unchanged if the store cannot be read.
+    /// unchanged if the store cannot be read. What was recorded here a moment ago stays too, because the store may not
+    /// have it yet.
     func reload(from store: any RevocationStore) async throws(StorageError) {
         var loaded: [Key: RevocationIndex] = [:]
         for (scope, rows) in try await stored(in: store) {
-            for row in rows {
-                loaded[Key(bundleId: scope.bundleId, environment: scope.environment), default: .init()].insert(row)
+            let key = Key(bundleId: scope.bundleId, environment: scope.environment)
+            for row in rows where !isUnwritten(row.transactionId, in: scope.environment) {
+                loaded[key, default: .init()].insert(row)
             }
         }
         signedDates.removeAll()
         reversed.removeAll()
-        indexes.withLock { $0 = loaded }
+        indexes.withLock { indexes in
+            for (key, index) in indexes {
+                loaded[key, default: .init()].insert(index) { isUnwritten($0, in: key.environment) }
+            }
+            indexes = loaded
+        }
         // Adds what was stored during the read, and the signing dates of all records.
         try await load(from: store)
+    }
+
+    /// Returns whether the state of a transaction was recorded here and may not be in the store yet.
+    private func isUnwritten(_ transactionId: String, in environment: AppStoreEnvironment) -> Bool {
+        unwritten[RevocationKey(environment: environment, transactionId: transactionId)]
+            .map { ContinuousClock.now - $0 <= Self.writeTime } ?? false
     }
 
     private func stored(in store: any RevocationStore) async throws(StorageError) -> [AppScope: [RevocationRow]] {
@@ -157,16 +171,14 @@ package final class RevocationCache: Sendable {
     package func record(_ records: CustomerRecords, of bundleId: BundleIdentifier) {
         change(bundleId, records.environment) { revocations in
             for transaction in records.transactions where isNew(transaction.payload, in: records.environment) {
+                let wasRevoked = transaction.payload.transactionId.map(revocations.contains) ?? false
                 revocations.insert(transaction.payload)
-                if let id = transaction.payload.transactionId {
-                    reversed.remove(RevocationKey(environment: records.environment, transactionId: id))
-                }
-                if transaction.payload.revocationDate != nil, let id = transaction.payload.transactionId,
-                    let date = transaction.payload.signedDate
-                {
+                guard let id = transaction.payload.transactionId else { continue }
+                let key = RevocationKey(environment: records.environment, transactionId: id)
+                reversed.remove(key)
+                if wasRevoked || transaction.payload.revocationDate != nil, let date = transaction.payload.signedDate {
                     record(id, in: records.environment, signed: date)
-                    unwritten.insert(
-                        .now, for: RevocationKey(environment: records.environment, transactionId: id), cost: 1)
+                    unwritten.insert(.now, for: key, cost: 1)
                 }
             }
         }
@@ -191,6 +203,7 @@ package final class RevocationCache: Sendable {
                     revocations.revocation(transactionId: id, webOrderLineItemId: nil) != row.revocation
                 {
                     changed.append(row)
+                    unwritten.insert(.now, for: RevocationKey(environment: environment, transactionId: id), cost: 1)
                 }
                 revocations.insert(
                     row.revocation, transactionId: row.transactionId, webOrderLineItemId: row.webOrderLineItemId)
@@ -201,7 +214,6 @@ package final class RevocationCache: Sendable {
             guard let id = row.transactionId else { continue }
             let key = RevocationKey(environment: environment, transactionId: id)
             if row.revocation == nil { reversed.insert(true, for: key, cost: 1) } else { reversed.remove(key) }
-            unwritten.insert(.now, for: key, cost: 1)
         }
         writer?.save(
             revoked: changed.compactMap(RevocationRow.init),
@@ -262,8 +274,7 @@ package final class RevocationCache: Sendable {
     func remove(_ transactionIds: [String], in scope: AppScope) {
         let index = revocations(of: scope.bundleId, in: scope.environment)
         let removed = transactionIds.filter { id in
-            let key = RevocationKey(environment: scope.environment, transactionId: id)
-            return index.contains(id) && unwritten[key].map { ContinuousClock.now - $0 > Self.writeTime } ?? true
+            index.contains(id) && !isUnwritten(id, in: scope.environment)
         }
         guard !removed.isEmpty else { return }
         change(scope.bundleId, scope.environment, isNew: false) { revocations in

@@ -97,8 +97,8 @@ package struct VerifyReceiptRequest: Sendable {
         return digits > 0
     }
 
-    /// Frees the memory of the text after it was decoded. The body, which is forwarded, still holds it, unless the
-    /// receipt was repaired.
+    /// Removes the text after it was decoded. The body, which is forwarded, still contains it, unless the receipt was
+    /// repaired. A decoded receipt whose base64 is canonical shares the memory of the text, which is then not freed.
     mutating func dropText() {
         if !isRepaired { receiptText = Redacted([]) }
     }

@@ -1,0 +1,32 @@
+import AppStoreTypes
+import BridgeConfiguration
+import Notifications
+import SQLiteStorage
+import Server
+import Storage
+import Testing
+import TestSupport
+
+@Suite("The lease of reconciliations")
+struct ReconciliationLeaseTests {
+    /// Another server ends its reconciliation after this one saw that one was due, and before it gets the lease.
+    @Test("A reconciliation that another server has just ended is not repeated")
+    func ended() async throws {
+        let bridge = try StoringTestProxy([.api])
+        let schedule = ReconciliationSchedule(time: 4 * 3_600)
+        func reconcile(on schedule: ReconciliationSchedule?) async throws -> ReconciliationCounts? {
+            try await Reconciliation(
+                receiver: bridge.pipelines.notifications, store: bridge.store, window: 86_400,
+                progress: ReconciliationProgress()
+            ).runHoldingLease(on: schedule)
+        }
+        var row = ReconciliationRow(startedAt: bridge.now.advanced(byMilliseconds: -2_000), window: 86_400)
+        row.endedAt = bridge.now.advanced(byMilliseconds: -1_000)
+        try await bridge.store.reconciliations.save(row)
+        #expect(try await reconcile(on: schedule) == nil)
+        #expect(try await bridge.store.reconciliations.lastReconciliation() == row)
+        #expect(try await reconcile(on: nil)?.row.startedAt == bridge.now)
+        bridge.now = bridge.now.advanced(byMilliseconds: 86_400_000)
+        #expect(try await reconcile(on: schedule)?.row.startedAt == bridge.now)
+    }
+}
