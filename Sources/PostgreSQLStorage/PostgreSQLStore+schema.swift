@@ -98,6 +98,10 @@ extension PostgreSQLStore {
             "ALTER TABLE \(table) DROP CONSTRAINT IF EXISTS \(table)_app_fkey"
         })
 
+    /// An index for erasures, which find customers by an alias too.
+    static let companionIndexStep = SchemaStep(
+        "companionIndex", ["CREATE INDEX companionByIdentifier ON companion (identifier)"])
+
     /// Returns the row id of an app in one environment. Inserts a missing row.
     func appID(of scope: AppScope) async throws(StorageError) -> Int64 {
         if let id = appIDs[scope] { return id }

@@ -49,12 +49,13 @@ extension RecordStatement {
             INSERT INTO notification
             (app, originalTransactionId, uuid, version, type, subtype, signedDate, receivedAt, text)
             SELECT app, purchase, uuid, version, type, subtype, notifiedAt, receivedAt, notificationText
-            FROM new ORDER BY position ON CONFLICT (uuid) DO NOTHING RETURNING id, uuid)
+            FROM new ORDER BY position ON CONFLICT (uuid) DO NOTHING RETURNING id, uuid, app)
         """
 
     private static let live = """
         live AS MATERIALIZED (
-            SELECT new.*, source.id AS notification FROM source JOIN new ON new.uuid = source.uuid)
+            SELECT new.*, source.id AS notification FROM source
+            JOIN new ON new.uuid = source.uuid AND new.app = source.app)
         """
 
     // MARK: - Transactions
@@ -146,8 +147,7 @@ extension RecordStatement {
             FROM written JOIN live ON live.position = written.position WHERE live.isRevoked
             \(PostgreSQLStore.replacingRevocation))
         """,
-        // By their places, which are stable because the slots of the transactions are locked. So the table is not
-        // scanned while the planner knows nothing about its size.
+        // By their places, which are stable because the slots of the transactions are locked.
         """
         valid AS (
             DELETE FROM revocation WHERE ctid = ANY (ARRAY(

@@ -31,7 +31,11 @@ struct RecordStatement: Hashable {
 
     private static let allocation = PostgreSQLStore.takingSequences(and: planOnce)
     private static let planning = PostgreSQLQuery("SELECT \(planOnce)")
-    private static let planOnce = "set_config('plan_cache_mode', 'force_generic_plan', true)"
+    /// Without `enable_seqscan`, a plan made while the tables are empty uses their indexes too. Otherwise, until the next
+    /// ANALYZE, a table is scanned that has grown since: 40 ms instead of 0.5 ms with a million revocations.
+    private static let planOnce = """
+        set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true)
+        """
 
     /// Returns the statements that store rows.
     ///

@@ -41,6 +41,7 @@ extension PostgreSQLStore {
         accountTokensStep,
         appReferencesStep,
         reconciliationStep,
+        companionIndexStep,
     ]
 
     /// The names of the steps of this version, in the order in which they are applied.

@@ -133,21 +133,26 @@ final class WriteBatches: Sendable {
         return jobs.isEmpty ? nil : jobs
     }
 
-    /// Commits a batch. If one write fails, each of them is committed by itself. If the outcome is unknown, the batch is
-    /// repeated.
-    private func run(_ jobs: [Job]) async {
-        guard let error = await commit(jobs, isRepetition: false) else { return }
-        switch error.code {
-        case .outcomeUnknown:
-            if let error = await commit(jobs, isRepetition: true) { fail(jobs, error) }
-        case .conflict, .duplicate, .invalid,
-            .failed where jobs.count > 1:
-            for job in jobs {
-                if let error = await commit([job], isRepetition: false) { fail([job], error) }
-            }
+    /// Commits a batch. If it fails because of one of its writes, each of them is committed by itself.
+    private func run(_ jobs: [Job], isRepetition: Bool = false) async {
+        guard let failure = await commitOnceOrTwice(jobs, isRepetition: isRepetition) else { return }
+        switch failure.error.code {
+        case .conflict, .duplicate, .invalid, .failed:
+            guard jobs.count > 1 else { return fail(jobs, failure.error) }
+            for job in jobs { await run([job], isRepetition: failure.isRepetition) }
         default:
-            fail(jobs, error)
+            fail(jobs, failure.error)
         }
+    }
+
+    /// Commits writes, and repeats them once if the outcome is unknown. Returns the error if they failed, and whether
+    /// the next attempt is a repetition.
+    private func commitOnceOrTwice(
+        _ jobs: [Job], isRepetition: Bool
+    ) async -> (error: PostgreSQLError, isRepetition: Bool)? {
+        guard let error = await commit(jobs, isRepetition: isRepetition) else { return nil }
+        guard error.code == .outcomeUnknown else { return (error, isRepetition) }
+        return await commit(jobs, isRepetition: true).map { ($0, true) }
     }
 
     /// Commits writes in one transaction and resumes their tasks. Returns the error if it fails.

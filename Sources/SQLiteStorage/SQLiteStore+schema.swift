@@ -67,6 +67,11 @@ extension SQLiteStore {
                 """)
     }
 
+    /// An index for erasures, which find customers by an alias too.
+    static func addCompanionIndex(_ db: Database) throws {
+        try db.execute(sql: "CREATE INDEX companionByIdentifier ON companion (identifier)")
+    }
+
     /// Returns the row id of an app in one environment. Inserts a missing row.
     static func appID(of scope: AppScope, in db: Database) throws -> Int64 {
         let arguments: StatementArguments = [scope.bundleId.rawValue, scope.environment.rawValue]

@@ -164,6 +164,7 @@ package final class SQLiteStore: Sendable {
         migrator.registerMigration("consumptionCases", migrate: addConsumptionCases)
         migrator.registerMigration("accountTokens", migrate: addAccountTokens)
         migrator.registerMigration("reconciliation", migrate: addReconciliation)
+        migrator.registerMigration("companionIndex", migrate: addCompanionIndex)
         return migrator
     }
 

@@ -2,6 +2,7 @@ import AppStoreTypes
 import PostgreSQLClient
 import PostgreSQLStorage
 import Storage
+import TestSupport
 import Testing
 
 /// Notifications that arrive while another one is stored share one transaction and, without a common identifier, one
@@ -26,13 +27,14 @@ struct NotificationBatchTests {
     }
 
     private func save(
-        _ uuid: String, _ transaction: TransactionRow, to store: PostgreSQLStore, needsLookup: Bool = false
+        _ uuid: String, _ transaction: TransactionRow, to store: PostgreSQLStore, of scope: AppScope? = nil,
+        needsLookup: Bool = false
     ) async throws -> NotificationOutcome {
         let row = NotificationRow(
             uuid: uuid, version: 2, type: "DID_RENEW", subtype: nil, signedDate: transaction.signedDate,
             receivedAt: transaction.signedDate, text: "text")
         let update = NotificationUpdate(transaction: transaction, needsLookup: needsLookup)
-        return try await store.save(row, update, of: scope, for: [])
+        return try await store.save(row, update, of: scope ?? self.scope, for: [])
     }
 
     /// Saves notifications at the same time and returns the outcomes by their UUIDs.
@@ -109,6 +111,60 @@ struct NotificationBatchTests {
         #expect(try await reader.changes(since: nil).changes.count == 1)
         await reader.close()
         await store.close()
+    }
+
+    @Test("Of two apps that name the same UUID at the same time, one notification is stored with its records")
+    func sameUUID() async throws {
+        let other = AppScope(
+            bundleId: try #require(BundleIdentifier(rawValue: "com.example.other")), environment: .production)
+        let outcomes = try await withThrowingTaskGroup(of: NotificationOutcome.self) { group in
+            for id in 1...20 {
+                for app in [scope, other] {
+                    group.addTask {
+                        try await save("\(id)", transaction("1\(id)", of: "1\(id)", at: 1), to: store, of: app)
+                    }
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(outcomes.count { $0 == .stored(isNew: true) } == 20 && outcomes.count { $0 == .repeated } == 20)
+        let row = try #require(
+            try await schema.run(
+                """
+                SELECT (SELECT count(*) FROM notification), (SELECT count(*) FROM transactionRecord),
+                    (SELECT count(*) FROM transactionRecord JOIN notification USING (app, originalTransactionId))
+                """
+            ).rows.first)
+        #expect(try row.integer(0) == 20 && row.integer(1) == 20 && row.integer(2) == 20)
+        await store.close()
+    }
+
+    @Test("A plan that was made while the tables were empty does not scan them")
+    func plans() async throws {
+        try await schema.run(
+            """
+            WITH scope AS (INSERT INTO app (bundleId, environment) VALUES ('com.example.app', 'Production') RETURNING id),
+            owner AS (INSERT INTO customer (app, askedAt) SELECT id, 1 FROM scope RETURNING id, app),
+            refund AS (INSERT INTO revocation (app, transactionId, date) SELECT app, '1', 1 FROM owner)
+            INSERT INTO transactionRecord
+            (app, transactionId, originalTransactionId, customer, place, signedDate, text, appAccountToken)
+            SELECT app, '1', '1', id, 0, 1, '', '' FROM owner
+            """)
+        for date in 2...6 as ClosedRange<Int64> {
+            let outcome = try await save("\(date)", transaction("1", of: "1", at: date), to: store, needsLookup: true)
+            #expect(outcome == .stored(isNew: true))
+        }
+        await store.close()
+        func statistics(_ column: String) async throws -> Int64 {
+            let query = """
+                SELECT coalesce(sum(\(column)), 0)::bigint FROM pg_stat_user_tables
+                WHERE schemaname = current_schema() AND relname IN ('transactionrecord', 'revocation', 'customer')
+                """
+            return try await schema.run(query).rows.first?.integer(0) ?? 0
+        }
+        // The statistics are complete a moment after the connections have ended.
+        #expect(await eventually { (try? await statistics("n_tup_upd + n_tup_del")) ?? 0 >= 11 })
+        #expect(try await statistics("seq_tup_read") == 0)
     }
 
     @Test("A notification that cannot be stored does not hold up those that arrive with it")

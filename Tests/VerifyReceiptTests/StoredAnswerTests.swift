@@ -195,6 +195,23 @@ struct StoredAnswerTests {
         for _ in 0..<3 { #expect(await bridge.ask(receipt, password: "another").status == 21004) }
     }
 
+    /// As after a commit whose outcome was unknown: the refund is stored, and the server answered with an error.
+    @Test("A refund that is stored but not in memory is in memory after its notification is repeated")
+    func repeatedRefund() async throws {
+        let bridge = try StoringTestProxy([.receipt])
+        let receipt = try bridge.appStore.receipt()
+        #expect(await bridge.ask(receipt).status == 0)
+        bridge.appStore.update { world in
+            world.change("700000000000500") { $0.revoked = SharedSimulator.noon }
+        }
+        let notification = try bridge.appStore.notification("REFUND", of: "700000000000500")
+        let other = try StoringTestProxy([.receipt], appStore: bridge.appStore, folder: bridge.folder)
+        #expect(try await other.receive(notification) == .stored(isNew: true))
+        #expect(await !bridge.ask(receipt).body.contains("cancellation_date"))
+        #expect(try await bridge.receive(notification) == .repeated)
+        #expect(await bridge.ask(receipt).body.contains("cancellation_date"))
+    }
+
     @Test("Stored responses do not report an expiry only because time has passed")
     func endWithoutWord() async throws {
         let bridge = try StoringTestProxy([.stored], changing: { $0.storedMaxAge = 30 * 86_400 })

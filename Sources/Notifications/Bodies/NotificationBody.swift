@@ -27,16 +27,15 @@ enum NotificationBody {
                 self = .version2(text)
                 return
             }
-            // The type is limited to 128 bytes, because it is not signed and is written to the log. Apple's longest
-            // type has about 30 bytes.
-            if let type = try object.text("notification_type"), type.utf8.count <= 128 {
+            if let type = try object.text("notification_type"), NotificationBodyV1.isType(type) {
                 self = .version1(try NotificationBodyV1(object, type: type))
                 return
             }
         } catch {
             throw NotificationRejection(.malformedNotification, "\(error)")
         }
-        throw NotificationRejection(.malformedNotification, "the body has neither signedPayload nor notification_type")
+        throw NotificationRejection(
+            .malformedNotification, "the body has neither signedPayload nor a valid notification_type")
     }
 }
 
@@ -56,6 +55,12 @@ struct NotificationBodyV1 {
     let transactionIds: [TransactionIdentifier]
     /// The body with its passwords masked. Its digest identifies the notification.
     let redacted: String
+
+    /// Returns whether a text can be a type: 1 to 128 printable ASCII characters without
+    /// spaces. A type is not signed, and is stored and logged. Apple's longest one has about 30 characters.
+    static func isType(_ text: String) -> Bool {
+        (1...128).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
 
     private static let maximumIdentifiers = 8
     /// Maximum number of rows that are read from a list; Apple's lists are not longer.

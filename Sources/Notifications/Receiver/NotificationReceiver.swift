@@ -129,6 +129,10 @@ package struct NotificationReceiver: Sendable {
         let outcome: NotificationOutcome
         do throws(StorageError) {
             outcome = try await store.notifications.save(row, update, of: scope, for: targetKeys)
+            // The first time may have been a commit whose outcome was unknown, and was answered with an error.
+            if outcome == .repeated, let id = update.transaction?.transactionId {
+                try await revocations.update([id], in: scope, from: store.revocations)
+            }
         } catch {
             throw NotificationRejection(error)
         }

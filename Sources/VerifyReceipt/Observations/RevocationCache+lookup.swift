@@ -2,7 +2,7 @@ import AppStoreTypes
 import ConcurrencySupport
 import ReceiptDecoding
 import Responses
-import Storage
+package import Storage
 
 /// Identifiers of purchases whose revocations are looked up.
 struct PurchaseIdentifiers: Sendable {
@@ -54,7 +54,7 @@ extension RevocationCache {
 
     /// Looks up whether some transactions are revoked, because another server stored a change of them, and records the
     /// result. If the store cannot be read, nothing is recorded.
-    func update(_ transactionIds: [String], in scope: AppScope, from store: any RevocationStore)
+    package func update(_ transactionIds: [String], in scope: AppScope, from store: any RevocationStore)
         async throws(StorageError)
     {
         guard !transactionIds.isEmpty else { return }
