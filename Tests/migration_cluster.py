@@ -11,7 +11,7 @@ The exit code is 1 if a promise was broken. The PostgreSQL is one of its own, se
 import argparse, json, os, random, shutil, sqlite3, subprocess, sys, tempfile, time, urllib.request
 
 import simulated
-from measuring import start
+from measuring import post, start
 from migration import rows, world, write
 from postgresql import Database
 
@@ -184,6 +184,8 @@ def lookups(stage):
         ask = ["--with-api", "--budget", "1", "--workers", "2", "--active-first"]
         one, _, expected = stage.alone(source, *config, "--with-api", "--budget", "1")
         wanted = calls()
+        # Otherwise the first of the two could end before it is killed.
+        post(url + "/faults", {"kind": "delay", "endpoint": "serverAPI", "milliseconds": 400})
         workers = [stage.worker(source, *config, *ask) for _ in range(2)]
         kills, code = 0, []
         while workers:

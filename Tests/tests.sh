@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs a test command, for at most 45 minutes. Each line of its output appears at once, so that the last line names a test that
+# Runs a test command, for at most 90 minutes. Each line of its output appears at once, so that the last line names a test that
 # hangs. The failures are repeated at the end, because often only the end of a long log is stored. If REFUSE_SKIPPED is set, it
 # also fails if a test was skipped.
 set -u
@@ -9,7 +9,7 @@ trap 'rm -f "$log" "$log.status"' EXIT
 by_line=""
 ! command -v stdbuf >/dev/null 2>&1 || by_line="stdbuf -oL"
 limit=""
-! command -v timeout >/dev/null 2>&1 || limit="timeout --kill-after=30 2700"
+! command -v timeout >/dev/null 2>&1 || limit="timeout --kill-after=30 5400"
 {
     $limit $by_line "$@" 2>&1
     echo $? >"$log.status"

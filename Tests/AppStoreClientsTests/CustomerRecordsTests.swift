@@ -341,7 +341,7 @@ struct CustomerRecordsTests {
     func singleFlight() async throws {
         let (gate, started) = (BlockingResponse(), Counter())
         let api = try ScriptedServerAPI { _, _ in
-            .behind(gate, .after(seconds: 0.15, try CannedResponse.history([transaction("100", type: "Consumable")])))
+            .behind(gate, .after(seconds: 1, try CannedResponse.history([transaction("100", type: "Consumable")])))
         }
         let answers = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<20 {

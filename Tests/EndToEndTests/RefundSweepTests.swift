@@ -151,11 +151,19 @@ struct RefundSweepTests {
 
     @Test("A second sweep of the same store is refused")
     func locked() async throws {
-        let stage = try await CommandFixture(customers: 12)
+        // So many that the sweep lasts much longer than the second process.
+        let stage = try await CommandFixture(customers: 36)
         try await fill(stage)
+        let before = try await stage.calls
         let sweep = try stage.start("refunds", "sweep", "--budget", "0.05")
-        #expect(await eventually { (try? await stage.calls).map { $0 > 60 } ?? false || !sweep.isRunning })
-        #expect(await eventually { FileManager.default.fileExists(atPath: stage.folder.path("bridge.sqlite.sweep")) })
+        #expect(
+            await eventually(within: .seconds(60)) {
+                (try? await stage.calls).map { $0 > before } ?? false || !sweep.isRunning
+            })
+        #expect(
+            await eventually(within: .seconds(60)) {
+                FileManager.default.fileExists(atPath: stage.folder.path("bridge.sqlite.sweep"))
+            })
         let second = try await stage.run("refunds", "sweep", "--budget", "1")
         #expect(second.exit == 2 && second.errors.contains("another sweep is using this store"), "\(second.errors)")
         sweep.stop()

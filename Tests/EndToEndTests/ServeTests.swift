@@ -150,7 +150,8 @@ struct ServeTests {
             #expect(try await connection.answer()?.status == 200)
         }
         for _ in 0..<1_000 { try await ask() }
-        #expect(available(in: log).utf8.count <= 1 << 16)
+        // A line may be written while the pipe is read.
+        #expect(available(in: log).utf8.count <= (1 << 16) + 4_096)
         try await ask()
         let isReported = await eventually {
             logged = available(in: log)

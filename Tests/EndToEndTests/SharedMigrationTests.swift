@@ -62,10 +62,11 @@ struct SharedMigrationTests {
             try await client.query(PostgreSQLQuery(text), within: .seconds(30)).rows
         }
 
-        func command(_ source: String, _ more: String...) -> [String] {
+        /// - Parameter lease: how long a lease lasts without renewal, in milliseconds.
+        func command(_ source: String, _ more: String..., lease: Int = 30_000) -> [String] {
             [
                 "migrate", source, "--to", address, "--chunk-bytes", "20000", "--chunk-rows", "7",
-                "--lease-milliseconds", "1500", "--config", "receipt-bridge.yaml",
+                "--lease-milliseconds", "\(lease)", "--config", "receipt-bridge.yaml",
             ] + more
         }
 
@@ -96,8 +97,8 @@ struct SharedMigrationTests {
         let alone = try await fixture.run(
             "migrate", "in.jsonl", "--to", "alone.db", "--offline", "--config", "receipt-bridge.yaml")
         #expect(alone.exit == 1, "\(alone.errors)")
-        let victim = try fixture.start(stage.command("in.jsonl", "--offline", "--limit", "1000000"))
-        let workers = try (0..<2).map { _ in try fixture.start(stage.command("in.jsonl", "--offline")) }
+        let victim = try fixture.start(stage.command("in.jsonl", "--offline", "--limit", "1000000", lease: 1_500))
+        let workers = try (0..<2).map { _ in try fixture.start(stage.command("in.jsonl", "--offline", lease: 1_500)) }
         _ = await eventually(within: .seconds(20)) {
             ((try? await stage.sql("SELECT 1 FROM migrationChunk WHERE state = 2 LIMIT 1")) ?? []).isEmpty == false
         }

@@ -26,7 +26,7 @@ struct FaultMatrixTests {
         var isHarmless = false
         /// The deadline of a request. If waiting for Apple uses all of it, the store is read within a thirtieth of
         /// it.
-        var deadline = Duration.milliseconds(1_500)
+        var deadline = Duration.seconds(3)
     }
 
     static let faults: [Fault] = {

@@ -81,11 +81,13 @@ struct PipeliningTests {
     @Test("An idle connection is closed, also after pipelined requests, but not while a request is in progress")
     func idle() async throws {
         var timeouts = ConnectionTimeouts()
-        timeouts.idle = .seconds(1)
+        timeouts.idle = .seconds(2)
         try await Proxy.serving(timeouts: timeouts) { proxy in
-            proxy.store.faults.add(SimulatedFault(.delay, times: 1, milliseconds: 2_500))
-            let (silent, used, waiting) = (try proxy.connect(), try proxy.connect(), try proxy.connect())
-            try await waiting.send(RawConnection.post("/verifyReceipt", try proxy.question()))
+            proxy.store.faults.add(SimulatedFault(.delay, times: 1, milliseconds: 4_500))
+            let question = RawConnection.post("/verifyReceipt", try proxy.question())
+            let waiting = try proxy.connect()
+            try await waiting.send(question)
+            let (silent, used) = (try proxy.connect(), try proxy.connect())
             try await used.send(repeated(Self.health, 3))
             for _ in 0..<3 { #expect(try await used.answer()?.status == 200) }
             #expect(try await used.isAtEnd())
@@ -100,7 +102,7 @@ struct PipeliningTests {
     @Test("A connection is closed and its upstream request canceled if a response exceeds the timeout")
     func endless() async throws {
         var timeouts = ConnectionTimeouts()
-        timeouts.answer = .seconds(1)
+        timeouts.answer = .seconds(3)
         try await Proxy.serving(timeouts: timeouts) { proxy in
             proxy.store.faults.add(SimulatedFault(.delay, milliseconds: 15_000))
             let connection = try proxy.connect()

@@ -288,14 +288,15 @@ struct ServerTests {
     @Test("The upstream request is canceled if the client disconnects")
     func clientLeaves() async throws {
         try await Proxy.serving { proxy in
-            // Each upstream request fails after a while; without a client there is no second one.
-            proxy.store.faults.add(SimulatedFault(.status(503), milliseconds: 400))
+            // An upstream request fails after a while; without a client there is no second one.
+            proxy.store.faults.add(SimulatedFault(.status(503), times: 1, milliseconds: 2_000))
             let connection = try proxy.connect()
             try await connection.send(post("/verifyReceipt", try proxy.question()))
             #expect(await eventually { proxy.store.requests.total == 1 })
             connection.leave()
-            try await Task.sleep(for: .milliseconds(1200))
+            try await Task.sleep(for: .seconds(3))
             #expect(proxy.store.requests.total == 1)
+            proxy.store.faults.add(SimulatedFault(.status(503), milliseconds: 400))
             // A client that stays connected gets all attempts: three upstream requests, then the response from the
             // receipt.
             let answer = try #require(try await proxy.send(post("/verifyReceipt", try proxy.question())))

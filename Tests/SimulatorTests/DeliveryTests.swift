@@ -98,7 +98,7 @@ struct DeliveryTests {
     @Test("A response that takes longer than the timeout counts as none and is retried")
     func timeout() async throws {
         let (store, receiver) = (try Shared.store(customers: 40), try Receiver { $0 == 0 ? .never : .respond() })
-        store.outbox.targets.set(.init(url: try receiver.url(), timeout: .seconds(1)))
+        store.outbox.targets.set(.init(url: try receiver.url(), timeout: .seconds(3)))
         store.outbox.setSpeed(36_000_000)
         try await store.delivering { try store.simulate(EventRequest(.renew, environment: .production)) }
         #expect(try #require(store.notifications[0]).attempts.map(\.result) == [.timedOut, .success])

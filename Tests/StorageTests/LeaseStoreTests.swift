@@ -37,7 +37,7 @@ struct LeaseStoreTests {
             let stage = try await StoreStage(engine)
             let other = try await stage.second()
             let first = try #require(
-                try await stage.store.leases.claim(.archive, for: Self.holder("a"), lasting: .milliseconds(40)))
+                try await stage.store.leases.claim(.archive, for: Self.holder("a"), lasting: .seconds(60)))
             let same = try #require(
                 try await stage.store.leases.claim(.archive, for: Self.holder("a"), lasting: .milliseconds(40)))
             #expect(same.term == first.term)
@@ -66,7 +66,7 @@ struct LeaseStoreTests {
             let stage = try await StoreStage(engine)
             let leases = stage.store.leases
             let lease = try #require(
-                try await leases.claim(.retention, for: Self.holder("a"), lasting: .milliseconds(30)))
+                try await leases.claim(.retention, for: Self.holder("a"), lasting: .seconds(60)))
             let renewal = LeaseRenewal(lease, in: leases, every: .zero, lasting: .milliseconds(30))
             #expect(await renewal.isHeld())
             try await Task.sleep(for: .milliseconds(50))

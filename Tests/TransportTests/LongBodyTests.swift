@@ -23,7 +23,7 @@ struct LongBodyTests {
         func send(_ bytes: Int) async throws -> TransportError? {
             let request = try HTTPRequest(
                 method: .post, url: "http://127.0.0.1:\(server.port)/", body: [UInt8](repeating: 0x20, count: bytes),
-                timeout: .milliseconds(300))
+                timeout: .seconds(1))
             do throws(TransportError) {
                 _ = try await transport.send(request)
                 return nil

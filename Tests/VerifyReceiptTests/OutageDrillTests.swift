@@ -1,6 +1,5 @@
 import Notifications
 import BridgeConfiguration
-import GRDB
 import SQLiteStorage
 import Storage
 import Server
@@ -136,7 +135,7 @@ struct OutageDrillTests {
             #expect(reply.answer.status == .valid || reply.answer.status == .subscriptionExpired, "\(receipt.id)")
             seen[receipt.id] = reply.answer.body
         }
-        try await waitForWrites(bridge)
+        await bridge.pipelines.finishWriting()
         let archived = try await bridge.store.lastGoodUsage()
         #expect((archived.count > 0) == order.contains(.apple))
         if archived.count > 0 {
@@ -199,20 +198,5 @@ struct OutageDrillTests {
         for notification in outcomes.flatMap(\.notifications) {
             try await bridge.pipelines.notifications.receive(try appStore.body(of: notification))
         }
-    }
-
-    /// Waits until all background writes are done.
-    private func waitForWrites(_ bridge: TestProxy) async throws {
-        var counts: [Int] = []
-        for _ in 0..<100 {
-            let count = try await DatabaseQueue(path: bridge.store.path).read { db in
-                try Int.fetchOne(
-                    db, sql: "SELECT (SELECT count(*) FROM customer) + (SELECT count(*) FROM lastGood)") ?? 0
-            }
-            counts.append(count)
-            if count > 20, counts.count > 4, counts.suffix(4).allSatisfy({ $0 == count }) { return }
-            try await Task.sleep(for: .milliseconds(100))
-        }
-        Issue.record("background writes are not done: \(counts.last ?? 0)")
     }
 }

@@ -6,6 +6,7 @@ import GRDB
 import SQLiteStorage
 import Storage
 import VerifyReceipt
+import Server
 import Simulator
 import AppStoreTypes
 import Synchronization
@@ -67,6 +68,7 @@ struct ForwarderTests {
                 try await bridge.bridge.receive(try appStore.notification("DID_RENEW", of: Self.period))
                 #expect(await eventually { bridge.targets.all.count == count })
                 #expect(bridge.targets.all.last?.json?["customer"] == nil)
+                await bridge.bridge.pipelines.finishWriting()
             }
             // The notification's own.
             appStore.update { $0.change(Self.period) { $0.token = own } }
