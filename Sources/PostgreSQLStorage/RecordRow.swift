@@ -14,7 +14,8 @@ struct RecordRow: Sendable {
     /// An identifier by which a row finds or changes stored rows.
     private struct Key: Hashable {
         let identifier: String
-        let app: Int64
+        /// `nil` for a UUID, which is unique over all apps.
+        let app: Int64?
     }
 
     /// Columns that are null together.
@@ -122,7 +123,7 @@ struct RecordRow: Sendable {
     }
 
     private mutating func add(_ row: NotificationRow, as text: EncodedJWS, _ change: StoredChange?) {
-        addKeys(row.uuid)
+        keys.append(Key(identifier: row.uuid, app: nil))
         set(
             .notification,
             [

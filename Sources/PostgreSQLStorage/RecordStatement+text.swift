@@ -49,13 +49,12 @@ extension RecordStatement {
             INSERT INTO notification
             (app, originalTransactionId, uuid, version, type, subtype, signedDate, receivedAt, text)
             SELECT app, purchase, uuid, version, type, subtype, notifiedAt, receivedAt, notificationText
-            FROM new ORDER BY position ON CONFLICT (uuid) DO NOTHING RETURNING id, uuid, app)
+            FROM new ORDER BY position ON CONFLICT (uuid) DO NOTHING RETURNING id, uuid)
         """
 
     private static let live = """
         live AS MATERIALIZED (
-            SELECT new.*, source.id AS notification FROM source
-            JOIN new ON new.uuid = source.uuid AND new.app = source.app)
+            SELECT new.*, source.id AS notification FROM source JOIN new ON new.uuid = source.uuid)
         """
 
     // MARK: - Transactions
