@@ -134,12 +134,15 @@ final class WriteBatches: Sendable {
     }
 
     /// Commits a batch. If it fails because of one of its writes, each of them is committed by itself.
-    private func run(_ jobs: [Job], isRepetition: Bool = false) async {
-        guard let failure = await commitOnceOrTwice(jobs, isRepetition: isRepetition) else { return }
+    private func run(_ jobs: [Job]) async {
+        guard let failure = await commitAndRepeat(jobs, isRepetition: false) else { return }
         switch failure.error.code {
         case .conflict, .duplicate, .invalid, .failed:
-            guard jobs.count > 1 else { return fail(jobs, failure.error) }
-            for job in jobs { await run([job], isRepetition: failure.isRepetition) }
+            for job in jobs {
+                if let failure = await commitAndRepeat([job], isRepetition: failure.isRepetition) {
+                    fail([job], failure.error)
+                }
+            }
         default:
             fail(jobs, failure.error)
         }
@@ -147,7 +150,7 @@ final class WriteBatches: Sendable {
 
     /// Commits writes, and repeats them once if the outcome is unknown. Returns the error if they failed, and whether
     /// the next attempt is a repetition.
-    private func commitOnceOrTwice(
+    private func commitAndRepeat(
         _ jobs: [Job], isRepetition: Bool
     ) async -> (error: PostgreSQLError, isRepetition: Bool)? {
         guard let error = await commit(jobs, isRepetition: isRepetition) else { return nil }

@@ -56,8 +56,8 @@ struct NotificationBodyV1 {
     /// The body with its passwords masked. Its digest identifies the notification.
     let redacted: String
 
-    /// Returns whether a text can be a type: 1 to 128 printable ASCII characters without
-    /// spaces. A type is not signed, and is stored and logged. Apple's longest one has about 30 characters.
+    /// Returns whether a text can be a type: 1 to 128 printable ASCII characters without spaces. A type is not signed, and
+    /// is stored and logged. Apple's longest one has about 30 characters.
     static func isType(_ text: String) -> Bool {
         (1...128).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
