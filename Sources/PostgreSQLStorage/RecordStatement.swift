@@ -31,8 +31,9 @@ struct RecordStatement: Hashable {
 
     private static let allocation = PostgreSQLStore.takingSequences(and: planOnce)
     private static let planning = PostgreSQLQuery("SELECT \(planOnce)")
-    /// Without `enable_seqscan`, a plan made while the tables are empty uses their indexes too. Otherwise, until the next
-    /// ANALYZE, a table is scanned that has grown since: 40 ms instead of 0.5 ms with a million revocations.
+    /// With `enable_seqscan` off, a plan that is made while the tables are empty uses their indexes too. Otherwise each
+    /// statement scans the tables until the next ANALYZE. With a million revocations and a million customers that takes
+    /// 40 ms instead of 0.5 ms.
     private static let planOnce = """
         set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true)
         """
