@@ -101,6 +101,7 @@ let package = Package(
                 .embedInCode("Intermediates/WWDR2013.cer"),
                 .embedInCode("Intermediates/WWDRG5.cer"),
                 .embedInCode("Intermediates/WWDRG7.cer"),
+                .embedInCode("Intermediates/WWDRG8.cer"),
             ],
             swiftSettings: strict),
         .target(

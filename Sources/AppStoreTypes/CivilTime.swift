@@ -130,3 +130,30 @@ extension Timestamp {
     /// The date in ISO 8601, in UTC. For example, `2026-11-21`.
     package var iso8601Date: String { String(iso8601.prefix(10)) }
 }
+
+extension Timestamp {
+    /// The instant of a date as transactionReceipts and verifyReceipt responses have it, for example
+    /// `2011-10-12 20:05:50 Etc/GMT`; `nil` for any other text. Other time zones are not parsed, because the GMT text
+    /// always accompanies them.
+    package init?(greenwichText text: String) {
+        let bytes = Array(text.utf8)
+        let form = Array("0000-00-00 00:00:00 Etc/GMT".utf8)
+        guard bytes.count == form.count else { return nil }
+        var numbers: [Int64] = [0]
+        for (byte, expected) in zip(bytes, form) {
+            if expected == UInt8(ascii: "0") {
+                guard case let digit = byte &- expected, digit < 10 else { return nil }
+                numbers[numbers.count - 1] = numbers[numbers.count - 1] * 10 + Int64(digit)
+            } else if byte == expected {
+                numbers.append(0)
+            } else {
+                return nil
+            }
+        }
+        guard (1...12).contains(numbers[1]), (1...31).contains(numbers[2]), numbers[3] < 24, numbers[4] < 60,
+            numbers[5] < 61
+        else { return nil }
+        let days = CivilTime.days(year: numbers[0], month: numbers[1], day: numbers[2])
+        self.init(seconds: days * 86_400 + numbers[3] * 3_600 + numbers[4] * 60 + numbers[5])
+    }
+}

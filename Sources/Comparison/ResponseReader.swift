@@ -59,7 +59,7 @@ enum ResponseReader {
     /// Converts a date that is present only as text. This is done last because most dates also have milliseconds, and
     /// parsing a text takes a thousand times as long.
     private static func normalize(_ value: inout ComparedValue?) {
-        guard let text = value?.text, let instant = DateText.instant(text) else { return }
+        guard let text = value?.text, let instant = Timestamp(greenwichText: text) else { return }
         value = .instant(instant)
     }
 

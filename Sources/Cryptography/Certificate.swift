@@ -23,7 +23,7 @@ package final class Certificate: @unchecked Sendable {
     /// Parses one DER certificate.
     ///
     /// - Throws: `malformed` if the bytes are not exactly one DER certificate of at most ``maximumSize`` bytes;
-    ///   `keyRefused` if its key is not allowed.
+    ///   `keyRefused` or `unsupported` if its key is not allowed.
     package init(der bytes: borrowing Span<UInt8>) throws(CryptographyError) {
         guard bytes.count <= Self.maximumSize else {
             throw CryptographyError(

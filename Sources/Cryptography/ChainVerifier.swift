@@ -34,7 +34,7 @@ final class ChainVerifier: @unchecked Sendable {
     /// Verifies one chain. The caller has already checked the leaf's own marker.
     ///
     /// - Returns: the signer, and the intermediate if it can verify further certificates.
-    /// - Throws: `markerMissing`, `untrusted`, `outsideValidity`, `malformed`, `keyRefused`, `unavailable`.
+    /// - Throws: `markerMissing`, `untrusted`, `outsideValidity`, `malformed`, `keyRefused`, `unsupported`, `unavailable`.
     func verify(
         leaf: Certificate, authority: Certificate, role: SignerRole
     ) throws(CryptographyError) -> (signer: VerifiedSigner, authority: VerifiedAuthority?) {
@@ -46,7 +46,7 @@ final class ChainVerifier: @unchecked Sendable {
                 .markerMissing, "the issuer's certificate lacks the marker extension \(role.authorityMarker)")
         }
         guard leaf.hasAcceptedSignatureAlgorithm, authority.hasAcceptedSignatureAlgorithm else {
-            throw CryptographyError(.untrusted, "a certificate is signed with an unsupported algorithm")
+            throw CryptographyError(.unsupported, "a certificate is signed with an unsupported algorithm")
         }
         verifications.add(1, ordering: .relaxed)
         let root = try buildChain([leaf, authority])

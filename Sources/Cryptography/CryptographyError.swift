@@ -5,9 +5,11 @@ package struct CryptographyError: Error, Sendable, Hashable, CustomStringConvert
     package enum Code: String, Sendable, Hashable {
         /// The bytes are not a valid certificate, key or signature encoding.
         case malformed
-        /// The key is too large or too small, or has an unsupported curve or algorithm. Refused before any
-        /// arithmetic.
+        /// The key is too weak, or its exponent is unsafe. Refused before any arithmetic.
         case keyRefused
+        /// A key or a signature of a form that this version does not verify: another algorithm or curve, or a larger key.
+        /// Refused before any arithmetic.
+        case unsupported
         /// The signature does not verify with this key over these bytes.
         case badSignature
         /// The certificate lacks the extension that marks a receipt signer or its issuer.

@@ -16,7 +16,8 @@ enum PublicKeyPolicy {
 
     /// Checks a SubjectPublicKeyInfo.
     ///
-    /// - Throws: `keyRefused` if the key is not allowed; `malformed` if the encoding is not a public key.
+    /// - Throws: `keyRefused` if the key is weak; `unsupported` if it is larger, or of another algorithm or curve;
+    ///   `malformed` if the encoding is not a public key.
     static func check(_ info: BERElement, in bytes: borrowing Span<UInt8>) throws(CryptographyError) {
         let result: CheckResult
         do throws(BERError) {
@@ -45,9 +46,9 @@ enum PublicKeyPolicy {
             let curve = try algorithm.next(in: bytes)
             let isSupported = curve.holds(p256, in: bytes) || curve.holds(p384, in: bytes)
             return curve.tag == BERTag.objectIdentifier && isSupported
-                ? .success(()) : refused("a curve other than P-256 and P-384")
+                ? .success(()) : refused(.unsupported, "a curve other than P-256 and P-384")
         }
-        return refused("neither an RSA nor an elliptic curve key")
+        return refused(.unsupported, "neither an RSA nor an elliptic curve key")
     }
 
     private static func checkRSA(_ key: BERElement, in bytes: borrowing Span<UInt8>) throws(BERError) -> CheckResult {
@@ -58,10 +59,12 @@ enum PublicKeyPolicy {
         var fields = try outer.next(BERTag.sequence, in: bytes).inside
         let modulus = bitWidth(try fields.next(BERTag.integer, in: bytes), in: bytes)
         let exponent = try fields.next(BERTag.integer, in: bytes)
-        guard (1024...4096).contains(modulus) else { return refused("an RSA key of \(modulus) bits") }
+        guard (1024...4096).contains(modulus) else {
+            return refused(modulus < 1024 ? .keyRefused : .unsupported, "an RSA key of \(modulus) bits")
+        }
         let exponentBits = bitWidth(exponent, in: bytes)
         guard (2...32).contains(exponentBits), bytes[exponent.contentEnd - 1] & 1 == 1 else {
-            return refused("an RSA public exponent of \(exponentBits) bits, or an even one")
+            return refused(.keyRefused, "an RSA public exponent of \(exponentBits) bits, or an even one")
         }
         return .success(())
     }
@@ -75,7 +78,7 @@ enum PublicKeyPolicy {
         return (integer.contentEnd - position) * 8 - bytes[position].leadingZeroBitCount
     }
 
-    private static func refused(_ reason: String) -> CheckResult {
-        .failure(CryptographyError(.keyRefused, reason))
+    private static func refused(_ code: CryptographyError.Code, _ reason: String) -> CheckResult {
+        .failure(CryptographyError(code, reason))
     }
 }

@@ -24,7 +24,8 @@ package struct TrustAnchors: Sendable {
                 PackageResources.WWDR2008_cer,
                 PackageResources.WWDR2013_cer,
                 PackageResources.WWDRG5_cer,
-                PackageResources.WWDRG7_cer))
+                PackageResources.WWDRG7_cer,
+                PackageResources.WWDRG8_cer))
     }
 
     /// Returns a copy with additional certificates, for example test roots, or intermediates that are newer than this

@@ -23,7 +23,7 @@ extension TrustStore {
     /// verified chain is cached even if the signature under it turns out to be invalid. So a client that sends a
     /// genuine chain with a forged signature costs two certificate verifications once, not with every JWS.
     ///
-    /// - Throws: `malformed`, `keyRefused`, `markerMissing`, `untrusted`, `outsideValidity`.
+    /// - Throws: `malformed`, `keyRefused`, `unsupported`, `markerMissing`, `untrusted`, `outsideValidity`.
     package func signer(
         of chain: PresentedChain, in bytes: borrowing Span<UInt8>, role: SignerRole
     ) throws(CryptographyError) -> VerifiedSigner {

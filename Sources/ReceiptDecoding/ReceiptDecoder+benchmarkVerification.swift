@@ -21,7 +21,8 @@ extension ReceiptDecoder {
             let blob = try TransactionReceiptBlob(input.bytes.span)
             let signature = try blob.signature.get()
             return try BenchmarkVerification(
-                key: signerKey(of: blob), signature: signature.value, message: signature.message, digest: .sha1)
+                key: signerKey(of: blob), signature: signature.value, message: signature.message,
+                digest: signature.digest)
         }
     }
 }

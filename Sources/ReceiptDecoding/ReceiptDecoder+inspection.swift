@@ -43,7 +43,7 @@ extension ReceiptDecoder {
         do throws(ReceiptDecodingError) {
             inspection.contents = try authenticatedContents(of: &input).contents
             if inspection.contents?.environment == nil {
-                throw ReceiptDecodingError(.malformed, at: "attribute 0", "unknown receipt type")
+                throw ReceiptDecodingError(.unknownStructure, at: "attribute 0", "unknown receipt type")
             }
         } catch {
             inspection.failure = error

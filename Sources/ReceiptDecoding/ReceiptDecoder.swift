@@ -37,7 +37,7 @@ package struct ReceiptDecoder: Sendable {
         var input = try ReceiptInput(text, profile: profile)
         let (contents, signed) = try authenticatedContents(of: &input)
         guard let environment = contents.environment, environment != .xcode else {
-            throw ReceiptDecodingError(.malformed, at: "attribute 0", "unknown receipt type")
+            throw ReceiptDecodingError(.unknownStructure, at: "attribute 0", "unknown receipt type")
         }
         guard let bundleId = contents.bundleId.flatMap(BundleIdentifier.init(rawValue:)) else {
             throw ReceiptDecodingError(.missingAttribute, at: "receipt", "no bundle id")
@@ -58,9 +58,12 @@ package struct ReceiptDecoder: Sendable {
             try consume(container.consumed, of: &input)
             let (bytes, range) = container.content.location(in: input.bytes)
             try authenticate(container, content: bytes.span.extracting(range), in: input.bytes.span)
-            return (
-                .app(try AppReceipt(attributes: bytes, in: range)), Receipt.SignedBytes(bytes: bytes, range: range)
-            )
+            do throws(ReceiptDecodingError) {
+                let receipt = try AppReceipt(attributes: bytes, in: range)
+                return (.app(receipt), Receipt.SignedBytes(bytes: bytes, range: range))
+            } catch {
+                throw error.ofSignedContent
+            }
         case .transactionReceipt:
             let blob = try TransactionReceiptBlob(input.bytes.span)
             let message = try authenticate(blob)
@@ -137,7 +140,7 @@ package struct ReceiptDecoder: Sendable {
         let key = try signerKey(of: blob)
         let signature = try blob.signature.get()
         do throws(CryptographyError) {
-            try key.verify(signature.value.span, over: signature.message.span, digest: .sha1)
+            try key.verify(signature.value.span, over: signature.message.span, digest: signature.digest)
         } catch {
             throw ReceiptDecodingError(error, at: "signature")
         }
@@ -150,7 +153,7 @@ package struct ReceiptDecoder: Sendable {
         let signature = try blob.signature.get()
         guard let purchased = blob.receipt.purchaseDate else {
             throw ReceiptDecodingError(
-                .missingAttribute, at: "purchase-date-ms",
+                .missingAttribute, at: "purchase-date",
                 "no purchase date, which is needed to verify the signer's certificate chain")
         }
         return try rsaKey(

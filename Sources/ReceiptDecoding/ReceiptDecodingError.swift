@@ -23,7 +23,7 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
         case bridgeHandle
         /// The text is the inner list of a transactionReceipt, without its signature.
         case purchaseInfoOnly
-        /// The structure is broken; the place and the reason say where.
+        /// The encoding is broken; the place and the reason say where.
         case malformed
         /// The data ends too early; the reason names the byte.
         case truncated
@@ -32,25 +32,13 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
         case truncatedDescription
         /// Bytes follow the end of the receipt.
         case trailingBytes
-        /// A limit on the number of elements is exceeded.
-        case tooMany
-        /// A mandatory attribute or key is missing.
-        case missingAttribute
-        /// The version of the structure is not supported.
-        case unsupportedVersion
 
-        // Not authentic.
+        // Forged.
         /// There is no signature.
         case unsigned
-        /// There is more than one signature.
-        case severalSigners
-        /// The certificate that the signature names is not in the receipt.
-        case signerCertificateMissing
-        /// The receipt uses an algorithm that genuine receipts never use.
-        case unsupportedAlgorithm
         /// A certificate cannot be parsed.
         case malformedCertificate
-        /// The key is too small, too large, or of another type.
+        /// The key is too weak.
         case keyRefused
         /// The certificate does not have the extension that marks Apple's receipt signers.
         case notAReceiptSigner
@@ -63,7 +51,21 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
         /// The receipt was signed by StoreKit Testing on a developer's machine.
         case xcodeReceipt
 
-        // Undecided.
+        // Not judged.
+        /// A limit of this program on the number of elements is exceeded.
+        case tooMany
+        /// An attribute or key is missing that every known receipt has.
+        case missingAttribute
+        /// A part has a structure that this program does not know, inside a container of the expected kind.
+        case unknownStructure
+        /// A version of the structure that this program does not know.
+        case unsupportedVersion
+        /// There is more than one signature.
+        case severalSigners
+        /// The certificate that the signature names is not in the receipt.
+        case signerCertificateMissing
+        /// An algorithm, or a kind of key, that this program does not verify.
+        case unsupportedAlgorithm
         /// The issuer's certificate of the signer is neither in the receipt nor in the trust store.
         case issuerUnknown
         /// This system cannot verify the signature, for example because its OpenSSL policy forbids SHA-1.
@@ -71,13 +73,16 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
     }
 
     /// The meaning of an error code for a verifyReceipt response.
-    package enum Verdict: Sendable, Hashable {
-        /// Status 21002.
+    ///
+    /// Apple introduces forms without an announcement: transactionReceipts of version 4 appeared in 2023. So only what
+    /// is provably wrong is denied. A text that this program cannot judge goes to the next source.
+    package enum Verdict: String, Sendable, Hashable, CaseIterable {
+        /// Provably not a receipt: status 21002.
         case notAReceipt
-        /// Status 21003.
-        case notAuthentic
-        /// No status: another source has to decide.
-        case undecided
+        /// Provably not authentic: status 21003.
+        case forged
+        /// Neither is proven: another source has to decide. Without one that can, the response is a temporary error.
+        case notJudged
     }
 
     /// The stable code.
@@ -96,26 +101,41 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
     package var description: String { "\(code.rawValue) at \(place): \(reason)" }
 
     /// The meaning of the code for a verifyReceipt response.
-    package var verdict: Verdict {
-        switch code {
+    package var verdict: Verdict { code.verdict }
+}
+
+extension ReceiptDecodingError.Code {
+    /// The meaning of the code for a verifyReceipt response.
+    package var verdict: ReceiptDecodingError.Verdict {
+        switch self {
         case .unreadable, .empty, .tooLarge, .notBase64, .notAReceipt, .signedTransaction, .bridgeHandle,
-            .purchaseInfoOnly, .malformed, .truncated, .truncatedDescription, .trailingBytes, .tooMany,
-            .missingAttribute,
-            .unsupportedVersion:
+            .purchaseInfoOnly, .malformed, .truncated, .truncatedDescription, .trailingBytes:
             .notAReceipt
-        case .unsigned, .severalSigners, .signerCertificateMissing, .unsupportedAlgorithm, .malformedCertificate,
-            .keyRefused, .notAReceiptSigner, .untrustedChain, .outsideValidity, .badSignature, .xcodeReceipt:
-            .notAuthentic
-        case .issuerUnknown, .unavailable:
-            .undecided
+        case .unsigned, .malformedCertificate, .keyRefused, .notAReceiptSigner, .untrustedChain, .outsideValidity,
+            .badSignature, .xcodeReceipt:
+            .forged
+        case .tooMany, .missingAttribute, .unknownStructure, .unsupportedVersion, .severalSigners,
+            .signerCertificateMissing, .unsupportedAlgorithm, .issuerUnknown, .unavailable:
+            .notJudged
         }
     }
 }
 
 extension ReceiptDecodingError {
-    /// An error of the BER parser; its code is always `malformed`.
+    /// An error of the BER parser inside a container of the expected kind: `unknownStructure` if the encoding is valid
+    /// but not the expected element, otherwise `malformed`.
     init(_ error: BERError, at place: String) {
-        self.init(.malformed, at: place, "\(error)")
+        let code: Code =
+            switch error.code {
+            case .unexpectedTag, .unsupportedTag, .trailingBytes, .integerOutOfRange: .unknownStructure
+            case .truncated, .lengthTooLarge, .tooDeep: .malformed
+            }
+        self.init(code, at: place, "\(error)")
+    }
+
+    /// The same error for content whose signature is valid. Apple signed it, so its form is unknown rather than broken.
+    var ofSignedContent: ReceiptDecodingError {
+        verdict == .notAReceipt ? ReceiptDecodingError(.unknownStructure, at: place, reason) : self
     }
 
     /// An error of the cryptography, with the corresponding code.
@@ -124,6 +144,7 @@ extension ReceiptDecodingError {
             switch error.code {
             case .malformed: .malformedCertificate
             case .keyRefused: .keyRefused
+            case .unsupported: .unsupportedAlgorithm
             case .badSignature: .badSignature
             case .markerMissing: .notAReceiptSigner
             case .untrusted: .untrustedChain

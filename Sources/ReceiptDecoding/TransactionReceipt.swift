@@ -47,21 +47,23 @@ package struct TransactionReceipt: Sendable, Hashable {
     package var originalTransactionId: String? { self["original-transaction-id"] }
     package var productId: String? { self["product-id"] }
     package var bundleId: String? { self["bid"] }
-    /// The date of the line `purchase-date-ms`. The signer's certificate chain is verified at this time.
-    package var purchaseDate: Timestamp? { date("purchase-date-ms") }
-    package var originalPurchaseDate: Timestamp? { date("original-purchase-date-ms") }
-    /// The date of the line `expires-date`, which is in milliseconds. Only auto-renewable subscriptions have it.
-    package var expiresDate: Timestamp? { date("expires-date") }
-    package var isAutoRenewable: Bool { self["expires-date"] != nil }
+    /// The signer's certificate chain is verified at this time.
+    package var purchaseDate: Timestamp? { date("purchase-date-ms", "purchase-date") }
+    package var originalPurchaseDate: Timestamp? { date("original-purchase-date-ms", "original-purchase-date") }
+    /// The end of the period. The line `expires-date` is in milliseconds. Only auto-renewable subscriptions have it.
+    package var expiresDate: Timestamp? { date("expires-date", "expires-date-formatted") }
+    package var isAutoRenewable: Bool { self["expires-date"] != nil || self["expires-date-formatted"] != nil }
     /// Whether the purchase was refunded or revoked, according to the receipt or to a revocation that was recorded
     /// later.
     package var isCancelled: Bool {
         revocationDate != nil || self["cancellation-date"] != nil || self["cancellation-date-ms"] != nil
     }
 
-    /// A date in milliseconds since 1970; `nil` if the key is absent or its value is not a number.
-    private func date(_ key: String) -> Timestamp? {
-        self[key].flatMap { Int64($0) }.map(Timestamp.init(milliseconds:))
+    /// Returns the date of a line in milliseconds since 1970, otherwise of the line with the same date as a text.
+    /// Receipts of 2011 have only the texts `purchase-date` and `original-purchase-date`.
+    private func date(_ milliseconds: String, _ text: String) -> Timestamp? {
+        if let number = self[milliseconds].flatMap({ Int64($0) }) { return Timestamp(milliseconds: number) }
+        return self[text].flatMap(Timestamp.init(greenwichText:))
     }
 }
 

@@ -5,11 +5,17 @@ import AppStoreTypes
 ///
 /// The `signature` of the outer list contains, in base64:
 /// ```
-/// version (1 byte: 2 or 3) ‖ RSA signature (128 bytes, or 256) ‖ length (4 bytes, big-endian) ‖ certificate (DER)
+/// version (1 byte) ‖ RSA signature ‖ length (4 bytes, big-endian) ‖ certificate (DER)
 /// ```
-/// The signature has 128 bytes in version 2 and 256 bytes in version 3. In both versions it is RSA PKCS#1 v1.5 with
-/// SHA-1 over the version byte and the raw bytes of `purchase-info`. Apple does not document this; it was verified
-/// with genuine receipts from 2012 to 2019.
+/// The signature is RSA PKCS#1 v1.5 over the version byte and the raw bytes of `purchase-info`:
+///
+/// | version | signature | digest | genuine receipts of |
+/// |---|---|---|---|
+/// | 2 | 128 bytes | SHA-1 | 2011 to 2015 |
+/// | 3 | 256 bytes | SHA-1 | 2017 to 2019 |
+/// | 4 | 256 bytes | SHA-256 | 2023 to 2025 |
+///
+/// Apple does not document this; it was verified with these genuine receipts.
 struct TransactionReceiptBlob: Sendable {
     /// The decoded contents, authentic or not.
     let receipt: TransactionReceipt
@@ -20,6 +26,8 @@ struct TransactionReceiptBlob: Sendable {
     struct Signature: Sendable {
         /// The kind of signer, which depends on the version.
         let role: SignerRole
+        /// The digest of the signature, which depends on the version.
+        let digest: DigestAlgorithm
         /// The signed bytes: version ‖ purchase-info.
         let message: [UInt8]
         /// The RSA signature.
@@ -39,19 +47,14 @@ struct TransactionReceiptBlob: Sendable {
                 throw ReceiptDecodingError(
                     .purchaseInfoOnly, at: "transactionReceipt", "only purchase-info, without its signature")
             }
-            throw ReceiptDecodingError(.missingAttribute, at: "transactionReceipt", "no purchase-info")
+            throw ReceiptDecodingError(
+                outer["signature"] == nil ? .notAReceipt : .missingAttribute, at: "transactionReceipt",
+                "no purchase-info")
         }
         guard let info = Base64Text.decode(encodedInfo.span, .receipt) else {
             throw ReceiptDecodingError(.notBase64, at: "purchase-info", "not base64")
         }
-        let list = try PropertyListText(info.span, at: "purchase-info")
-        var entries: [TransactionReceipt.Entry] = []
-        for entry in list.entries {
-            guard let value = entry.value.span.text(0..<entry.value.count) else {
-                throw ReceiptDecodingError(.malformed, at: "purchase-info", "text that is not valid UTF-8")
-            }
-            entries.append(TransactionReceipt.Entry(key: entry.key, value: value))
-        }
+        let entries = try Self.entries(of: info)
         func text(_ key: String) -> String? {
             outer[key].flatMap { String(validating: $0, as: UTF8.self) }
         }
@@ -59,6 +62,22 @@ struct TransactionReceiptBlob: Sendable {
             purchaseInfo: entries, claimedEnvironment: text("environment"), pod: text("pod"),
             signingStatus: text("signing-status"))
         signature = Self.signature(outer["signature"], over: info)
+    }
+
+    /// Reads the signed list. If its text is complete but not such a list, it has a structure that is not known.
+    private static func entries(of info: [UInt8]) throws(ReceiptDecodingError) -> [TransactionReceipt.Entry] {
+        do throws(ReceiptDecodingError) {
+            var entries: [TransactionReceipt.Entry] = []
+            for entry in try PropertyListText(info.span, at: "purchase-info").entries {
+                guard let value = entry.value.span.text(0..<entry.value.count) else {
+                    throw ReceiptDecodingError(.malformed, at: "purchase-info", "text that is not valid UTF-8")
+                }
+                entries.append(TransactionReceipt.Entry(key: entry.key, value: value))
+            }
+            return entries
+        } catch {
+            throw error.code == .malformed ? error.ofSignedContent : error
+        }
     }
 
     private static func signature(
@@ -79,16 +98,23 @@ struct TransactionReceiptBlob: Sendable {
 }
 
 extension TransactionReceiptBlob.Signature {
+    /// A signature of an unknown version is at least as long as an ECDSA signature and a small certificate. A shorter
+    /// value is a placeholder, which test fixtures contain.
+    private static let minimumSize = 256
+
     /// Splits the `signature` value into its parts. All lengths must match exactly.
     fileprivate init(_ blob: [UInt8], over info: [UInt8]) throws(ReceiptDecodingError) {
         let length: Int
         switch blob.first {
-        case 2: (role, length) = (.purchaseReceipt, 128)
-        case 3: (role, length) = (.storeReceipt, 256)
+        case 2: (role, digest, length) = (.purchaseReceipt, .sha1, 128)
+        case 3: (role, digest, length) = (.storeReceipt, .sha1, 256)
+        case 4: (role, digest, length) = (.storeReceipt, .sha256, 256)
+        case let version? where blob.count >= Self.minimumSize:
+            throw ReceiptDecodingError(
+                .unsupportedVersion, at: "signature", "signature version \(version) is not supported; expected 2 to 4")
         default:
             throw ReceiptDecodingError(
-                .unsupportedAlgorithm, at: "signature",
-                "signature version \(blob.first ?? 0) is not supported; expected 2 or 3")
+                .badSignature, at: "signature", "\(blob.count) bytes are too short for a signature")
         }
         let certificateStart = 1 + length + 4
         guard blob.count > certificateStart else {

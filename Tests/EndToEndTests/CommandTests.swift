@@ -11,9 +11,9 @@ struct CommandTests {
         let folder = try Folder()
         try StateDirectory(folder.url.path).write(try SharedSimulator.store(customers: 4), host: "127.0.0.1", port: 9)
         try folder.write("app.b64", try SharedSimulator.receipt(.activeSubscription).base64.utf8)
-        try folder.write("old.b64", try SharedSimulator.receipt(.oldActiveSubscription, version: 3).base64.utf8)
+        try folder.write("old.b64", try SharedSimulator.receipt(.oldActiveSubscription, version: 4).base64.utf8)
         try folder.write(
-            "over.b64", try SharedSimulator.receipt(.oldExpiredSubscription, .sandbox, version: 3).base64.utf8)
+            "over.b64", try SharedSimulator.receipt(.oldExpiredSubscription, .sandbox, version: 4).base64.utf8)
         try folder.write("empty.b64", try SharedSimulator.receipt(.noPurchases).base64.utf8)
         for receipt in try SharedSimulator.hostile {
             try folder.write("h-\(receipt.mangling)", receipt.text.utf8)
@@ -181,7 +181,7 @@ struct CommandTests {
         let folder = try folder()
         let outcome = try await Binary.run(
             "decode", "--roots", "roots", "app.b64", "-", "h-tamperedByte", "h-notBase64", "nowhere", "empty.b64",
-            input: Array(try SharedSimulator.receipt(.oldActiveSubscription, version: 3).base64.utf8), in: folder)
+            input: Array(try SharedSimulator.receipt(.oldActiveSubscription, version: 4).base64.utf8), in: folder)
         #expect(outcome.exit == 2)
         let lines = outcome.lines
         try #require(lines.count == 6, "\(outcome.text)")

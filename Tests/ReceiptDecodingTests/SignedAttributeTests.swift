@@ -158,7 +158,7 @@ struct SignedAttributeTests {
                 for decoder in [try Decoders.apple, try Decoders.tolerant, try Decoders.withoutAuthorities] {
                     let refusal = try #require(decoder.refusal(of: bytes), "\(digest) \(isContentSigned)")
                     #expect(refusal.code == .badSignature && refusal.place == "SignerInfo.signedAttrs")
-                    #expect(refusal.verdict == .notAuthentic)
+                    #expect(refusal.verdict == .forged)
                 }
                 // Like every receipt that is not authentic, it can be inspected and is marked.
                 let inspection = try Decoders.tolerant.inspect(MintedReceipts.base64(bytes).span)

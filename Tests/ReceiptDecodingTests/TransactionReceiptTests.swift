@@ -11,7 +11,7 @@ struct TransactionReceiptTests {
         try Decoders.apple.refusal(of: bytes)?.code
     }
 
-    @Test("A receipt of version 2 or 3 is authentic and decodes to the signed values", arguments: [UInt8(2), 3])
+    @Test("A receipt of version 2, 3 or 4 is authentic and decodes to the signed values", arguments: [UInt8(2), 3, 4])
     func good(version: UInt8) throws {
         let bytes = try MintedReceipts.transaction(version: version)
         let receipt = try Decoders.apple.decode(bytes: bytes)
@@ -28,14 +28,18 @@ struct TransactionReceiptTests {
     }
 
     // T8
-    @Test("A receipt of an unknown version is rejected", arguments: [UInt8(0), 1, 4, 0x30, 0xFF])
+    @Test("A receipt of an unknown version is not judged", arguments: [UInt8(0), 1, 5, 0x30, 0xFF])
     func version(byte: UInt8) throws {
         let bytes = try MintedReceipts.transaction { $0.writtenVersion = byte }
-        #expect(try refusal(bytes) == .unsupportedAlgorithm)
+        let failure = try #require(try Decoders.apple.refusal(of: bytes))
+        #expect(failure.code == .unsupportedVersion)
+        #expect(failure.verdict == .notJudged)
+        #expect(failure.reason == "signature version \(byte) is not supported; expected 2 to 4")
     }
 
     @Test(
-        "A receipt with the version byte of the other version is rejected", arguments: [(UInt8(2), UInt8(3)), (3, 2)])
+        "A receipt with the version byte of another version is rejected",
+        arguments: [(UInt8(2), UInt8(3)), (3, 2), (3, 4), (4, 3), (4, 2)])
     func swappedVersion(signed: UInt8, written: UInt8) throws {
         let bytes = try MintedReceipts.transaction(version: signed) { $0.writtenVersion = written }
         #expect(try refusal(bytes) == .badSignature)
@@ -118,12 +122,73 @@ struct TransactionReceiptTests {
         #expect(try refusal(MintedReceipts.transaction(signer: signer)) == code)
     }
 
-    @Test("A receipt whose intermediate certificate is missing has an undecided status", arguments: [UInt8(2), 3])
+    /// Ways to damage a receipt of version 4, with the expected errors.
+    static let damages: [(name: String, code: ReceiptDecodingError.Code)] = [
+        ("a bit of the signature", .badSignature), ("a bit of purchase-info", .badSignature),
+        ("a bit of the certificate's key", .untrustedChain), ("the version byte 3", .badSignature),
+        ("SHA-1 instead of SHA-256", .badSignature), ("another key", .badSignature),
+        ("another root", .issuerUnknown), ("a developer's certificate", .notAReceiptSigner),
+        ("an expired certificate", .outsideValidity), ("a certificate that is cut", .badSignature),
+    ]
+
+    @Test("A damaged or forged receipt of version 4 is rejected", arguments: damages)
+    func damage(name: String, code: ReceiptDecodingError.Code) throws {
+        let pki = try MintedReceipts.pki
+        let list = TransactionReceiptEncoder.list(MintedReceipts.purchaseInfo())
+        var (leaf, digest, version) = (pki.receiptLeaf, DigestAlgorithm.sha256, UInt8(4))
+        switch name {
+        case "SHA-1 instead of SHA-256": digest = .sha1
+        case "the version byte 3": version = 3
+        case "another key":
+            leaf = CertificateIdentity(
+                template: leaf.template, issuerName: leaf.issuerName, key: try MintedReceipts.foreign.receiptLeaf.key,
+                certificate: leaf.certificate)
+        case "another root": leaf = try MintedReceipts.foreign.receiptLeaf
+        case "a developer's certificate": leaf = try pki.developerCertificate().leaf
+        case "an expired certificate": leaf = try pki.expiredSigner().leaf
+        default: break
+        }
+        var certificate = leaf.certificate
+        if name == "a bit of the certificate's key" { certificate[certificate.count / 2] ^= 1 }
+        var signature = try leaf.key.signature(over: [4] + list, digest: digest)
+        if name == "a bit of the signature" { signature[100] ^= 1 }
+        let length = withUnsafeBytes(of: UInt32(certificate.count).bigEndian) { Array($0) }
+        var blob = [version] + signature + length + certificate
+        if name == "a certificate that is cut" { blob.removeLast(40) }
+        var info = list
+        if name == "a bit of purchase-info", let product = list.firstRange(of: Array("monthly".utf8)) {
+            info[product.lowerBound] ^= 1
+        }
+        let bytes = Array(MintedReceipts.plainList(Base64.encode(blob), Base64.encode(info)).utf8)
+        #expect(try refusal(bytes) == code)
+    }
+
+    /// Lines of dates as receipts of different years have them, with the decoded purchase date and end of the period.
+    @Test("Without purchase-date-ms, as in receipts of 2011, the text purchase-date is read")
+    func textDates() throws {
+        let entries: [MintedReceipts.Entry] = [
+            .init("quantity", "1"), .init("purchase-date", "2011-10-12 20:05:50 Etc/GMT"),
+            .init("expires-date-formatted", "2011-10-12 20:10:50 Etc/GMT"), .init("expires-date", "1318450250000"),
+            .init("product-id", "com.example.app.monthly"), .init("transaction-id", "1000000009957602"),
+            .init("original-purchase-date", "2011-10-12 20:05:52 Etc/GMT"),
+            .init("original-transaction-id", "1000000009957602"), .init("bid", "com.example.app"), .init("bvrs", "1"),
+        ]
+        let receipt = try transactionReceipt(MintedReceipts.transaction(version: 2, purchaseInfo: entries))
+        #expect(receipt.purchaseDate == Timestamp(seconds: 1_318_449_950))
+        #expect(receipt.originalPurchaseDate == Timestamp(seconds: 1_318_449_952))
+        #expect(receipt.expiresDate == Timestamp(seconds: 1_318_450_250))
+        let textOnly = entries.filter { $0.key != "expires-date" }
+        let other = try transactionReceipt(MintedReceipts.transaction(version: 2, purchaseInfo: textOnly))
+        #expect(other.expiresDate == Timestamp(seconds: 1_318_450_250))
+        #expect(other.isAutoRenewable)
+    }
+
+    @Test("A receipt whose intermediate certificate is missing is not judged", arguments: [UInt8(2), 3, 4])
     func issuerUnknown(version: UInt8) throws {
         let bytes = try MintedReceipts.transaction(version: version)
         let failure = try #require(try Decoders.withoutAuthorities.refusal(of: bytes))
         #expect(failure.code == .issuerUnknown)
-        #expect(failure.verdict == .undecided)
+        #expect(failure.verdict == .notJudged)
     }
 
     /// A transaction id and an unsigned line, and the expected environment.
@@ -215,7 +280,7 @@ struct TransactionReceiptTests {
         ("with an empty signature", "{\"signature\" = \"\"; \"purchase-info\" = \"INFO\";}", .unsigned),
         (
             "with a text instead of a signature", "{\"signature\" = \"dummysig\"; \"purchase-info\" = \"INFO\";}",
-            .unsupportedAlgorithm
+            .badSignature
         ),
         (
             "with a signature that is not base64", "{\"signature\" = \"dummy-sig\"; \"purchase-info\" = \"INFO\";}",

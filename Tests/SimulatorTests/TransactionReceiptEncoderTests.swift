@@ -23,7 +23,9 @@ struct TransactionReceiptEncoderTests {
         return try #require(Base64.decode(String(rest.prefix { $0 != "\"" })))
     }
 
-    @Test("The signature covers version byte and purchase-info, with SHA-1", arguments: [UInt8(2), 3])
+    @Test(
+        "The signature covers version byte and purchase-info, with SHA-1 and since version 4 with SHA-256",
+        arguments: [UInt8(2), 3, 4])
     func signature(version: UInt8) throws {
         let receipt = try encoder(version).encode(purchaseInfo: Self.entries)
         let blob = try value("signature", receipt)
@@ -39,7 +41,7 @@ struct TransactionReceiptEncoderTests {
             try scratch.openssl("x509", "-inform", "DER", "-in", "leaf.cer", "-pubkey", "-noout", "-out", "key").status
                 == 0)
         let verdict = try scratch.openssl(
-            "dgst", "-sha1", "-verify", "key", "-signature", "signature", "message")
+            "dgst", version < 4 ? "-sha1" : "-sha256", "-verify", "key", "-signature", "signature", "message")
         #expect(String(decoding: verdict.output, as: UTF8.self) == "Verified OK\n", "\(verdict.errors)")
     }
 

@@ -61,7 +61,7 @@ struct VerifyReceiptTests {
         let body = "{\"environment\":\"Production\",\"status\":21004}"
         let subscription = try receipt(.activeSubscription).base64
         #expect(try ask(subscription, password: password).bytes == Array(body.utf8))
-        let old = try receipt(.oldActiveSubscription, version: 3).base64
+        let old = try receipt(.oldActiveSubscription, version: 4).base64
         #expect(try ask(old, password: password)["status"]?.integer == 21004)
         #expect(try ask(receipt(.nonConsumable).base64, password: password)["status"]?.integer == 0)
     }
@@ -160,14 +160,14 @@ struct VerifyReceiptTests {
 
     @Test("The response to a transactionReceipt is flat: active, expired and one-time")
     func transactionReceipts() throws {
-        let active = try ask(receipt(.oldActiveSubscription, version: 3).base64)
+        let active = try ask(receipt(.oldActiveSubscription, version: 4).base64)
         #expect(active["environment"] == nil)
         #expect(active["auto_renew_status"]?.integer == 1)
         #expect(active["latest_receipt_info"]?["expires_date_formatted"]?.text?.hasSuffix("Etc/GMT") == true)
         #expect(active["latest_receipt_info"]?["version_external_identifier"] == nil)
         let latest = try #require(active["latest_receipt"]?.text)
         #expect(try ask(latest)["status"]?.integer == 0)
-        let expired = try ask(receipt(.oldExpiredSubscription, version: 3).base64)
+        let expired = try ask(receipt(.oldExpiredSubscription, version: 4).base64)
         #expect(expired["status"]?.integer == 21006)
         #expect(expired["latest_receipt"] == nil)
         #expect(expired["expiration_intent"]?.text == "1")

@@ -144,6 +144,7 @@ extension MintedReceipts {
             ("App Receipt, SHA-1, BER", try app { ($0.digest, $0.indefiniteLength) = (.sha1, true) }),
             ("transactionReceipt, version 2", try transaction(version: 2)),
             ("transactionReceipt, version 3", try transaction(version: 3) { $0.environmentLine = "Sandbox" }),
+            ("transactionReceipt, version 4", try transaction(version: 4)),
         ]
     }
 }

@@ -41,7 +41,7 @@ struct RenewalDueTests {
 
         init() throws {
             store = try SharedSimulator.world
-            receipt = try SharedSimulator.receipt(.oldActiveSubscription, version: 3)
+            receipt = try SharedSimulator.receipt(.oldActiveSubscription, version: 4)
             transaction = try #require(receipt.transactions.last)
         }
 

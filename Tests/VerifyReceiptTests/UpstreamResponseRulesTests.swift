@@ -30,7 +30,7 @@ struct UpstreamResponseRulesTests {
             Base64.encode(
                 try text(
                     SharedSimulator.receipt(.activeSubscription, .sandbox).bytes,
-                    SharedSimulator.receipt(.oldActiveSubscription, .sandbox, version: 3).bytes))
+                    SharedSimulator.receipt(.oldActiveSubscription, .sandbox, version: 4).bytes))
         }
     }
 

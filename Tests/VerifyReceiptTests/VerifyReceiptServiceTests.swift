@@ -35,7 +35,7 @@ struct VerifyReceiptServiceTests {
             for environment in [AppStoreEnvironment.production, .sandbox] {
                 for receipt in [
                     try SharedSimulator.receipt(.activeSubscription, environment),
-                    try SharedSimulator.receipt(.oldActiveSubscription, environment, version: 3),
+                    try SharedSimulator.receipt(.oldActiveSubscription, environment, version: 4),
                 ] {
                     let other = environment == .production ? AppStoreEnvironment.sandbox : .production
                     #expect(await bridge.ask(receipt.base64, route: .only(environment)).status == 0)
@@ -215,7 +215,7 @@ struct VerifyReceiptServiceTests {
 
     @Test("A receipt with an unknown issuer is left to the next source, and gives 21005 if there is none")
     func issuerUnknown() async throws {
-        let receipt = try SharedSimulator.receipt(.oldActiveSubscription, version: 3).base64
+        let receipt = try SharedSimulator.receipt(.oldActiveSubscription, version: 4).base64
         func bridge(_ answer: [AnswerSource], _ apple: FakeApple = FakeApple()) throws -> TestProxy {
             try TestProxy(apple, knowsIntermediates: false) { $1.answer = answer }
         }

@@ -71,7 +71,7 @@ extension SignedPayloadError {
         case .markerMissing: self.init(.notAReceiptSigner, at: "x5c", error.reason)
         case .untrusted, .issuerUnknown: self.init(.untrustedChain, at: "x5c", error.reason)
         case .outsideValidity: self.init(.outsideValidity, at: "x5c", error.reason)
-        case .malformed, .keyRefused: self.init(.x5c, at: "x5c", error.reason)
+        case .malformed, .keyRefused, .unsupported: self.init(.x5c, at: "x5c", error.reason)
         case .unavailable: self.init(.unavailable, at: "x5c", error.reason)
         }
     }

@@ -68,7 +68,7 @@ struct VerifyReceiptObject {
             guard let node = self[key], node.text != "" else { continue }
             exists = true
             if let milliseconds = node.milliseconds ?? number(in: node) { return .integer(milliseconds) }
-            if let instant = node.text.flatMap(DateText.instant) { return .integer(instant.milliseconds) }
+            if let instant = node.text.flatMap(Timestamp.init(greenwichText:)) { return .integer(instant.milliseconds) }
         }
         guard exists else { return nil }
         throw error(wire, "a date")

@@ -61,20 +61,3 @@ extension JSONWriter {
         overwrite(at: count - CivilTime.length - 21, with: triplet.losAngeles)
     }
 }
-
-/// Parses the dates of verifyReceipt responses, for responses from the time before the `_ms` keys.
-///
-/// The format is `2011-02-17 06:20:57 Etc/GMT`. Other time zones are not parsed, because the GMT text always
-/// accompanies them.
-package enum DateText {
-    /// Returns the instant; `nil` for any other text.
-    package static func instant(_ text: String) -> Timestamp? {
-        guard let match = text.wholeMatch(of: /(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d) Etc\/GMT/) else { return nil }
-        let parts = [match.1, match.2, match.3, match.4, match.5, match.6].compactMap { Int64($0) }
-        guard parts.count == 6, (1...12).contains(parts[1]), (1...31).contains(parts[2]), parts[3] < 24, parts[4] < 60,
-            parts[5] < 60
-        else { return nil }
-        let time = parts[3] * 3_600 + parts[4] * 60 + parts[5]
-        return Timestamp(seconds: CivilTime.days(year: parts[0], month: parts[1], day: parts[2]) * 86_400 + time)
-    }
-}

@@ -24,7 +24,8 @@ extension SimulatedVerifyReceipt {
             .filter { $0.originalTransactionId == transaction.originalTransactionId }
             .max { $0.purchaseDate < $1.purchaseDate } ?? transaction
         let plan = latestPlan(
-            for: receipt, named: "latest-\(newest.originalTransactionId)", version: 3, [newest.transactionId])
+            for: receipt, named: "latest-\(newest.originalTransactionId)",
+            version: ReceiptPlan.transactionReceiptVersion(at: clock.now), [newest.transactionId])
         let info = newestObject(plan, of: receipt.customer)
         let willRenew = Member("auto_renew_status", .number(renewal.willRenew ? 1 : 0))
         let product = Member("auto_renew_product_id", .string(renewal.autoRenewProductId))

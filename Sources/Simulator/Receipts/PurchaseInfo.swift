@@ -61,7 +61,7 @@ enum PurchaseInfo {
         return entries
     }
 
-    /// Returns the lines that only version 3 has.
+    /// Returns the lines that version 2 does not have.
     private static func newer(_ transaction: SimulatedTransaction) -> [Entry] {
         [
             Entry("is-trial-period", transaction.isTrialPeriod ? "true" : "false"),

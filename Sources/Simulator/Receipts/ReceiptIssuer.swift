@@ -26,7 +26,7 @@ package struct ReceiptIssuer: Sendable {
         self.pki = pki
     }
 
-    /// Signs a planned receipt, with SHA-1 before 2023-06-20, when Apple changed to SHA-256.
+    /// Signs a planned receipt.
     package func issue(_ plan: ReceiptPlan, for customer: SimulatedCustomer) throws(CryptographyError) -> IssuedReceipt
     {
         try issue(plan, for: customer, bytes: sign(plan, for: customer))
@@ -44,7 +44,7 @@ package struct ReceiptIssuer: Sendable {
     private func sign(_ plan: ReceiptPlan, for customer: SimulatedCustomer) throws(CryptographyError) -> [UInt8] {
         guard let version = plan.version else {
             var encoder = AppReceiptEncoder(signer: pki.receiptSigner)
-            encoder.options.digest = plan.creationDate < Timestamp(seconds: 1_687_219_200) ? .sha1 : .sha256
+            encoder.options.digest = plan.creationDate < ReceiptPlan.firstSHA256 ? .sha1 : .sha256
             return try encoder.encode(AppReceiptContent(plan, of: customer))
         }
         return try transactionEncoder(version, customer.environment).encode(

@@ -3,8 +3,8 @@ package import Cryptography
 /// Encodes iOS 6 transactionReceipts: an old-style property list that contains a signed one.
 ///
 /// `signature` holds version byte ‖ RSA signature ‖ certificate length (4 bytes, big-endian) ‖ leaf certificate. The
-/// signature covers version byte ‖ purchase-info, with SHA-1 in both versions. `environment`, `pod` and
-/// `signing-status` are not signed.
+/// signature covers version byte ‖ purchase-info, with SHA-1 in versions 2 and 3 and SHA-256 in version 4.
+/// `environment`, `pod` and `signing-status` are not signed.
 package struct TransactionReceiptEncoder: Sendable {
     /// A line of a property list.
     package struct Entry: Sendable, Hashable {
@@ -19,8 +19,8 @@ package struct TransactionReceiptEncoder: Sendable {
 
     /// The form of the receipt, including deviations from the genuine form.
     package struct Options: Sendable {
-        /// 2 for RSA-1024, until 2016; 3 for RSA-2048, since then.
-        package var version: UInt8 = 3
+        /// 2 for RSA-1024, until 2016; 3 for RSA-2048, until 2023; 4 for RSA-2048 and SHA-256, since then.
+        package var version: UInt8
         /// Value of the unsigned line `environment`, or `nil` to omit it, as in production.
         package var environmentLine: String?
         /// `100` in the sandbox, another number in production.
@@ -34,14 +34,14 @@ package struct TransactionReceiptEncoder: Sendable {
         /// Purchase-info that replaces the signed one.
         package var swappedPurchaseInfo: [UInt8]?
 
-        package init(version: UInt8 = 3, environmentLine: String? = nil, pod: String = "100") {
+        package init(version: UInt8 = 4, environmentLine: String? = nil, pod: String = "100") {
             self.version = version
             self.environmentLine = environmentLine
             self.pod = pod
         }
     }
 
-    /// The purchase signer for version 2, the receipt signer for version 3.
+    /// The purchase signer for version 2, the receipt signer for the later ones.
     package let signer: ReceiptSigner
     package var options: Options
 
@@ -53,7 +53,8 @@ package struct TransactionReceiptEncoder: Sendable {
     /// Returns the bytes of the receipt. Clients send them as base64.
     package func encode(purchaseInfo entries: [Entry]) throws(CryptographyError) -> [UInt8] {
         let purchaseInfo = Self.list(entries)
-        let signature = try signer.leaf.key.signature(over: [options.version] + purchaseInfo, digest: .sha1)
+        let signature = try signer.leaf.key.signature(
+            over: [options.version] + purchaseInfo, digest: options.version < 4 ? .sha1 : .sha256)
         let certificate = signer.leaf.certificate
         let length = options.writtenCertificateLength ?? UInt32(certificate.count)
         let blob =

@@ -2,7 +2,7 @@ import Cryptography
 
 /// Object identifiers in receipts, certificates and PKCS#7, in dotted form.
 package enum ObjectIdentifiers {
-    /// Marker of a leaf that signs App Receipts, version 3 transactionReceipts and JWS.
+    /// Marker of a leaf that signs App Receipts, transactionReceipts since version 3, and JWS.
     package static let receiptSigner = "1.2.840.113635.100.6.11.1"
     /// Marker of the Worldwide Developer Relations intermediates.
     package static let developerRelations = "1.2.840.113635.100.6.2.1"

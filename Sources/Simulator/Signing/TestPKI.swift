@@ -72,7 +72,7 @@ package struct TestPKI: Sendable {
 }
 
 extension TestPKI {
-    /// Signer of App Receipts and version 3 transactionReceipts.
+    /// Signer of App Receipts and of transactionReceipts since version 3.
     package var receiptSigner: ReceiptSigner { ReceiptSigner(leaf: receiptLeaf, issuers: [developerRelations, root]) }
     /// Signer of version 2 transactionReceipts.
     package var purchaseSigner: ReceiptSigner { ReceiptSigner(leaf: purchaseLeaf, issuers: [iTunesStore, root]) }

@@ -47,10 +47,11 @@ extension SimulatedStore {
     func transactionReceiptForgeries(of receipt: IssuedReceipt) throws -> [HostileReceipt] {
         let entries = PurchaseInfo.entries(receipt.plan, of: receipt.customer)
         let purchaseInfo = TransactionReceiptEncoder.list(entries)
-        var edited = issuer.transactionEncoder(3, receipt.environment)
+        let encoder = issuer.transactionEncoder(receipt.plan.version ?? 4, receipt.environment)
+        var edited = encoder
         edited.options.swappedPurchaseInfo = TransactionReceiptEncoder.list(
             entries.map { $0.key == "product-id" ? .init($0.key, SimulatedProduct.yearly.productId) : $0 })
-        var oneLine = issuer.transactionEncoder(3, receipt.environment)
+        var oneLine = encoder
         oneLine.options.oneLine = true
         return [
             HostileReceipt(
@@ -73,7 +74,7 @@ extension SimulatedStore {
     func editedEnvironment(
         _ mangling: String, of receipt: IssuedReceipt, line: String?
     ) throws -> HostileReceipt {
-        var encoder = issuer.transactionEncoder(receipt.plan.version ?? 3, receipt.environment)
+        var encoder = issuer.transactionEncoder(receipt.plan.version ?? 4, receipt.environment)
         encoder.options.environmentLine = line
         let bytes = try encoder.encode(purchaseInfo: PurchaseInfo.entries(receipt.plan, of: receipt.customer))
         return HostileReceipt(mangling, Base64.encode(bytes), of: receipt, .decoded, 0)

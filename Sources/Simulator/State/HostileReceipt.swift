@@ -48,7 +48,7 @@ extension SimulatedStore {
     package func hostileReceipts() throws -> [HostileReceipt] {
         let app = receipts.first { $0.plan.version == nil && $0.hasAutoRenewable }
         // Only receipts of active subscriptions, whose genuine response has status 0.
-        let running = receipts.filter { $0.plan.version == 3 && $0.customer.expectedStatus == 0 }
+        let running = receipts.filter { $0.plan.version ?? 0 >= 3 && $0.customer.expectedStatus == 0 }
         let old = running.first { $0.environment == .production }
         let oldSandbox = running.first { $0.environment == .sandbox }
         var list: [HostileReceipt] = []

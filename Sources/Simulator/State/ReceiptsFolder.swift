@@ -50,19 +50,21 @@ package struct ReceiptsFolder: Sendable {
         func genuine(
             _ name: String, _ kind: CustomerKind, _ environment: AppStoreEnvironment, version: UInt8? = nil,
             _ about: String
-        ) -> Case? {
+        ) throws -> Case? {
             let receipt = store.receipts.first {
-                $0.customer.kind == kind && $0.environment == environment && $0.plan.version == version
+                $0.customer.kind == kind && $0.environment == environment && ($0.plan.version == nil) == (version == nil)
             }
+            guard var receipt else { return nil }
+            if let version, version != receipt.plan.version { receipt = try signedAgain(receipt, version: version) }
             let endpoint: SimulatedVerifyReceipt.Endpoint = environment == .production ? .production : .sandbox
-            return receipt.map { Case(name: name, about: about, receipt: $0.base64, endpoint: endpoint) }
+            return Case(name: name, about: about, receipt: receipt.base64, endpoint: endpoint)
         }
         func forged(_ name: String, _ mangling: String, _ about: String) -> Case? {
             hostile.first { $0.mangling == mangling }.map {
                 Case(name: name, about: about, receipt: $0.text, endpoint: .production)
             }
         }
-        return [
+        return try [
             genuine(
                 "app-receipt-active", .activeSubscription, .production,
                 "An App Receipt of production: a non-consumable, and a monthly subscription that began with a free "
@@ -96,6 +98,10 @@ package struct ReceiptsFolder: Sendable {
                 "ios6-v3-expired", .oldExpiredSubscription, .production, version: 3,
                 "A transactionReceipt of a subscription that is over: status 21006 and "
                     + "`latest_expired_receipt_info`."),
+            genuine(
+                "ios6-v4-active", .oldActiveSubscription, .production, version: 4,
+                "A transactionReceipt as Apple signs it since 2023 (version 4, RSA-2048, SHA-256) of an active "
+                    + "subscription. The answer has the same form as that to version 3."),
             forged(
                 "tampered", "tamperedByte",
                 "The first case with one bit of a product id changed: the signature does not hold. Status 21003."),
@@ -104,6 +110,15 @@ package struct ReceiptsFolder: Sendable {
                 "A well-formed App Receipt whose certificates have all of Apple's names, below another root. "
                     + "Status 21003."),
         ].compactMap { $0 }
+    }
+
+    /// Signs a recent transactionReceipt in an older version, whose genuine dates would be long past.
+    private func signedAgain(_ receipt: IssuedReceipt, version: UInt8) throws -> IssuedReceipt {
+        var plan = receipt.plan
+        (plan.id, plan.version) = ("\(plan.id)-v\(version)", version)
+        let issued = try store.issuer.issue(plan, for: receipt.customer)
+        store.verifyReceipt.registry.add(issued)
+        return issued
     }
 
     /// Makes all files readable for everyone, because they are part of the repository.

@@ -150,13 +150,12 @@ struct CustomerBuilder {
             listed.filter(\.isInReceipts).map(\.receiptId), isVolumePurchase: isVolumePurchase)
     }
 
-    /// Adds the transactionReceipt that the device received with one transaction. Version 3 since 2016-05-16, version
-    /// 2 before.
+    /// Adds the transactionReceipt that the device received with one transaction.
     mutating func transactionReceipt(of index: Int) {
         let transaction = customer.transactions[index]
-        let isOld = transaction.purchaseDate < Timestamp(seconds: 1_463_356_800)
         addReceipt(
-            isOld ? 2 : 3, at: transaction.purchaseDate.advanced(byMilliseconds: 1000), [transaction.receiptId])
+            ReceiptPlan.transactionReceiptVersion(at: transaction.purchaseDate),
+            at: transaction.purchaseDate.advanced(byMilliseconds: 1000), [transaction.receiptId])
     }
 
     private mutating func addReceipt(

@@ -71,9 +71,9 @@ package struct SimulatedCustomer: Sendable, Hashable {
 
 /// The plan of a receipt on a customer's device: its creation date and the transactions it lists.
 package struct ReceiptPlan: Sendable, Hashable {
-    package let id: String
-    /// `nil` for an App Receipt, 2 or 3 for a transactionReceipt.
-    package let version: UInt8?
+    package var id: String
+    /// `nil` for an App Receipt, 2 to 4 for a transactionReceipt.
+    package var version: UInt8?
     package let creationDate: Timestamp
     /// Ids of the listed transactions; exactly one for a transactionReceipt.
     package let transactionIds: [String]
@@ -85,6 +85,16 @@ package struct ReceiptPlan: Sendable, Hashable {
     /// Receipts say since about 2021 whether a purchase is shared by the family; older ones have neither the
     /// attribute 1722 nor the key `in_app_ownership_type`.
     package var includesOwnership: Bool { creationDate >= Timestamp(seconds: 1_609_459_200) }
+
+    /// 2023-06-20, the first day on which this App Store signs receipts with SHA-256. Apple's first receipts that are
+    /// known to be signed so are of August 2023.
+    static let firstSHA256 = Timestamp(seconds: 1_687_219_200)
+
+    /// The version of a transactionReceipt that is signed on a day: 2 until 2016-05-15, then 3, and 4 with SHA-256.
+    static func transactionReceiptVersion(at date: Timestamp) -> UInt8 {
+        if date < Timestamp(seconds: 1_463_356_800) { return 2 }
+        return date < firstSHA256 ? 3 : 4
+    }
 
     /// Value of `style` in the files of a state directory.
     package var style: String { version == nil ? "appReceipt" : "transactionReceipt" }

@@ -92,8 +92,8 @@ extension CustomerViewError {
     init(_ error: ReceiptDecodingError) {
         switch error.verdict {
         case .notAReceipt: self.init(.notAReceipt, "\(error.place): \(error.reason)")
-        case .notAuthentic: self.init(.notAuthentic, "\(error.place): \(error.reason)")
-        case .undecided:
+        case .forged: self.init(.notAuthentic, "\(error.place): \(error.reason)")
+        case .notJudged:
             self.init(.notVerifiable, "\(error.place): \(error.reason)", retryAfter: Self.defaultRetryAfter)
         }
     }

@@ -33,13 +33,12 @@ package enum ReceiptVerification: Sendable {
 }
 
 extension ReceiptDecodingError {
-    /// The status for a decoding failure; `nil` if another source must decide, for example because the issuer of the
-    /// leaf certificate is unknown. No other place maps these failures.
+    /// The status for a decoding failure; `nil` if another source must decide. No other place maps these failures.
     var status: VerifyReceiptStatus? {
         switch verdict {
         case .notAReceipt: .malformedReceipt
-        case .notAuthentic: .notAuthentic
-        case .undecided: nil
+        case .forged: .notAuthentic
+        case .notJudged: nil
         }
     }
 }
