@@ -56,6 +56,10 @@ extension MetricFamily {
         "receipt_bridge_verdict_duration_seconds", .histogram,
         "Time from a request's body to its verifyReceipt response in seconds, by source.",
         labels: ["source"])
+    package static let authenticationFailures = Self(
+        "receipt_bridge_authentication_failed_total", .counter,
+        "Receipts that were not authenticated here, by reason; notJudged is neither proven forged nor proven not a receipt.",
+        labels: ["reason", "verdict"])
     package static let repairs = Self(
         "receipt_bridge_would_repair_total", .counter,
         "Rejected receipts that the tolerant profile would have accepted, by repair; at most 10 per second are checked.",
@@ -227,7 +231,8 @@ extension MetricFamily {
     package static let all: [MetricFamily] =
         [
             .buildInfo, .ready, .httpRequests, .httpDurations, .httpConnections, .rejectedClients, .handshakes,
-            .certificateExpiry, .responses, .responseDurations, .repairs, .revocations, .recordCache, .responseCache,
+            .certificateExpiry, .responses, .responseDurations, .authenticationFailures, .repairs, .revocations,
+            .recordCache, .responseCache,
             .upstreamRequests, .upstreamDurations, .circuitOpen, .circuitOpened, .upstreamInFlight, .upstreamRefused,
             .callsLeft, .callsPerHour, .notifications, .rejectedNotifications, .droppedHints,
             .deliveries, .deliveriesWaiting, .deliveriesDead, .orderLookups, .consumptionOpen, .consumptionDeadline,

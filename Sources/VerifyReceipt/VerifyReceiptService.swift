@@ -150,12 +150,18 @@ package struct VerifyReceiptService: Sendable {
         }
         switch apps.resolution(of: verification) {
         case .refused(let status):
-            return VerifyReceiptResult(
-                .failure(status), source: .receipt, environment: verification.environment(on: route))
+            return refusal(status, environment: verification.environment(on: route))
         case .app(let app):
             return await reply(
                 to: verification, of: app, in: request, on: route, requestOptions, within: deadline, cacheKey: cacheKey)
         }
+    }
+
+    /// The response to a request for which no source is asked.
+    private func refusal(_ status: VerifyReceiptStatus, environment: AppStoreEnvironment) -> VerifyReceiptResult {
+        VerifyReceiptResult(
+            status == .temporarilyUnavailable ? .temporarilyUnavailable() : .failure(status), source: .receipt,
+            environment: environment)
     }
 
     /// Answers a request that holds a signed transaction or a handle. Nothing of it is sent to Apple.
@@ -168,9 +174,7 @@ package struct VerifyReceiptService: Sendable {
         switch outcome {
         case .refused(let status):
             logger.debug("signed item rejected", metadata: ["status": "\(status)"])
-            let answer: VerifyReceiptAnswer =
-                status == .temporarilyUnavailable ? .temporarilyUnavailable() : .failure(status)
-            return VerifyReceiptResult(answer, source: .receipt, environment: route.environment)
+            return refusal(status, environment: route.environment)
         case .authentic(let item, let app, let keys):
             var options = requestOptions
             options.sources = signedItems.sources(options.sources ?? app.answer, for: item)
@@ -238,6 +242,7 @@ package struct VerifyReceiptService: Sendable {
         let text = request.receiptText.reveal()
         let verification = ReceiptVerification(of: text, by: decoder)
         if case .rejected(let error, _) = verification, requestOptions.priority == .live {
+            counts.recordAuthenticationFailure(error.code)
             repairSampler?.sample(at: text, refusedFor: error, at: now())
         }
         return verification

@@ -50,8 +50,8 @@ struct AppReceiptContainerTests {
     /// Receipt types, and the expected environment or error.
     static let types: [(type: String, environment: AppStoreEnvironment?, code: ReceiptDecodingError.Code?)] = [
         ("Production", .production, nil), ("ProductionVPP", .production, nil), ("ProductionSandbox", .sandbox, nil),
-        ("ProductionVPPSandbox", .sandbox, nil), ("Xcode", .xcode, .xcodeReceipt), ("Staging", nil, .malformed),
-        ("production", nil, .malformed), ("", nil, .malformed),
+        ("ProductionVPPSandbox", .sandbox, nil), ("Xcode", .xcode, .xcodeReceipt),
+        ("Staging", nil, .unknownStructure), ("production", nil, .unknownStructure), ("", nil, .unknownStructure),
     ]
 
     @Test(
@@ -295,6 +295,6 @@ struct AppReceiptContainerTests {
         let inner = try #require(bytes.firstRange(of: constructed))
         bytes.replaceSubrange(inner, with: nested)
         #expect(range.lowerBound > 0)
-        #expect(try refusal(bytes) == (levels <= 4 ? nil : .malformed))
+        #expect(try refusal(bytes) == (levels <= 4 ? nil : .unknownStructure))
     }
 }

@@ -105,7 +105,7 @@ struct OpenSSLReceiptTests {
             bytes = try Self.sign(content, by: foreign, digest: EVP_sha256())
         }
         let refusal = try #require(try Decoders.apple.refusal(of: bytes))
-        #expect(refusal.verdict == .forged, "\(refusal)")
+        #expect(refusal.verdict == (damage == "digest algorithm" ? .notJudged : .forged), "\(refusal)")
     }
 
     /// The same receipt without its signed attributes, made of the same parts; the signature then covers the content.

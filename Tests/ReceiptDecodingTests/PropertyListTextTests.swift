@@ -44,31 +44,31 @@ struct PropertyListTextTests {
 
     /// Lists that must be rejected, and the expected errors.
     static let broken: [(name: String, list: String, code: ReceiptDecodingError.Code)] = [
-        ("a repeated key", "{\(usual) \"bid\" = \"com.example.other\";}", .malformed),
-        ("a repeated key, escaped", "{\(usual) \"\\142id\" = \"com.example.other\";}", .malformed),
-        ("a dictionary inside", "{\(usual) a = {b = c;};}", .malformed),
-        ("an array", "{\(usual) a = (1, 2);}", .malformed),
-        ("data", "{\(usual) a = <0a0b>;}", .malformed),
-        ("a comment", "{\(usual) /* a */ }", .malformed),
+        ("a repeated key", "{\(usual) \"bid\" = \"com.example.other\";}", .unknownStructure),
+        ("a repeated key, escaped", "{\(usual) \"\\142id\" = \"com.example.other\";}", .unknownStructure),
+        ("a dictionary inside", "{\(usual) a = {b = c;};}", .unknownStructure),
+        ("an array", "{\(usual) a = (1, 2);}", .unknownStructure),
+        ("data", "{\(usual) a = <0a0b>;}", .unknownStructure),
+        ("a comment", "{\(usual) /* a */ }", .unknownStructure),
         ("no closing quote", "{\(usual) a = \"b;}", .truncated),
         ("no closing quote after an escape", "{\(usual) a = \"b\\", .truncated),
-        ("no opening quote", "{\(usual) a = b\";}", .malformed),
-        ("no value", "{\(usual) a = ;}", .malformed),
-        ("no equals sign", "{\(usual) a b;}", .malformed),
-        ("no key", "{\(usual) = b;}", .malformed),
-        ("two semicolons", "{\(usual); a = b;}", .malformed),
-        ("no semicolon between", "{\"bid\" = \"a\" \"b\" = \"c\";}", .malformed),
+        ("no opening quote", "{\(usual) a = b\";}", .unknownStructure),
+        ("no value", "{\(usual) a = ;}", .unknownStructure),
+        ("no equals sign", "{\(usual) a b;}", .unknownStructure),
+        ("no key", "{\(usual) = b;}", .unknownStructure),
+        ("two semicolons", "{\(usual); a = b;}", .unknownStructure),
+        ("no semicolon between", "{\"bid\" = \"a\" \"b\" = \"c\";}", .unknownStructure),
         ("no closing brace", "{\(usual)", .truncated),
-        ("a Unicode escape", "{\(usual) a = \"\\U00e9\";}", .malformed),
-        ("an octal escape above ASCII", "{\(usual) a = \"\\200\";}", .malformed),
-        ("an incomplete octal escape", "{\(usual) a = \"\\10\";}", .malformed),
-        ("an invalid octal escape", "{\(usual) a = \"\\189\";}", .malformed),
+        ("a Unicode escape", "{\(usual) a = \"\\U00e9\";}", .unknownStructure),
+        ("an octal escape above ASCII", "{\(usual) a = \"\\200\";}", .unknownStructure),
+        ("an incomplete octal escape", "{\(usual) a = \"\\10\";}", .unknownStructure),
+        ("an invalid octal escape", "{\(usual) a = \"\\189\";}", .unknownStructure),
         ("data after the list", "{\(usual)} {}", .trailingBytes),
         ("a second list", "{\(usual)}{\(usual)}", .trailingBytes),
         ("a zero byte at the end", "{\(usual)}\0", .trailingBytes),
         ("empty text", "", .truncated),
         ("an empty list", "{}", .missingAttribute),
-        ("an array instead of a list", "(a, b)", .malformed),
+        ("an array instead of a list", "(a, b)", .unknownStructure),
     ]
 
     @Test("An ambiguous or malformed list is rejected", arguments: broken)
@@ -83,7 +83,7 @@ struct PropertyListTextTests {
     @Test("Text that is not UTF-8 is rejected", arguments: ["{bid = \"\u{1}\";}", "{\"\u{1}\" = a;}"])
     func encoding(list: String) throws {
         let bytes = Array(list.utf8).map { $0 == 1 ? 0xFF : $0 }
-        #expect(try Decoders.apple.refusal(of: MintedReceipts.transaction(signing: bytes))?.code == .malformed)
+        #expect(try Decoders.apple.refusal(of: MintedReceipts.transaction(signing: bytes))?.code == .unknownStructure)
     }
 
     @Test("A list truncated at any offset is rejected")

@@ -77,6 +77,8 @@ struct MetricsExporter: Sendable {
         for (source, histogram) in zip(SourceLabel.allCases, counts.durations) {
             text.samples(.responseDurations, [("source", source.text)], of: histogram)
         }
+        text.family(.authenticationFailures)
+        text.samples(.authenticationFailures, of: counts.authenticationFailures)
         text.family(.repairs)
         text.samples(.repairs, of: counts.repairs)
         text.family(.revocations)

@@ -1,5 +1,6 @@
 package import AppStoreTypes
 package import BridgeConfiguration
+import ReceiptDecoding
 import Telemetry
 
 /// The label `status`. Each status from 0 and 21000 to 21010 has its own value; 21100 to 21199 share `211xx`, and all
@@ -57,6 +58,19 @@ package enum EnvironmentLabel: Int, MetricLabel {
         case .production: AppStoreEnvironment.production.rawValue
         case .sandbox: AppStoreEnvironment.sandbox.rawValue
         case .xcode: AppStoreEnvironment.xcode.rawValue
+        }
+    }
+}
+
+/// The label for the meaning of a failed authentication.
+package enum VerdictLabel: Int, MetricLabel {
+    case notAReceipt, forged, notJudged
+
+    init(_ verdict: ReceiptDecodingError.Verdict) {
+        switch verdict {
+        case .notAReceipt: self = .notAReceipt
+        case .forged: self = .forged
+        case .notJudged: self = .notJudged
         }
     }
 }

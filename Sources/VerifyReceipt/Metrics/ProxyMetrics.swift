@@ -17,6 +17,9 @@ package final class ProxyMetrics: Sendable {
     package let recordCache = CounterTable("result", HitLabel.self)
     /// Requests by whether ``ResponseCache`` had the response, by ``HitLabel``.
     package let responseCache = CounterTable("result", HitLabel.self)
+    /// Receipts that were not authenticated here, by ``ReceiptDecodingError/Code`` and ``VerdictLabel``.
+    package let authenticationFailures = CounterTable(
+        "reason", ReceiptDecodingError.Code.allCases.map(\.rawValue), "verdict", VerdictLabel.self)
     /// Refused receipts that `profile: tolerant` would have accepted, by each repair that it would have made.
     package let repairs = CounterTable("repair", ReceiptRepair.allCases.map(\.rawValue))
     /// Time from the request body to the verifyReceipt response, by ``SourceLabel``.
@@ -49,6 +52,12 @@ package final class ProxyMetrics: Sendable {
     /// Records the duration of a request.
     package func recordDuration(_ duration: Duration, for reply: VerifyReceiptResult) {
         durations[SourceLabel(reply.source).rawValue].observe(duration)
+    }
+
+    /// Counts a receipt that was not authenticated.
+    func recordAuthenticationFailure(_ code: ReceiptDecodingError.Code) {
+        guard let index = ReceiptDecodingError.Code.allCases.firstIndex(of: code) else { return }
+        authenticationFailures.add(index, VerdictLabel(code.verdict).rawValue)
     }
 
     /// Counts a refused receipt under each repair that `profile: tolerant` would have made, once a kind.

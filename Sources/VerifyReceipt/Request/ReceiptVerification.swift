@@ -68,7 +68,12 @@ extension AppRegistry {
         }
         switch resolution(of: bundleId) {
         case .app(let app): return .app(app)
-        case .refused: return .refused(status ?? .notAuthentic)
+        case .refused:
+            // A receipt that is not judged and whose bundle id cannot be read may belong to a configured app.
+            if case .rejected(let error, _) = verification, error.verdict == .notJudged, bundleId == nil {
+                return .refused(.temporarilyUnavailable)
+            }
+            return .refused(status ?? .notAuthentic)
         }
     }
 }
