@@ -606,6 +606,7 @@ let package = Package(
                 "Notifications",
                 "Operations",
                 "Reports",
+                "ReceiptDecoding",
                 "Responses",
                 "SQLiteStorage",
                 "Server",

@@ -100,10 +100,22 @@ package final class Certificate: @unchecked Sendable {
     }
 
     /// The content of the subjectKeyIdentifier extension; `nil` if there is none.
-    var subjectKeyIdentifier: [UInt8]? {
-        guard let identifier = X509_get0_subject_key_id(x509) else { return nil }
-        return Array(
-            UnsafeBufferPointer(start: ASN1_STRING_get0_data(identifier), count: Int(ASN1_STRING_length(identifier))))
+    var subjectKeyIdentifier: [UInt8]? { Self.bytes(of: X509_get0_subject_key_id(x509)) }
+
+    /// The key identifier in the authorityKeyIdentifier extension; `nil` if there is none.
+    private var authorityKeyIdentifier: [UInt8]? { Self.bytes(of: X509_get0_authority_key_id(x509)) }
+
+    /// Returns whether another certificate can be the issuer: it has the issuer's name, and its key is the one that this
+    /// certificate names. Apple has issued several intermediates with the same name and different keys.
+    func namesAsIssuer(_ authority: Certificate) -> Bool {
+        guard authority.subject == issuer else { return false }
+        guard let named = authorityKeyIdentifier, let key = authority.subjectKeyIdentifier else { return true }
+        return named == key
+    }
+
+    private static func bytes(of text: UnsafePointer<ASN1_OCTET_STRING>?) -> [UInt8]? {
+        guard let text else { return nil }
+        return Array(UnsafeBufferPointer(start: ASN1_STRING_get0_data(text), count: Int(ASN1_STRING_length(text))))
     }
 
     /// Apple signed with SHA-1 until 2023, so it is accepted. MD5 and other algorithms are refused.

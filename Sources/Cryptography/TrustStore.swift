@@ -93,7 +93,7 @@ package final class TrustStore: Sendable {
                 failure = error
             }
         }
-        for authority in anchors.intermediates where authority.subject == leaf.issuer {
+        for authority in anchors.intermediates where leaf.namesAsIssuer(authority) {
             do throws(CryptographyError) {
                 let (signer, _) = try verifier.verify(leaf: leaf, authority: authority, role: role)
                 cache.insert(signer, leaf: leaf.der, authority: nil, role: role)

@@ -1,5 +1,6 @@
 import BridgeConfiguration
 import HTTPTestServer
+import ReceiptDecoding
 import SQLiteStorage
 import Storage
 import VerifyReceipt
@@ -293,6 +294,56 @@ struct FaultMatrixTests {
         return table.map { row in
             zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }.joined(separator: " | ")
         }.joined(separator: "\n")
+    }
+
+    /// Receipts of forms that this program does not know. The simulated App Store signed them and answers them.
+    private func notJudged(_ stage: Stage) throws -> [(name: String, body: [UInt8], namesItsApp: Bool)] {
+        let sample = try #require(
+            stage.apple.receipts.first { $0.customer.kind == .activeSubscription && $0.environment == .production })
+        let decoder = try MintedReceipts.decoder()
+        return try MintedReceipts.notJudged(by: stage.apple.pki).map { name, _, bytes in
+            stage.apple.verifyReceipt.registry.add(
+                stage.apple.issuer.issue(sample.plan, for: sample.customer, bytes: bytes))
+            let text = MintedReceipts.base64(bytes)
+            let body = Question.body(
+                String(decoding: text, as: UTF8.self), password: SimulatedApp.first.sharedSecret)
+            return (name, body, decoder.claims(of: text.span).bundleId != nil)
+        }
+    }
+
+    @Test("A receipt of an unknown form is never denied: Apple answers it, otherwise the outage status does")
+    func unknownForms() async throws {
+        try await staged { stage, curl, folder in
+            let forms = try notJudged(stage)
+            var cells = 0
+            for (index, order) in (Self.orders + [[.stored, .api, .apple, .receipt]]).enumerated() {
+                let store = try SQLiteStore(path: folder.path("\(index).sqlite"))
+                let bridge = TestProxy(order: order, store: store, stage: stage, curl: curl)
+                for isUp in [true, false] {
+                    stage.set(
+                        isUp ? [] : [SimulatedFault(.status(503)), SimulatedFault(.status(503), endpoint: "serverAPI")])
+                    let pipeline = try bridge.pipeline(deadline: .seconds(5), curl)
+                    let answers = await withTaskGroup(of: (Int, Int).self) { group in
+                        for (row, form) in forms.enumerated() {
+                            group.addTask {
+                                (row, await pipeline.answer(body: form.body, route: .auto).answer.status.rawValue)
+                            }
+                        }
+                        return await group.reduce(into: [Int: Int]()) { $0[$1.0] = $1.1 }
+                    }
+                    for (row, form) in forms.enumerated() {
+                        // A receipt whose bundle id cannot be read belongs to an unknown app: it is forwarded.
+                        let sources = form.namesItsApp ? order : AppConfiguration(bundleId: nil).answer
+                        let expected = isUp && sources.contains(.apple) ? 0 : 21005
+                        let name = "\(form.name), \(order), Apple \(isUp ? "up" : "down")"
+                        #expect(answers[row] == expected, "\(name)")
+                        cells += 1
+                    }
+                }
+                await store.close()
+            }
+            print("\(cells) cells, \(forms.count) forms")
+        }
     }
 
     // T22

@@ -52,7 +52,8 @@ package struct ReceiptsFolder: Sendable {
             _ about: String
         ) throws -> Case? {
             let receipt = store.receipts.first {
-                $0.customer.kind == kind && $0.environment == environment && ($0.plan.version == nil) == (version == nil)
+                $0.customer.kind == kind && $0.environment == environment
+                    && ($0.plan.version == nil) == (version == nil)
             }
             guard var receipt else { return nil }
             if let version, version != receipt.plan.version { receipt = try signedAgain(receipt, version: version) }
