@@ -48,10 +48,10 @@ package struct TransactionReceipt: Sendable, Hashable {
     package var productId: String? { self["product-id"] }
     package var bundleId: String? { self["bid"] }
     /// The signer's certificate chain is verified at this time.
-    package var purchaseDate: Timestamp? { date("purchase-date-ms", "purchase-date") }
-    package var originalPurchaseDate: Timestamp? { date("original-purchase-date-ms", "original-purchase-date") }
+    package var purchaseDate: Timestamp? { date("purchase-date-ms") }
+    package var originalPurchaseDate: Timestamp? { date("original-purchase-date-ms") }
     /// The end of the period. The line `expires-date` is in milliseconds. Only auto-renewable subscriptions have it.
-    package var expiresDate: Timestamp? { date("expires-date", "expires-date-formatted") }
+    package var expiresDate: Timestamp? { date("expires-date") }
     package var isAutoRenewable: Bool { self["expires-date"] != nil || self["expires-date-formatted"] != nil }
     /// Whether the purchase was refunded or revoked, according to the receipt or to a revocation that was recorded
     /// later.
@@ -59,11 +59,24 @@ package struct TransactionReceipt: Sendable, Hashable {
         revocationDate != nil || self["cancellation-date"] != nil || self["cancellation-date-ms"] != nil
     }
 
-    /// Returns the date of a line in milliseconds since 1970, otherwise of the line with the same date as a text.
-    /// Receipts of 2011 have only the texts `purchase-date` and `original-purchase-date`.
-    private func date(_ milliseconds: String, _ text: String) -> Timestamp? {
-        if let number = self[milliseconds].flatMap({ Int64($0) }) { return Timestamp(milliseconds: number) }
-        return self[text].flatMap(Timestamp.init(greenwichText:))
+    /// The keys of dates in milliseconds, with the keys of the same dates as texts. Receipts of 2011 have only the texts
+    /// `purchase-date` and `original-purchase-date`.
+    private static let textKeys = [
+        "purchase-date-ms": "purchase-date", "original-purchase-date-ms": "original-purchase-date",
+        "expires-date": "expires-date-formatted", "cancellation-date-ms": "cancellation-date",
+    ]
+
+    /// Returns the value of a key of `purchase-info`. If a date in milliseconds is missing or unreadable, it is read from
+    /// the line that has the same date as a text.
+    package func value(of key: String) -> String? {
+        let line = self[key]
+        guard let textKey = Self.textKeys[key], line.flatMap({ Int64($0) }) == nil else { return line }
+        return self[textKey].flatMap(Timestamp.init(greenwichText:)).map { "\($0.milliseconds)" } ?? line
+    }
+
+    /// A date of a key in milliseconds since 1970; `nil` if it is absent or its value is not a number.
+    private func date(_ key: String) -> Timestamp? {
+        value(of: key).flatMap { Int64($0) }.map(Timestamp.init(milliseconds:))
     }
 }
 

@@ -163,7 +163,6 @@ struct TransactionReceiptTests {
         #expect(try refusal(bytes) == code)
     }
 
-    /// Lines of dates as receipts of different years have them, with the decoded purchase date and end of the period.
     @Test("Without purchase-date-ms, as in receipts of 2011, the text purchase-date is read")
     func textDates() throws {
         let entries: [MintedReceipts.Entry] = [
@@ -181,6 +180,7 @@ struct TransactionReceiptTests {
         let other = try transactionReceipt(MintedReceipts.transaction(version: 2, purchaseInfo: textOnly))
         #expect(other.expiresDate == Timestamp(seconds: 1_318_450_250))
         #expect(other.isAutoRenewable)
+        #expect(other.value(of: "purchase-date-ms") == "1318449950000")
     }
 
     @Test("A receipt whose intermediate certificate is missing is not judged", arguments: [UInt8(2), 3, 4])

@@ -85,7 +85,7 @@ extension CamelCaseRenderer {
     func writeTransaction(of receipt: TransactionReceipt, into writer: inout JSONWriter) {
         writer.beginObject()
         for row in tables.transactionReceipt.rows where row.field.belongsToTransaction {
-            guard let key = row.propertyListKey, let text = receipt[key] else { continue }
+            guard let key = row.propertyListKey, let text = receipt.value(of: key) else { continue }
             writer.key(row.field.rawValue)
             writer.camelCase(text, kind: row.field.kind)
         }
