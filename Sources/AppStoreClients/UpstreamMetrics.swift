@@ -115,7 +115,8 @@ package enum UpstreamOutcome: Int, MetricLabel {
         "timedOut": .timedOut, "deadline": .timedOut, "nameNotResolved": .notConnected, "connectFailed": .notConnected,
         "tlsFailed": .notConnected, "connectionReset": .brokenOff, "emptyReply": .brokenOff, "truncated": .brokenOff,
         "responseTooLarge": .notUnderstood, "protocolError": .notUnderstood, "emptyBody": .notUnderstood,
-        "notJSON": .notUnderstood, "noStatus": .notUnderstood, "malformedAnswer": .notUnderstood,
+        "notJSON": .notUnderstood, "noStatus": .notUnderstood, "noReceipt": .notUnderstood,
+        "malformedAnswer": .notUnderstood,
         "notAuthentic": .notUnderstood, "cancelled": .cancelled, "queueFull": .notSent, "shutDown": .notSent,
         "circuitOpen": .notSent, "tooManyRepetitions": .notSent,
     ]

@@ -67,7 +67,7 @@ package struct RecordedRecords: Sendable {
         else { return nil }
         var pages = HistoryPages()
         guard (try? pages.add(signedTransactions, revision: nil, hasMore: false)) != nil else { return nil }
-        let subscribes = pages.transactions.contains { $0.payload.type == ProductType.autoRenewable.rawValue }
+        let subscribes = pages.transactions.contains { $0.payload.isAutoRenewable }
         guard !subscribes || !subscriptions.isEmpty else { return nil }
         return CustomerRecords(
             environment: environment, bundleId: bundleId, appAppleId: appAppleId, transactions: pages.transactions,
@@ -110,9 +110,15 @@ package struct RecordedRecords: Sendable {
         do throws(SignedPayloadError) {
             return try verifier.verifier.verify(text, now: verifier.now)
         } catch {
-            throw ComparisonError(
-                code: .notAuthentic, place: path, reason: "the signature of a row is not valid: \(error.code.rawValue)"
-            )
+            switch error.verdict {
+            case .forged, .misplaced:
+                throw ComparisonError(
+                    code: .notAuthentic, place: path,
+                    reason: "the signature of a row is not valid: \(error.code.rawValue)")
+            case .notOfThisKind, .notJudged:
+                throw ComparisonError(
+                    code: .badValue, place: path, reason: "a signed row cannot be read: \(error.code.rawValue)")
+            }
         }
     }
 

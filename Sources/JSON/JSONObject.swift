@@ -56,6 +56,14 @@ extension JSONObject {
         (try? elements(name, "an array")).flatMap { $0 }.map { $0.map { Array(bytes[$0.whole]) } }
     }
 
+    /// The members that are objects, in their order, whatever their names.
+    package var objectMembers: [JSONObject] {
+        members.compactMap { member in
+            guard bytes[member.value.whole.lowerBound] == UInt8(ascii: "{") else { return nil }
+            return try? JSONObject(bytes, at: member.value.whole.lowerBound, isDocument: false)
+        }
+    }
+
     /// Returns a string; `nil` if the member is absent or `null`.
     ///
     /// - Throws: ``JSONFieldError`` if the value is not a string, is not UTF-8, or contains an unpaired surrogate.

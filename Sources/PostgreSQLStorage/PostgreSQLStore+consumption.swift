@@ -21,15 +21,10 @@ extension PostgreSQLStore: ConsumptionCaseStore {
     package func consumptionCases(
         _ filter: ConsumptionCaseFilter, after id: Int64, limit: Int
     ) async throws(StorageError) -> [ConsumptionCase] {
-        let rows = try await read(
+        try await cases(
             """
-            SELECT notification.id, uuid, bundleId, environment, text, coalesce(signedDate, receivedAt),
-                answeredAt, decision, settledAt
-            FROM notification JOIN app ON app.id = notification.app
-            LEFT JOIN consumptionCase ON consumptionCase.notification = notification.id
-            WHERE type = 'CONSUMPTION_REQUEST' AND version = 2 AND receivedAt >= $1 AND notification.id > $2
-                AND coalesce(signedDate, receivedAt) < $3 AND (NOT $4::boolean OR settledAt IS NULL)
-                AND ($5::text IS NULL OR uuid = $5::text)
+            receivedAt >= $1 AND notification.id > $2 AND coalesce(signedDate, receivedAt) < $3
+            AND (NOT $4::boolean OR settledAt IS NULL) AND ($5::text IS NULL OR uuid = $5::text)
             ORDER BY notification.id LIMIT $6
             """,
             [
@@ -37,6 +32,28 @@ extension PostgreSQLStore: ConsumptionCaseStore {
                 .integer(filter.requestedBefore?.milliseconds ?? .max), .boolean(filter.isUnsettled),
                 PostgreSQLValue(filter.uuid), .integer(Int64(limit)),
             ])
+    }
+
+    package func consumptionCases(
+        about originalTransactionId: String, in scope: AppScope
+    ) async throws(StorageError) -> [ConsumptionCase] {
+        try await cases(
+            "originalTransactionId = $1 AND bundleId = $2 AND environment = $3 ORDER BY notification.id",
+            [.text(originalTransactionId), .text(scope.bundleId.rawValue), .text(scope.environment.rawValue)])
+    }
+
+    /// Returns the cases that satisfy a condition in SQL.
+    private func cases(
+        _ condition: String, _ arguments: [PostgreSQLValue]
+    ) async throws(StorageError) -> [ConsumptionCase] {
+        let rows = try await read(
+            """
+            SELECT notification.id, uuid, bundleId, environment, text, coalesce(signedDate, receivedAt),
+                answeredAt, decision, settledAt
+            FROM notification JOIN app ON app.id = notification.app
+            LEFT JOIN consumptionCase ON consumptionCase.notification = notification.id
+            WHERE type = 'CONSUMPTION_REQUEST' AND version = 2 AND \(condition)
+            """, arguments)
         let texts = try await texts(
             try value { () throws(PostgreSQLError) in try rows.map { row throws(PostgreSQLError) in try row.jws(4) } })
         return try value { () throws(PostgreSQLError) in
@@ -66,7 +83,7 @@ extension PostgreSQLStore: ConsumptionCaseStore {
     }
 
     package func settle(
-        _ id: Int64, as decision: RefundDecision, at now: Timestamp
+        _ id: Int64, as decision: RefundDecision, replacing previous: RefundDecision?, at now: Timestamp
     ) async throws(StorageError) {
         try await write(
             "id", .integer(id),
@@ -75,8 +92,8 @@ extension PostgreSQLStore: ConsumptionCaseStore {
             SELECT id, $2, $3 FROM notification WHERE id = $1 FOR KEY SHARE
             ON CONFLICT (notification) DO UPDATE SET
                 decision = excluded.decision, settledAt = excluded.settledAt
-                WHERE consumptionCase.settledAt IS NULL
-            """, [.text(decision.rawValue), PostgreSQLValue(now)])
+                WHERE consumptionCase.decision IS NOT DISTINCT FROM $4::text
+            """, [.text(decision.rawValue), PostgreSQLValue(now), PostgreSQLValue(previous?.rawValue)])
     }
 
     /// Locks the slot of a notification's purchase, and runs a statement whose first parameter is the row id of the
@@ -106,7 +123,7 @@ extension PostgreSQLStore: ConsumptionCaseStore {
             FROM notification JOIN app ON app.id = notification.app
             LEFT JOIN consumptionCase ON consumptionCase.notification = notification.id
             WHERE type = 'CONSUMPTION_REQUEST' AND version = 2 AND receivedAt >= $1
-                AND coalesce(signedDate, receivedAt) >= $1 AND answeredAt IS NULL
+                AND coalesce(signedDate, receivedAt) >= $1 AND answeredAt IS NULL AND settledAt IS NULL
             GROUP BY bundleId, environment ORDER BY bundleId, environment
             """, [PostgreSQLValue(time)])
         return try value { () throws(PostgreSQLError) in

@@ -18,6 +18,29 @@ extension SQLiteStore: ConsumptionCaseStore {
     package func consumptionCases(
         _ filter: ConsumptionCaseFilter, after id: Int64, limit: Int
     ) async throws(StorageError) -> [ConsumptionCase] {
+        try await cases(
+            """
+            receivedAt >= ?1 AND notification.id > ?2 AND coalesce(signedDate, receivedAt) < ?3
+            AND (NOT ?4 OR settledAt IS NULL) AND (?5 IS NULL OR uuid = ?5) ORDER BY notification.id LIMIT ?6
+            """,
+            [
+                filter.receivedSince.milliseconds, id, filter.requestedBefore?.milliseconds ?? .max,
+                filter.isUnsettled, filter.uuid, limit,
+            ])
+    }
+
+    package func consumptionCases(
+        about originalTransactionId: String, in scope: AppScope
+    ) async throws(StorageError) -> [ConsumptionCase] {
+        try await cases(
+            "originalTransactionId = ? AND bundleId = ? AND environment = ? ORDER BY notification.id",
+            [originalTransactionId, scope.bundleId.rawValue, scope.environment.rawValue])
+    }
+
+    /// Returns the cases that satisfy a condition in SQL.
+    private func cases(
+        _ condition: String, _ arguments: StatementArguments
+    ) async throws(StorageError) -> [ConsumptionCase] {
         try await read { db in
             let rows = try Row.fetchAll(
                 db,
@@ -26,15 +49,8 @@ extension SQLiteStore: ConsumptionCaseStore {
                         answeredAt, decision, settledAt
                     FROM notification JOIN app ON app.id = notification.app
                     LEFT JOIN consumptionCase ON consumptionCase.notification = notification.id
-                    WHERE type = 'CONSUMPTION_REQUEST' AND version = 2 AND receivedAt >= ?1 AND notification.id > ?2
-                        AND coalesce(signedDate, receivedAt) < ?3 AND (NOT ?4 OR settledAt IS NULL)
-                        AND (?5 IS NULL OR uuid = ?5)
-                    ORDER BY notification.id LIMIT ?6
-                    """,
-                arguments: [
-                    filter.receivedSince.milliseconds, id, filter.requestedBefore?.milliseconds ?? .max,
-                    filter.isUnsettled, filter.uuid, limit,
-                ])
+                    WHERE type = 'CONSUMPTION_REQUEST' AND version = 2 AND \(condition)
+                    """, arguments: arguments)
             return try rows.compactMap { row in
                 guard let bundleId = BundleIdentifier(rawValue: row[2]),
                     let environment = AppStoreEnvironment(rawValue: row[3])
@@ -61,7 +77,7 @@ extension SQLiteStore: ConsumptionCaseStore {
     }
 
     package func settle(
-        _ id: Int64, as decision: RefundDecision, at now: Timestamp
+        _ id: Int64, as decision: RefundDecision, replacing previous: RefundDecision?, at now: Timestamp
     ) async throws(StorageError) {
         try await write { db in
             try db.execute(
@@ -69,8 +85,8 @@ extension SQLiteStore: ConsumptionCaseStore {
                     INSERT INTO consumptionCase (notification, decision, settledAt)
                     SELECT id, ?, ? FROM notification WHERE id = ?
                     ON CONFLICT (notification) DO UPDATE SET
-                        decision = excluded.decision, settledAt = excluded.settledAt WHERE settledAt IS NULL
-                    """, arguments: [decision.rawValue, now.milliseconds, id])
+                        decision = excluded.decision, settledAt = excluded.settledAt WHERE decision IS ?
+                    """, arguments: [decision.rawValue, now.milliseconds, id, previous?.rawValue])
         }
     }
 
@@ -85,7 +101,7 @@ extension SQLiteStore: ConsumptionCaseStore {
                     FROM notification JOIN app ON app.id = notification.app
                     LEFT JOIN consumptionCase ON consumptionCase.notification = notification.id
                     WHERE type = 'CONSUMPTION_REQUEST' AND version = 2 AND receivedAt >= ?1
-                        AND coalesce(signedDate, receivedAt) >= ?1 AND answeredAt IS NULL
+                        AND coalesce(signedDate, receivedAt) >= ?1 AND answeredAt IS NULL AND settledAt IS NULL
                     GROUP BY bundleId, environment ORDER BY bundleId, environment
                     """, arguments: [time.milliseconds]
             ).compactMap { row in

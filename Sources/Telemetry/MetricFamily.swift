@@ -76,6 +76,10 @@ extension MetricFamily {
         "receipt_bridge_answer_memory_requests_total", .counter,
         "Lookups in the response cache, by hit or miss.",
         labels: ["result"])
+    package static let leftOutMembers = Self(
+        "receipt_bridge_unexpected_types_total", .counter,
+        "Members of the App Store's records that were left out because their type is unexpected, by name.",
+        labels: ["member"])
     package static let upstreamRequests = Self(
         "receipt_bridge_upstream_requests_total", .counter,
         "Exchanges with Apple by endpoint, environment and outcome.",
@@ -158,7 +162,7 @@ extension MetricFamily {
         labels: ["app", "outcome", "repeated"])
     package static let consumptionOpen = Self(
         "receipt_bridge_consumption_requests_open", .gauge,
-        "Apple's requests for consumption information that were not answered and whose 12 hours are not over.",
+        "Apple's requests for consumption information that were neither answered nor decided and whose 12 hours are not over.",
         labels: ["app", "environment"])
     package static let consumptionDeadline = Self(
         "receipt_bridge_consumption_deadline_seconds", .gauge,
@@ -166,7 +170,7 @@ extension MetricFamily {
         labels: ["app", "environment"])
     package static let refundDecisions = Self(
         "receipt_bridge_refund_decisions_total", .counter,
-        "Purchases that were looked at 48 hours after Apple asked about them, by what was found.",
+        "Decisions about purchases that Apple asked about: from a notification, or found 48 hours after the request.",
         labels: ["app", "decision"])
     package static let comparisons = Self(
         "receipt_bridge_shadow_comparisons_total", .counter,
@@ -232,7 +236,7 @@ extension MetricFamily {
         [
             .buildInfo, .ready, .httpRequests, .httpDurations, .httpConnections, .rejectedClients, .handshakes,
             .certificateExpiry, .responses, .responseDurations, .authenticationFailures, .repairs, .revocations,
-            .recordCache, .responseCache,
+            .recordCache, .responseCache, .leftOutMembers,
             .upstreamRequests, .upstreamDurations, .circuitOpen, .circuitOpened, .upstreamInFlight, .upstreamRefused,
             .callsLeft, .callsPerHour, .notifications, .rejectedNotifications, .droppedHints,
             .deliveries, .deliveriesWaiting, .deliveriesDead, .orderLookups, .consumptionOpen, .consumptionDeadline,

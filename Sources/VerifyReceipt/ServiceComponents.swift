@@ -3,11 +3,13 @@ package import AppStorePayloads
 import AppStoreClients
 import ConcurrencySupport
 import Cryptography
+import JSON
 package import Storage
 package import Logging
 package import ReceiptDecoding
 package import Responses
 package import AppStoreTypes
+import Telemetry
 package import Transport
 
 /// What the services of one configuration share: trusted certificates, API clients, caches, observations and counters.
@@ -85,7 +87,14 @@ package struct ServiceComponents: Sendable {
         decoder = ReceiptDecoder(
             trust: try TrustStore(settings: settings), profile: settings.usesTolerantProfile ? .tolerant : .apple)
         apps = AppRegistry(settings: settings)
-        let verifier = SignedPayloadVerifier(trust: decoder.trust)
+        let throttle = LogThrottle<String>()
+        let verifier = SignedPayloadVerifier(trust: decoder.trust) { error in
+            counts.leftOut.add(error.name)
+            guard throttle.allows(error.name, at: now().sinceEpoch) else { return }
+            logger.warning(
+                "a member of an App Store record was left out, because its type is unexpected",
+                metadata: ["member": "\(error.name)", "reason": "expected \(error.expected)"])
+        }
         self.verifier = verifier
         // A write to the store invalidates what was read from it before.
         let changes = previous?.changes ?? CacheInvalidationLog()

@@ -1,4 +1,5 @@
 package import AppStoreClients
+import AppStorePayloads
 package import BridgeConfiguration
 import Storage
 import Logging
@@ -172,8 +173,15 @@ package struct VerifyReceiptService: Sendable {
         let outcome = await signedItems.verify(
             presented, at: now(), within: deadline.reading(before: 1), text: request.receiptText.reveal())
         switch outcome {
-        case .refused(let status):
-            logger.debug("signed item rejected", metadata: ["status": "\(status)"])
+        case .refused(let status, let failure):
+            if let failure, requestOptions.priority == .live {
+                counts.recordAuthenticationFailure(ReceiptDecodingError(failure).code)
+            }
+            if let failure, failure.verdict == .notJudged {
+                evaluation.logger.logUnjudged(failure, at: now())
+            } else {
+                logger.debug("signed item rejected", metadata: ["status": "\(status)"])
+            }
             return refusal(status, environment: route.environment)
         case .authentic(let item, let app, let keys):
             var options = requestOptions

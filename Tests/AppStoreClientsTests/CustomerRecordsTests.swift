@@ -37,6 +37,57 @@ struct CustomerRecordsTests {
             ])
     }
 
+    @Test("Members of another spelling are accepted, and those of an unexpected type that nothing needs are left out")
+    func otherTypes() async throws {
+        let api = try ScriptedServerAPI { path, _ in
+            let price = JSONValue.Member("price", .string("9990"))
+            let signed = try Shared.pki.jwsSigner.jws(payload: transaction("100", changing: [price]))
+            if path.contains("subscriptions") {
+                let odd = try Shared.pki.jwsSigner.jws(
+                    payload: .object(["originalTransactionId": .string("100"), "autoRenewStatus": .string("1")]))
+                return .json(
+                    """
+                    {"environment":"Production","data":[{"subscriptionGroupIdentifier":20001,"lastTransactions":\
+                    [{"status":"1","originalTransactionId":100,"signedTransactionInfo":"\(signed)",\
+                    "signedRenewalInfo":"\(odd)"}]}]}
+                    """)
+            }
+            return path.hasSuffix("?revision=7")
+                ? .json(#"{"revision":"r2","hasMore":"false","appAppleId":[],"signedTransactions":[]}"#)
+                : .json(#"{"revision":7,"hasMore":"true","appAppleId":"x","signedTransactions":["\#(signed)"]}"#)
+        }
+        let records = try await api.records(environment: .production)
+        await api.end()
+        #expect(records.transactions.map(\.payload.transactionId) == ["100"])
+        #expect(records.transactions.first?.payload.price == nil && records.revision == "r2")
+        #expect(records.appAppleId == nil && records.subscriptions.map(\.status) == [1])
+        #expect(records.subscriptions.first?.subscriptionGroupIdentifier == nil)
+        #expect(records.subscriptions.first?.renewal?.payload.autoRenewStatus == nil)
+    }
+
+    @Test("A subscription whose type cannot be read is still looked up")
+    func unreadableType() async throws {
+        let api = try ScriptedServerAPI { path, _ in
+            if path.contains("subscriptions") { return try CannedResponse.statuses(["100"]) }
+            return try CannedResponse.history([
+                transaction(
+                    "100",
+                    changing: [.init("type", .number(1)), .init("expiresDate", .number(Shared.noon.milliseconds))])
+            ])
+        }
+        #expect(try await api.records(environment: .production).subscriptions.count == 1)
+        await api.end()
+    }
+
+    @Test("A row with a date that decides and cannot be read is not called forged")
+    func unreadableDate() async throws {
+        let api = try ScriptedServerAPI { _, _ in
+            try CannedResponse.history([transaction("100", changing: [.init("revocationDate", .string("x"))])])
+        }
+        #expect(await api.failure(environment: .production)?.code == .unexpectedType)
+        await api.end()
+    }
+
     @Test("A lookup with an earlier history requests only the changes and merges them")
     func since() async throws {
         let api = try ScriptedServerAPI { path, count in

@@ -27,7 +27,8 @@ struct ServerAPIFailureTests {
             (CannedResponse.error(4_999_999, status: 400), "refused", 1), (.respond(status: 404), "httpStatus", 1),
             (.respond(status: 302, headers: ["Location: /x"]), "httpStatus", 1),
             (.json("{\"signedTransactions\":[1]}"), "malformedAnswer", 1),
-            (.json("{\"signedTransactions\":[\"x\"]}"), "notAuthentic", 1),
+            (.json("{\"signedTransactions\":[\"x\"]}"), "malformedAnswer", 1),
+            (.json("{\"signedTransactions\":[\"x\"],\"hasMore\":\"maybe\"}"), "malformedAnswer", 1),
             (.json("{}"), "emptyHistory", 1),
         ] as [(Reply, String, Int)])
     func outages(reply: Reply, code: String, calls: Int) async throws {

@@ -106,18 +106,27 @@ struct SignedPayloadTests {
     }
 
     // Covers threat T17 (docs/threat-model.md).
-    @Test("An algorithm other than ES256 is rejected", arguments: [nil, "none", "HS256", "ES384", "RS256", "es256"])
+    @Test("An algorithm that proves nothing is rejected", arguments: [nil, "none", "None", "HS256", "hs512"])
     func algorithms(alg: String?) throws {
+        #expect(try code(try sign(alg: alg)) == .unsigned)
+    }
+
+    @Test(
+        "An algorithm that the App Store may use in the future is not judged", arguments: ["ES384", "RS256", "es256"])
+    func newAlgorithms(alg: String) throws {
         #expect(try code(try sign(alg: alg)) == .unsupportedAlgorithm)
+        #expect(SignedPayloadError.Code.unsupportedAlgorithm.verdict == .notJudged)
     }
 
     // Covers threat T17 (docs/threat-model.md).
     @Test("A number of certificates other than three is rejected")
     func counts() throws {
         let chain = try chain()
-        for wrong in [[], [chain[0]], [chain[0], chain[1]], chain + [chain[2]]] {
-            #expect(try code(try sign(x5c: wrong)) == .x5c)
+        #expect(try code(try sign(x5c: [])) == .x5c)
+        for wrong in [[chain[0]], [chain[0], chain[1]], chain + [chain[2]]] {
+            #expect(try code(try sign(x5c: wrong)) == .unsupportedForm)
         }
+        #expect(try code(try sign(extra: [.init("crit", .array([.string("exp")]))])) == .unsupportedForm)
         #expect(try code(try sign(x5c: [chain[0], chain[1], .number(3)])) == .malformed)
         #expect(try code(try sign(x5c: [chain[0], chain[1], .string("-_-_")])) == .x5c)
         #expect(try code(try sign(x5c: [chain[2]])) == .xcode)
@@ -221,7 +230,8 @@ struct SignedPayloadTests {
         ] {
             let code = try code(wrong)
             #expect(
-                code == .malformed || code == .unsupportedAlgorithm, "\(wrong.prefix(20)): \(String(describing: code))")
+                [.malformed, .unsigned, .badSignature].contains(code),
+                "\(wrong.prefix(20)): \(String(describing: code))")
         }
     }
 
@@ -321,17 +331,71 @@ struct SignedPayloadTests {
     }
 
     @Test(
-        "A claim of the wrong type is rejected, not treated as absent",
+        "A claim that decides and has the wrong type is rejected, not treated as absent; so is what is not JSON",
         arguments: [
-            "{\"revocationDate\":\"1\"}", "{\"transactionId\":1}", "{\"isUpgraded\":1}", "{\"price\":1.5}",
-            "{\"price\":9223372036854775808}", "{\"signedDate\":1e300}", "{\"productId\":\"\\ud800\"}", "[]", "{", "",
-            "{} {}", "{\"a\":01}",
-        ])
-    func types(text: String) throws {
+            (#"{"revocationDate":"1"}"#, .unexpectedType), (#"{"transactionId":1}"#, .unexpectedType),
+            (#"{"signedDate":1e300}"#, .unexpectedType), (#"{"bundleId":"\ud800"}"#, .unexpectedType),
+            ("[]", .malformed), ("{", .malformed), ("", .malformed), ("{} {}", .malformed), (#"{"a":01}"#, .malformed),
+        ] as [(String, SignedPayloadError.Code)])
+    func types(text: String, expected: SignedPayloadError.Code) throws {
         let header = JSONValue.object(["alg": .string("ES256"), "x5c": .array(try chain())])
         let signed = Base64.encodeURLSafe(header.bytes) + "." + Base64.encodeURLSafe(Array(text.utf8))
         let raw = try Shared.pki.jwsLeaf.key.rawES256Signature(over: Array(signed.utf8))
-        #expect(try code(signed + "." + Base64.encodeURLSafe(raw)) == .malformed)
+        #expect(try code(signed + "." + Base64.encodeURLSafe(raw)) == expected)
+    }
+
+    // MARK: - Kinds and verdicts
+
+    private static let samples: [(kind: SignedKind, name: String, claims: JSONValue)] = [
+        (.transaction, "a transaction", transaction("1")), (.renewal, "a renewal", renewal("1")),
+        (
+            .appTransaction, "an app transaction",
+            .object(["receiptType": .string("Production"), "appTransactionId": .string("704")])
+        ),
+        (
+            .notification, "a notification",
+            .object(["notificationType": .string("TEST"), "notificationUUID": .string("u")])
+        ),
+    ]
+
+    @Test("A JWS of another kind is named for what it is, in every combination")
+    func kinds() throws {
+        func error<Payload: SignedClaims>(_ text: String, _: Payload.Type) throws -> SignedPayloadError? {
+            let verifier = try Shared.verifier()
+            do throws(SignedPayloadError) {
+                let _: Signed<Payload> = try verifier.verify(text, now: Shared.noon)
+                return nil
+            } catch { return error }
+        }
+        for sample in Self.samples {
+            let text = try sign(sample.claims)
+            let errors = try [
+                error(text, TransactionPayload.self), error(text, RenewalPayload.self),
+                error(text, AppTransactionPayload.self), error(text, NotificationPayload.self),
+            ]
+            for (expected, error) in zip(Self.samples, errors) {
+                guard expected.kind != sample.kind else {
+                    #expect(error == nil)
+                    continue
+                }
+                #expect(error?.code == .wrongKind)
+                let name = sample.name.split(separator: " ", maxSplits: 1)[1]
+                #expect(error?.reason == "a signed \(name), not \(expected.name)")
+            }
+        }
+        // A payload of no known kind is read as the expected one.
+        #expect(try error(sign(.object(["new": .number(1)])), RenewalPayload.self) == nil)
+    }
+
+    @Test("Every error code has its verdict")
+    func verdicts() {
+        let verdicts: [SignedPayloadError.Verdict: Set<SignedPayloadError.Code>] = [
+            .notOfThisKind: [.malformed, .wrongKind],
+            .forged: [.unsigned, .x5c, .notAReceiptSigner, .untrustedChain, .outsideValidity, .badSignature, .xcode],
+            .misplaced: [.wrongBundleId, .wrongAppAppleId, .wrongEnvironment],
+            .notJudged: [.unsupportedAlgorithm, .unsupportedForm, .issuerUnknown, .unexpectedType, .unavailable],
+        ]
+        #expect(Dictionary(grouping: SignedPayloadError.Code.allCases, by: \.verdict).mapValues(Set.init) == verdicts)
     }
 }
 

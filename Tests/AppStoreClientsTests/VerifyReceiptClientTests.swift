@@ -48,7 +48,7 @@ struct VerifyReceiptClientTests {
                 request.head[0] == "POST \(path) HTTP/1.1" && request.body == body
                 && request.header("Content-Type") == "application/json"
                 && request.header("Content-Length") == "\(body.count)"
-            return .json("{\"status\":\(isRight ? 0 : 1)}")
+            return .json("{\"status\":\(isRight ? 0 : 1),\"receipt\":{}}")
         }
         #expect(reply.answer?.status == .valid)
     }
@@ -67,10 +67,12 @@ struct VerifyReceiptClientTests {
 
     // Covers threats T19 and T22 (docs/threat-model.md).
     @Test(
-        "A response that is not a 200 with a status is an outage, never a status",
+        "A response that is not a 200 with a status, and with the receipt that it promises, is an outage, never a status",
         arguments: [
             (Reply.respond(status: 200), "emptyBody", true), (.json("{}"), "noStatus", true),
             (.json("{\"status\":\"x\"}"), "noStatus", true),
+            (.json("{\"status\":0}"), "noReceipt", true), (.json("{\"status\":21006}"), "noReceipt", true),
+            (.json("{\"status\":0,\"environment\":\"Production\",\"receipt\":null}"), "noReceipt", true),
             (.respond(headers: ["Content-Type: text/html"], body: Array("<html>Bye</html>".utf8)), "notJSON", true),
             (.json("{\"status\":0"), "notJSON", true), (.json("null"), "notJSON", true),
             (.truncated(announced: 13, body: Array("{\"status\":0}".utf8)), "truncated", true),

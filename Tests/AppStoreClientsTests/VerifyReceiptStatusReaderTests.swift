@@ -51,6 +51,19 @@ struct VerifyReceiptStatusReaderTests {
     }
 
     @Test(
+        "Only the statuses 0 and 21006 promise a receipt, which is an object at the top level",
+        arguments: [
+            (#"{"status":0}"#, true), (#"{"status":21006}"#, true), (#"{"status":0,"receipt":null}"#, true),
+            (#"{"status":0,"receipt":"x"}"#, true), (#"{"status":0,"receipt":[{}]}"#, true),
+            (#"{"status":0,"x":{"receipt":{}}}"#, true), (#"{"receipt":{},"status":0,"receipt":1}"#, true),
+            (#"{"status":0,"receipt":{}}"#, false), (#"{"r\u0065ceipt":{"bid":"a"},"status":21006}"#, false),
+            (#"{"status":21002}"#, false), (#"{"status":21007}"#, false), (#"{"status":2}"#, false), ("{}", false),
+        ])
+    func receipt(text: String, isMissing: Bool) throws {
+        #expect(try VerifyReceiptStatusReader.scan(Array(text.utf8)).lacksReceipt == isMissing)
+    }
+
+    @Test(
         "A body that is not one JSON object is rejected with the byte offset",
         arguments: [
             ("", "byte 0: expected a JSON object"), ("<html>", "byte 0: expected a JSON object"),

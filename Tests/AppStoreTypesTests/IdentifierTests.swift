@@ -73,3 +73,28 @@ struct BundleIdentifierTests {
         #expect(BundleIdentifier(rawValue: text) == nil)
     }
 }
+
+@Suite("Account token")
+struct AccountTokenTests {
+    private static let token = "5f0c1d1e-6f2b-4c8a-9d3e-7a1b2c3d4e5f"
+
+    @Test(
+        "A UUID is read with and without dashes, in either case",
+        arguments: [token, token.uppercased(), token.replacing("-", with: ""), "5F0C1D1E6F2B4C8A9D3E7A1B2C3D4E5F"])
+    func accepted(text: String) {
+        #expect(AccountToken(text)?.text == Self.token)
+    }
+
+    @Test(
+        "Any other text is rejected",
+        arguments: [
+            "", "user-123", "5f0c1d1e-6f2b-4c8a-9d3e-7a1b2c3d4e5", "5f0c1d1e-6f2b-4c8a-9d3e-7a1b2c3d4e5g",
+            "5f0c1d1e6f2b4c8a9d3e7a1b2c3d4e5", "5f0c1d1e6f2b4c8a9d3e7a1b2c3d4e5f0", "5f0c1d1e-6f2b4c8a9d3e7a1b2c3d4e5f",
+            "5f0c1d1e6f2b4c8a9d3e7a1b2c3d4e5f----", "-5f0c1d1e6f2b-4c8a-9d3e-7a1b2c3d4e5f",
+            "5f0c1d1e-6f2b-4c8a-9d3e7a1b2c3d4e5ff",
+            "\u{666}f0c1d1e-6f2b-4c8a-9d3e-7a1b2c3d4e5", " 5f0c1d1e-6f2b-4c8a-9d3e-7a1b2c3d4e5f",
+        ])
+    func rejected(text: String) {
+        #expect(AccountToken(text) == nil)
+    }
+}

@@ -31,9 +31,9 @@ struct AppleModel {
         [transaction, transactionCommitment, renewal, renewalCommitment, appTransaction] + notification
     }
 
-    /// Returns the names of the stored properties of a value, except the payload as a whole.
+    /// Returns the names of the stored properties of a value, except the payload as a whole and what has no fixed name.
     private static func properties(of value: Any) -> Set<String> {
-        Set(Mirror(reflecting: value).children.compactMap(\.label)).subtracting(["claims"])
+        Set(Mirror(reflecting: value).children.compactMap(\.label)).subtracting(["claims", "unknownContainer"])
     }
 
     /// Returns the fields of a model with a table in `Mappings/`.

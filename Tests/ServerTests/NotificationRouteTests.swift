@@ -65,7 +65,7 @@ struct NotificationRouteTests {
                 "notification_type": .string("CANCEL"), "bid": .string(SimulatedApp.first.bundleId),
                 "password": .string(Proxy.secret),
             ])
-            #expect(try await code(send(nameless.bytes, to: proxy)) == "400 noTransactionId")
+            #expect(try await code(send(nameless.bytes, to: proxy)) == "503 noTransactionId")
             let wrong = JSONValue.object([
                 "notification_type": .string("CANCEL"), "bid": .string(SimulatedApp.first.bundleId),
                 "password": .string("not-the-secret"),

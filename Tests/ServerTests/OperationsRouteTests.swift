@@ -332,6 +332,48 @@ struct OperationsRouteTests {
         }
     }
 
+    @Test("One answer closes all repeated requests, and the decision is shown as soon as its notification is stored")
+    func repeatedRequests() async throws {
+        try await serving { proxy in
+            let purchase = try purchase(proxy, .consumable)
+            func receive(_ type: String, _ uuid: String, hoursAgo: Int64) async throws {
+                try await self.receive(
+                    try notification(proxy, type, uuid, about: purchase, hoursAgo: hoursAgo), proxy)
+            }
+            func open() async throws -> Double? {
+                try await proxy.metrics().samples[
+                    "receipt_bridge_consumption_requests_open{app=\"com.example.app\",environment=\"Production\"}"]
+            }
+            func decisions() async throws -> [String?] {
+                var decisions: [String?] = []
+                for uuid in ["a", "b", "c"] {
+                    let shown = try await send("GET", "/v1/notifications/\(uuid)", to: proxy)
+                    decisions.append(try JSONValue(reading: shown.body)["consumption"]?["decision"]?.text)
+                }
+                return decisions
+            }
+            for (uuid, hours) in [("b", Int64(4)), ("a", 5), ("c", 3)] {
+                try await receive("CONSUMPTION_REQUEST", uuid, hoursAgo: hours)
+            }
+            #expect(try await open() == 3)
+            let sent = try await send(
+                "POST", "/v1/consumption/\(purchase.transactionId)",
+                #"{"customerConsented":true,"deliveryStatus":"DELIVERED"}"#, to: proxy)
+            #expect(sent.status == 200, "\(sent.text)")
+            #expect(try await open() == nil)
+            try await receive("CONSUMPTION_REQUEST", "d", hoursAgo: 0)
+            #expect(try await open() == nil)
+            #expect(try await decisions() == [nil, nil, nil])
+            try await receive("REFUND_DECLINED", "e", hoursAgo: 2)
+            #expect(try await decisions() == ["notRefunded", "notRefunded", "notRefunded"])
+            try await receive("REFUND", "f", hoursAgo: 1)
+            #expect(try await decisions() == ["refunded", "refunded", "refunded"])
+            let counted = try await proxy.metrics().samples[
+                "receipt_bridge_refund_decisions_total{app=\"com.example.app\",decision=\"refunded\"}"]
+            #expect(counted == 3)
+        }
+    }
+
     @Test("A request of more than 12 hours ago is refused without `late`")
     func lateRequest() async throws {
         try await serving { proxy in

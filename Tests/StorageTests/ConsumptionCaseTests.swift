@@ -52,9 +52,13 @@ struct ConsumptionCaseTests {
         let first = try #require(try await store.consumption.consumptionCases(filter, after: 0, limit: 1).first)
         #expect(first.text == "text of a" && first.scope == stage.scope)
         for (decision, time) in [(RefundDecision.refunded, Int64(500)), (.notRefunded, 600)] {
-            try await store.consumption.settle(first.id, as: decision, at: Timestamp(milliseconds: time))
+            try await store.consumption.settle(
+                first.id, as: decision, replacing: nil, at: Timestamp(milliseconds: time))
         }
         #expect(try await cases(store) == ["a 90 - 500 refunded", "b 200 210 - -"])
+        try await store.consumption.settle(
+            first.id, as: .notRefunded, replacing: .unknown, at: Timestamp(milliseconds: 700))
+        #expect(try await cases(store, uuid: "a") == ["a 90 - 500 refunded"])
         #expect(try await cases(store, unsettled: true) == ["b 200 210 - -"])
         #expect(try await cases(store, since: 150) == ["b 200 210 - -"])
         #expect(try await cases(store, before: 200) == ["a 90 - 500 refunded"])

@@ -75,6 +75,38 @@ struct CustomerViewErrorTests {
         }
     }
 
+    @Test("A signed text of another kind is named for what it is, and one that is not judged is not called forged")
+    func kinds() async throws {
+        try await CustomerViews.serving(customers: 1) { views in
+            func sign(_ claims: KeyValuePairs<String, JSONValue?>) throws -> String {
+                try views.store.pki.jwsSigner.jws(payload: .object(claims))
+            }
+            let texts = [
+                ("signedTransaction", "a transaction", try sign(["transactionId": .string("1")])),
+                ("signedAppTransaction", "an app transaction", try sign(["receiptType": .string("Production")])),
+                ("signedRenewalInfo", "a renewal", try views.signed(renewalOf: "1")),
+                ("", "a notification", try sign(["notificationType": .string("TEST")])),
+            ]
+            for (key, expected, _) in texts.dropLast() {
+                for (_, found, text) in texts where found != expected {
+                    let body = views.body(key, text)
+                    let error = await #expect(throws: CustomerViewError.self) {
+                        try await views.pipeline.view(body: body)
+                    }
+                    let name = found.split(separator: " ", maxSplits: 1)[1]
+                    #expect(error?.description == "notASignedTransaction: a signed \(name), not \(expected)")
+                }
+            }
+            let odd = try sign(["transactionId": .string("1"), "purchaseDate": .string("x")])
+            #expect(await views.failure { try await $0.ask(signedTransaction: odd) } == "503 unexpectedType")
+            let new = odd.withAlgorithm("ES384")
+            #expect(await views.failure { try await $0.ask(signedTransaction: new) } == "503 notVerifiable")
+            let unsigned = odd.withAlgorithm("none")
+            #expect(await views.failure { try await $0.ask(signedTransaction: unsigned) } == "422 notAuthentic")
+            #expect(views.store.requests.total == 0)
+        }
+    }
+
     @Test("Every mangled or forged receipt that the proxy refuses is rejected")
     func hostileReceipts() async throws {
         try await CustomerViews.serving(customers: 1) { views in

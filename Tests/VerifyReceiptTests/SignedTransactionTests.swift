@@ -166,6 +166,19 @@ struct SignedTransactionTests {
 
     // MARK: - Refusals
 
+    private static func notification() throws -> String {
+        try MintedReceipts.pki.jwsSigner.jws(payload: .object(["notificationType": .string("TEST")]))
+    }
+
+    private static func transaction(purchaseDate: JSONValue) throws -> String {
+        try MintedReceipts.pki.jwsSigner.jws(
+            payload: .object([
+                "transactionId": .string("1"), "originalTransactionId": .string("1"), "purchaseDate": purchaseDate,
+                "bundleId": .string(ScriptedAppStore.bundleId), "environment": .string("Production"),
+                "price": .string("9990"), "signedDate": .number(SharedSimulator.noon.milliseconds),
+            ]))
+    }
+
     // T34
     @Test("What is no transaction, or of an app that is not configured, gets 21002; what is not authentic 21003")
     func refusals() async throws {
@@ -177,6 +190,10 @@ struct SignedTransactionTests {
             (try ScriptedAppStore.signed(ScriptedAppStore.Subscription(), SharedSimulator.noon), 21002),
             (String(signed.dropLast(8)) + "AAAAAAAA", 21003),
             (signed.replacing(".", with: ".e", maxReplacements: 1), 21003),
+            (signed.withAlgorithm("none"), 21003), (signed.withAlgorithm("HS256"), 21003),
+            // Not judged: Apple may sign with another algorithm in the future.
+            (signed.withAlgorithm("ES384"), 21005), (try Self.transaction(purchaseDate: .string("x")), 21005),
+            (try Self.notification(), 21002),
         ] {
             #expect(await bridge.short(item) == "\(status) receipt", "\(item.prefix(40))")
         }

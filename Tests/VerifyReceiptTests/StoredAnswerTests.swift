@@ -260,7 +260,7 @@ struct StoredAnswerTests {
         let bridge = try StoringTestProxy([.apple, .stored, .receipt], appStore: appStore, folder: first.folder)
         #expect(await bridge.ask(receipt).source == .stored)
         let row = #"{"transaction_id":"\#(id)","original_transaction_id":"\#(id)"}"#
-        appStore.update { $0.verifyReceipt = #"{"status":0,"latest_receipt_info":[\#(row)]}"# }
+        appStore.update { $0.verifyReceipt = #"{"status":0,"receipt":{},"latest_receipt_info":[\#(row)]}"# }
         #expect(await bridge.ask(receipt).source == .apple)
         appStore.update { $0.verifyReceipt = nil }
         let reply = await bridge.ask(receipt)

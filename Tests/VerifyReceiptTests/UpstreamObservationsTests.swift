@@ -16,7 +16,9 @@ struct UpstreamObservationsTests {
         }
     }
 
-    private func answer(_ row: String) -> String { "{\"status\":0,\"latest_receipt_info\":[{\(row)}]}" }
+    private func answer(_ row: String) -> String {
+        "{\"status\":0,\"receipt\":{},\"latest_receipt_info\":[{\(row)}]}"
+    }
 
     @Test("A refund in Apple's response is applied to later local responses until it is reversed")
     func refunds() async throws {
@@ -125,7 +127,9 @@ struct UpstreamObservationsTests {
             let body = Array(Question.body(receipt.base64, password: nil, [:]))
             store.faults.add(
                 SimulatedFault(
-                    .body("{\"status\":0,\"latest_receipt_info\":[{\"original_transaction_id\":\"\(id)\"}]}"),
+                    .body(
+                        "{\"status\":0,\"receipt\":{},\"latest_receipt_info\":[{\"original_transaction_id\":\"\(id)\"}]}"
+                    ),
                     times: 1))
             #expect(await pipeline.answer(body: body, route: .auto).source == .apple)
             store.faults.add(SimulatedFault(.status(503)))

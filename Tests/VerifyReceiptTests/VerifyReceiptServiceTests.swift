@@ -58,7 +58,7 @@ struct VerifyReceiptServiceTests {
 
     @Test("Apple's response is returned byte for byte")
     func passThrough() async throws {
-        let body = " {\"status\" : 0,\n\"zeal\":[1.50, \"\\u00e9é\"], \"status\":0 }\n"
+        let body = " {\"status\" : 0,\n\"receipt\":{ },\"zeal\":[1.50, \"\\u00e9é\"], \"status\":0 }\n"
         let bridge = try bridge([.apple], FakeApple { _, _ in .body(body) })
         let reply = await bridge.ask(try SharedSimulator.receipt(.nonConsumable).base64)
         #expect(reply.text == body)
@@ -66,7 +66,20 @@ struct VerifyReceiptServiceTests {
     }
 
     @Test(
-        "Apple's status is returned even if local verification disagrees", arguments: [21003, 21004, 21006, 21010, 99])
+        "Status 0 or 21006 is a response only with a receipt; otherwise the next source is asked",
+        arguments: [0, 21006])
+    func receiptless(status: Int) async throws {
+        let receipt = try SharedSimulator.receipt(.nonConsumable).base64
+        let apple = FakeApple { _, _ in .body(#"{"status":\#(status),"environment":"Production","receipt":[]}"#) }
+        #expect(await (try bridge([.apple, .receipt], apple)).ask(receipt).short == "0 receipt Production")
+        #expect(apple.questions.count == 3)
+        #expect(await (try bridge([.apple], apple)).ask(receipt).short == "21005 apple Production")
+        let whole = FakeApple { _, _ in .body(#"{"status":\#(status),"receipt":{}}"#) }
+        #expect(await (try bridge([.apple], whole)).ask(receipt).short == "\(status) apple Production")
+    }
+
+    @Test(
+        "Apple's status is returned even if local verification disagrees", arguments: [21003, 21004, 21010, 99])
     func verdicts(status: Int) async throws {
         let bridge = try bridge([.apple, .receipt], FakeApple { _, _ in .status(status) })
         let reply = await bridge.ask(try SharedSimulator.receipt(.nonConsumable).base64)

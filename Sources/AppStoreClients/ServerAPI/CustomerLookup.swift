@@ -181,7 +181,7 @@ struct CustomerLookup {
             guard error.isUnknownTransaction else { throw error }
             return nil
         }
-        let statuses = try client.read("statuses") { () throws(JSONFieldError) in try StatusResponse(response) }
+        let statuses = try client.read(response, "statuses", StatusResponse.init)
         try client.check(
             bundleId: statuses.bundleId, environment: statuses.environment, of: environment, at: "statuses")
         var records: [SubscriptionRecord] = []

@@ -28,8 +28,7 @@ struct MergedHistory {
     /// The original transaction ids of the auto-renewable subscriptions.
     var subscriptionIdentifiers: Set<String> {
         Set(
-            transactions.lazy.map(\.payload).filter { $0.type == ProductType.autoRenewable.rawValue }
-                .compactMap(\.originalTransactionId))
+            transactions.lazy.map(\.payload).filter(\.isAutoRenewable).compactMap(\.originalTransactionId))
     }
 
     /// Adds a history. A transaction that is already present is replaced.

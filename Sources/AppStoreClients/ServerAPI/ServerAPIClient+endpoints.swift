@@ -56,8 +56,8 @@ extension ServerAPIClient {
         _ orderId: String, _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) -> OrderLookup {
         let response = try await response(.orderLookup(orderId), .production, callBudget(options))
-        let (status, texts) = try read("order lookup") { () throws(JSONFieldError) in
-            (try response.integer("status"), try response.texts("signedTransactions") ?? [])
+        let (status, texts) = try read(response, "order lookup") { members throws(JSONFieldError) in
+            (try members.object.number("status"), try members.object.texts("signedTransactions") ?? [])
         }
         guard let status else {
             throw ServerAPIError(.malformedAnswer, at: "order lookup", "status: expected a number")
@@ -72,7 +72,7 @@ extension ServerAPIClient {
     ) async throws(ServerAPIError) -> NotificationPage {
         let call = ServerAPICall.notificationHistory(query, paginationToken: paginationToken)
         let response = try await response(call, environment, callBudget(options))
-        return try read("notification history") { () throws(JSONFieldError) in try NotificationPage(response) }
+        return try read(response, "notification history", NotificationPage.init)
     }
 
     /// Requests a test notification. Returns the token for ``testNotificationStatus(_:in:_:)``.
@@ -88,7 +88,7 @@ extension ServerAPIClient {
         _ token: String, in environment: AppStoreEnvironment, _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) -> NotificationRecord {
         let response = try await response(.testNotificationStatus(token), environment, callBudget(options))
-        return try read("test notification") { () throws(JSONFieldError) in try NotificationRecord(response) }
+        return try read(response, "test notification", NotificationRecord.init)
     }
 
     /// Extends the renewal date of one subscription. The request may succeed without an extension, so check
@@ -98,7 +98,7 @@ extension ServerAPIClient {
         in environment: AppStoreEnvironment, _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) -> ExtensionResult {
         let response = try await response(.extend(originalTransactionId, request), environment, callBudget(options))
-        return try read("extension") { () throws(JSONFieldError) in try ExtensionResult(response) }
+        return try read(response, "extension", ExtensionResult.init)
     }
 
     /// Requests an extension for all subscribers. Returns the request identifier once Apple has accepted it.
@@ -116,7 +116,7 @@ extension ServerAPIClient {
     ) async throws(ServerAPIError) -> MassExtensionStatus {
         let call = try ServerAPICall.extensionStatus(productId: productId, requestIdentifier: requestIdentifier)
         let response = try await response(call, environment, callBudget(options))
-        return try read("extension status") { () throws(JSONFieldError) in try MassExtensionStatus(response) }
+        return try read(response, "extension status", MassExtensionStatus.init)
     }
 
     /// Sends consumption information.

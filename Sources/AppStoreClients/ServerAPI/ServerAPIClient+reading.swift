@@ -27,7 +27,7 @@ extension ServerAPIClient {
         _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ callBudget: CallBudget
     ) async throws(ServerAPIError) -> HistoryPage {
         let response = try await response(call, environment, callBudget)
-        let page = try read(call.endpoint.name) { () throws(JSONFieldError) in try HistoryPage(response) }
+        let page = try read(response, call.endpoint.name, HistoryPage.init)
         try check(bundleId: page.bundleId, environment: page.environment, of: environment, at: call.endpoint.name)
         return page
     }
@@ -44,12 +44,12 @@ extension ServerAPIClient {
         }
     }
 
-    /// Parses a response. Throws `malformedAnswer` with the name of the call if a field has the wrong type.
+    /// Parses a response. Throws `malformedAnswer` with the name of the call if a field that is needed has the wrong type.
     func read<Value>(
-        _ place: String, _ body: () throws(JSONFieldError) -> Value
+        _ response: JSONObject, _ place: String, _ body: (inout ClaimReader) throws(JSONFieldError) -> Value
     ) throws(ServerAPIError) -> Value {
         do throws(JSONFieldError) {
-            return try body()
+            return try parts.verifier.read(response, body)
         } catch {
             throw ServerAPIError(.malformedAnswer, at: place, error.description)
         }
@@ -57,7 +57,7 @@ extension ServerAPIClient {
 
     /// Returns a string member that must be present.
     func required(_ object: JSONObject, _ name: StaticString) throws(ServerAPIError) -> String {
-        let text = try read("answer") { () throws(JSONFieldError) in try object.text(name) }
+        let text = try read(object, "answer") { members throws(JSONFieldError) in try members.object.text(name) }
         guard let text else {
             throw ServerAPIError(.malformedAnswer, at: "answer", "\(name): expected a string")
         }
@@ -73,11 +73,16 @@ extension ServerAPIClient {
         do throws(SignedPayloadError) {
             return try parts.verifier.verify(text, expecting: requirements, now: parts.clock.now())
         } catch {
-            switch error.code {
-            case .wrongBundleId: throw ServerAPIError(.wrongBundleId, at: error.place, error.reason)
-            case .wrongEnvironment, .xcode: throw ServerAPIError(.wrongEnvironment, at: error.place, error.reason)
-            default: throw ServerAPIError(.notAuthentic, at: error.place, "\(error.code.rawValue): \(error.reason)")
-            }
+            let code: ServerAPIError.Code =
+                switch error.code {
+                case .wrongBundleId: .wrongBundleId
+                case .wrongEnvironment, .xcode: .wrongEnvironment
+                case .unexpectedType: .unexpectedType
+                case _ where error.verdict == .notJudged: .notVerifiable
+                case _ where error.verdict == .notOfThisKind: .malformedAnswer
+                default: .notAuthentic
+                }
+            throw ServerAPIError(code, at: error.place, "\(error.code.rawValue): \(error.reason)")
         }
     }
 

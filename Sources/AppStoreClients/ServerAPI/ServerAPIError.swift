@@ -65,6 +65,10 @@ extension ServerAPIError {
         package static let malformedAnswer = Self(rawValue: "malformedAnswer")
         /// A JWS in the response is not authentic.
         package static let notAuthentic = Self(rawValue: "notAuthentic")
+        /// This version cannot tell whether a JWS in the response is authentic.
+        package static let notVerifiable = Self(rawValue: "notVerifiable")
+        /// A claim that decides has an unexpected type, in an authentic JWS.
+        package static let unexpectedType = Self(rawValue: "unexpectedType")
         /// The response is about another app.
         package static let wrongBundleId = Self(rawValue: "wrongBundleId")
         /// The response is about another environment.

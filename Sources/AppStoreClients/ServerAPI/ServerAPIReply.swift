@@ -1,4 +1,5 @@
 import Foundation
+import AppStorePayloads
 import JSON
 import AppStoreTypes
 import Transport
@@ -32,7 +33,7 @@ enum ServerAPIReply {
     /// A 401 has no JSON body. If there is an error number, it counts whatever the HTTP status is.
     private static func failure(_ response: HTTPResponse, from host: String, now: Timestamp) -> ServerAPIError {
         let body = try? JSONObject(response.body)
-        let errorNumber = (try? body?.integer("errorCode")).flatMap { $0 }.map(ServerAPIErrorNumber.init)
+        let errorNumber = (try? body?.number("errorCode")).flatMap { $0 }.map(ServerAPIErrorNumber.init)
         let retryAfter = response.headers["Retry-After"].flatMap(RetryAfter.init)
         let status = "HTTP status \(response.status)"
         if response.status == 401 {

@@ -13,13 +13,13 @@ struct HistoryPage: Sendable {
     let environment: String?
     let signedTransactions: [String]
 
-    init(_ object: JSONObject) throws(JSONFieldError) {
-        revision = try object.text("revision")
-        hasMore = try object.flag("hasMore") ?? false
-        bundleId = try object.text("bundleId")
-        appAppleId = try object.integer("appAppleId")
-        environment = try object.text("environment")
-        signedTransactions = try object.texts("signedTransactions") ?? []
+    init(_ members: inout ClaimReader) throws(JSONFieldError) {
+        revision = try members.object.identifier("revision")
+        hasMore = try members.object.truth("hasMore") ?? false
+        bundleId = try members.object.text("bundleId")
+        appAppleId = members.integer("appAppleId")
+        environment = try members.object.text("environment")
+        signedTransactions = try members.object.texts("signedTransactions") ?? []
     }
 }
 
@@ -39,21 +39,19 @@ struct StatusResponse: Sendable {
     let environment: String?
     let items: [Item]
 
-    init(_ object: JSONObject) throws(JSONFieldError) {
-        bundleId = try object.text("bundleId")
-        environment = try object.text("environment")
-        var items: [Item] = []
-        for group in try object.objects("data") ?? [] {
-            let identifier = try group.text("subscriptionGroupIdentifier")
-            for item in try group.objects("lastTransactions") ?? [] {
-                items.append(
-                    Item(
-                        group: identifier, originalTransactionId: try item.text("originalTransactionId"),
-                        status: try item.integer("status"), signedTransaction: try item.text("signedTransactionInfo"),
-                        signedRenewal: try item.text("signedRenewalInfo")))
+    init(_ members: inout ClaimReader) throws(JSONFieldError) {
+        bundleId = try members.object.text("bundleId")
+        environment = try members.object.text("environment")
+        items = try members.elements("data") { group throws(JSONFieldError) in
+            let identifier = group.text("subscriptionGroupIdentifier")
+            return try group.elements("lastTransactions") { item throws(JSONFieldError) in
+                let item = item.object
+                return Item(
+                    group: identifier, originalTransactionId: try item.identifier("originalTransactionId"),
+                    status: try item.number("status"), signedTransaction: try item.text("signedTransactionInfo"),
+                    signedRenewal: try item.text("signedRenewalInfo"))
             }
-        }
-        self.items = items
+        }.flatMap { $0 }
     }
 }
 
@@ -80,11 +78,11 @@ package struct ExtensionResult: Sendable, Hashable {
     /// The new renewal date.
     package let effectiveDate: Timestamp?
 
-    init(_ object: JSONObject) throws(JSONFieldError) {
-        originalTransactionId = try object.text("originalTransactionId")
-        webOrderLineItemId = try object.text("webOrderLineItemId")
-        success = try object.flag("success") ?? false
-        effectiveDate = try object.date("effectiveDate")
+    init(_ members: inout ClaimReader) throws(JSONFieldError) {
+        originalTransactionId = members.text("originalTransactionId")
+        webOrderLineItemId = members.text("webOrderLineItemId")
+        success = try members.object.truth("success") ?? false
+        effectiveDate = members.date("effectiveDate")
     }
 }
 
@@ -103,12 +101,12 @@ package struct MassExtensionStatus: Sendable, Hashable {
     /// The number of subscriptions that could not be extended.
     package let failedCount: Int64?
 
-    init(_ object: JSONObject) throws(JSONFieldError) {
-        requestIdentifier = try object.text("requestIdentifier")
-        complete = try object.flag("complete") ?? false
-        completeDate = try object.date("completeDate")
-        succeededCount = try object.integer("succeededCount")
-        failedCount = try object.integer("failedCount")
+    init(_ members: inout ClaimReader) throws(JSONFieldError) {
+        requestIdentifier = members.text("requestIdentifier")
+        complete = try members.object.truth("complete") ?? false
+        completeDate = members.date("completeDate")
+        succeededCount = members.integer("succeededCount")
+        failedCount = members.integer("failedCount")
     }
 }
 
@@ -122,14 +120,10 @@ package struct SendAttempt: Sendable, Hashable {
     package let sendAttemptResult: String?
 
     /// The attempts in the member `sendAttempts`.
-    static func all(in object: JSONObject) throws(JSONFieldError) -> [SendAttempt] {
-        var attempts: [SendAttempt] = []
-        for item in try object.objects("sendAttempts") ?? [] {
-            attempts.append(
-                SendAttempt(
-                    attemptDate: try item.date("attemptDate"), sendAttemptResult: try item.text("sendAttemptResult")))
+    static func all(in members: inout ClaimReader) -> [SendAttempt] {
+        members.optionalElements("sendAttempts") {
+            SendAttempt(attemptDate: $0.date("attemptDate"), sendAttemptResult: $0.text("sendAttemptResult"))
         }
-        return attempts
     }
 }
 
@@ -142,9 +136,9 @@ package struct NotificationRecord: Sendable, Hashable {
     /// At most six attempts, in no guaranteed order.
     package let sendAttempts: [SendAttempt]
 
-    init(_ object: JSONObject) throws(JSONFieldError) {
-        signedPayload = try object.text("signedPayload")
-        sendAttempts = try SendAttempt.all(in: object)
+    init(_ members: inout ClaimReader) throws(JSONFieldError) {
+        signedPayload = try members.object.text("signedPayload")
+        sendAttempts = SendAttempt.all(in: &members)
     }
 }
 
@@ -159,11 +153,9 @@ package struct NotificationPage: Sendable, Hashable {
     /// The token for the next page, which must be requested with the same query.
     package let paginationToken: String?
 
-    init(_ object: JSONObject) throws(JSONFieldError) {
-        var records: [NotificationRecord] = []
-        for item in try object.objects("notificationHistory") ?? [] { records.append(try NotificationRecord(item)) }
-        self.records = records
-        hasMore = try object.flag("hasMore") ?? false
-        paginationToken = try object.text("paginationToken")
+    init(_ members: inout ClaimReader) throws(JSONFieldError) {
+        records = try members.elements("notificationHistory", NotificationRecord.init)
+        hasMore = try members.object.truth("hasMore") ?? false
+        paginationToken = try members.object.identifier("paginationToken")
     }
 }

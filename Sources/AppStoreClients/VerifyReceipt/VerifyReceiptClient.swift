@@ -69,10 +69,12 @@ package struct VerifyReceiptClient: Sendable {
         guard response.status == 200 else { return true }
         guard let first = response.body.first(where: { $0 > 0x20 }), first == UInt8(ascii: "{") else { return false }
         guard response.body.count <= maximumScannedBytes else { return true }
-        return (try? VerifyReceiptStatusReader.scan(response.body))?.status != nil
+        guard let scan = try? VerifyReceiptStatusReader.scan(response.body) else { return false }
+        return scan.status != nil && !scan.lacksReceipt
     }
 
-    /// Interprets a response: 200 with a JSON `status` is usable, everything else is an outage.
+    /// Interprets a response: 200 with a JSON `status`, and with the receipt that this status promises, is usable.
+    /// Everything else is an outage.
     static func reply(to response: HTTPResponse, from host: String) -> VerifyReceiptReply {
         func outage(_ code: UpstreamFailure.Code, _ reason: String) -> VerifyReceiptReply {
             .outage(UpstreamFailure(code, at: host, reason, httpStatus: response.status))
@@ -89,6 +91,7 @@ package struct VerifyReceiptClient: Sendable {
         do throws(JSONStructureError) {
             let scan = try VerifyReceiptStatusReader.scan(response.body)
             guard let status = scan.status else { return outage(.noStatus, "JSON without a number as status") }
+            guard !scan.lacksReceipt else { return outage(.noReceipt, "status \(status) without a receipt") }
             return .answer(
                 UpstreamResponse(
                     body: response.body, status: VerifyReceiptStatus(rawValue: status), isRetryable: scan.isRetryable))

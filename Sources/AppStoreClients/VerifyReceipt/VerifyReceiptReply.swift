@@ -9,7 +9,7 @@ package enum VerifyReceiptReply: Sendable {
     case outage(UpstreamFailure)
 }
 
-/// A verifyReceipt response from Apple: JSON with a status.
+/// A verifyReceipt response from Apple: JSON with a status, and with a receipt if the status is 0 or 21006.
 package struct UpstreamResponse: Sendable, Hashable {
     /// The body exactly as received.
     package let body: [UInt8]
@@ -76,6 +76,8 @@ extension UpstreamFailure {
         package static let notJSON = Self(rawValue: "notJSON")
         /// A JSON object without a number as `status`.
         package static let noStatus = Self(rawValue: "noStatus")
+        /// Status 0 or 21006 without the object `receipt`.
+        package static let noReceipt = Self(rawValue: "noReceipt")
         /// No endpoint exists for that environment.
         package static let noEndpoint = Self(rawValue: "noEndpoint")
     }
@@ -91,7 +93,7 @@ extension UpstreamFailure {
     /// True if the same request may succeed soon.
     package var isTemporary: Bool {
         switch code {
-        case .emptyBody, .notJSON, .noStatus: true
+        case .emptyBody, .notJSON, .noStatus, .noReceipt: true
         case .httpStatus: httpStatus.map { $0 >= 500 || $0 == 429 || $0 == 408 } ?? false
         case .noEndpoint: false
         default: TransportError.Code(rawValue: code.rawValue).isTemporary

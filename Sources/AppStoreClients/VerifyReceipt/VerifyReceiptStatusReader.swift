@@ -1,8 +1,10 @@
+import AppStoreTypes
 package import JSON
 
-/// Reads the two members of a verifyReceipt response that decide what to do with it, and nothing else.
+/// Reads the members of a verifyReceipt response that decide what to do with it, and nothing else.
 ///
 ///     { …, "status": 21002, "is_retryable": true, … }
+///     { …, "status": 0, "receipt": { … }, … }
 ///
 /// The whole body has to be one JSON object. Members of nested objects are ignored. If a member is repeated, the last
 /// one counts, as in Apple's own parser. `is-retryable` is the older name of the same member.
@@ -13,6 +15,13 @@ package struct VerifyReceiptStatusReader: Sendable {
     /// The value of `is_retryable`: `true`, `1`, `"true"`, `"1"` or their opposites. `nil` if it is absent or
     /// anything else.
     package private(set) var isRetryable: Bool?
+    /// Whether the response has an object as `receipt`.
+    package private(set) var hasReceipt = false
+
+    /// Whether the status says that the receipt was decoded, and the receipt is missing.
+    package var lacksReceipt: Bool {
+        !hasReceipt && status.map { VerifyReceiptStatus(rawValue: $0).promisesReceipt } ?? false
+    }
 
     /// Scans a body. Throws if it is not exactly one JSON object, apart from whitespace around it.
     package static func scan(_ body: [UInt8]) throws(JSONStructureError) -> VerifyReceiptStatusReader {
@@ -24,6 +33,8 @@ package struct VerifyReceiptStatusReader: Sendable {
                 result.status = integer(member.value, bytes)
             } else if member.name.matches("is_retryable", in: bytes) || member.name.matches("is-retryable", in: bytes) {
                 result.isRetryable = flag(member.value, bytes)
+            } else if member.name.matches("receipt", in: bytes) {
+                result.hasReceipt = bytes[member.value.whole.lowerBound] == UInt8(ascii: "{")
             }
         }
         return result

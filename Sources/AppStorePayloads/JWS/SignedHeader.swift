@@ -65,12 +65,11 @@ struct SignedHeader {
         let encodings: [String]
         do {
             let header = try JSONObject(bytes)
-            guard try header.text("alg") == "ES256" else {
-                throw SignedPayloadError(.unsupportedAlgorithm, at: "header", "alg is not ES256")
-            }
+            let algorithm = try header.text("alg")
+            guard algorithm == "ES256" else { throw Self.refusal(of: algorithm) }
             guard !header.has("crit") else {
                 throw SignedPayloadError(
-                    .malformed, at: "header", "contains critical extensions (crit), which are not supported")
+                    .unsupportedForm, at: "header", "contains critical extensions (crit), which are not supported")
             }
             encodings = try header.texts("x5c") ?? []
         } catch let error as SignedPayloadError {
@@ -92,10 +91,20 @@ struct SignedHeader {
                 .xcode, at: "x5c", "a single self-issued certificate, as used by StoreKit Testing in Xcode")
         }
         guard encodings.count == 3 else {
-            throw SignedPayloadError(.x5c, at: "x5c", "expected three certificates, found \(encodings.count)")
+            throw SignedPayloadError(
+                encodings.isEmpty ? .x5c : .unsupportedForm, at: "x5c",
+                "expected three certificates, found \(encodings.count)")
         }
         self.certificates = certificates
         chain = PresentedChain(leaf: ranges[0], authority: ranges[1], root: ranges[2])
+    }
+
+    /// `none` and the symmetric algorithms prove nothing. The App Store may sign with another one in the future.
+    private static func refusal(of algorithm: String?) -> SignedPayloadError {
+        let name = algorithm?.lowercased() ?? "none"
+        return name == "none" || name.hasPrefix("hs")
+            ? SignedPayloadError(.unsigned, at: "header", "alg is missing, none or symmetric")
+            : SignedPayloadError(.unsupportedAlgorithm, at: "header", "alg is not ES256")
     }
 
     /// Used only to name the reason of a rejection, so a certificate that cannot be parsed counts as not self-issued.

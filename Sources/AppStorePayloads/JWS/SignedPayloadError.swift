@@ -21,6 +21,9 @@ package struct SignedPayloadError: Error, Sendable, Hashable, CustomStringConver
     /// signing`.
     package var description: String { "\(code.rawValue): \(place): \(reason)" }
 
+    /// Whether the failure is in a JWS inside the one that was verified.
+    package var isNested: Bool { place.contains("›") }
+
     /// Returns the same error with the name of the enclosing member in front of its place.
     func inside(_ holder: String) -> SignedPayloadError {
         SignedPayloadError(code, at: "\(holder) › \(place)", reason)
@@ -28,50 +31,79 @@ package struct SignedPayloadError: Error, Sendable, Hashable, CustomStringConver
 }
 
 extension SignedPayloadError {
-    /// The kind of a failure. A struct instead of an enum, so that a new kind breaks no `switch`.
-    package struct Code: RawRepresentable, Sendable, Hashable {
-        /// The name used in reports.
-        package let rawValue: String
-
-        /// Creates a code from its name.
-        package init(rawValue: String) {
-            self.rawValue = rawValue
-        }
-
-        /// The text is not a compact JWS, or its payload is not the expected JSON.
-        package static let malformed = Self(rawValue: "malformed")
-        /// The algorithm is not `ES256`, or the key does not fit it.
-        package static let unsupportedAlgorithm = Self(rawValue: "unsupportedAlgorithm")
-        /// The header does not have exactly three certificates in standard base64.
-        package static let x5c = Self(rawValue: "x5c")
+    /// The kind of a failure. The raw value is the name used in reports.
+    package enum Code: String, Sendable, Hashable, CaseIterable {
+        /// The text is not a compact JWS, or its payload is not JSON.
+        case malformed
+        /// Authentic, but of another kind, for example a renewal where a transaction is expected.
+        case wrongKind
+        /// The algorithm is missing, `none` or symmetric, so that anyone could have signed it.
+        case unsigned
+        /// There is no certificate, or one that is not a certificate in standard base64.
+        case x5c
         /// The signing certificate or its issuer lacks the App Store's marker extension.
-        package static let notAReceiptSigner = Self(rawValue: "notAReceiptSigner")
+        case notAReceiptSigner
         /// The chain does not end in a pinned root.
-        package static let untrustedChain = Self(rawValue: "untrustedChain")
+        case untrustedChain
         /// The chain was not valid at the time of signing.
-        package static let outsideValidity = Self(rawValue: "outsideValidity")
+        case outsideValidity
         /// The signature does not match the text and the signer's key.
-        package static let badSignature = Self(rawValue: "badSignature")
-        /// Authentic, but for another app.
-        package static let wrongBundleId = Self(rawValue: "wrongBundleId")
-        /// Authentic, but for an app with another Apple ID.
-        package static let wrongAppAppleId = Self(rawValue: "wrongAppAppleId")
-        /// Authentic, but for another environment.
-        package static let wrongEnvironment = Self(rawValue: "wrongEnvironment")
+        case badSignature
         /// Signed on a developer's own machine.
-        package static let xcode = Self(rawValue: "xcode")
+        case xcode
+        /// Authentic, but for another app.
+        case wrongBundleId
+        /// Authentic, but for an app with another Apple ID.
+        case wrongAppAppleId
+        /// Authentic, but for another environment.
+        case wrongEnvironment
+        /// The algorithm is not `ES256`, or the key does not fit it.
+        case unsupportedAlgorithm
+        /// A form that this version does not know: critical extensions, or a chain that is not of three certificates.
+        case unsupportedForm
+        /// The certificate of an issuer is not available.
+        case issuerUnknown
+        /// Authentic, but a claim that decides has another type than documented.
+        case unexpectedType
         /// This system's OpenSSL does not support a required operation.
-        package static let unavailable = Self(rawValue: "unavailable")
+        case unavailable
+
+        /// What the failure says about the text. The single table of it.
+        package var verdict: Verdict {
+            switch self {
+            case .malformed, .wrongKind: .notOfThisKind
+            case .unsigned, .x5c, .notAReceiptSigner, .untrustedChain, .outsideValidity, .badSignature, .xcode: .forged
+            case .wrongBundleId, .wrongAppAppleId, .wrongEnvironment: .misplaced
+            case .unsupportedAlgorithm, .unsupportedForm, .issuerUnknown, .unexpectedType, .unavailable: .notJudged
+            }
+        }
     }
+
+    /// What a failure says about the text that was presented.
+    package enum Verdict: Sendable, Hashable {
+        /// It is not a JWS, or a JWS about something else.
+        case notOfThisKind
+        /// The App Store did not sign it, or not as it stands.
+        case forged
+        /// The App Store signed it for another app or environment.
+        case misplaced
+        /// Not decided here. Apple may have introduced a form that is newer than this version.
+        case notJudged
+    }
+
+    /// What the failure says about the text.
+    package var verdict: Verdict { code.verdict }
 
     /// Creates the error that corresponds to a failed check of certificates or signatures.
     init(_ error: CryptographyError) {
         switch error.code {
         case .badSignature: self.init(.badSignature, at: "signature", error.reason)
         case .markerMissing: self.init(.notAReceiptSigner, at: "x5c", error.reason)
-        case .untrusted, .issuerUnknown: self.init(.untrustedChain, at: "x5c", error.reason)
+        case .untrusted: self.init(.untrustedChain, at: "x5c", error.reason)
+        case .issuerUnknown: self.init(.issuerUnknown, at: "x5c", error.reason)
         case .outsideValidity: self.init(.outsideValidity, at: "x5c", error.reason)
-        case .malformed, .keyRefused, .unsupported: self.init(.x5c, at: "x5c", error.reason)
+        case .malformed, .keyRefused: self.init(.x5c, at: "x5c", error.reason)
+        case .unsupported: self.init(.unsupportedAlgorithm, at: "x5c", error.reason)
         case .unavailable: self.init(.unavailable, at: "x5c", error.reason)
         }
     }

@@ -16,8 +16,8 @@ extension SignedPayloadVerifier {
     /// Verifies a notification and each JWS inside it. The inner JWS must belong to the app and the
     /// environment of the notification.
     ///
-    /// If the notification type is unknown, an inner JWS that fails is dropped, because it may be of a new kind. If
-    /// the type is known, a failing inner JWS makes the whole notification invalid.
+    /// If the notification type or its container is unknown, an inner JWS that fails is dropped, because it may be of a
+    /// new kind. Otherwise a failing inner JWS makes the whole notification invalid.
     ///
     /// - Parameter now: The time of signing to assume if neither the notification nor any JWS inside it has a date.
     package func verifyNotification(
@@ -30,7 +30,10 @@ extension SignedPayloadVerifier {
             bundleId: payload.claimedBundleId,
             environment: payload.claimedEnvironment.flatMap(AppStoreEnvironment.init(rawValue:)))
         let nestedNow = payload.signingDate ?? now
-        let isKnown = payload.notificationType.map { NotificationType(rawValue: $0).isKnown } ?? false
+        let isKnown =
+            payload.unknownContainer == nil
+            && payload.notificationType.map { NotificationType(rawValue: $0).isKnown } ?? false
+        let data = payload.data ?? payload.unknownContainer
         /// Verifies one inner JWS, or returns `nil` if it is absent, or invalid in a notification of an unknown
         /// type.
         func nested<Payload: SignedClaims>(
@@ -45,9 +48,9 @@ extension SignedPayloadVerifier {
             }
         }
         let transaction: Signed<TransactionPayload>? = try nested(
-            payload.data?.signedTransactionInfo, "data.signedTransactionInfo", inner, nestedNow)
+            data?.signedTransactionInfo, "data.signedTransactionInfo", inner, nestedNow)
         let renewal: Signed<RenewalPayload>? = try nested(
-            payload.data?.signedRenewalInfo, "data.signedRenewalInfo", inner, nestedNow)
+            data?.signedRenewalInfo, "data.signedRenewalInfo", inner, nestedNow)
         let appTransaction: Signed<AppTransactionPayload>? = try nested(
             payload.appData?.signedAppTransactionInfo, "appData.signedAppTransactionInfo", inner, nestedNow)
         let dates = [

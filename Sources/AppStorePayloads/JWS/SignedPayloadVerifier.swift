@@ -1,6 +1,6 @@
 import ConcurrencySupport
 package import Cryptography
-import JSON
+package import JSON
 package import AppStoreTypes
 
 /// Verifies compact JWS that the App Store signed, with `ES256` and three certificates, checked for the time of
@@ -13,13 +13,19 @@ package struct SignedPayloadVerifier: Sendable {
     private let trust: TrustStore
     private let maximumBytes: Int
     private let headers: HeaderCache
+    private let reportLeftOut: @Sendable (JSONFieldError) -> Void
 
     /// - Parameters:
     ///   - trust: The trusted roots and intermediates.
     ///   - maximumBytes: Maximum size of a JWS in bytes. Apple's have 5 KB, notifications 20 KB.
     ///   - cacheCapacity: Maximum number of cached headers. Apple has used about five in five years.
-    package init(trust: TrustStore, maximumBytes: Int = 1 << 20, cacheCapacity: Int = 32) {
+    ///   - reportLeftOut: Called for each claim that was left out because its type is not the documented one.
+    package init(
+        trust: TrustStore, maximumBytes: Int = 1 << 20, cacheCapacity: Int = 32,
+        reportLeftOut: @escaping @Sendable (JSONFieldError) -> Void = { _ in }
+    ) {
         self.trust = trust
+        self.reportLeftOut = reportLeftOut
         self.maximumBytes = maximumBytes
         headers = HeaderCache(signers: FIFOCache(capacity: cacheCapacity))
     }
@@ -49,13 +55,30 @@ package struct SignedPayloadVerifier: Sendable {
         guard let claims = Base64Text.decode(span.extracting(parts.payload), .urlSafe) else {
             throw SignedPayloadError(.malformed, at: "payload", "not base64url")
         }
-        do {
-            return (try Payload(JSONObject(claims)), signer.window)
-        } catch let error as JSONFieldError {
-            throw SignedPayloadError(.malformed, at: error.name, "not \(error.expected)")
+        let object: JSONObject
+        do throws(JSONStructureError) {
+            object = try JSONObject(claims)
         } catch {
             throw SignedPayloadError(.malformed, at: "payload", "\(error)")
         }
+        if !Payload.kinds.contains(where: { $0.matches(object) }), let kind = SignedKind(object) {
+            throw SignedPayloadError(.wrongKind, at: "payload", kind.description(insteadOf: Payload.kinds))
+        }
+        do throws(JSONFieldError) {
+            return (try read(object) { claims throws(JSONFieldError) in try Payload(&claims) }, signer.window)
+        } catch {
+            throw SignedPayloadError(.unexpectedType, at: error.name, "not \(error.expected)")
+        }
+    }
+
+    /// Reads an object of the App Store and reports the members that were left out.
+    package func read<Value>(
+        _ object: JSONObject, _ body: (inout ClaimReader) throws(JSONFieldError) -> Value
+    ) throws(JSONFieldError) -> Value {
+        var claims = ClaimReader(object)
+        let value = try body(&claims)
+        for error in claims.leftOut { reportLeftOut(error) }
+        return value
     }
 
     /// Returns the signer after verifying its signature.
@@ -66,7 +89,7 @@ package struct SignedPayloadVerifier: Sendable {
         let signer: VerifiedSigner
         if let cached { signer = cached } else { signer = try verifyHeader(of: parts, in: text) }
         guard let raw = Base64Text.decode(text.extracting(parts.signature), .urlSafe) else {
-            throw SignedPayloadError(.malformed, at: "signature", "not base64url")
+            throw SignedPayloadError(.badSignature, at: "signature", "not base64url")
         }
         guard let signature = ES256Signature.der(raw: raw.span) else {
             throw SignedPayloadError(.badSignature, at: "signature", "expected 64 bytes, found \(raw.count)")

@@ -40,22 +40,24 @@ package struct AppTransactionPayload: Sendable, Hashable {
 }
 
 extension AppTransactionPayload: SignedClaims {
+    package static let kinds: [SignedKind] = [.appTransaction]
+
     /// Reads every field declared in the type. `claims` keeps the whole document.
-    package init(_ object: JSONObject) throws(JSONFieldError) {
-        receiptType = try object.text("receiptType")
-        appAppleId = try object.integer("appAppleId")
-        bundleId = try object.text("bundleId")
-        applicationVersion = try object.text("applicationVersion")
-        versionExternalIdentifier = try object.integer("versionExternalIdentifier")
-        receiptCreationDate = try object.date("receiptCreationDate")
-        originalPurchaseDate = try object.date("originalPurchaseDate")
-        originalApplicationVersion = try object.text("originalApplicationVersion")
-        deviceVerification = try object.text("deviceVerification")
-        deviceVerificationNonce = try object.text("deviceVerificationNonce")
-        preorderDate = try object.date("preorderDate")
-        appTransactionId = try object.text("appTransactionId")
-        originalPlatform = try object.text("originalPlatform")
-        claims = object.bytes
+    package init(_ claims: inout ClaimReader) throws(JSONFieldError) {
+        receiptType = try claims.object.text("receiptType")
+        appAppleId = try claims.object.number("appAppleId")
+        bundleId = try claims.object.text("bundleId")
+        applicationVersion = claims.text("applicationVersion")
+        versionExternalIdentifier = claims.integer("versionExternalIdentifier")
+        receiptCreationDate = try claims.object.date("receiptCreationDate")
+        originalPurchaseDate = claims.date("originalPurchaseDate")
+        originalApplicationVersion = claims.text("originalApplicationVersion")
+        deviceVerification = claims.text("deviceVerification")
+        deviceVerificationNonce = claims.text("deviceVerificationNonce")
+        preorderDate = claims.date("preorderDate")
+        appTransactionId = try claims.object.text("appTransactionId")
+        originalPlatform = claims.text("originalPlatform")
+        self.claims = claims.object.bytes
     }
 
     /// The time of signing.

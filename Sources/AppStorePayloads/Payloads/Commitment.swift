@@ -1,5 +1,4 @@
 package import AppStoreTypes
-import JSON
 
 /// The `commitmentInfo` of a transaction: the place of one billing period within a subscription that is paid month by
 /// month for a committed time.
@@ -38,30 +37,21 @@ package struct RenewalCommitment: Sendable, Hashable {
 
 extension TransactionCommitment {
     /// Reads every field declared in the type.
-    init(_ object: JSONObject) throws(JSONFieldError) {
-        billingPeriodNumber = try object.integer("billingPeriodNumber")
-        totalBillingPeriods = try object.integer("totalBillingPeriods")
-        commitmentExpiresDate = try object.date("commitmentExpiresDate")
-        commitmentPrice = try object.integer("commitmentPrice")
+    init(_ claims: inout ClaimReader) {
+        billingPeriodNumber = claims.integer("billingPeriodNumber")
+        totalBillingPeriods = claims.integer("totalBillingPeriods")
+        commitmentExpiresDate = claims.date("commitmentExpiresDate")
+        commitmentPrice = claims.integer("commitmentPrice")
     }
 }
 
 extension RenewalCommitment {
     /// Reads every field declared in the type.
-    init(_ object: JSONObject) throws(JSONFieldError) {
-        commitmentAutoRenewProductId = try object.text("commitmentAutoRenewProductId")
-        commitmentAutoRenewStatus = try object.integer("commitmentAutoRenewStatus")
-        commitmentRenewalBillingPlanType = try object.text("commitmentRenewalBillingPlanType")
-        commitmentRenewalDate = try object.date("commitmentRenewalDate")
-        commitmentRenewalPrice = try object.integer("commitmentRenewalPrice")
-    }
-}
-
-extension JSONObject {
-    /// Returns a nested object as its JSON bytes; `nil` if it is absent. The document's limit of size applies to it.
-    ///
-    /// - Throws: ``JSONFieldError`` if the value is not an object.
-    func rawObject(_ name: StaticString) throws(JSONFieldError) -> [UInt8]? {
-        try object(name) == nil ? nil : rawJSON(name)
+    init(_ claims: inout ClaimReader) {
+        commitmentAutoRenewProductId = claims.text("commitmentAutoRenewProductId")
+        commitmentAutoRenewStatus = claims.integer("commitmentAutoRenewStatus")
+        commitmentRenewalBillingPlanType = claims.text("commitmentRenewalBillingPlanType")
+        commitmentRenewalDate = claims.date("commitmentRenewalDate")
+        commitmentRenewalPrice = claims.integer("commitmentRenewalPrice")
     }
 }

@@ -27,6 +27,9 @@ package struct NotificationPayload: Sendable, Hashable {
     package var externalPurchaseToken: ExternalPurchaseToken?
     /// Present if a parent's consent was withdrawn.
     package var appData: AppData?
+    /// The container of a notification that has none of these: a member of another name that tells the app and the
+    /// environment. Its other members are read as in ``data``.
+    package var unknownContainer: PurchaseData?
 
     /// The payload as signed, in JSON. Fields that are not declared here remain available in it.
     package var claims: [UInt8] = []
@@ -127,21 +130,22 @@ extension NotificationPayload {
 }
 
 extension NotificationPayload: SignedClaims {
+    package static let kinds: [SignedKind] = [.notification]
+
     /// Reads every field declared in the type. `claims` keeps the whole document.
-    package init(_ object: JSONObject) throws(JSONFieldError) {
-        notificationType = try object.text("notificationType")
-        let subtype = try object.text("subtype")
+    package init(_ claims: inout ClaimReader) throws(JSONFieldError) {
+        notificationType = try claims.object.text("notificationType")
+        let subtype = claims.text("subtype")
         self.subtype = subtype == "" ? nil : subtype
-        notificationUUID = try object.text("notificationUUID")
-        version = try object.text("version")
-        signedDate = try object.date("signedDate")
-        data = try object.object("data").map { nested throws(JSONFieldError) in try PurchaseData(nested) }
-        summary = try object.object("summary").map { nested throws(JSONFieldError) in try ExtensionSummary(nested) }
-        externalPurchaseToken = try object.object("externalPurchaseToken").map { nested throws(JSONFieldError) in
-            try ExternalPurchaseToken(nested)
-        }
-        appData = try object.object("appData").map { nested throws(JSONFieldError) in try AppData(nested) }
-        claims = object.bytes
+        notificationUUID = try claims.object.text("notificationUUID")
+        version = claims.text("version")
+        signedDate = try claims.object.date("signedDate")
+        data = try claims.required("data", PurchaseData.init)
+        summary = try claims.required("summary", ExtensionSummary.init)
+        externalPurchaseToken = try claims.required("externalPurchaseToken", ExternalPurchaseToken.init)
+        appData = try claims.required("appData", AppData.init)
+        if !hasKnownContainer { unknownContainer = Self.unknownContainer(in: claims.object) }
+        self.claims = claims.object.bytes
     }
 
     /// The time of signing.
@@ -149,60 +153,82 @@ extension NotificationPayload: SignedClaims {
     /// The bundle identifier of the app.
     package var claimedBundleId: String? {
         data?.bundleId ?? summary?.bundleId ?? externalPurchaseToken?.bundleId ?? appData?.bundleId
+            ?? unknownContainer?.bundleId
     }
     /// The Apple ID of the app.
     package var claimedAppAppleId: Int64? {
         data?.appAppleId ?? summary?.appAppleId ?? externalPurchaseToken?.appAppleId ?? appData?.appAppleId
+            ?? unknownContainer?.appAppleId
     }
     /// The App Store environment.
     package var claimedEnvironment: String? {
         data?.environment ?? summary?.environment ?? appData?.environment ?? externalPurchaseToken?.environment
+            ?? unknownContainer?.environment
+    }
+}
+
+extension NotificationPayload {
+    /// Whether the notification has a container that this version knows.
+    package var hasKnownContainer: Bool {
+        data != nil || summary != nil || externalPurchaseToken != nil || appData != nil
+    }
+
+    /// Reads the first member that names an app and an environment of the App Store, whatever its name.
+    private static func unknownContainer(in object: JSONObject) -> PurchaseData? {
+        for member in object.objectMembers {
+            var claims = ClaimReader(member)
+            guard let container = try? PurchaseData(&claims), container.bundleId != nil,
+                ["Production", "Sandbox"].contains(container.environment)
+            else { continue }
+            return container
+        }
+        return nil
     }
 }
 
 extension NotificationPayload.PurchaseData {
-    init(_ object: JSONObject) throws(JSONFieldError) {
-        appAppleId = try object.integer("appAppleId")
-        bundleId = try object.text("bundleId")
-        bundleVersion = try object.text("bundleVersion")
-        environment = try object.text("environment")
-        status = try object.integer("status")
-        consumptionRequestReason = try object.text("consumptionRequestReason")
-        signedTransactionInfo = try object.text("signedTransactionInfo")
-        signedRenewalInfo = try object.text("signedRenewalInfo")
+    init(_ claims: inout ClaimReader) throws(JSONFieldError) {
+        appAppleId = try claims.object.number("appAppleId")
+        bundleId = try claims.object.text("bundleId")
+        bundleVersion = claims.text("bundleVersion")
+        environment = try claims.object.text("environment")
+        status = claims.integer("status")
+        consumptionRequestReason = claims.text("consumptionRequestReason")
+        signedTransactionInfo = try claims.object.text("signedTransactionInfo")
+        signedRenewalInfo = try claims.object.text("signedRenewalInfo")
     }
 }
 
 extension NotificationPayload.ExtensionSummary {
-    init(_ object: JSONObject) throws(JSONFieldError) {
-        environment = try object.text("environment")
-        appAppleId = try object.integer("appAppleId")
-        bundleId = try object.text("bundleId")
-        productId = try object.text("productId")
-        requestIdentifier = try object.text("requestIdentifier")
-        storefrontCountryCodes = try object.texts("storefrontCountryCodes")
-        succeededCount = try object.integer("succeededCount")
-        failedCount = try object.integer("failedCount")
+    init(_ claims: inout ClaimReader) throws(JSONFieldError) {
+        environment = try claims.object.text("environment")
+        appAppleId = try claims.object.number("appAppleId")
+        bundleId = try claims.object.text("bundleId")
+        productId = claims.text("productId")
+        requestIdentifier = claims.text("requestIdentifier")
+        storefrontCountryCodes = claims.texts("storefrontCountryCodes")
+        succeededCount = claims.integer("succeededCount")
+        failedCount = claims.integer("failedCount")
     }
 }
 
 extension NotificationPayload.ExternalPurchaseToken {
-    init(_ object: JSONObject) throws(JSONFieldError) {
-        externalPurchaseId = try object.text("externalPurchaseId")
-        tokenCreationDate = try object.date("tokenCreationDate")
-        appAppleId = try object.integer("appAppleId")
-        bundleId = try object.text("bundleId")
-        tokenType = try object.text("tokenType")
-        tokenExpirationDate = try object.date("tokenExpirationDate")
+    init(_ claims: inout ClaimReader) throws(JSONFieldError) {
+        externalPurchaseId = try claims.object.text("externalPurchaseId")
+        tokenCreationDate = claims.date("tokenCreationDate")
+        appAppleId = try claims.object.number("appAppleId")
+        bundleId = try claims.object.text("bundleId")
+        tokenType = claims.text("tokenType")
+        tokenExpirationDate = claims.date("tokenExpirationDate")
     }
 }
 
 extension NotificationPayload.AppData {
-    init(_ object: JSONObject) throws(JSONFieldError) {
-        appAppleId = try object.integer("appAppleId")
-        bundleId = try object.text("bundleId")
-        environment = try object.text("environment")
-        signedAppTransactionInfo = try object.text("signedAppTransactionInfo")
+    init(_ claims: inout ClaimReader) throws(JSONFieldError) {
+        appAppleId = try claims.object.number("appAppleId")
+        bundleId = try claims.object.text("bundleId")
+        environment = try claims.object.text("environment")
+        signedAppTransactionInfo = try claims.object.text("signedAppTransactionInfo")
     }
 }
 

@@ -66,35 +66,35 @@ package struct RenewalPayload: Sendable, Hashable {
 }
 
 extension RenewalPayload: SignedClaims {
+    package static let kinds: [SignedKind] = [.renewal]
+
     /// Reads every field declared in the type. `claims` keeps the whole document.
-    package init(_ object: JSONObject) throws(JSONFieldError) {
-        originalTransactionId = try object.text("originalTransactionId")
-        productId = try object.text("productId")
-        autoRenewProductId = try object.text("autoRenewProductId")
-        autoRenewStatus = try object.integer("autoRenewStatus")
-        expirationIntent = try object.integer("expirationIntent")
-        priceIncreaseStatus = try object.integer("priceIncreaseStatus")
-        offerType = try object.integer("offerType")
-        renewalPrice = try object.integer("renewalPrice")
-        isInBillingRetryPeriod = try object.flag("isInBillingRetryPeriod")
-        gracePeriodExpiresDate = try object.date("gracePeriodExpiresDate")
-        recentSubscriptionStartDate = try object.date("recentSubscriptionStartDate")
-        renewalDate = try object.date("renewalDate")
-        signedDate = try object.date("signedDate")
-        offerIdentifier = try object.text("offerIdentifier")
-        offerDiscountType = try object.text("offerDiscountType")
-        offerPeriod = try object.text("offerPeriod")
-        currency = try object.text("currency")
-        appAccountToken = try object.text("appAccountToken")
-        appTransactionId = try object.text("appTransactionId")
-        environment = try object.text("environment")
-        eligibleWinBackOfferIds = try object.texts("eligibleWinBackOfferIds")
-        renewalBillingPlanType = try object.text("renewalBillingPlanType")
-        commitmentInfo = try object.object("commitmentInfo").map { nested throws(JSONFieldError) in
-            try RenewalCommitment(nested)
-        }
-        advancedCommerceInfo = try object.rawObject("advancedCommerceInfo")
-        claims = object.bytes
+    package init(_ claims: inout ClaimReader) throws(JSONFieldError) {
+        originalTransactionId = try claims.object.text("originalTransactionId")
+        productId = claims.text("productId")
+        autoRenewProductId = claims.text("autoRenewProductId")
+        autoRenewStatus = claims.integer("autoRenewStatus")
+        expirationIntent = claims.integer("expirationIntent")
+        priceIncreaseStatus = claims.integer("priceIncreaseStatus")
+        offerType = claims.integer("offerType")
+        renewalPrice = claims.integer("renewalPrice")
+        isInBillingRetryPeriod = claims.flag("isInBillingRetryPeriod")
+        gracePeriodExpiresDate = try claims.object.date("gracePeriodExpiresDate")
+        recentSubscriptionStartDate = claims.date("recentSubscriptionStartDate")
+        renewalDate = claims.date("renewalDate")
+        signedDate = try claims.object.date("signedDate")
+        offerIdentifier = claims.text("offerIdentifier")
+        offerDiscountType = claims.text("offerDiscountType")
+        offerPeriod = claims.text("offerPeriod")
+        currency = claims.text("currency")
+        appAccountToken = claims.text("appAccountToken")
+        appTransactionId = claims.text("appTransactionId")
+        environment = try claims.object.text("environment")
+        eligibleWinBackOfferIds = claims.texts("eligibleWinBackOfferIds")
+        renewalBillingPlanType = claims.text("renewalBillingPlanType")
+        commitmentInfo = claims.nested("commitmentInfo", RenewalCommitment.init)
+        advancedCommerceInfo = claims.rawObject("advancedCommerceInfo")
+        self.claims = claims.object.bytes
     }
 
     /// The time of signing.

@@ -4,7 +4,12 @@ package import AppStoreTypes
 /// A payload that the App Store signs.
 package protocol SignedClaims: Sendable {
     /// Reads the declared fields. The whole document becomes `claims`.
-    init(_ object: JSONObject) throws(JSONFieldError)
+    ///
+    /// - Throws: ``JSONFieldError`` for a field that decides and cannot be read. Other fields are left out.
+    init(_ claims: inout ClaimReader) throws(JSONFieldError)
+
+    /// The kinds of payload that the type can hold.
+    static var kinds: [SignedKind] { get }
 
     /// The time of signing, if the payload contains it.
     var signingDate: Timestamp? { get }
@@ -29,9 +34,10 @@ extension SignedClaims {
     package static var namesApp: Bool { true }
 }
 
-extension JSONObject {
-    /// A date in milliseconds since 1970. Fractions, which Xcode writes, are truncated.
-    package func date(_ name: StaticString) throws(JSONFieldError) -> Timestamp? {
-        try milliseconds(name).map(Timestamp.init(milliseconds:))
+extension SignedClaims {
+    /// Reads the declared fields of a document whose signature does not matter.
+    package init(_ object: JSONObject) throws(JSONFieldError) {
+        var claims = ClaimReader(object)
+        try self.init(&claims)
     }
 }

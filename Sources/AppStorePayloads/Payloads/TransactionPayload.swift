@@ -89,46 +89,55 @@ package struct TransactionPayload: Sendable, Hashable {
     package init() {}
 }
 
+extension TransactionPayload {
+    /// Whether the product is an auto-renewable subscription according to `type`. If there is no `type`, a
+    /// transaction with an expiry date is one.
+    package var isAutoRenewable: Bool { type.map { $0 == ProductType.autoRenewable.rawValue } ?? (expiresDate != nil) }
+
+    /// Whether `type` says that the product is a consumable.
+    package var isConsumable: Bool { type == ProductType.consumable.rawValue }
+}
+
 extension TransactionPayload: SignedClaims {
+    package static let kinds: [SignedKind] = [.transaction]
+
     /// Reads every field declared in the type. `claims` keeps the whole document.
-    package init(_ object: JSONObject) throws(JSONFieldError) {
-        transactionId = try object.text("transactionId")
-        originalTransactionId = try object.text("originalTransactionId")
-        webOrderLineItemId = try object.text("webOrderLineItemId")
-        bundleId = try object.text("bundleId")
-        productId = try object.text("productId")
-        subscriptionGroupIdentifier = try object.text("subscriptionGroupIdentifier")
-        purchaseDate = try object.date("purchaseDate")
-        originalPurchaseDate = try object.date("originalPurchaseDate")
-        expiresDate = try object.date("expiresDate")
-        signedDate = try object.date("signedDate")
-        revocationDate = try object.date("revocationDate")
-        quantity = try object.integer("quantity")
-        revocationReason = try object.integer("revocationReason")
-        offerType = try object.integer("offerType")
-        price = try object.integer("price")
-        revocationPercentage = try object.integer("revocationPercentage")
-        type = try object.text("type")
-        appAccountToken = try object.text("appAccountToken")
-        inAppOwnershipType = try object.text("inAppOwnershipType")
-        offerIdentifier = try object.text("offerIdentifier")
-        environment = try object.text("environment")
-        storefront = try object.text("storefront")
-        storefrontId = try object.text("storefrontId")
-        transactionReason = try object.text("transactionReason")
-        currency = try object.text("currency")
-        offerDiscountType = try object.text("offerDiscountType")
-        appTransactionId = try object.text("appTransactionId")
-        offerPeriod = try object.text("offerPeriod")
-        revocationType = try object.text("revocationType")
-        billingPlanType = try object.text("billingPlanType")
-        previousOriginalTransactionId = try object.text("previousOriginalTransactionId")
-        commitmentInfo = try object.object("commitmentInfo").map { nested throws(JSONFieldError) in
-            try TransactionCommitment(nested)
-        }
-        advancedCommerceInfo = try object.rawObject("advancedCommerceInfo")
-        isUpgraded = try object.flag("isUpgraded")
-        claims = object.bytes
+    package init(_ claims: inout ClaimReader) throws(JSONFieldError) {
+        transactionId = try claims.object.text("transactionId")
+        originalTransactionId = try claims.object.text("originalTransactionId")
+        webOrderLineItemId = claims.text("webOrderLineItemId")
+        bundleId = try claims.object.text("bundleId")
+        productId = claims.text("productId")
+        subscriptionGroupIdentifier = claims.text("subscriptionGroupIdentifier")
+        purchaseDate = try claims.object.date("purchaseDate")
+        originalPurchaseDate = claims.date("originalPurchaseDate")
+        expiresDate = try claims.object.date("expiresDate")
+        signedDate = try claims.object.date("signedDate")
+        revocationDate = try claims.object.date("revocationDate")
+        quantity = claims.integer("quantity")
+        revocationReason = claims.integer("revocationReason")
+        offerType = claims.integer("offerType")
+        price = claims.integer("price")
+        revocationPercentage = claims.integer("revocationPercentage")
+        type = claims.text("type")
+        appAccountToken = claims.text("appAccountToken")
+        inAppOwnershipType = claims.text("inAppOwnershipType")
+        offerIdentifier = claims.text("offerIdentifier")
+        environment = try claims.object.text("environment")
+        storefront = claims.text("storefront")
+        storefrontId = claims.text("storefrontId")
+        transactionReason = claims.text("transactionReason")
+        currency = claims.text("currency")
+        offerDiscountType = claims.text("offerDiscountType")
+        appTransactionId = claims.text("appTransactionId")
+        offerPeriod = claims.text("offerPeriod")
+        revocationType = claims.text("revocationType")
+        billingPlanType = claims.text("billingPlanType")
+        previousOriginalTransactionId = claims.text("previousOriginalTransactionId")
+        commitmentInfo = claims.nested("commitmentInfo", TransactionCommitment.init)
+        advancedCommerceInfo = claims.rawObject("advancedCommerceInfo")
+        isUpgraded = claims.flag("isUpgraded")
+        self.claims = claims.object.bytes
     }
 
     /// The time of signing.

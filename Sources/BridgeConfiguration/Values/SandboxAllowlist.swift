@@ -1,4 +1,3 @@
-import Foundation
 import AppStoreTypes
 
 /// The testers whose sandbox receipts are answered. A tester is named by a transaction id, which receipts contain, or
@@ -12,14 +11,14 @@ package struct SandboxAllowlist: Sendable, Hashable {
     /// Creates a list from transaction ids and tokens.
     package init(_ names: [String]) {
         identifiers = Set(names.filter(Self.isIdentifier))
-        tokens = Set(names.filter { !Self.isIdentifier($0) }.map { $0.lowercased() })
+        tokens = Set(names.compactMap { AccountToken($0)?.text })
     }
 
     /// Returns whether a text is a transaction id.
     package static func isIdentifier(_ name: String) -> Bool { TransactionIdentifier(rawValue: name) != nil }
 
     /// Returns whether a text has the form of an `appAccountToken`, a UUID.
-    package static func isToken(_ name: String) -> Bool { UUID(uuidString: name) != nil }
+    package static func isToken(_ name: String) -> Bool { AccountToken(name) != nil }
 
     /// Whether the list has tokens, so that a lookup can find a tester that the receipt alone does not name.
     package var hasTokens: Bool { !tokens.isEmpty }

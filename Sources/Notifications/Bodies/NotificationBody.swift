@@ -22,34 +22,33 @@ enum NotificationBody {
         } catch {
             throw NotificationRejection(.malformedNotification, "not a JSON object")
         }
-        do throws(JSONFieldError) {
-            if let text = try object.text("signedPayload") {
-                self = .version2(text)
-                return
-            }
-            if let type = try object.text("notification_type"), NotificationBodyV1.isType(type) {
-                self = .version1(try NotificationBodyV1(object, type: type))
-                return
-            }
-        } catch {
-            throw NotificationRejection(.malformedNotification, "\(error)")
+        if let text = try? object.text("signedPayload") {
+            self = .version2(text)
+        } else if object.has("notification_type") || object.has("password") {
+            self = .version1(NotificationBodyV1(object))
+        } else {
+            throw NotificationRejection(
+                .malformedNotification, "the body has neither the text signedPayload nor a notification_type")
         }
-        throw NotificationRejection(
-            .malformedNotification, "the body has neither signedPayload nor a valid notification_type")
     }
 }
 
 /// The relevant fields of a version 1 notification. Only the receipt in it is signed.
+///
+/// A member of a foreign type counts as absent, because Apple changed this form several times: until 2020 `bid` was only
+/// in the objects `latest_receipt_info` or `latest_expired_receipt_info`, which had a receipt of their own beside them.
 struct NotificationBodyV1 {
-    /// `notification_type`, for example `DID_RENEW`; at most 128 bytes.
-    let type: String
+    /// `notification_type`, for example `DID_RENEW`; at most 128 bytes. `nil` if it is not the name of a type.
+    let type: String?
     let password: SharedSecret?
-    /// `bid`. It is not signed, so the password must be one of that app's secrets.
-    let bundleId: String?
-    /// The environment according to the body (`PROD` or `Sandbox`). It is not signed, so it is only a hint.
-    let environment: AppStoreEnvironment
-    /// `unified_receipt.latest_receipt` or, if that is absent, `latest_receipt`; base64.
-    let receipt: Redacted<[UInt8]>?
+    /// The first `bid` of the top level and of the objects in it. It is not signed, so the password must be one of that
+    /// app's secrets.
+    let bundleId: BundleIdentifier?
+    /// The environment according to the body (`PROD` or `Sandbox`); production if it names none, `nil` if it names
+    /// another. It is not signed, so it is only a hint.
+    let environment: AppStoreEnvironment?
+    /// `unified_receipt.latest_receipt`, `latest_receipt` and `latest_expired_receipt`; base64.
+    let receipts: [Redacted<[UInt8]>]
     /// Transactions that the body names, those of its top level first, at most eight. Each is named by its original
     /// transaction id if present, otherwise by its transaction id.
     let transactionIds: [TransactionIdentifier]
@@ -58,37 +57,50 @@ struct NotificationBodyV1 {
 
     /// Returns whether a text can be a type: 1 to 128 printable ASCII characters without spaces. A type is not signed, and
     /// is stored and logged. Apple's longest one has about 30 characters.
-    static func isType(_ text: String) -> Bool {
+    private static func isType(_ text: String) -> Bool {
         (1...128).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 
+    private static let environments: [String: AppStoreEnvironment] = [
+        "PROD": .production, "Production": .production, "Sandbox": .sandbox,
+    ]
     private static let maximumIdentifiers = 8
     /// Maximum number of rows that are read from a list; Apple's lists are not longer.
     private static let maximumRows = 100
 
-    init(_ object: JSONObject, type: String) throws(JSONFieldError) {
-        self.type = type
-        password = try object.text("password").map { SharedSecret($0) }
-        bundleId = try object.text("bid")
-        environment = try object.text("environment") == "Sandbox" ? .sandbox : .production
-        let unified = try object.object("unified_receipt")
-        var text = try unified?.text("latest_receipt")
-        if text == nil { text = try object.text("latest_receipt") }
-        receipt = text.map { Redacted(Array($0.utf8)) }
-        var rows = [object]
-        // Objects that version 1 notifications contained until 2021.
-        for name in ["latest_receipt_info", "latest_expired_receipt_info"] as [StaticString] {
-            if let row = try? object.object(name) { rows.append(row) }
+    init(_ object: JSONObject) {
+        let unified = Self.objects("unified_receipt", in: object).first
+        let tops = [object] + [unified].compactMap { $0 }
+        type = (try? object.text("notification_type")).flatMap { Self.isType($0) ? $0 : nil }
+        password = (try? object.text("password")).map { SharedSecret($0) }
+        environment =
+            tops.lazy.compactMap { try? $0.text("environment") }.compactMap { Self.environments[$0] }.first
+            ?? (tops.contains { $0.has("environment") } ? nil : .production)
+        receipts = [
+            try? unified?.text("latest_receipt"), try? object.text("latest_receipt"),
+            try? object.text("latest_expired_receipt"),
+        ].compactMap { $0 }.map { Redacted(Array($0.utf8)) }
+        var rows = tops
+        for top in tops {
+            for name in ["latest_receipt_info", "latest_expired_receipt_info", "pending_renewal_info"] as [StaticString]
+            {
+                rows += Self.objects(name, in: top)
+            }
         }
-        for name in ["latest_receipt_info", "pending_renewal_info"] as [StaticString] {
-            rows += try unified?.objects(name)?.prefix(Self.maximumRows) ?? []
-        }
+        bundleId = rows.lazy.compactMap { try? $0.text("bid") }.compactMap(BundleIdentifier.init(rawValue:)).first
         var distinct: [TransactionIdentifier] = []
         for row in rows {
             if let identifier = Self.identifier(in: row), !distinct.contains(identifier) { distinct.append(identifier) }
         }
         transactionIds = Array(distinct.prefix(Self.maximumIdentifiers))
         redacted = Self.redacted(object.bytes)
+    }
+
+    /// Returns the objects of an array, or a single object.
+    private static func objects(_ name: StaticString, in object: JSONObject) -> [JSONObject] {
+        if let single = try? object.object(name) { return [single] }
+        let elements = object.rawElements(name) ?? []
+        return elements.prefix(maximumRows).compactMap { try? JSONObject($0) }
     }
 
     /// Returns the identifier of the purchase that an object is about.
@@ -98,9 +110,7 @@ struct NotificationBodyV1 {
 
     /// Reads an identifier that is a number of up to 18 digits or a text.
     private static func identifier(_ name: StaticString, in object: JSONObject) -> TransactionIdentifier? {
-        let text =
-            (try? object.integer(name)).flatMap { $0 }.map { String($0) }
-            ?? (try? object.text(name)).flatMap { $0 }
+        let text = (try? object.integer(name)).map { String($0) } ?? (try? object.text(name))
         return text.flatMap(TransactionIdentifier.init(rawValue:))
     }
 

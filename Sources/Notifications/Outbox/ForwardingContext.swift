@@ -85,7 +85,7 @@ package struct ForwardingContext: Sendable {
         do throws(SignedPayloadError) {
             return try verifier.verifyNotification(text, now: delivery.queuedAt)
         } catch {
-            throw ForwardingFailure("notAuthentic")
+            throw ForwardingFailure(error.verdict == .notJudged ? error.code.rawValue : "notAuthentic")
         }
     }
 

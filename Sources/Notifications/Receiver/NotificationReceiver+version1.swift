@@ -20,20 +20,25 @@ extension NotificationReceiver {
     func receive(_ body: NotificationBodyV1, into store: any Store) async throws(NotificationRejection)
         -> NotificationOutcome
     {
-        guard let bundleId = body.bundleId.flatMap(BundleIdentifier.init(rawValue:)),
-            let app = apps.configured(bundleId)
-        else { throw NotificationRejection(.unknownApp, "the app is not configured") }
-        try Self.check(body.password, of: app)
+        try checkPassword(of: body, for: body.bundleId)
+        let receipt = receipt(in: body)
+        guard let bundleId = body.bundleId ?? receipt?.bundleId else {
+            throw NotificationRejection(.unreadableNotification, "no bundle id that can be read")
+        }
+        if body.bundleId == nil { try checkPassword(of: body, for: bundleId) }
         let subject: Subject?
         do throws(StorageError) {
-            subject = try await self.subject(of: body, bundleId: bundleId, in: store)
+            subject = try await self.subject(of: body, receipt, bundleId: bundleId, in: store)
         } catch {
             throw NotificationRejection(error)
         }
         guard subject != nil || !body.transactionIds.isEmpty else {
             throw NotificationRejection(.noTransactionId, "no transaction id, and no receipt of the app")
         }
-        let scope = AppScope(bundleId: bundleId, environment: subject?.environment ?? body.environment)
+        guard let environment = subject?.environment ?? body.environment else {
+            throw NotificationRejection(.unreadableNotification, "the environment is neither production nor sandbox")
+        }
+        let scope = AppScope(bundleId: bundleId, environment: environment)
         let (now, about) = (now(), subject?.keys.hinted ?? [])
         let row = NotificationRow(
             hint: Self.identifier(of: body.redacted), type: body.type, naming: about + body.transactionIds,
@@ -53,32 +58,49 @@ extension NotificationReceiver {
         return outcome
     }
 
-    /// Checks the password against all secrets, so that the response time does not reveal which of them matched.
-    private static func check(_ password: SharedSecret?, of app: AppConfiguration) throws(NotificationRejection) {
-        let secrets = [app.sharedSecret].compactMap { $0 } + app.acceptedSecrets
-        guard !secrets.isEmpty else {
+    /// Checks the password against the secrets of an app, or of every app if the body names none.
+    private func checkPassword(
+        of body: NotificationBodyV1, for bundleId: BundleIdentifier?
+    ) throws(NotificationRejection) {
+        guard let bundleId else {
+            guard apps.contains(where: { Self.isSecret(body.password, of: $0) }) else {
+                throw NotificationRejection(.wrongPassword, "the password is not the shared secret of an app")
+            }
+            return
+        }
+        guard let app = apps.configured(bundleId) else {
+            throw NotificationRejection(.unknownApp, "the app is not configured")
+        }
+        guard app.sharedSecret != nil || !app.acceptedSecrets.isEmpty else {
             throw NotificationRejection(
                 .noSharedSecret, "version 1 is checked by its password, and the app has no shared secret")
         }
-        let text = password?.reveal() ?? ""
-        let isRight =
-            !text.isEmpty
-            && secrets.reduce(false) { found, secret in
-                ConstantTime.equal(secret.reveal(), text) || found
-            }
-        guard isRight else {
+        guard Self.isSecret(body.password, of: app) else {
             throw NotificationRejection(.wrongPassword, "the password is not the app's shared secret")
         }
     }
 
-    /// Returns the customer of the receipt in the notification if that is authentic and of the same app. Otherwise,
-    /// returns the customer of those named transactions that are in the store; `nil` if there is none.
+    /// Compares the password with all secrets, so that the response time does not reveal which of them matched.
+    private static func isSecret(_ password: SharedSecret?, of app: AppConfiguration) -> Bool {
+        let text = password?.reveal() ?? ""
+        let secrets = [app.sharedSecret].compactMap { $0 } + app.acceptedSecrets
+        return !text.isEmpty
+            && secrets.reduce(false) { found, secret in ConstantTime.equal(secret.reveal(), text) || found }
+    }
+
+    /// Returns the first authentic receipt in the notification that is of the app that it names, if it names one.
+    private func receipt(in body: NotificationBodyV1) -> Receipt? {
+        body.receipts.lazy.compactMap { try? decoder.decode($0.reveal()) }.first { receipt in
+            receipt.environment != .xcode && body.bundleId ?? receipt.bundleId == receipt.bundleId
+        }
+    }
+
+    /// Returns the customer of the receipt in the notification. If there is none, returns the customer of those named
+    /// transactions that are in the store; `nil` if there is none.
     private func subject(
-        of body: NotificationBodyV1, bundleId: BundleIdentifier, in store: any Store
+        of body: NotificationBodyV1, _ receipt: Receipt?, bundleId: BundleIdentifier, in store: any Store
     ) async throws(StorageError) -> Subject? {
-        if let text = body.receipt?.reveal(), let receipt = try? decoder.decode(text),
-            receipt.bundleId == bundleId, receipt.environment != .xcode, !receipt.contents.lookupKeys.isEmpty
-        {
+        if let receipt, !receipt.contents.lookupKeys.isEmpty {
             return Subject(keys: receipt.contents.orderedLookupKeys, environment: receipt.environment)
         }
         let stored = try await store.customers.recordedIdentifiers(body.transactionIds, of: bundleId)

@@ -5,6 +5,7 @@ package import ConcurrencySupport
 import Cryptography
 package import Storage
 import Logging
+import Operations
 import ReceiptDecoding
 import Telemetry
 package import VerifyReceipt
@@ -39,8 +40,9 @@ package struct NotificationReceiver: Sendable {
     package let arrivals: AsyncSignal
     /// Counters since the start of the process.
     package let counts: NotificationCounts
+    private let metrics: ProxyMetrics
     /// Counters of events that have no labels.
-    let events: EventCounters
+    var events: EventCounters { metrics.events }
     /// When notifications were refused because the store was unavailable.
     package let gaps: NotificationGaps
     let now: @Sendable () -> Timestamp
@@ -63,7 +65,7 @@ package struct NotificationReceiver: Sendable {
         revocations = components.revocations
         changes = components.changes
         counts = previous?.counts ?? NotificationCounts()
-        events = components.counts.events
+        metrics = components.counts
         gaps = previous?.gaps ?? NotificationGaps()
         lookups =
             previous?.lookups
@@ -154,6 +156,14 @@ package struct NotificationReceiver: Sendable {
                 CustomerIdentifiers(originalTransactionIds: [original], transactionIds: []), in: scope, at: now(),
                 through: serverAPI)
         }
+        // Last, because the steps before do not depend on it. If it fails, Apple repeats the notification.
+        if let original, PurchaseCases.areChanged(by: row.type) {
+            do throws(StorageError) {
+                try await PurchaseCases(store, counts: metrics).update(original, in: scope, at: now())
+            } catch {
+                throw NotificationRejection(error)
+            }
+        }
         log(row, outcome, of: scope)
         return outcome
     }
@@ -182,14 +192,28 @@ package struct NotificationReceiver: Sendable {
     /// Returns the configured app and the environment of a notification. Every part of the notification must belong
     /// to that app.
     private func scope(of payload: NotificationPayload) throws(NotificationRejection) -> AppScope {
+        do throws(NotificationRejection) {
+            return try knownScope(of: payload)
+        } catch {
+            guard payload.hasKnownContainer else {
+                throw NotificationRejection(
+                    .unknownContainer, "no container that this version knows, and no other one of a configured app")
+            }
+            throw error
+        }
+    }
+
+    private func knownScope(of payload: NotificationPayload) throws(NotificationRejection) -> AppScope {
         guard let bundleId = payload.claimedBundleId.flatMap(BundleIdentifier.init(rawValue:)),
             let app = apps.configured(bundleId)
         else { throw NotificationRejection(.unknownApp, "the app is not configured") }
         guard let environment = payload.claimedEnvironment.flatMap(AppStoreEnvironment.init(rawValue:)),
             environment != .xcode
         else { throw NotificationRejection(.wrongEnvironment, "the environment is neither production nor sandbox") }
-        // Sandbox notifications contain no `appAppleId`.
-        if environment == .production, let appAppleId = app.appAppleId, payload.claimedAppAppleId != appAppleId {
+        // Sandbox notifications contain no `appAppleId`, and an unknown container need not.
+        if environment == .production, let appAppleId = app.appAppleId, payload.claimedAppAppleId != appAppleId,
+            payload.claimedAppAppleId != nil || payload.hasKnownContainer
+        {
             throw NotificationRejection(.unknownApp, "the appAppleId is not the configured one")
         }
         return AppScope(bundleId: bundleId, environment: environment)

@@ -5,7 +5,8 @@ import Storage
 /// the notification.
 ///
 /// The App Store retries after a 40x or 50x response, but since 2026 it has been observed to stop after 400. So
-/// errors on this side, and errors that may not occur again an hour later, are always 503.
+/// errors on this side, errors that may not occur again an hour later, and what a later version may be able to read of a
+/// sender with the right password, are always 503.
 ///
 /// -
 /// https://developer.apple.com/documentation/appstoreservernotifications/responding-to-app-store-server-notifications
@@ -26,11 +27,17 @@ package struct NotificationRejection: Error, Sendable, Hashable, CustomStringCon
         case wrongPassword
         /// Version 1, without a transaction id and without a receipt that has one.
         case noTransactionId
+        /// Version 1 with the right password, but its app or its environment cannot be read.
+        case unreadableNotification
         /// Version 1, and the sender exceeded the rate limit.
         case tooManyRequests
         /// The signing date is in the future: this machine's clock is wrong, because the App Store's is not.
         case signedInFuture
-        /// This system cannot verify signatures.
+        /// Authentic, but a member that decides has another type than documented.
+        case unexpectedType
+        /// Authentic, but without a container that this version knows, or one that names a configured app.
+        case unknownContainer
+        /// Not decided: this system cannot verify signatures, or the signature has a form that this version does not know.
         case notVerifiable
         /// No store is configured.
         case noStore
@@ -40,10 +47,12 @@ package struct NotificationRejection: Error, Sendable, Hashable, CustomStringCon
         /// The status of the HTTP response.
         package var httpStatus: Int {
             switch self {
-            case .malformedNotification, .notAuthentic, .noTransactionId: 400
+            case .malformedNotification, .notAuthentic: 400
             case .unknownApp, .wrongEnvironment, .noSharedSecret, .wrongPassword: 403
             case .tooManyRequests: 429
-            case .signedInFuture, .notVerifiable, .noStore, .storeUnavailable: 503
+            case .noTransactionId, .unreadableNotification, .signedInFuture, .unexpectedType, .unknownContainer,
+                .notVerifiable, .noStore, .storeUnavailable:
+                503
             }
         }
     }
@@ -76,13 +85,16 @@ package struct NotificationRejection: Error, Sendable, Hashable, CustomStringCon
 extension NotificationRejection {
     init(_ error: SignedPayloadError) {
         let reason = "\(error.code.rawValue): \(error.place)"
-        switch error.code {
-        case .malformed: self.init(.malformedNotification, reason)
-        case .xcode: self.init(.wrongEnvironment, reason)
-        case .unavailable: self.init(.notVerifiable, reason)
+        switch (error.code, error.verdict) {
+        case (.wrongKind, _) where error.isNested: self.init(.unexpectedType, "\(error.place): \(error.reason)")
+        case (.wrongKind, _): self.init(.malformedNotification, error.reason)
+        case (.unexpectedType, _): self.init(.unexpectedType, "\(error.place): \(error.reason)")
+        case (.xcode, _): self.init(.wrongEnvironment, reason)
+        case (_, .notOfThisKind): self.init(.malformedNotification, reason)
+        case (_, .notJudged): self.init(.notVerifiable, reason)
         // Includes parts that belong to another app or environment, because then the parts of the notification do not
         // match each other.
-        default: self.init(.notAuthentic, reason)
+        case (_, .forged), (_, .misplaced): self.init(.notAuthentic, reason)
         }
     }
 

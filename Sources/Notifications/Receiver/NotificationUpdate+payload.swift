@@ -30,6 +30,7 @@ extension NotificationPayload {
     /// transaction that it replaces, and a migration may move transactions to another purchase; neither is in the
     /// payload.
     fileprivate var isPartial: Bool {
+        guard unknownContainer == nil else { return true }
         let type = notificationType.map(NotificationType.init(rawValue:))
         switch type {
         case .didChangeRenewalPref, .offerRedeemed: return subtype == "UPGRADE"

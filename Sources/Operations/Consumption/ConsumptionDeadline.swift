@@ -13,6 +13,8 @@ package struct ConsumptionDeadline: Sendable, Hashable {
     package let requestedAt: Timestamp
     /// The `notificationUUID` of Apple's request; `nil` if it is not known.
     package private(set) var uuid: String?
+    /// The original transaction id of the purchase; `nil` if it is not known.
+    package private(set) var originalTransactionId: String?
 
     package init(requestedAt: Timestamp) { self.requestedAt = requestedAt }
 
@@ -37,6 +39,7 @@ package struct ConsumptionDeadline: Sendable, Hashable {
             else { continue }
             requestedAt = payload.signedDate ?? request.receivedAt
             uuid = payload.notificationUUID
+            originalTransactionId = first ?? id.rawValue
             return
         }
         return nil

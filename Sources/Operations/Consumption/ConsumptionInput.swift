@@ -1,6 +1,6 @@
 package import AppStorePayloads
 package import AppStoreClients
-import Foundation
+import AppStoreTypes
 
 /// How errors name a value: as the option of a command, or as the member of a JSON body.
 package enum InputNaming: Sendable, Hashable {
@@ -121,7 +121,8 @@ package struct ConsumptionDraftV1: Sendable, Hashable {
     /// - Parameter type: The type of the product; `nil` if it is unknown.
     /// - Throws: ``InvalidOperation`` naming the option that is wrong.
     package func request(for type: ProductType?) throws(InvalidOperation) -> ConsumptionRequestV1 {
-        guard appAccountToken.isEmpty || UUID(uuidString: appAccountToken) != nil else {
+        let token = AccountToken(appAccountToken)?.text
+        guard appAccountToken.isEmpty || token != nil else {
             throw InvalidOperation("\(naming.name("appAccountToken")): must be a UUID or empty")
         }
         guard numbers[.deliveryStatus] != nil else {
@@ -140,7 +141,7 @@ package struct ConsumptionDraftV1: Sendable, Hashable {
         }
         guard
             let request = ConsumptionRequestV1(
-                appAccountToken: appAccountToken, sampleContentProvided: sampleContentProvided, numbers: numbers)
+                appAccountToken: token ?? "", sampleContentProvided: sampleContentProvided, numbers: numbers)
         else { throw InvalidOperation("a number is not a value of its field") }
         return request
     }

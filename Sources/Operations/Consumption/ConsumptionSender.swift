@@ -55,7 +55,10 @@ package struct ConsumptionSender: Sendable {
             try await client.sendConsumption(id, request, in: scope.environment, options)
         }
         // The information is sent, whatever the store says. If it is not marked, the case stays open.
-        if let uuid = asked?.uuid { try? await store?.consumption.markAnswered(uuid, at: now()) }
+        if let store, let uuid = asked?.uuid, let purchase = asked?.originalTransactionId {
+            try? await store.consumption.markAnswered(uuid, at: now())
+            try? await PurchaseCases(store).update(purchase, in: scope, at: now())
+        }
         return .sent
     }
 

@@ -1,6 +1,6 @@
 import AppStoreClients
 import AppStorePayloads
-package import AppStoreTypes
+import AppStoreTypes
 package import Storage
 import Telemetry
 package import VerifyReceipt
@@ -52,7 +52,7 @@ package struct RefundDecisions: Sendable {
                     continue
                 }
                 failures = 0
-                try await store.consumption.settle(found.id, as: decision, at: now())
+                try await store.consumption.settle(found.id, as: decision, replacing: nil, at: now())
                 settled[decision, default: 0] += 1
                 counts[found.scope.bundleId].refundDecisions.add(RefundDecisionLabel(decision).rawValue)
             }
@@ -86,26 +86,5 @@ package struct RefundDecisions: Sendable {
             originalTransactionIds: [payload.originalTransactionId ?? payload.transactionId], transactionIds: [])
         guard !keys.isEmpty else { return }
         _ = try? await serverAPI?.refresh(keys, in: scope)
-    }
-}
-
-extension ConsumptionCase {
-    /// The transaction that Apple asks about; `nil` if the notification cannot be read.
-    package var transactionId: TransactionIdentifier? {
-        guard let text = Signed<NotificationPayload>(storedText: text)?.payload.data?.signedTransactionInfo else {
-            return nil
-        }
-        return Signed<TransactionPayload>(storedText: text)?.payload.transactionId
-            .flatMap(TransactionIdentifier.init(rawValue:))
-    }
-}
-
-extension RefundDecisionLabel {
-    init(_ decision: RefundDecision) {
-        switch decision {
-        case .refunded: self = .refunded
-        case .notRefunded: self = .notRefunded
-        case .unknown: self = .unknown
-        }
     }
 }

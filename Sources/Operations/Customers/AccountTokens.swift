@@ -1,20 +1,8 @@
 import AppStoreClients
 package import AppStoreTypes
-import Foundation
 import JSON
 import Storage
 import VerifyReceipt
-
-/// A UUID of the app's own for a customer, in Apple's spelling: lower case.
-package struct AccountToken: Sendable, Hashable {
-    package let text: String
-
-    /// Returns `nil` if the text is not a UUID.
-    package init?(_ text: String) {
-        guard text.utf8.count == 36, let uuid = UUID(uuidString: text) else { return nil }
-        self.text = uuid.uuidString.lowercased()
-    }
-}
 
 /// The output of `tokens set`: `{ "originalTransactionId", "appAccountToken" }`. Apple's response has no body.
 package enum AccountTokenAnswer {

@@ -1,4 +1,4 @@
-import AppStoreTypes
+package import AppStoreTypes
 import JSON
 import Storage
 package import VerifyReceipt

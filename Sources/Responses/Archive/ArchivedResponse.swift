@@ -31,7 +31,7 @@ package struct ArchivedResponse: Sendable, Hashable {
     ///   - answer: Apple's response, byte for byte.
     ///   - submitted: the receipt that the response belongs to, in canonical base64.
     package init?(_ answer: VerifyReceiptAnswer, to submitted: [UInt8]) {
-        guard answer.status == .valid || answer.status == .subscriptionExpired,
+        guard answer.status.promisesReceipt,
             let response = try? VerifyReceiptResponse(answer.body)
         else { return nil }
         var replacements = ByteReplacements()

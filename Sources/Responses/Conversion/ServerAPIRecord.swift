@@ -56,7 +56,10 @@ struct ServerAPIRecord {
         }
         writer.endObject()
         do {
-            return try Claims(try JSONObject(writer.finish()))
+            var reader = ClaimReader(try JSONObject(writer.finish()))
+            let claims = try Claims(&reader)
+            if let error = reader.leftOut.first { throw error }
+            return claims
         } catch let error as JSONFieldError {
             throw ConversionError(
                 code: .badValue, place: memberPath(error.name), reason: "expected \(error.expected)")

@@ -84,15 +84,6 @@ package enum TransactionField: String, ModelField {
 }
 
 extension TransactionPayload {
-    /// Whether the product is an auto-renewable subscription according to `type`. If there is no `type`, a
-    /// transaction with an expiry date is one.
-    package var isAutoRenewable: Bool {
-        type.map { $0 == AppStorePayloads.ProductType.autoRenewable.rawValue } ?? (expiresDate != nil)
-    }
-
-    /// Whether `type` says that the product is a consumable.
-    package var isConsumable: Bool { type == AppStorePayloads.ProductType.consumable.rawValue }
-
     /// Whether the period is free, whatever the type of the offer. An introductory offer without a discount type
     /// counts as free if its price is 0.
     var isTrial: Bool {

@@ -1,3 +1,4 @@
+import AppStoreTypes
 import AppStoreClients
 import AppStorePayloads
 import JSON

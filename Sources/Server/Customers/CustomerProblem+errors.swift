@@ -38,6 +38,14 @@ extension CustomerProblem {
                     "It cannot be verified now",
                     ["The server cannot decide whether this text is genuine. Try again later."]
                 )
+            case .unexpectedType:
+                (
+                    "It cannot be read",
+                    [
+                        "The App Store signed this text, but a date or an identifier in it has a form that this "
+                            + "version does not know."
+                    ]
+                )
             case .notAReceipt, .notASignedTransaction, .malformedRequest, .malformedTransactionId:
                 (
                     "The text was not recognized",
@@ -73,7 +81,7 @@ extension CustomerProblem {
     static let unrecognized = CustomerProblem(
         title: "The text was not recognized",
         sentences: [
-            "Enter a transaction id (digits), an order id (letters and digits), an account token (with dashes), or the "
+            "Enter a transaction id (digits), an order id (letters and digits), an account token (a UUID), or the "
                 + "whole text of a receipt or a signed transaction."
         ], code: "malformedRequest")
 

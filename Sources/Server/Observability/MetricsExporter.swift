@@ -29,6 +29,10 @@ struct MetricsExporter: Sendable {
         writeClients(into: &text)
         writeTLS(into: &text)
         writeVerdicts(into: &text)
+        text.family(.leftOutMembers)
+        for (name, count) in pipelines.counts.leftOut.sorted {
+            text.sample(.leftOutMembers, [("member", name)], count)
+        }
         pipelines.counts.upstream.write(into: &text)
         writeHosts(into: &text)
         writeBudgets(into: &text)

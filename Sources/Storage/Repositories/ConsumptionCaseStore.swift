@@ -10,12 +10,19 @@ package protocol ConsumptionCaseStore: Sendable {
         _ filter: ConsumptionCaseFilter, after id: Int64, limit: Int
     ) async throws(StorageError) -> [ConsumptionCase]
 
+    /// Returns the cases of a purchase and its renewals in the order of arrival.
+    func consumptionCases(
+        about originalTransactionId: String, in scope: AppScope
+    ) async throws(StorageError) -> [ConsumptionCase]
+
     /// Records that consumption information was sent. The first time counts.
     func markAnswered(_ uuid: String, at now: Timestamp) async throws(StorageError)
 
-    /// Stores the decision of a case. The first one counts.
-    func settle(_ id: Int64, as decision: RefundDecision, at now: Timestamp) async throws(StorageError)
+    /// Stores the decision of a case, unless it has another decision than `previous` by now.
+    func settle(
+        _ id: Int64, as decision: RefundDecision, replacing previous: RefundDecision?, at now: Timestamp
+    ) async throws(StorageError)
 
-    /// Returns the requests since a time that were not answered, by app and environment.
+    /// Returns the requests since a time that were neither answered nor settled, by app and environment.
     func openConsumptionRequests(since time: Timestamp) async throws(StorageError) -> [OpenConsumptionRequests]
 }

@@ -1,6 +1,6 @@
 package import AppStoreTypes
 
-/// Apple's decision about a refund, as a later look at the purchase shows it. The raw values are stored.
+/// Apple's decision about a refund, as a notification or a later look at the purchase shows it. The raw values are stored.
 package enum RefundDecision: String, Sendable, Hashable, CaseIterable {
     case refunded, notRefunded
     /// The App Store does not know the purchase any longer, or the notification names none.
@@ -59,7 +59,7 @@ package struct ConsumptionCaseFilter: Sendable, Hashable {
     }
 }
 
-/// The requests of one app and environment that were not answered.
+/// The requests of one app and environment that were neither answered nor settled.
 package struct OpenConsumptionRequests: Sendable, Hashable {
     package let scope: AppScope
     package let count: Int64

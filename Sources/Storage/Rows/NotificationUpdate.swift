@@ -61,7 +61,7 @@ extension NotificationRow {
     ///
     /// - Parameter uuid: a digest of the body, to recognize duplicates.
     package init(
-        hint uuid: String, type: String, naming identifiers: [TransactionIdentifier], receivedAt: Timestamp
+        hint uuid: String, type: String?, naming identifiers: [TransactionIdentifier], receivedAt: Timestamp
     ) {
         var distinct: [String] = []
         for identifier in identifiers.map(\.rawValue) where !distinct.contains(identifier) {

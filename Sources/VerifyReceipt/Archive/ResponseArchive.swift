@@ -76,7 +76,7 @@ final class ResponseArchive: Sendable {
         _ answer: UpstreamResponse, to question: ArchiveKey, from environment: AppStoreEnvironment,
         at now: Timestamp
     ) {
-        guard answer.status == .valid || answer.status == .subscriptionExpired, environment != .xcode else { return }
+        guard answer.status.promisesReceipt, environment != .xcode else { return }
         let scope = AppScope(bundleId: question.receipt.bundleId, environment: environment)
         writer.run(cost: answer.body.count) { store throws(StorageError) in
             let response = VerifyReceiptAnswer(status: answer.status, body: answer.body)

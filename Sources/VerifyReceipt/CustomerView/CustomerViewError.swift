@@ -32,6 +32,8 @@ package struct CustomerViewError: Error, Sendable, Hashable, CustomStringConvert
         case sandboxDenied
         /// This configuration cannot tell whether it is authentic.
         case notVerifiable
+        /// Authentic, but a member that decides has another type than documented.
+        case unexpectedType
         /// The App Store's response is unusable, and a retry will not help.
         case upstreamFailed
         /// The App Store is unavailable at the moment.
@@ -47,7 +49,7 @@ package struct CustomerViewError: Error, Sendable, Hashable, CustomStringConvert
             case .unknownApp, .serverAPINotConfigured, .transactionNotFound, .accountNotFound: 404
             case .notAuthentic, .sandboxDenied: 422
             case .upstreamFailed: 502
-            case .notVerifiable, .upstreamUnavailable, .budgetSpent: 503
+            case .notVerifiable, .unexpectedType, .upstreamUnavailable, .budgetSpent: 503
             }
         }
 
@@ -99,11 +101,14 @@ extension CustomerViewError {
     }
 
     init(_ error: SignedPayloadError) {
-        switch error.code {
-        case .malformed: self.init(.notASignedTransaction, "\(error.place): \(error.reason)")
-        case .unavailable:
-            self.init(.notVerifiable, "\(error.place): \(error.reason)", retryAfter: Self.defaultRetryAfter)
-        default: self.init(.notAuthentic, "\(error.place): \(error.reason)")
+        let reason = "\(error.place): \(error.reason)"
+        switch error.verdict {
+        case .notOfThisKind: self.init(.notASignedTransaction, error.code == .wrongKind ? error.reason : reason)
+        case .forged, .misplaced: self.init(.notAuthentic, reason)
+        case .notJudged:
+            self.init(
+                error.code == .unexpectedType ? .unexpectedType : .notVerifiable, reason,
+                retryAfter: Self.defaultRetryAfter)
         }
     }
 

@@ -6,8 +6,7 @@ package import AppStoreTypes
 /// The content of a JWS of the App Store, and whether it is authentic. The JWS may be a transaction, a
 /// renewal, an app transaction, or a notification with the JWS inside it.
 ///
-/// The claims tell which one it is: a notification has `notificationType`, an app transaction `receiptType`, a renewal
-/// `autoRenewProductId` or `autoRenewStatus`. Any other JWS is checked as a transaction.
+/// The claims tell which one it is, see ``SignedKind``. Any other JWS is checked as a transaction.
 package struct JWSInspection: Sendable {
     /// The signed payload, as JSON. Also set if the signature is not valid, as far as the payload can be read.
     package let claims: [UInt8]?
@@ -35,19 +34,17 @@ package struct JWSInspection: Sendable {
         var nested: [(name: String, claims: [UInt8])] = []
         var failure: ReceiptDecodingError?
         do throws(SignedPayloadError) {
-            if object?.has("notificationType") == true {
+            switch object.flatMap({ SignedKind($0) }) {
+            case .notification:
                 let verified = try verifier.verifyNotification(text, now: now)
                 nested = [
                     ("signedTransactionInfo", verified.transaction?.payload.claims),
                     ("signedRenewalInfo", verified.renewal?.payload.claims),
                     ("signedAppTransactionInfo", verified.appTransaction?.payload.claims),
                 ].compactMap { name, claims in claims.map { (name, Self.onOneLine($0)) } }
-            } else if object?.has("receiptType") == true {
-                _ = try verifier.verify(text, as: AppTransactionPayload.self, now: now)
-            } else if object?.has("autoRenewProductId") == true || object?.has("autoRenewStatus") == true {
-                _ = try verifier.verify(text, as: RenewalPayload.self, now: now)
-            } else {
-                _ = try verifier.verify(text, as: TransactionPayload.self, now: now)
+            case .appTransaction: _ = try verifier.verify(text, as: AppTransactionPayload.self, now: now)
+            case .renewal: _ = try verifier.verify(text, as: RenewalPayload.self, now: now)
+            case .transaction, nil: _ = try verifier.verify(text, as: TransactionPayload.self, now: now)
             }
         } catch {
             failure = ReceiptDecodingError(error)
@@ -89,16 +86,18 @@ extension ReceiptDecodingError {
     init(_ error: SignedPayloadError) {
         let code: Code =
             switch error.code {
-            case .malformed: .malformed
-            case .unsupportedAlgorithm: .unsupportedAlgorithm
+            case .malformed, .wrongKind, .wrongBundleId, .wrongAppAppleId, .wrongEnvironment: .malformed
+            case .unsigned: .unsigned
             case .x5c: .malformedCertificate
             case .notAReceiptSigner: .notAReceiptSigner
             case .untrustedChain: .untrustedChain
             case .outsideValidity: .outsideValidity
             case .badSignature: .badSignature
             case .xcode: .xcodeReceipt
+            case .unsupportedAlgorithm: .unsupportedAlgorithm
+            case .unsupportedForm, .unexpectedType: .unknownStructure
+            case .issuerUnknown: .issuerUnknown
             case .unavailable: .unavailable
-            default: .malformed
             }
         self.init(code, at: error.place, error.reason)
     }

@@ -11,6 +11,8 @@ package import Telemetry
 package final class ProxyMetrics: Sendable {
     /// Events that are counted without labels.
     package let events = EventCounters()
+    /// Members of Apple's records that were left out because their type is unexpected, by name.
+    package let leftOut = NamedCounters()
     /// Requests to Apple, by endpoint and outcome.
     package let upstream = UpstreamMetrics()
     /// Server API lookups by whether ``CustomerRecordsCache`` had the records, by ``HitLabel``.
@@ -83,7 +85,7 @@ package final class AppMetrics: Sendable {
     package let rolloutResponses = CounterTable("outcome", RolloutLabel.self)
     /// Differences that shadow comparisons found, by ``DifferenceLabel``.
     package let differences = CounterTable("class", DifferenceLabel.self)
-    /// Purchases that were looked at after Apple asked about them, by ``RefundDecisionLabel``.
+    /// Decisions about purchases that Apple asked about, by ``RefundDecisionLabel``.
     package let refundDecisions = CounterTable("decision", RefundDecisionLabel.self)
     /// Lookups of orders by ``OrderLabel``, and by whether the order was asked for before.
     package let orders = CounterTable("outcome", OrderLabel.self, "repeated", RepetitionLabel.self)

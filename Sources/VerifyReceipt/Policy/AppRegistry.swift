@@ -57,7 +57,9 @@ package struct AppRegistry: Sendable {
     package func configured(_ bundleId: BundleIdentifier) -> AppConfiguration? { apps[bundleId] }
 
     /// Returns whether any configured app satisfies the predicate.
-    func contains(where predicate: (AppConfiguration) -> Bool) -> Bool { apps.values.contains(where: predicate) }
+    package func contains(where predicate: (AppConfiguration) -> Bool) -> Bool {
+        apps.values.contains(where: predicate)
+    }
 
     /// Whether no app is configured.
     package var isEmpty: Bool { apps.isEmpty }

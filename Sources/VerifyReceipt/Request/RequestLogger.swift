@@ -1,3 +1,4 @@
+import AppStorePayloads
 import BridgeConfiguration
 import ConcurrencySupport
 package import Logging
@@ -47,5 +48,15 @@ package struct RequestLogger: Sendable {
         log(
             .warning, "receipt could not be verified locally", by: "undecided \(error.code.rawValue)", nil, of: request,
             ["reason": "\(error.code.rawValue)"])
+    }
+
+    /// The same for a JWS. Which app it is of is not known, because its claims are not verified.
+    func logUnjudged(_ error: SignedPayloadError, at now: Timestamp) {
+        guard let suppressed = throttle.admission(of: ["undecided \(error.code.rawValue)"], at: now.sinceEpoch) else {
+            return
+        }
+        logger.warning(
+            "signed transaction could not be verified locally",
+            metadata: ["reason": "\(error)", "suppressed": "\(suppressed)"])
     }
 }

@@ -13,6 +13,7 @@ import Storage
 /// | an id, or a JWS that is no transaction | 21002 |
 /// | a transaction of an app that is not configured, or whose `signedTransactions` is `refuse` | 21002 |
 /// | the signature or the chain fails, or it is Xcode's | 21003 |
+/// | a JWS of a form that this version does not know, so that it is not judged | 21005 |
 /// | a handle that was changed, whose key is unknown, or whose app is not configured | 21003 |
 /// | a handle issued before its customer was erased | 21003 |
 /// | a handle while its keys cannot be read | 21005 |
@@ -34,7 +35,8 @@ package struct SignedItemVerifier: Sendable {
     /// A verified item with what answers it, or the status of the refusal.
     enum Outcome: Sendable {
         case authentic(AuthenticItem, AppConfiguration, BridgeHandleKeys?)
-        case refused(VerifyReceiptStatus)
+        /// With the failure of a JWS.
+        case refused(VerifyReceiptStatus, SignedPayloadError? = nil)
     }
 
     /// Verifies an item.
@@ -47,7 +49,7 @@ package struct SignedItemVerifier: Sendable {
         case .handle: return await verify(handle: text, within: limit)
         case .signedTransaction(let signed):
             switch Self.item(signed.reveal(), verifier, now) {
-            case .refused(let status): return .refused(status)
+            case .refused(let status, let failure): return .refused(status, failure)
             case .authentic(let item):
                 guard let app = app(of: item) else { return .refused(.malformedReceipt) }
                 // Without keys the answer has no `latest_receipt`.
@@ -78,7 +80,7 @@ package struct SignedItemVerifier: Sendable {
 
     private enum Verification {
         case authentic(AuthenticItem)
-        case refused(VerifyReceiptStatus)
+        case refused(VerifyReceiptStatus, SignedPayloadError? = nil)
     }
 
     /// Verifies a JWS.
@@ -92,7 +94,11 @@ package struct SignedItemVerifier: Sendable {
                 return verification(AuthenticItem(transaction), names: transaction.environment)
             }
         } catch {
-            return .refused(error.verifyReceiptStatus)
+            switch error.verdict {
+            case .notOfThisKind: return .refused(.malformedReceipt, error)
+            case .forged, .misplaced: return .refused(.notAuthentic, error)
+            case .notJudged: return .refused(.temporarilyUnavailable, error)
+            }
         }
     }
 
@@ -128,10 +134,12 @@ private enum PresentedClaims: SignedClaims {
     case transaction(TransactionPayload)
     case download(AppTransactionPayload)
 
-    init(_ object: JSONObject) throws(JSONFieldError) {
+    static let kinds = AppTransactionPayload.kinds + TransactionPayload.kinds
+
+    init(_ claims: inout ClaimReader) throws(JSONFieldError) {
         self =
-            object.has("receiptType")
-            ? .download(try AppTransactionPayload(object)) : .transaction(try TransactionPayload(object))
+            SignedKind(claims.object) == .appTransaction
+            ? .download(try AppTransactionPayload(&claims)) : .transaction(try TransactionPayload(&claims))
     }
 
     private var claims: any SignedClaims {
@@ -145,16 +153,4 @@ private enum PresentedClaims: SignedClaims {
     var claimedBundleId: String? { claims.claimedBundleId }
     var claimedAppAppleId: Int64? { claims.claimedAppAppleId }
     var claimedEnvironment: String? { claims.claimedEnvironment }
-}
-
-extension SignedPayloadError {
-    /// The status for a JWS that is refused. What fails before the payload was authenticated is not authentic.
-    fileprivate var verifyReceiptStatus: VerifyReceiptStatus {
-        switch code {
-        case .malformed:
-            ["header", "signature", "x5c"].contains(where: place.hasPrefix) ? .notAuthentic : .malformedReceipt
-        case .unavailable: .temporarilyUnavailable
-        default: .notAuthentic
-        }
-    }
 }

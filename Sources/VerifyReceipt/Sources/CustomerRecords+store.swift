@@ -120,7 +120,7 @@ extension TransactionRow {
             transactionId: id, originalTransactionId: payload.originalTransactionId ?? id,
             appTransactionId: payload.appTransactionId,
             previousOriginalTransactionId: payload.previousOriginalTransactionId,
-            isSubscription: payload.isSubscription, signedDate: signedDate, revocation: RevocationRow(payload),
+            isSubscription: payload.isAutoRenewable, signedDate: signedDate, revocation: RevocationRow(payload),
             appAccountToken: payload.storedAccountToken, expiresDate: payload.expiresDate, text: signed.text)
     }
 }
@@ -164,15 +164,6 @@ extension RenewalRow {
 }
 
 extension TransactionPayload {
-    var isSubscription: Bool { type == ProductType.autoRenewable.rawValue }
-
     /// The account token as it is stored: a UUID in lower case; `nil` for any other text.
-    package var storedAccountToken: String? {
-        guard let token = appAccountToken?.utf8, token.count == 36 else { return nil }
-        for (index, byte) in token.enumerated() {
-            let isDash = [8, 13, 18, 23].contains(index)
-            guard isDash ? byte == UInt8(ascii: "-") : Hexadecimal.value(of: byte) != nil else { return nil }
-        }
-        return appAccountToken?.lowercased()
-    }
+    package var storedAccountToken: String? { appAccountToken.flatMap(AccountToken.init)?.text }
 }

@@ -73,7 +73,7 @@ package struct StoredCustomerSnapshot: Sendable {
             states[subscription.originalTransactionId] = state(of: subscription)
         }
         let all = Set(
-            records.transactions.lazy.map(\.payload).filter(\.isSubscription)
+            records.transactions.lazy.map(\.payload).filter(\.isAutoRenewable)
                 .map { $0.originalTransactionId ?? $0.transactionId ?? "" })
         return all.map { states[$0] ?? .unknown }
     }

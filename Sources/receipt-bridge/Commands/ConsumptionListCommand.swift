@@ -10,15 +10,15 @@ struct ConsumptionListCommand: AsyncParsableCommand {
         commandName: "list",
         abstract: "Prints one line of JSON per request of Apple's, with its deadline and Apple's decision.",
         discussion: """
-            Only reads the store. A server may be running; 48 hours after a request it finds out whether the purchase was \
-            refunded.
+            Only reads the store. A server may be running; it stores Apple's decision when a notification reports it, or finds \
+            out 48 hours after a request whether the purchase was refunded.
 
             Example:
               receipt-bridge consumption list --open --config bridge.yaml
             """)
 
     @OptionGroup var configuration: ConfigurationOptions
-    @Flag(help: "Only requests without a decision.")
+    @Flag(help: "Only requests that Apple still waits for: not answered, not decided, not older than 12 hours.")
     var open = false
     @Option(
         help: ArgumentHelp(
@@ -42,7 +42,9 @@ struct ConsumptionListCommand: AsyncParsableCommand {
             while true {
                 let page = try await store.consumption.consumptionCases(filter, after: last, limit: Self.pageSize)
                 guard let end = page.last else { return }
-                for found in page { Terminal.line(ConsumptionCaseLine.json(found)) }
+                for found in page where !open || found.isOpen(at: .now) {
+                    Terminal.line(ConsumptionCaseLine.json(found))
+                }
                 last = end.id
             }
         }

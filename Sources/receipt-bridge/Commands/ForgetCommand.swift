@@ -58,7 +58,7 @@ struct ForgetCommand: AsyncParsableCommand {
                 throw ValidationError("--original-transaction-id: 1 to 20 digits, not all of them 0")
             }
         case (nil, let token?):
-            guard UUID(uuidString: token) != nil else { throw ValidationError("--app-account-token: must be a UUID") }
+            guard AccountToken(token) != nil else { throw ValidationError("--app-account-token: must be a UUID") }
         case (nil, nil) where expired || rewrite == true:
             guard bundleId == nil, environment == nil, !keepRevocations else {
                 throw ValidationError("--bundle-id, --environment and --keep-revocations need a customer")
@@ -76,7 +76,9 @@ struct ForgetCommand: AsyncParsableCommand {
     /// The customer to erase; `nil` if the command only rewrites the file or deletes expired data.
     private var subject: ErasureSubject? {
         if let id = originalTransactionId.flatMap(TransactionIdentifier.init(rawValue:)) { return .transaction(id) }
-        return appAccountToken.flatMap { UUID(uuidString: $0) }.map { .accountToken($0) }
+        return appAccountToken.flatMap { AccountToken($0) }.flatMap { UUID(uuidString: $0.text) }.map {
+            .accountToken($0)
+        }
     }
 
     func run() async throws {

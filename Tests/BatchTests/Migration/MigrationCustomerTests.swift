@@ -268,7 +268,8 @@ struct MigrationCustomerTests {
         let second = try SharedSimulator.receipt(.nonConsumable)
         let token = "11111111-2222-4333-8444-555555555555"
         var bytes: [UInt8] = []
-        for (receipt, user) in [(first, token), (first, token.uppercased()), (second, "a"), (second, "b")] {
+        let spellings = [token, token.uppercased(), token.replacing("-", with: "")]
+        for (receipt, user) in spellings.map({ (first, $0) }) + [(second, "a"), (second, "b")] {
             let row: KeyValuePairs<String, JSONValue?> = [
                 "id": .string("\(bytes.count)"), "receipt": .string(receipt.base64), "user": .string(user),
             ]
@@ -301,5 +302,27 @@ struct MigrationCustomerTests {
         lookups.fail([])
         for _ in 0..<2 { #expect(try await run(.set).customersWithoutToken == 1) }
         #expect(lookups.tokens.sorted() == Set(first.originalTransactionIds).map { "\($0) \(token)" }.sorted())
+    }
+
+    @Test("The preview of account tokens names those that are not UUIDs")
+    func malformedAccountTokens() async throws {
+        let world = try MigrationWorld()
+        let (first, second) = (
+            try SharedSimulator.receipt(.activeSubscription), try SharedSimulator.receipt(.nonConsumable)
+        )
+        var bytes: [UInt8] = []
+        for (receipt, user) in [(first, "user-123"), (second, "11111111222243338444555555555555")] {
+            bytes += JSONValue.object(["receipt": .string(receipt.base64), "user": .string(user)]).bytes + [0x0A]
+        }
+        try Data(bytes).write(to: world.source)
+        _ = try await world.run(lookups: LookupServiceStub(try histories())) {
+            api(&$0)
+            $0.persisted.source.accountTokenColumn = "user"
+        }
+        let purchases = Set(second.originalTransactionIds).count
+        let expected =
+            "account tokens: \(purchases) purchases of 1 customers would be set, 1 token is not a UUID; "
+            + "use --set-account-tokens to set them"
+        #expect(world.messages.contains(expected), "\(world.messages)")
     }
 }

@@ -118,7 +118,7 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
     package func setAccountToken(
         _ token: String, of identifier: String, customer: MigrationCustomer
     ) async -> String? {
-        guard let token = UUID(uuidString: token)?.uuidString.lowercased() else { return "notAUUID" }
+        guard let token = AccountToken(token)?.text else { return "notAUUID" }
         guard let bundleId = BundleIdentifier(rawValue: customer.bundleId),
             let identifier = TransactionIdentifier(rawValue: identifier),
             let environment = AppStoreEnvironment(rawValue: customer.environment)

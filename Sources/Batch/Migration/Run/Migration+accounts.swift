@@ -1,4 +1,5 @@
 import AppStoreClients
+import AppStoreTypes
 import Storage
 import Reports
 import BatchInput
@@ -16,6 +17,7 @@ extension Migration {
         var last: Int64 = 0
         var purchases = 0
         var customers: Int64 = 0
+        var malformed = 0
         var failures: [String: Int64] = [:]
         while true {
             let batch = try running { try ledger.customersWithToken(after: last, limit: 100) }
@@ -24,6 +26,10 @@ extension Migration {
                 if let stop, stop != .rowLimit { return stop }
                 last = customer.key
                 guard let token = customer.accountToken else { continue }
+                if options.accountTokens == .dryRun, AccountToken(token) == nil {
+                    malformed += 1
+                    continue
+                }
                 customers += 1
                 purchases += customer.identifiers.count
                 guard options.accountTokens == .set else { continue }
@@ -43,21 +49,23 @@ extension Migration {
             }
         }
         let several = try running { try ledger.customersWithSeveralTokens() }
-        reportAccounts(customers, purchases: purchases, failures: failures, several: several)
+        reportAccounts(
+            customers, purchases: purchases, malformed: malformed, failures: failures, several: several)
         return nil
     }
 
     /// Prints how many account tokens were set, or would be set in a dry run.
     private mutating func reportAccounts(
-        _ customers: Int64, purchases: Int, failures: [String: Int64], several: Int64
+        _ customers: Int64, purchases: Int, malformed: Int, failures: [String: Int64], several: Int64
     ) {
         if several > 0 {
             notify("\(several) customers have rows with different account tokens: their tokens are not set")
         }
         guard options.accountTokens == .set else {
+            let rest = malformed == 1 ? ", 1 token is not a UUID" : ", \(malformed) tokens are not UUIDs"
             return notify(
-                "account tokens: \(purchases) purchases of \(customers) customers would be set; "
-                    + "use --set-account-tokens to set them")
+                "account tokens: \(purchases) purchases of \(customers) customers would be set"
+                    + (malformed > 0 ? rest : "") + "; use --set-account-tokens to set them")
         }
         let failed = failures.values.reduce(0, +)
         customersWithoutToken = failed + several

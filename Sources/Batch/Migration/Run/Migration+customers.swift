@@ -41,8 +41,10 @@ extension Migration {
         guard row.verified else {
             return try ledger.claimedCustomer(of: row.identifiers, bundleId: bundleId, environment: environment)
         }
+        // A text that is not a UUID is kept, so that it is counted when tokens are set.
+        let token = row.accountToken.map { AccountToken($0)?.text ?? $0 }
         return try ledger.customer(
-            of: row.identifiers, bundleId: bundleId, environment: environment, accountToken: row.accountToken)
+            of: row.identifiers, bundleId: bundleId, environment: environment, accountToken: token)
     }
 
     /// Writes the result unless the run is a plan, and saves the progress.

@@ -1,0 +1,153 @@
+import AppStorePayloads
+import AppStoreTypes
+import Notifications
+import Server
+import Simulator
+import Storage
+import Telemetry
+import TestSupport
+import Testing
+import VerifyReceipt
+
+@Suite("Notifications in a form that this version does not know")
+struct UnexpectedNotificationTests {
+    private static let noon = JSONValue.number(SharedSimulator.noon.milliseconds)
+    private static let app: [JSONValue.Member] = [
+        .init("bundleId", .string(ScriptedAppStore.bundleId)), .init("environment", .string("Production")),
+        .init("appAppleId", .number(SimulatedApp.first.appAppleId)),
+    ]
+    private static let transaction: [JSONValue.Member] = [
+        .init("transactionId", .string("700000000000900")), .init("originalTransactionId", .string("700000000000900")),
+        .init("bundleId", .string(ScriptedAppStore.bundleId)), .init("environment", .string("Production")),
+        .init("productId", .string("com.example.app.monthly")), .init("purchaseDate", noon), .init("signedDate", noon),
+        .init("expiresDate", noon), .init("type", .string("Auto-Renewable Subscription")),
+    ]
+    private static let renewal: [JSONValue.Member] = [
+        .init("originalTransactionId", .string("700000000000900")), .init("autoRenewStatus", .number(1)),
+        .init("environment", .string("Production")), .init("signedDate", noon),
+    ]
+
+    private func sign(_ members: [JSONValue.Member]) throws -> String {
+        try MintedReceipts.pki.jwsSigner.jws(payload: .object(members))
+    }
+
+    /// The body of a notification with these members. The last member of a name counts.
+    private func body(_ members: [JSONValue.Member], changing changes: [JSONValue.Member] = []) throws -> [UInt8] {
+        let base: [JSONValue.Member] = [
+            .init("notificationType", .string("DID_RENEW")),
+            .init("notificationUUID", .string(ScriptedAppStore.uuid())),
+            .init("version", .string("2.0")), .init("signedDate", Self.noon),
+        ]
+        return ScriptedAppStore.body(try sign(base + members + changes))
+    }
+
+    private func data(
+        transaction: [JSONValue.Member] = [], renewal: [JSONValue.Member] = [], _ changes: [JSONValue.Member] = []
+    ) throws -> JSONValue.Member {
+        let signed: [JSONValue.Member] = [
+            .init("status", .number(1)),
+            .init("signedTransactionInfo", .string(try sign(Self.transaction + transaction))),
+            .init("signedRenewalInfo", .string(try sign(Self.renewal + renewal))),
+        ]
+        return .init("data", .object(Self.app + signed + changes))
+    }
+
+    @Test("A member of an unexpected type is left out and counted, and the notification is stored with the others")
+    func leftOut() async throws {
+        let bridge = try StoringTestProxy()
+        let odd = JSONValue.array([.number(1)])
+        let bodies = try [
+            body([data(transaction: [.init("price", .string("9990"))])]),
+            body([data(transaction: [.init("type", odd), .init("isUpgraded", odd), .init("quantity", odd)])]),
+            body([data(transaction: [.init("commitmentInfo", .object([.init("commitmentPrice", odd)]))])]),
+            body([data(renewal: [.init("autoRenewStatus", odd), .init("renewalPrice", odd)])]),
+            body([data([.init("status", odd), .init("bundleVersion", odd)])]),
+            body([data([.init("appAppleId", .string("\(SimulatedApp.first.appAppleId)"))])]),
+            body([data()], changing: [.init("subtype", odd), .init("version", .number(2))]),
+            body([.init("summary", .object(Self.app + [.init("storefrontCountryCodes", .string("USA"))]))]),
+        ]
+        for body in bodies { _ = try await bridge.receive(body) }
+        #expect(try await bridge.notifications() == bodies.count)
+        let counts = bridge.pipelines.counts.leftOut.sorted
+        #expect(
+            counts.map(\.name) == [
+                "autoRenewStatus", "bundleVersion", "commitmentPrice", "isUpgraded", "price", "quantity",
+                "renewalPrice", "status", "storefrontCountryCodes", "subtype", "type", "version",
+            ])
+        #expect(counts.allSatisfy { $0.count == 1 }, "\(counts)")
+    }
+
+    @Test("A member that decides and has an unexpected type is answered with 503, so that Apple repeats")
+    func decides() async throws {
+        let bridge = try StoringTestProxy()
+        let odd = JSONValue.bool(true)
+        for body in try [
+            body([data(transaction: [.init("revocationDate", odd)])]),
+            body([data(transaction: [.init("transactionId", .number(7))])]),
+            body([data(renewal: [.init("gracePeriodExpiresDate", odd)])]),
+            body([data([.init("environment", odd)])]), body([data([.init("signedTransactionInfo", odd)])]),
+            body([data()], changing: [.init("signedDate", odd)]), body([.init("data", odd)]),
+            // A renewal in the place of the transaction.
+            body([data([.init("signedTransactionInfo", .string(try sign(Self.renewal)))])]),
+        ] {
+            #expect(await bridge.refusal(body) == .unexpectedType)
+        }
+        #expect(NotificationRejection.Code.unexpectedType.httpStatus == 503)
+        #expect(try await bridge.notifications() == 0)
+    }
+
+    @Test("A notification with an unknown container is stored if that names a configured app, and otherwise gets 503")
+    func containers() async throws {
+        let bridge = try StoringTestProxy()
+        let sandbox = [Self.app[0], .init("environment", .string("Sandbox"))]
+        for container in [Self.app, Array(Self.app.prefix(2)), sandbox] {
+            let body = try body([.init("other", .object([])), .init("futureData", .object(container))])
+            #expect(try await bridge.receive(body) == .stored(isNew: false))
+        }
+        // The records in it are applied.
+        let signed = JSONValue.Member("signedTransactionInfo", .string(try sign(Self.transaction)))
+        #expect(
+            try await bridge.receive(body([.init("futureData", .object(Self.app + [signed]))])) == .stored(isNew: true))
+        #expect(try await bridge.notifications() == 4)
+        for container: [JSONValue.Member] in [
+            [], [Self.app[0]], [Self.app[1]], [Self.app[0], .init("environment", .string("Xcode"))],
+            [.init("bundleId", .string("com.example.other")), Self.app[1]],
+            Self.app + [.init("appAppleId", .number(7))], Self.app + [.init("bundleId", .number(7))],
+        ] {
+            let body = try body([.init("futureData", .object(container))])
+            #expect(await bridge.refusal(body) == .unknownContainer, "\(container)")
+        }
+        #expect(await bridge.refusal(try body([.init("futureData", .string("x"))])) == .unknownContainer)
+        #expect(NotificationRejection.Code.unknownContainer.httpStatus == 503)
+        #expect(try await bridge.notifications() == 4)
+    }
+
+    @Test("A JWS of another kind is named for what it is; one whose form is not known is not judged")
+    func kinds() async throws {
+        let bridge = try StoringTestProxy()
+        let download: [JSONValue.Member] = [.init("receiptType", .string("Production"))]
+        for (claims, name) in [
+            (Self.transaction, "a signed transaction, not a notification"),
+            (Self.renewal, "a signed renewal, not a notification"),
+            (download, "a signed app transaction, not a notification"),
+        ] {
+            let body = ScriptedAppStore.body(try sign(claims))
+            let error = await #expect(throws: NotificationRejection.self) { try await bridge.receive(body) }
+            #expect(error?.code == .malformedNotification && error?.reason == name)
+        }
+        let signed = try sign(Self.transaction)
+        for (alg, code) in [
+            ("ES384", .notVerifiable), ("none", .notAuthentic), ("HS256", .notAuthentic),
+        ] as [(String, NotificationRejection.Code)] {
+            #expect(await bridge.refusal(ScriptedAppStore.body(signed.withAlgorithm(alg))) == code)
+        }
+    }
+}
+
+extension String {
+    /// A JWS with another header. Its signature does not match any more.
+    func withAlgorithm(_ alg: String) -> String {
+        let header = Base64.encodeURLSafe(Array(#"{"alg":"\#(alg)"}"#.utf8))
+        return "\(header).\(split(separator: ".").dropFirst().joined(separator: "."))"
+    }
+}
