@@ -10,6 +10,7 @@ import SQLiteStorage
 import Server
 import Simulator
 import Storage
+import Telemetry
 import TestSupport
 import Testing
 import VerifyReceipt
@@ -198,6 +199,11 @@ struct SignedTransactionTests {
             #expect(await bridge.short(item) == "\(status) receipt", "\(item.prefix(40))")
         }
         #expect(bridge.appStore.questions.isEmpty)
+        let counts = bridge.pipeline.counts.authenticationFailures.words
+        for count in [
+            "malformed notAReceipt 2", "unsigned forged 2", "badSignature forged 2", "unknownStructure notJudged 1",
+            "unsupportedAlgorithm notJudged 1",
+        ] { #expect(counts.contains(count), "\(counts)") }
         let refusing = try Bridge { $1.signedTransactions = .refuse }
         #expect(await refusing.short(signed) == "21002 receipt")
         #expect(await refusing.short(try await bridge.handle(signed)) == "21002 receipt")
