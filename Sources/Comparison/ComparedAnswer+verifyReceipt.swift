@@ -32,8 +32,9 @@ extension ComparedAnswer {
         properties = unknown
         status = parts[.status]?.integer
         environment = parts[.environment]?.text
-        if let text = parts[.latestReceipt]?.text {
-            properties.append(.init(name: AnswerField.latestReceipt.rawValue, value: .text(text)))
+        for field in AnswerField.repetitions {
+            guard let text = parts[field]?.text else { continue }
+            properties.append(.init(name: field.rawValue, value: .text(text)))
         }
         if isFlat { try readFlat(parts, response.root, path) } else { try read(parts, path) }
         properties.sort { $0.name < $1.name }
@@ -111,6 +112,11 @@ extension ComparedAnswer {
         renewal[.productId] = row[.productId]
         renewals = [renewal]
     }
+}
+
+extension AnswerField {
+    /// The values that are compared between two responses only. Records have none of them, or have them in the rows.
+    static let repetitions = refund + [.latestReceipt, .latestExpiredReceipt]
 }
 
 extension ResponseReader {

@@ -70,7 +70,7 @@ extension ComparedRow {
         environment = payload.environment
         extras = Self.extras([
             ("advancedCommerceInfo", payload.advancedCommerceInfo.map { .text(String(decoding: $0, as: UTF8.self)) }),
-            ("billingPlanType", payload.billingPlanType.map(ComparedValue.text)),
+            ("billingPlanType", Self.plan(payload.billingPlanType, isOrdinary: payload.commitmentInfo == nil)),
             (
                 "commitmentInfo.commitmentExpiresDate",
                 payload.commitmentInfo?.commitmentExpiresDate.map(ComparedValue.instant)
@@ -94,8 +94,17 @@ extension ComparedRow {
                 "commitmentInfo.commitmentRenewalDate",
                 payload.commitmentInfo?.commitmentRenewalDate.map(ComparedValue.instant)
             ),
-            ("renewalBillingPlanType", payload.renewalBillingPlanType.map(ComparedValue.text)),
+            (
+                "renewalBillingPlanType",
+                Self.plan(payload.renewalBillingPlanType, isOrdinary: payload.commitmentInfo == nil)
+            ),
         ])
+    }
+
+    /// Returns a billing plan, unless it is the one of every ordinary subscription: Apple's transactions of 2026 state
+    /// that they are billed upfront, those of before do not.
+    private static func plan(_ type: String?, isOrdinary: Bool) -> ComparedValue? {
+        type.flatMap { isOrdinary && $0 == "BILLED_UPFRONT" ? nil : .text($0) }
     }
 
     /// Returns the properties that have a value.

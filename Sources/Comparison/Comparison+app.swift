@@ -1,4 +1,5 @@
 import AppStoreTypes
+import Responses
 
 /// Compares the status, the app, and the properties that are not in lists.
 extension Comparison {
@@ -47,7 +48,7 @@ extension Comparison {
     /// Compares the properties that only verifyReceipt responses have.
     mutating func compareProperties() {
         guard right.form != .records else {
-            let excluded = Set(["latestReceipt"])
+            let excluded = Set(AnswerField.repetitions.map(\.rawValue))
             for property in left.properties where !excluded.contains(property.name) && !property.isOfReceipt {
                 compare(.answer, property.name, property.value, nil)
             }

@@ -47,6 +47,8 @@ package enum ComparisonCondition: Sendable, Hashable {
     case emptyList
     /// The response has no `latest_receipt_info`.
     case noList
+    /// Only one of two responses has `latest_receipt_info`, and neither has a subscription.
+    case latestWithoutSubscription
     /// The transaction is also in `latest_receipt_info`.
     case inLatest
     /// The request had `exclude-old-transactions`. If the row is a subscription, the response also lists one of its
@@ -127,6 +129,7 @@ package enum ComparisonCondition: Sendable, Hashable {
             return date <= oldest
         case .emptyList: return facts.latestCount == 0 && facts.snapshotCount > 0
         case .noList: return facts.latestCount == nil
+        case .latestWithoutSubscription: return facts.hasLatestWithoutSubscription
         case .inLatest: return finding.identifier.map(facts.latestIdentifiers.contains) ?? false
         case .excludingOld:
             guard facts.context.excludesOldTransactions else { return false }

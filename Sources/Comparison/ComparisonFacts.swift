@@ -13,6 +13,8 @@ struct ComparisonFacts {
     let historyVersion: Int
     /// Number of rows in `latest_receipt_info`; `nil` if there is no such list.
     let latestCount: Int?
+    /// `true` if only one of two responses has `latest_receipt_info`, and neither has a subscription.
+    let hasLatestWithoutSubscription: Bool
     /// Number of rows in `in_app`, or 1 for an iOS 6 receipt.
     let snapshotCount: Int
     let serverCount: Int
@@ -38,6 +40,9 @@ struct ComparisonFacts {
         isAgainstRecords = right.form == .records
         historyVersion = right.historyVersion
         latestCount = left.latest?.count
+        hasLatestWithoutSubscription =
+            !isAgainstRecords && (left.latest == nil) != (right.latest == nil)
+            && ![left, right].contains { ($0.snapshot + ($0.latest ?? [])).contains(where: \.isAutoRenewable) }
         snapshotCount = left.snapshot.count
         serverCount = right.latest?.count ?? 0
         oldest = left.latest?.lazy.compactMap(\.purchaseDate).min()

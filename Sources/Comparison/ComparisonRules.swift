@@ -1,3 +1,5 @@
+import Responses
+
 /// The table of all rules. The first rule whose section, subject and conditions match gives a difference its name.
 ///
 /// A difference that no rule matches is ``unexplained``.
@@ -19,6 +21,11 @@ package enum ComparisonRules {
 
     /// The first rule with each name. Rules with the same name have the same meaning in different sections.
     package static let named = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+
+    private static let explanationOfLatest =
+        "Since about 2021-11, latest_receipt_info has rows without a subscription too; ours if the app has a secret."
+    private static let explanationOfFlatRefund =
+        "Some responses to iOS 6 receipts show a refund only by its dates in the rows, without a reason."
 
     /// The two sections that contain transactions.
     private static let rows: [Finding.Part] = [.snapshot, .latest]
@@ -57,6 +64,22 @@ package enum ComparisonRules {
             "latestReceiptEcho", .expected, [.answer], [.field("latestReceipt")], when: [.bothSay],
             source: RuleSources.answer,
             "Only Apple can sign a newer receipt, so our response returns the submitted one."),
+        ComparisonRule(
+            "latestReceiptEcho", .expected, [.answer], [.field("latestExpiredReceipt")], when: [.onlyVerifyReceipt],
+            "Only Apple can sign the receipt of an expired subscription, which some documents have."),
+        ComparisonRule(
+            "latestWithoutSubscription", .unexpected, [.answer, .latest], [.field("latestReceipt"), .row],
+            when: [.latestWithoutSubscription, .onlyVerifyReceipt],
+            explanationOfLatest),
+        ComparisonRule(
+            "latestWithoutSubscription", .expected, [.answer, .latest], [.field("latestReceipt"), .row],
+            when: [.latestWithoutSubscription, .onlyServerAPI],
+            explanationOfLatest),
+        ComparisonRule(
+            "flatRefund", .expected, [.answer],
+            [AnswerField.revocationDateFormatted, .revocationReason].map { .field($0.rawValue) },
+            when: [.flat, .onlyServerAPI],
+            explanationOfFlatRefund),
         ComparisonRule(
             "recentExpiry", .expected, [.answer], [.field("status")], when: [.recentExpiry], isVolatile: true,
             "Close to the end of a period, one side may know of the renewal before the other."),
@@ -134,6 +157,9 @@ package enum ComparisonRules {
             "cancellationReason", .unexpected, rows, Finding.Subject.fields(.revocationReason), when: [.bothSay],
             source: RuleSources.latest,
             "Both sides have the refund, with different reasons."),
+        ComparisonRule(
+            "flatRefund", .expected, rows, Finding.Subject.fields(.revocationReason), when: [.flat, .onlyServerAPI],
+            explanationOfFlatRefund),
         ComparisonRule(
             "revocationDrift", .expected, rows, Finding.Subject.fields(.revocationDate), when: [.bothSay],
             "The date of a refund has been observed to change between calls; only its presence matters."),
@@ -227,7 +253,7 @@ package enum ComparisonRules {
         ComparisonRule(
             "excludedOld", .expected, rows, [.row], when: [.excludingOld, .onlyServerAPI, .noNewerThanListed],
             source: RuleSources.request,
-            "exclude-old-transactions returns only the newest transaction of each subscription."),
+            "exclude-old-transactions returns the newest transaction of each subscription and each other product."),
         ComparisonRule(
             "capOf100", .expected, rows, [.row], when: [.onlyServerAPI, .beyondCap],
             source: RuleSources.latest,

@@ -69,6 +69,7 @@ extension ComparisonCondition {
         case .beyondCap: "no newer than the oldest row of a full list"
         case .emptyList: "empty list, but rows in `in_app`"
         case .noList: "no `latest_receipt_info`"
+        case .latestWithoutSubscription: "one `latest_receipt_info`, no subscription"
         case .inLatest: "also in `latest_receipt_info`"
         case .excludingOld: "requested with `exclude-old-transactions`"
         case .noNewerThanListed: "no newer than the newest listed period"

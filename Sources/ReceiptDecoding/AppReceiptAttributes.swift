@@ -138,7 +138,7 @@ extension AppReceipt {
 extension InAppPurchase {
     /// The attributes that have a property.
     static let knownTypes: Set<Int64> = [
-        1701, 1702, 1703, 1704, 1705, 1706, 1707, 1708, 1710, 1711, 1712, 1713, 1719, 1721, 1722,
+        1701, 1702, 1703, 1704, 1705, 1706, 1707, 1708, 1710, 1711, 1712, 1713, 1719, 1720, 1721, 1722,
     ]
 
     /// Reads the purchase from the value of an attribute 17, which is again a `SET OF ReceiptAttribute`.
@@ -189,6 +189,10 @@ extension InAppPurchase {
         case 1712: cancellationDate = try attribute.date(in: bytes)
         case 1713: isTrialPeriod = try attribute.number(in: bytes)
         case 1719: isInIntroOfferPeriod = try attribute.number(in: bytes)
+        case 1720:
+            // Only three genuine ones are known. A value that is not a number must not make a receipt unreadable.
+            guard let reason = try? attribute.number(in: bytes) else { return attribute.isEmptyText(in: bytes) }
+            cancellationReason = reason
         case 1721: promotionalOfferIdText = try attribute.range(in: bytes, base: base)
         case 1722: ownershipType = try attribute.number(in: bytes)
         default: return attribute.isEmptyText(in: bytes)

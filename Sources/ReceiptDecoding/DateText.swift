@@ -1,8 +1,8 @@
 import AppStoreTypes
 
 /// Parses the dates of App Receipts: `YYYY-MM-DDTHH:MM:SS`, optionally a fraction, then `Z` or an offset (`+0300` or
-/// `+03:00`, as Xcode 12 writes it). This is RFC 3339; the dates of Apple's own receipts are always in UTC and have
-/// no fraction.
+/// `+03:00`, as Xcode 12 writes it). This is RFC 3339; the dates of Apple's own receipts are always in UTC. They have
+/// whole seconds, except for attributes 8 and 18 of a macOS receipt of 2020 (`…T08:46:35.304Z`).
 enum DateText {
     /// Returns the instant; `nil` if the text is not such a date. The calendar is proleptic Gregorian, so that for
     /// example `4001-01-01T00:00:00Z` is valid.

@@ -21,8 +21,8 @@ package struct InAppPurchase: Sendable {
     package var webOrderLineItemId: Int64?
     /// Attribute 1712: when the purchase was refunded or revoked.
     package var cancellationDate: Timestamp?
-    /// The reason of a refund. No attribute holds it; it is added from a revocation that was recorded after the
-    /// receipt was created.
+    /// Attribute 1720: the reason of a refund, 0 or 1. Genuine receipts of 2018 to 2023 have it exactly if they have
+    /// attribute 1712.
     package var cancellationReason: Int64?
     /// Attribute 1713: 1 if the period is a free trial, otherwise 0.
     package var isTrialPeriod: Int64?

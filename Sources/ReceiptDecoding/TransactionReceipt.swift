@@ -28,6 +28,8 @@ package struct TransactionReceipt: Sendable, Hashable {
     /// The date of a refund or revocation. No line holds it; it is added from a revocation that was recorded after
     /// the receipt was created.
     package var revocationDate: Timestamp?
+    /// Apple's reason for that revocation, 0 or 1.
+    package var revocationReason: Int64?
 
     package init(
         purchaseInfo: [Entry], claimedEnvironment: String? = nil, pod: String? = nil, signingStatus: String? = nil

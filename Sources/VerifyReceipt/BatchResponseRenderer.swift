@@ -6,7 +6,8 @@ import Responses
 import ReceiptDecoding
 package import AppStoreTypes
 
-/// Renders the response of the source `api` to a stored receipt, from records that were looked up before.
+/// Renders the response of the source `api` to a stored receipt, from records that were looked up before, as for a
+/// request with the app's secret.
 package struct BatchResponseRenderer: Sendable {
     private let decoder: ReceiptDecoder
     private let renderer: VerifyReceiptRenderer
@@ -40,8 +41,8 @@ package struct BatchResponseRenderer: Sendable {
             receipt: receipt, records: records, configuredAppAppleId: app.appAppleId,
             dropsRefundedConsumables: app.refundedConsumables == .drop)
         let options = AnswerOptions(
-            excludesOldTransactions: excludesOldTransactions,
-            latestReceiptInfoOrder: app.latestReceiptInfoOrder)
+            excludesOldTransactions: excludesOldTransactions, latestReceiptInfoOrder: app.latestReceiptInfoOrder,
+            latest: app.sharedSecret == nil ? .ofSubscriptions : .ofPurchases)
         return renderer.answer(history: history, requestDate: time, options: options).body
     }
 }

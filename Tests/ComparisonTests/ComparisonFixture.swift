@@ -35,6 +35,8 @@ struct ComparisonFixture {
     ]
     var status = 1
     var historyVersion = 2
+    /// `false` for a response without `latest_receipt` and `latest_receipt_info`.
+    var hasLatest = true
     /// `true` for a response to an iOS 6 receipt. Without `flatLatest`, the product does not renew.
     var isFlat = false
     /// The newest period in a response to an iOS 6 receipt.
@@ -63,8 +65,8 @@ struct ComparisonFixture {
         }
         var answer = top
         answer["receipt"] = receipt.merging(["in_app": snapshot]) { $1 }
-        answer["latest_receipt_info"] = latest
         answer["pending_renewal_info"] = renewals
+        if hasLatest { answer["latest_receipt_info"] = latest } else { answer["latest_receipt"] = nil }
         return answer
     }
 
@@ -127,6 +129,13 @@ extension ComparisonFixture {
     mutating func add(_ rows: (wire: Object, row: Object)) {
         latest.append(rows.wire)
         history.append(rows.row)
+    }
+
+    /// Leaves the non-consumable only.
+    mutating func removeSubscription() {
+        snapshot = [latest[2]]
+        latest = snapshot
+        renewals = []
     }
 
     mutating func moveToSandbox() {

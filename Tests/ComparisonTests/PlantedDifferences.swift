@@ -17,7 +17,9 @@ struct PlantedDifference: Sendable {
         self.change = change
     }
 
-    static var all: [PlantedDifference] { unexpected + apps + newestFields + values + rows + renewals }
+    static var all: [PlantedDifference] {
+        unexpected + apps + newestFields + values + rows + withoutSubscription + renewals
+    }
 
     private static let unexpected = [
         PlantedDifference("signature", .unexpected) { $0.top["status"] = 21003 },
@@ -69,7 +71,7 @@ struct PlantedDifference: Sendable {
         PlantedDifference("billingPlan") {
             $0.history[1]["commitmentInfo"] = ["commitmentExpiresDate": ComparisonFixture.now]
         },
-        PlantedDifference("billingPlan") { $0.renewalInfo[0]["renewalBillingPlanType"] = "BILLED_UPFRONT" },
+        PlantedDifference("billingPlan") { $0.renewalInfo[0]["renewalBillingPlanType"] = "MONTHLY" },
         PlantedDifference("billingPlan") {
             $0.renewalInfo[0]["commitmentInfo"] = ["commitmentRenewalDate": ComparisonFixture.now]
         },
@@ -93,6 +95,10 @@ struct PlantedDifference: Sendable {
         PlantedDifference("latestReceiptEcho") {
             $0.otherAnswer = $0.answer
             $0.top["latest_receipt"] = "REVG"
+        },
+        PlantedDifference("latestReceiptEcho") {
+            $0.otherAnswer = $0.answer
+            $0.top["latest_expired_receipt"] = "REVG"
         },
     ]
 
@@ -276,6 +282,37 @@ struct PlantedDifference: Sendable {
             var other = fixture
             other.flatLatest?["item_id"] = nil
             fixture.otherAnswer = other.answer
+        },
+    ]
+
+    private static let withoutSubscription = [
+        PlantedDifference("latestWithoutSubscription", .unexpected) {
+            $0.removeSubscription()
+            $0.hasLatest = false
+            $0.otherAnswer = $0.answer
+            $0.hasLatest = true
+        },
+        PlantedDifference("latestWithoutSubscription") {
+            $0.removeSubscription()
+            $0.otherAnswer = $0.answer
+            $0.hasLatest = false
+        },
+        // With a list on both sides, each row counts.
+        PlantedDifference("missingTransaction", .unexpected) {
+            $0.removeSubscription()
+            $0.otherAnswer = $0.answer.merging(["latest_receipt_info": [] as [String]]) { $1 }
+        },
+        PlantedDifference("flatRefund") {
+            $0.isFlat = true
+            $0.receipt = [
+                "bid": "com.example.app", "transaction_id": "200", "product_id": "unlock",
+                "cancellation_date_ms": "\(ComparisonFixture.now)",
+            ]
+            var other = $0
+            other.receipt["cancellation_reason"] = "0"
+            $0.otherAnswer = other.answer.merging([
+                "cancellation_date": "2026-11-20 12:00:00 Etc/GMT", "cancellation_reason": "0",
+            ]) { $1 }
         },
     ]
 

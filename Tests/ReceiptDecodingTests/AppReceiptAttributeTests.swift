@@ -56,6 +56,22 @@ struct AppReceiptAttributeTests {
         #expect(receipt.purchases.allSatisfy { $0.cancellationDate == nil && $0.unknownAttributes.isEmpty })
     }
 
+    @Test("A refund is attributes 1712 and 1720, and a reason that is not a number does not matter")
+    func refund() throws {
+        let date = Timestamp(seconds: 1_709_000_000)
+        let reasons: [(Attribute, Int64?)] = [(.number(1720, 1), 1), (.text(1720, ""), nil), (.text(1720, "1"), nil)]
+        for (reason, expected) in reasons {
+            let content = MintedReceipts.content {
+                $0.purchases[0].cancellationDate = date
+                $0.purchases[0].extraAttributes = [reason]
+            }
+            let receipt = try appReceipt(MintedReceipts.app(content: content))
+            let refunded = try #require(receipt.purchases.first { $0.cancellationDate != nil })
+            #expect(refunded.cancellationDate == date && refunded.cancellationReason == expected)
+            #expect(refunded.unknownAttributes.isEmpty)
+        }
+    }
+
     /// Unusable creation dates, and the expected errors.
     static let creationDates: [(value: [UInt8]?, code: ReceiptDecodingError.Code)] = [
         (nil, .missingAttribute), ([], .missingAttribute), (DEREncoder.ia5String(""), .missingAttribute),

@@ -42,6 +42,7 @@ struct AppReceiptAnswerTests {
         purchase.promotionalOfferId = "spring"
         purchase.ownershipType = 1
         purchase.cancellationDate = Timestamp(milliseconds: 1_691_999_446_586)
+        purchase.cancellationReason = 0
         let row = """
             {"quantity":"1","product_id":"com.example.reader.month","transaction_id":"500000000000009",\
             "original_transaction_id":"500000000000002","purchase_date":"2023-01-06 10:13:20 Etc/GMT",\
@@ -49,11 +50,11 @@ struct AppReceiptAnswerTests {
             "original_purchase_date":"2023-01-06 10:13:20 Etc/GMT","original_purchase_date_ms":"1673000000000",\
             "original_purchase_date_pst":"2023-01-06 02:13:20 America/Los_Angeles",\
             "expires_date":"2023-02-05 10:13:20 Etc/GMT","expires_date_ms":"1675592000000",\
-            "expires_date_pst":"2023-02-05 02:13:20 America/Los_Angeles","web_order_line_item_id":"500000000000777",\
-            "is_trial_period":"true","is_in_intro_offer_period":"false","promotional_offer_id":"spring",\
-            "in_app_ownership_type":"FAMILY_SHARED","cancellation_date":"2023-08-14 07:50:46 Etc/GMT",\
-            "cancellation_date_ms":"1691999446586",\
-            "cancellation_date_pst":"2023-08-14 00:50:46 America/Los_Angeles"}
+            "expires_date_pst":"2023-02-05 02:13:20 America/Los_Angeles",\
+            "cancellation_date":"2023-08-14 07:50:46 Etc/GMT","cancellation_date_ms":"1691999446586",\
+            "cancellation_date_pst":"2023-08-14 00:50:46 America/Los_Angeles",\
+            "web_order_line_item_id":"500000000000777","is_trial_period":"true","is_in_intro_offer_period":"false",\
+            "cancellation_reason":"0","promotional_offer_id":"spring","in_app_ownership_type":"FAMILY_SHARED"}
             """
         let expected =
             beginning + #""in_app":["# + row + #"]},"latest_receipt_info":["# + row
@@ -91,6 +92,16 @@ struct AppReceiptAnswerTests {
         #expect(json.contains(#""adam_id":9223372036854775807,"app_item_id":9223372036854775807,"#))
     }
 
+    @Test("A date with milliseconds, as in macOS receipts of 2020, has them in _ms only")
+    func milliseconds() {
+        var receipt = appReceipt()
+        receipt.originalPurchaseDate = Timestamp(milliseconds: 1_602_146_795_304)
+        #expect(
+            answer(.app(receipt)).contains(
+                #""original_purchase_date":"2020-10-08 08:46:35 Etc/GMT","original_purchase_date_ms":"1602146795304","#)
+        )
+    }
+
     @Test("A volume purchase receipt has its expiration date before in_app")
     func volumePurchase() {
         var receipt = appReceipt()
@@ -98,14 +109,16 @@ struct AppReceiptAnswerTests {
         #expect(answer(.app(receipt)).contains(#""original_application_version":"1.0","expiration_date":"2023-08-14"#))
     }
 
-    @Test("A refunded non-consumable has cancellation dates, and a refunded consumable has none")
+    @Test("A refunded non-consumable has its date and reason, a refunded consumable and a reason alone have none")
     func cancellation() {
         for (type, isShown) in [(ProductType.consumable, false), (.nonConsumable, true), (.autoRenewable, true)] {
             var purchase = lifetime(type: type)
+            purchase.cancellationReason = 1
+            #expect(!answer(.app(appReceipt(purchases: [purchase]))).contains("cancellation"))
             purchase.cancellationDate = summer
             let json = answer(.app(appReceipt(purchases: [purchase])))
             #expect(json.contains(#""cancellation_date_ms":"1691999446123""#) == isShown)
-            #expect(json.contains("cancellation_reason") == false)
+            #expect(json.contains(#""cancellation_reason":"1""#) == isShown)
         }
     }
 

@@ -57,6 +57,7 @@ enum BlobReader {
             case 1712: purchase.cancellationDate = try date(value)
             case 1713: purchase.isTrialPeriod = try number(value)
             case 1719: purchase.isInIntroOfferPeriod = try number(value)
+            case 1720: purchase.cancellationReason = try number(value)
             case 1722: purchase.ownershipType = try number(value)
             default: break
             }

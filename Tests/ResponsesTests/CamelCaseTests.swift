@@ -54,9 +54,9 @@ struct CamelCaseTests {
         let expected = """
             [{"quantity":1,"productId":"com.example.reader.month","transactionId":"500000000000009",\
             "originalTransactionId":"500000000000002","purchaseDate":1673000000000,\
-            "originalPurchaseDate":1673000000000,"expiresDate":1675592000000,\
+            "originalPurchaseDate":1673000000000,"expiresDate":1675592000000,"revocationDate":1691999446123,\
             "webOrderLineItemId":"500000000000777","isTrialPeriod":false,"isInIntroOfferPeriod":true,\
-            "promotionalOfferId":"spring","inAppOwnershipType":"FAMILY_SHARED","revocationDate":1691999446123,\
+            "promotionalOfferId":"spring","inAppOwnershipType":"FAMILY_SHARED",\
             "type":"Auto-Renewable Subscription","productAppleId":1600000011,"unknownAttributes":{"1724":"DAA="}}]
             """
         #expect(transactions(.app(appReceipt(purchases: [purchase]))) == expected)

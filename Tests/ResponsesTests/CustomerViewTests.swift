@@ -167,8 +167,8 @@ struct CustomerViewTests {
                 "environment":"Sandbox"},{"quantity":1,"productId":"com.example.reader.month",\
                 "transactionId":"500000000000009","originalTransactionId":"500000000000002",\
                 "purchaseDate":1673000000000,"originalPurchaseDate":1673000000000,"expiresDate":1675592000000,\
-                "webOrderLineItemId":"500000000000777","inAppOwnershipType":"FAMILY_SHARED",\
-                "revocationDate":1691999446123,"revocationReason":1,"type":"Auto-Renewable Subscription",\
+                "revocationDate":1691999446123,"webOrderLineItemId":"500000000000777","revocationReason":1,\
+                "inAppOwnershipType":"FAMILY_SHARED","type":"Auto-Renewable Subscription",\
                 "bundleId":"com.example.reader","environment":"Sandbox"}
                 """)
     }

@@ -116,6 +116,25 @@ struct ServerAPIDocumentTests {
                 """)
     }
 
+    @Test("The refund of an iOS 6 subscription is kept in both objects and at the top level, in either direction")
+    func flatRefund() throws {
+        let refund =
+            #""cancellation_date":"2023-08-14 07:50:46 Etc/GMT","cancellation_date_ms":"1691999446000","#
+            + #""cancellation_date_pst":"2023-08-14 00:50:46 America/Los_Angeles""#
+        let ids = #""transaction_id":"5","original_transaction_id":"4","product_id":"month""#
+        let answer =
+            #"{"status":21006,"receipt":{"# + refund + "," + ids + #","cancellation_reason":"0"},"#
+            + #""latest_expired_receipt_info":{"original_transaction_id":"4","transaction_id":"5","#
+            + #""product_id":"month","# + refund + #","cancellation_reason":"0"},"latest_expired_receipt":"YQ==","#
+            + refund + #","cancellation_reason":"0"}"#
+        let document = try camel(answer)
+        #expect(document.split(separator: #""revocationReason":0"#).count == 5)
+        #expect(document.contains(#""latestExpiredReceipt":"YQ==""#))
+        #expect(try converter.ignoredKeys(in: Array(answer.utf8)) == [])
+        let back = try JSONSerialization.jsonObject(with: Data(try snake(document).utf8)) as? NSDictionary
+        #expect(back == (try JSONSerialization.jsonObject(with: Data(answer.utf8)) as? NSDictionary))
+    }
+
     /// Responses in unusual spellings, and the documents that they are converted to.
     static let spellings: [(String, String)] = [
         (#"{"status":21007,"status":0}"#, #"{"status":0}"#),

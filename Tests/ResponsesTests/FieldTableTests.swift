@@ -18,8 +18,8 @@ struct FieldTableTests {
             table.omitted.map(\.field) == [
                 .latestExpiredReceiptInfo, .pendingRenewalInfo, .autoRenewProductId, .autoRenewStatus,
                 .expirationIntent,
-                .isInBillingRetryPeriod, .isRetryable, .exception,
-            ])
+                .isInBillingRetryPeriod, .isRetryable, .exception, .latestExpiredReceipt,
+            ] + AnswerField.refund)
     }
 
     @Test("An invalid table is rejected with code, file, row and reason", arguments: Fault.all)

@@ -31,16 +31,17 @@ struct LatestReceiptInfoTests {
         #expect(try values(of: "transaction_id", in: "in_app", of: json).count == 187)
     }
 
-    @Test("exclude-old-transactions keeps the newest row of each auto-renewable subscription, and no other rows")
+    @Test("exclude-old-transactions keeps the newest row of each subscription and of each other product")
     func thinned() throws {
         let purchases = [
-            lifetime("7", day: 90), month("3", of: "1", day: 60), month("1", of: "1", day: 0),
+            lifetime("7", day: 90), lifetime("8", day: 5), lifetime("9", of: "month", day: 20),
+            month("3", of: "1", day: 60), month("1", of: "1", day: 0),
             month("2", of: "1", day: 30), month("50", of: "50", day: 10), month("51", of: "50", day: 10),
         ]
         let json = answer(
             .app(appReceipt(purchases: purchases)), options: AnswerOptions(excludesOldTransactions: true))
-        #expect(try values(of: "transaction_id", in: "latest_receipt_info", of: json) == ["51", "3"])
-        #expect(try values(of: "transaction_id", in: "in_app", of: json).count == 6)
+        #expect(try values(of: "transaction_id", in: "latest_receipt_info", of: json) == ["51", "9", "3", "7"])
+        #expect(try values(of: "transaction_id", in: "in_app", of: json).count == 8)
     }
 
     @Test("Rows are excluded before the limit of 100 applies, so an old row of a second subscription remains")
@@ -50,10 +51,20 @@ struct LatestReceiptInfoTests {
         #expect(try latest(purchases, AnswerOptions(excludesOldTransactions: true)) == ["1", "150"])
     }
 
-    @Test("Without an auto-renewable subscription there are no latest keys, whatever the request contains")
-    func withoutAutoRenewable() {
-        let receipt = appReceipt(purchases: [lifetime(), lifetime("2", type: .consumable)])
-        let json = answer(.app(receipt), options: AnswerOptions(excludesOldTransactions: true))
+    @Test("Without an auto-renewable subscription there are latest keys only for purchases and a correct password")
+    func withoutAutoRenewable() throws {
+        let purchases = [lifetime(), lifetime("2", type: .consumable)]
+        for (listed, latest, isPresent) in [
+            (purchases, AnswerOptions.Latest.ofPurchases, true), (purchases, .ofSubscriptions, false),
+            (purchases, .omitted, false), ([], .ofPurchases, false),
+        ] {
+            let json = answer(.app(appReceipt(purchases: listed)), options: AnswerOptions(latest: latest))
+            #expect(json.contains(#""latest_receipt":"MIIsubmitted==""#) == isPresent)
+            let ids = try values(of: "transaction_id", in: "latest_receipt_info", of: json)
+            #expect(ids == (isPresent ? ["2", "500000000000001"] : []))
+            #expect(!json.contains("pending_renewal_info"))
+        }
+        let json = answer(.app(appReceipt(purchases: [month("1")])), options: AnswerOptions(latest: .omitted))
         #expect(!json.contains("latest_receipt"))
     }
 }

@@ -213,15 +213,21 @@ struct RecordsAnswerTests {
         #expect(inApp.map { $0["cancellation_reason"] } == [nil, "1", nil])
     }
 
-    @Test("Without an auto-renewable subscription there are no latest_* keys and no pending_renewal_info")
+    @Test("Without an auto-renewable subscription there are latest_* keys only for purchases and a correct password")
     func nothingRenews() throws {
-        let all = try answer(
-            .app(appReceipt(purchases: [month("1")])),
-            records([transaction("500000000000009", of: "500000000000009", type: "Non-Consumable")]))
-        #expect(Set(all.keys) == ["status", "environment", "receipt"])
+        let bought = records([transaction("500000000000009", of: "500000000000009", type: "Non-Consumable")])
+        let receipt = ReceiptContents.app(appReceipt(purchases: [month("1")]))
+        let plain: Set = ["status", "environment", "receipt"]
+        #expect(Set(try answer(receipt, bought).keys) == plain)
+        #expect(Set(try answer(.app(appReceipt()), bought, options: .init(latest: .ofPurchases)).keys) == plain)
+        let all = try answer(receipt, bought, options: .init(latest: .ofPurchases))
+        #expect(Set(all.keys) == plain.union(["latest_receipt_info", "latest_receipt"]))
+        #expect(rows(all).map { $0["transaction_id"] } == ["500000000000009"])
+        let renewing = records([transaction("500000000000002")])
+        #expect(Set(try answer(receipt, renewing, options: .init(latest: .omitted)).keys) == plain)
     }
 
-    @Test("The newest 100 rows are kept, in either order, and on request one for each subscription")
+    @Test("The newest 100 rows are kept, in either order, and on request one for each subscription and other product")
     func order() throws {
         let periods = (0..<130).map { transaction("\(500_000_000_000_100 + $0)", day: Int64($0)) }
         let other = transaction("500000000000900", of: "500000000000900", day: 3)
@@ -234,7 +240,8 @@ struct RecordsAnswerTests {
         let descending = try answer(.app(appReceipt()), known, options: .init(latestReceiptInfoOrder: .descending))
         #expect(rows(descending).compactMap { $0["transaction_id"] } == ids.reversed())
         let thinned = try answer(.app(appReceipt()), known, options: .init(excludesOldTransactions: true))
-        #expect(rows(thinned).map { $0["transaction_id"] } == ["500000000000900", "500000000000229"])
+        #expect(
+            rows(thinned).map { $0["transaction_id"] } == ["500000000000900", "500000000000229", "500000000000901"])
     }
 
     @Test("pending_renewal_info of a failed payment has both keys of the price consent")
@@ -353,7 +360,29 @@ struct FlatRecordsAnswerTests {
         #expect(latest?["app_item_id"] == "9")
     }
 
-    @Test("The refund of its own transaction is shown without a reason, and the refund of a consumable is not")
+    @Test(
+        "A refunded subscription has date and reason in both objects and at the top level, if it is over",
+        arguments: [1, 5])
+    func refundedSubscription(status: Int) throws {
+        let all = try answer(
+            .transaction(Self.submitted),
+            records(
+                [
+                    transaction("500000000000002") {
+                        $0.revocationDate = Timestamp(seconds: 1_673_100_000)
+                        $0.revocationReason = 0
+                    }
+                ], status: status))
+        let latest = all[status == 1 ? "latest_receipt_info" : "latest_expired_receipt_info"]
+        for row in [all["receipt"], latest].map({ $0 as? [String: String] }) {
+            #expect(row?["cancellation_date_ms"] == "1673100000000" && row?["cancellation_reason"] == "0")
+        }
+        #expect(all["cancellation_date"] as? String == (status == 1 ? nil : "2023-01-07 14:00:00 Etc/GMT"))
+        #expect(all["cancellation_reason"] as? String == (status == 1 ? nil : "0"))
+        #expect(all["cancellation_date_ms"] == nil)
+    }
+
+    @Test("The refund of its own transaction is shown with its reason, and the refund of a consumable is not")
     func refund() throws {
         let revoke: (inout TransactionPayload) -> Void = {
             $0.revocationDate = Timestamp(seconds: 1_673_100_000)
@@ -366,7 +395,7 @@ struct FlatRecordsAnswerTests {
             let receipt = all["receipt"] as? [String: String]
             #expect(Set(all.keys) == ["status", "receipt"])
             #expect(receipt?["cancellation_date_ms"] == shown)
-            #expect(receipt?["cancellation_reason"] == nil)
+            #expect(receipt?["cancellation_reason"] == shown.map { _ in "1" })
         }
     }
 }

@@ -45,10 +45,13 @@ func appReceipt(purchases: [InAppPurchase] = []) -> AppReceipt {
 }
 
 /// A purchase that is not a subscription, as in genuine receipts: attribute 1711 is 0, and 1708 and 1719 are absent.
-func lifetime(_ id: String = "500000000000001", day: Int64 = 0, type: ProductType = .nonConsumable) -> InAppPurchase {
+func lifetime(
+    _ id: String = "500000000000001", of product: String = "lifetime", day: Int64 = 0,
+    type: ProductType = .nonConsumable
+) -> InAppPurchase {
     var purchase = InAppPurchase()
     purchase.quantity = 1
-    purchase.productId = "com.example.reader.lifetime"
+    purchase.productId = "com.example.reader.\(product)"
     purchase.transactionId = id
     purchase.originalTransactionId = id
     purchase.purchaseDate = Timestamp(seconds: 1_673_000_000 + day * 86_400)

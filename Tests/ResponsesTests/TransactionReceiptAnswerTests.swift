@@ -71,6 +71,26 @@ struct TransactionReceiptAnswerTests {
         #expect(json.contains(#""cancellation_date_ms":"1691000000000"}"#))
     }
 
+    @Test("A refund that was recorded later is shown in both objects and at the top level, with its reason")
+    func refunded() {
+        var revocations = RevocationIndex()
+        revocations.insert(
+            .init(date: Timestamp(seconds: 1_691_000_000), reason: 0), transactionId: "7", webOrderLineItemId: nil)
+        var receipt = renewable
+        receipt.purchaseInfo.append(.init(key: "transaction-id", value: "7"))
+        let history = PurchaseHistory(
+            receipt: .transaction(receipt), environment: .production, submittedText: nil, revocations: revocations)
+        let json = text(renderer.receiptAnswer(history: history, requestDate: Timestamp(seconds: 0)).body)
+        let row =
+            #""transaction_id":"7","cancellation_date":"2023-08-02 18:13:20 Etc/GMT","#
+            + #""cancellation_date_ms":"1691000000000","cancellation_date_pst":"2023-08-02 11:13:20 America/Los_Angeles","#
+            + #""cancellation_reason":"0"}"#
+        #expect(json.hasPrefix(#"{"status":21006,"#) && json.split(separator: row).count == 3)
+        #expect(
+            json.hasSuffix(
+                row + #","cancellation_date":"2023-08-02 18:13:20 Etc/GMT","cancellation_reason":"0"}"#))
+    }
+
     @Test("Values that the receipt does not contain are absent")
     func unknown() {
         for now in [summer, Timestamp(seconds: 0)] {

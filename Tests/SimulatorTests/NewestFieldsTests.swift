@@ -40,8 +40,9 @@ struct NewestFieldsTests {
                 let names = Set(keys(row))
                 #expect(
                     names.isDisjoint(with: [
-                        "advancedCommerceInfo", "billingPlanType", "commitmentInfo", "previousOriginalTransactionId",
+                        "advancedCommerceInfo", "commitmentInfo", "previousOriginalTransactionId",
                     ]))
+                #expect(row["billingPlanType"]?.text == (transaction.isAutoRenewable ? "BILLED_UPFRONT" : nil))
             }
         }
     }

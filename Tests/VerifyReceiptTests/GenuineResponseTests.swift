@@ -15,12 +15,14 @@ import Testing
     .enabled(if: Corpus.folder != nil, "no corpus of genuine receipts next to the checkout"))
 struct GenuineResponseTests {
     struct Pair: Sendable, CustomTestStringConvertible {
-        /// The name of the response file in the corpus, without extension.
+        /// A part of the name of the response file in the corpus, which no other file has.
         let answer: String
-        /// The path of the receipt in the corpus, without extension.
-        let receipt: String
+        /// The path of the receipt in the corpus, without extension; `nil` for Apple's `latest_receipt`, which has the
+        /// purchases of the submitted receipt if none was bought or finished since.
+        var receipt: String?
         /// The time of our response; `nil` for Apple's `request_date_ms`.
-        let now: Timestamp?
+        var now: Timestamp?
+        var excludesOldTransactions = false
         /// The expected differences, as ``AnswerDifferences`` writes them.
         let differences: [String]
 
@@ -73,18 +75,28 @@ struct GenuineResponseTests {
             ]),
     ]
 
-    @Test("Apple's response differs from the receipt's own only as listed", arguments: pairs)
+    /// All responses of the corpus, except for those that their author made up.
+    private static let files = Corpus.files(in: "responses").filter { !$0.lastPathComponent.hasPrefix("nov-") }
+
+    @Test("Apple's response differs from the receipt's own only as listed", arguments: pairs + newer)
     func differences(pair: Pair) async throws {
         let folder = try #require(Corpus.folder)
-        let apple = try JSONValue(
-            reading: [UInt8](Data(contentsOf: folder.appending(path: "responses/\(pair.answer).json"))))
-        let text = try String(contentsOf: folder.appending(path: "\(pair.receipt).b64"), encoding: .utf8)
+        let file = try #require(Self.files.first { $0.lastPathComponent.contains(pair.answer) })
+        let document = try JSONValue(reading: [UInt8](Data(contentsOf: file)))
+        let apple = document["unified_receipt"] ?? document
+        let text = try pair.receipt.map {
+            try String(contentsOf: folder.appending(path: "\($0).b64"), encoding: .utf8)
+        }
+        let submitted = try #require(text ?? apple["latest_receipt"]?.text)
         let requestDate = apple["receipt"]?["request_date_ms"]?.text.flatMap { Int64($0) }
         let now = try #require(pair.now ?? requestDate.map(Timestamp.init(milliseconds:)))
         let pipeline = try VerifyReceiptService(
             settings: ProxyConfiguration(), transport: nil, tables: .bundled, logger: Logger(label: "test"),
             now: { now })
-        let request = JSONValue.object(["receipt-data": .string(text.trimmingCharacters(in: .whitespacesAndNewlines))])
+        let request = JSONValue.object([
+            "receipt-data": .string(submitted.trimmingCharacters(in: .whitespacesAndNewlines)),
+            "exclude-old-transactions": .bool(pair.excludesOldTransactions),
+        ])
         let reply = await pipeline.answer(body: request.bytes, route: .auto, sources: [.receipt])
         var actual = AnswerDifferences()
         actual.compare(apple, try JSONValue(reading: reply.answer.body), at: "")
@@ -93,8 +105,11 @@ struct GenuineResponseTests {
 
     @Test("Every pair of the corpus is compared")
     func complete() {
-        let names = Corpus.files(in: "responses").map { $0.deletingPathExtension().lastPathComponent }
-        #expect(names.filter { $0.hasPrefix("PAIR") }.sorted() == Self.pairs.map(\.answer).sorted())
+        for file in Self.files {
+            let pairs = (Self.pairs + Self.newer).filter { file.lastPathComponent.contains($0.answer) }
+            #expect(pairs.count == 1, "\(file.lastPathComponent)")
+        }
+        #expect(Self.files.count == Self.pairs.count + Self.newer.count)
     }
 }
 

@@ -117,6 +117,34 @@ struct PasswordTests {
         }
     }
 
+    @Test("A purchase that does not renew is in latest_receipt_info only if the password is known to be correct")
+    func withoutSubscription() async throws {
+        let receipt = try purchase.get().base64
+        func isListed(
+            _ password: String?, _ change: @escaping (inout AppConfiguration) -> Void = { _ in }
+        ) async throws -> Bool {
+            let reply = await (try bridge([.receipt], change)).ask(receipt, password: password)
+            #expect(reply.short == "0 receipt Production")
+            #expect((reply.json?["latest_receipt"] == nil) == (reply.json?["latest_receipt_info"] == nil))
+            #expect(reply.json?["pending_renewal_info"] == nil)
+            return reply.json?["latest_receipt"] != nil
+        }
+        #expect(try await isListed(TestProxy.secret))
+        #expect(try await isListed("former \"one\""))
+        #expect(try await isListed(nil), "the configured secret stands in")
+        #expect(try await !isListed(nil) { $0.clientPassword = .required })
+        #expect(try await !isListed("wrong"))
+        for password in [nil, TestProxy.secret] {
+            #expect(
+                try await !isListed(password) {
+                    $0.sharedSecret = nil
+                    $0.acceptedSecrets = []
+                }, "without a secret, no password is known to be correct")
+        }
+        #expect(
+            try await isListed("former \"one\"") { $0.sharedSecret = nil }, "an accepted secret is correct by itself")
+    }
+
     @Test("The account's secret is used for an app without its own, and never for an unknown app")
     func accountWide() async throws {
         let receipt = try subscription.get().base64

@@ -101,7 +101,8 @@ def itunes_iap(world):
     response = itunesiap.verify(
         world.receipt("Production"), world.secret, env=itunesiap.env.production, exclude_old_transactions=True
     )
-    expect(response.status == 0 and len(response.latest_receipt_info) == 1, "exclude_old_transactions")
+    products = [row.product_id for row in response.latest_receipt_info]
+    expect(response.status == 0 and len(products) == len(set(products)) == 2, "exclude_old_transactions")
     try:
         itunesiap.verify(world.mangled("tamperedByte"), world.secret, env=itunesiap.env.production)
     except itunesiap.exc.InvalidReceipt as error:

@@ -107,7 +107,7 @@ package struct RestoredResponse: Sendable {
         for row in rows where !row.isCancelled {
             guard let revocation = revocation(of: row, revocations) else { continue }
             guard !row.isFlat || isSuperseded(row) else { return nil }
-            replacements.replace(row.end..<row.end, with: Self.members(of: revocation, isFlat: row.isFlat))
+            replacements.replace(row.end..<row.end, with: Self.members(of: revocation))
         }
         let date = DateTriplet(requestDate)
         for field in VolatileFields.all(in: response) where field.text.range.isEmpty {
@@ -132,9 +132,9 @@ package struct RestoredResponse: Sendable {
     }
 
     /// Returns the members of a revocation in the same form as in our other responses.
-    private static func members(of revocation: RevocationIndex.Revocation, isFlat: Bool) -> [UInt8] {
+    private static func members(of revocation: RevocationIndex.Revocation) -> [UInt8] {
         let date = DateTriplet(revocation.date)
-        let reason = isFlat ? "" : revocation.reason.map { #","cancellation_reason":"\#($0)""# } ?? ""
+        let reason = revocation.reason.map { #","cancellation_reason":"\#($0)""# } ?? ""
         return Array(
             (#","cancellation_date":"\#(date.text)","cancellation_date_ms":"\#(date.milliseconds)","#
                 + #""cancellation_date_pst":"\#(date.losAngelesText)""# + reason).utf8)

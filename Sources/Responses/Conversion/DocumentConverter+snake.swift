@@ -50,8 +50,6 @@ extension DocumentConverter {
             switch column.field {
             case .status:
                 writer.member(try document.root.value(column.field) ?? .number(0), as: column)
-            case .environment, .latestReceipt, .isRetryable, .exception:
-                writer.member(try document.root.value(column.field), as: column)
             case .receipt:
                 guard let receipt else { continue }
                 writer.member(column.key.beginning)
@@ -79,6 +77,8 @@ extension DocumentConverter {
             case .latestExpiredReceiptInfo, .autoRenewProductId, .autoRenewStatus, .expirationIntent,
                 .isInBillingRetryPeriod:
                 continue
+            default:
+                writer.member(try document.root.value(column.field), as: column)
             }
         }
     }
@@ -142,8 +142,6 @@ extension DocumentConverter {
             switch column.field {
             case .status:
                 writer.member(status, as: column)
-            case .latestReceipt, .isRetryable, .exception:
-                writer.member(try document.root.value(column.field), as: column)
             case .receipt:
                 writer.member(column.key.beginning)
                 writer.beginObject()
@@ -160,6 +158,8 @@ extension DocumentConverter {
                 writer.member(RenewalField(rawValue: column.field.rawValue)?.value(of: renewal), as: column)
             case .environment, .pendingRenewalInfo:
                 continue
+            default:
+                writer.member(try document.root.value(column.field), as: column)
             }
         }
     }
@@ -180,8 +180,7 @@ extension DocumentConverter {
         let rows = included.indices.map { index in
             let payload = included[index].payload
             return LatestRow(
-                index: index, milliseconds: payload.purchaseDate?.milliseconds, transactionId: payload.transactionId,
-                subscription: nil)
+                index: index, milliseconds: payload.purchaseDate?.milliseconds, transactionId: payload.transactionId)
         }
         return LatestRows.indices(of: rows, options: AnswerOptions()).map { included[$0] }
     }

@@ -19,9 +19,9 @@ extension ServerAPIObject {
             guard let key = row.propertyListKey, let text = receipt[key], !text.isEmpty else { continue }
             self[row.field.rawValue] = JSONTree(text, kind: row.field.kind)
         }
-        let revocation = PurchaseInfoField.revocationDate.rawValue
-        if self[revocation] == nil {
-            self[revocation] = receipt.revocationDate.map { JSONTree.integer($0.milliseconds) }
+        if let date = receipt.revocationDate, self[PurchaseInfoField.revocationDate.rawValue] == nil {
+            self[PurchaseInfoField.revocationDate.rawValue] = .integer(date.milliseconds)
+            self[PurchaseInfoField.revocationReason.rawValue] = receipt.revocationReason.map(JSONTree.integer)
         }
         let lineItem = PurchaseInfoField.webOrderLineItemId.rawValue
         if self[lineItem] == .text("0") { self[lineItem] = nil }

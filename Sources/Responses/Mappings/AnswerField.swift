@@ -14,20 +14,33 @@ package enum AnswerField: String, ModelField {
     case latestExpiredReceiptInfo
     /// The newest receipt in base64, which is the submitted one in responses from receipts and records.
     case latestReceipt
+    /// The receipt of an expired subscription. Only in Apple's version 1 notifications.
+    case latestExpiredReceipt
     /// One element for each subscription; absent in responses to iOS 6 receipts.
     case pendingRenewalInfo
     /// The renewal of the only subscription of an iOS 6 receipt. The last two appear only if the status is 21006.
     case autoRenewProductId, autoRenewStatus, expirationIntent, isInBillingRetryPeriod
+    /// The refund of that subscription, repeated from its latest object. A response with status 21006 has the first and
+    /// the last.
+    case revocationDateFormatted, revocationDate, revocationDateFormattedPst, revocationReason
     /// Only in Apple's error responses. Responses from receipts and records have neither.
     case isRetryable, exception
 
     package static let modelName = "VerifyReceiptAnswer"
     package static let place = "the answer"
+    package static let addedLater = Set(refund + [.latestExpiredReceipt])
+    /// The keys of the refund of an iOS 6 subscription.
+    package static let refund: [Self] = [
+        .revocationDateFormatted, .revocationDate, .revocationDateFormattedPst, .revocationReason,
+    ]
 
     package var kind: ValueKind {
         switch self {
-        case .status, .autoRenewStatus, .expirationIntent: .number
-        case .environment, .latestReceipt, .autoRenewProductId, .exception: .text
+        case .status, .autoRenewStatus, .expirationIntent, .revocationReason: .number
+        case .environment, .latestReceipt, .latestExpiredReceipt, .autoRenewProductId, .exception,
+            .revocationDateFormatted, .revocationDateFormattedPst:
+            .text
+        case .revocationDate: .millisecondsText
         case .isInBillingRetryPeriod, .isRetryable: .flag
         case .receipt, .latestReceiptInfo, .latestExpiredReceiptInfo, .pendingRenewalInfo: .nested
         }

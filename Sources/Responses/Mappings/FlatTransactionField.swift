@@ -17,9 +17,8 @@ package enum FlatTransactionField: String, ModelField {
     case originalPurchaseDate, purchaseDate, uniqueIdentifier, uniqueVendorIdentifier, originalTransactionId
     case transactionId, expiresDate, quantity, productId, productAppleId, appAppleId, bundleId, applicationVersion
     case webOrderLineItemId, subscriptionGroupIdentifier, isTrialPeriod, isInIntroOfferPeriod, inAppOwnershipType
-    case revocationDate
+    case revocationDate, revocationReason
     case versionExternalIdentifier, promotionalOfferId, offerCodeRefName, isUpgraded, appAccountToken
-    case revocationReason
 
     package static let modelName = "FlatTransaction"
     package static let place = "latest_receipt_info, latest_expired_receipt_info (iOS 6, from the Server API)"
@@ -58,9 +57,8 @@ package enum FlatTransactionField: String, ModelField {
         case .isInIntroOfferPeriod: TransactionField.isInIntroOfferPeriod.value(of: flat.transaction)
         case .inAppOwnershipType: TransactionField.inAppOwnershipType.value(of: flat.transaction)
         case .revocationDate: TransactionField.revocationDate.value(of: flat.transaction)
-        case .versionExternalIdentifier, .promotionalOfferId, .offerCodeRefName, .isUpgraded, .appAccountToken,
-            .revocationReason:
-            nil
+        case .revocationReason: TransactionField.revocationReason.value(of: flat.transaction)
+        case .versionExternalIdentifier, .promotionalOfferId, .offerCodeRefName, .isUpgraded, .appAccountToken: nil
         }
     }
 }

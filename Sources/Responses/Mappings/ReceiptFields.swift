@@ -103,7 +103,8 @@ package enum InAppField: String, ModelField {
         case .revocationDate:
             purchase.cancellationDate.map { .cancellation($0, isConsumable: purchase.productType == .consumable) }
         case .revocationReason:
-            purchase.productType == .consumable ? nil : purchase.cancellationReason.map(FieldValue.number)
+            purchase.cancellationDate == nil || purchase.productType == .consumable
+                ? nil : purchase.cancellationReason.map(FieldValue.number)
         case .isTrialPeriod: purchase.isTrialPeriod.map(FieldValue.flag)
         case .isInIntroOfferPeriod: purchase.isInIntroOfferPeriod.map(FieldValue.flag)
         case .promotionalOfferId: purchase.promotionalOfferId.map(FieldValue.text)
@@ -121,7 +122,7 @@ package enum PurchaseInfoField: String, ModelField {
     case originalPurchaseDateFormatted, originalPurchaseDate, originalPurchaseDateFormattedPst
     case purchaseDateFormatted, purchaseDate, purchaseDateFormattedPst
     case expiresDate, expiresDateFormatted, expiresDateFormattedPst
-    case revocationDateFormatted, revocationDate, revocationDateFormattedPst
+    case revocationDateFormatted, revocationDate, revocationDateFormattedPst, revocationReason
     case transactionId, originalTransactionId, productId, productAppleId, quantity, webOrderLineItemId
     case subscriptionGroupIdentifier, isTrialPeriod, isInIntroOfferPeriod, inAppOwnershipType
     case bundleId, applicationVersion, appAppleId, versionExternalIdentifier, uniqueIdentifier, uniqueVendorIdentifier
@@ -130,11 +131,12 @@ package enum PurchaseInfoField: String, ModelField {
     package static let modelName = "TransactionReceipt"
     package static let place = "receipt, latest_receipt_info, latest_expired_receipt_info (iOS 6)"
     package static let hasPropertyListKeys = true
+    package static let addedLater: Set<Self> = [.revocationReason]
 
     package var kind: ValueKind {
         switch self {
         case .originalPurchaseDate, .purchaseDate, .expiresDate, .revocationDate: .millisecondsText
-        case .productAppleId, .quantity, .appAppleId, .versionExternalIdentifier: .numberText
+        case .productAppleId, .quantity, .appAppleId, .versionExternalIdentifier, .revocationReason: .numberText
         case .isTrialPeriod, .isInIntroOfferPeriod: .flagText
         default: .text
         }
@@ -144,7 +146,7 @@ package enum PurchaseInfoField: String, ModelField {
     /// `transactions`.
     package var belongsToTransaction: Bool {
         switch self {
-        case .originalPurchaseDate, .purchaseDate, .expiresDate, .revocationDate, .transactionId,
+        case .originalPurchaseDate, .purchaseDate, .expiresDate, .revocationDate, .revocationReason, .transactionId,
             .originalTransactionId, .productId, .productAppleId, .quantity, .webOrderLineItemId,
             .subscriptionGroupIdentifier, .isTrialPeriod, .isInIntroOfferPeriod, .inAppOwnershipType:
             true

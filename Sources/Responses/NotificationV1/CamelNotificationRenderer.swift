@@ -68,8 +68,7 @@ extension CustomerRecords {
         let rows = transactions.indices.lazy.map { index in
             let payload = transactions[index].payload
             return LatestRow(
-                index: index, milliseconds: payload.purchaseDate?.milliseconds, transactionId: payload.transactionId,
-                subscription: nil)
+                index: index, milliseconds: payload.purchaseDate?.milliseconds, transactionId: payload.transactionId)
         }
         return rows.filter { transactions[$0.index].payload.appAccountToken?.isEmpty == false }.min()
             .flatMap { transactions[$0.index].payload.appAccountToken }

@@ -41,7 +41,7 @@ enum NotificationV1Receipt {
         init(_ transaction: TransactionPayload, _ index: Int) {
             row = LatestRow(
                 index: index, milliseconds: transaction.purchaseDate?.milliseconds,
-                transactionId: transaction.transactionId, subscription: nil)
+                transactionId: transaction.transactionId)
         }
 
         func isNewer(than other: Order) -> Bool { other.row < row }

@@ -9,7 +9,7 @@ extension AppReceipt {
         let rows = transactions.indices.map { index in
             LatestRow(
                 index: index, milliseconds: transactions[index].purchaseDate?.milliseconds,
-                transactionId: transactions[index].transactionId, subscription: nil)
+                transactionId: transactions[index].transactionId)
         }
         purchases += rows.sorted(by: <).map { InAppPurchase(transactions[$0.index]) }
     }

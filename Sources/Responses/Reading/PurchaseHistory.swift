@@ -72,13 +72,14 @@ extension ReceiptContents {
                         transactionId: purchase.transactionId, webOrderLineItemId: lineItem)
                 else { continue }
                 receipt.purchases[index].cancellationDate = revocation.date
-                receipt.purchases[index].cancellationReason = revocation.reason
+                receipt.purchases[index].cancellationReason = revocation.reason ?? purchase.cancellationReason
             }
             return .app(receipt)
         case .transaction(var receipt):
-            receipt.revocationDate =
-                revocations.revocation(
-                    transactionId: receipt.transactionId, webOrderLineItemId: receipt["web-order-line-item-id"])?.date
+            let revocation = revocations.revocation(
+                transactionId: receipt.transactionId, webOrderLineItemId: receipt["web-order-line-item-id"])
+            receipt.revocationDate = revocation?.date
+            receipt.revocationReason = revocation?.reason
             return .transaction(receipt)
         }
     }

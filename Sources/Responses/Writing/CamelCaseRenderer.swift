@@ -100,10 +100,12 @@ extension CamelCaseRenderer {
     /// Writes a refund that was recorded after the receipt was created. A refund in the receipt itself is already
     /// among its lines.
     private func writeRevocation(of receipt: TransactionReceipt, into writer: inout JSONWriter) {
-        let field = PurchaseInfoField.revocationDate
         guard let date = receipt.revocationDate, receipt["cancellation-date-ms"] == nil else { return }
-        writer.key(field.rawValue)
-        writer.camelCase(String(date.milliseconds), kind: field.kind)
+        writer.key(PurchaseInfoField.revocationDate.rawValue)
+        writer.value(date.milliseconds)
+        guard let reason = receipt.revocationReason else { return }
+        writer.key(PurchaseInfoField.revocationReason.rawValue)
+        writer.value(reason)
     }
 
     /// Converts a key with hyphens, for example `new-key` to `newKey`.

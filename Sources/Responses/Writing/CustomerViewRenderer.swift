@@ -157,8 +157,7 @@ package struct CustomerViewRenderer: Sendable {
         transactions.enumerated().map { index, transaction in
             let payload = transaction.payload
             return LatestRow(
-                index: index, milliseconds: payload.purchaseDate?.milliseconds, transactionId: payload.transactionId,
-                subscription: nil)
+                index: index, milliseconds: payload.purchaseDate?.milliseconds, transactionId: payload.transactionId)
         }.sorted().map { transactions[$0.index] }
     }
 }
@@ -171,7 +170,7 @@ extension ReceiptContents {
         receipt.purchases = purchases.enumerated().map { index, purchase in
             LatestRow(
                 index: index, milliseconds: purchase.purchaseDate?.milliseconds,
-                transactionId: purchase.transactionId, subscription: nil)
+                transactionId: purchase.transactionId)
         }.sorted().map { purchases[$0.index] }
         return .app(receipt)
     }

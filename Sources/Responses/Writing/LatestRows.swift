@@ -3,8 +3,8 @@ enum LatestRows {
     /// Maximum number of rows in Apple's responses.
     static let cap = 100
 
-    /// Returns the indices of the selected rows. The rows are first reduced to one for each subscription if
-    /// requested, then to the newest ``cap``, and then put in the requested order.
+    /// Returns the indices of the selected rows. The rows are first reduced to one for each series if requested, then
+    /// to the newest ``cap``, and then put in the requested order.
     static func indices(of rows: [LatestRow], options: AnswerOptions) -> [Int] {
         var rows = rows.sorted(by: <)
         if options.excludesOldTransactions { rows = newest(of: rows) }
@@ -12,10 +12,10 @@ enum LatestRows {
         return options.latestReceiptInfoOrder == .ascending ? newest : newest.reversed()
     }
 
-    /// Returns the last row of each auto-renewable subscription. The rows must be in ascending order.
+    /// Returns the last row of each series. The rows must be in ascending order.
     private static func newest(of rows: [LatestRow]) -> [LatestRow] {
         var seen: Set<String> = []
-        return rows.reversed().filter { row in row.subscription.map { seen.insert($0).inserted } ?? false }.reversed()
+        return rows.reversed().filter { row in row.series.map { seen.insert($0).inserted } ?? false }.reversed()
     }
 }
 
@@ -27,21 +27,29 @@ struct LatestRow: Comparable {
     let milliseconds: Int64
     /// The transaction id as a number; 0 if it is not a number.
     let identifier: UInt128
-    /// The id of the subscription if the product is an auto-renewable subscription; otherwise `nil`.
-    let subscription: String?
+    /// What `exclude-old-transactions` keeps one row of, see ``series(ofSubscription:product:)``; otherwise `nil`.
+    let series: String?
 
-    init(index: Int, milliseconds: Int64?, transactionId: String?, subscription: String?) {
+    init(index: Int, milliseconds: Int64?, transactionId: String?, series: String? = nil) {
         var text = transactionId ?? ""
         self.init(
             index: index, milliseconds: milliseconds, identifier: text.withUTF8(Self.identifier),
-            subscription: subscription)
+            series: series)
     }
 
-    init(index: Int, milliseconds: Int64?, identifier: UInt128, subscription: String?) {
+    init(index: Int, milliseconds: Int64?, identifier: UInt128, series: String?) {
         self.index = index
         self.milliseconds = milliseconds ?? .min
         self.identifier = identifier
-        self.subscription = subscription
+        self.series = series
+    }
+
+    /// Returns the series that a row belongs to: all rows of a subscription, or all of a product that does not renew. A
+    /// genuine response of 2020 has one row for each, also of a product that was bought twice.
+    ///
+    /// - Parameter original: the original transaction id if the product is an auto-renewable subscription.
+    static func series(ofSubscription original: String?, product: String?) -> String {
+        original.map { "subscription \($0)" } ?? "product \(product ?? "")"
     }
 
     /// Returns the number in a text; 0 if it is not a number.

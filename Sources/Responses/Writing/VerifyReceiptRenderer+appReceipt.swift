@@ -3,12 +3,12 @@ import ReceiptDecoding
 import AppStoreTypes
 
 extension VerifyReceiptRenderer {
-    /// Writes `receipt`, and also `latest_receipt_info` and `latest_receipt` if the receipt contains an
-    /// auto-renewable subscription.
+    /// Writes `receipt`, and also `latest_receipt_info` and `latest_receipt` according to ``AnswerOptions/latest``.
     func answer(
         to receipt: AppReceipt, history: PurchaseHistory, requestDate: Timestamp, options: AnswerOptions
     ) -> VerifyReceiptAnswer {
-        let hasLatest = !options.omitsLatest && receipt.purchases.contains(where: \.isAutoRenewable)
+        let hasLatest = options.hasLatest(
+            for: receipt, hasSubscription: receipt.purchases.contains(where: \.isAutoRenewable))
         let latest = hasLatest ? history.submittedText?.reveal() : nil
         let latestRows = hasLatest ? receipt.latestIndices(options: options) : []
         var rows = RenderedRows(count: receipt.purchases.count)
@@ -32,9 +32,7 @@ extension VerifyReceiptRenderer {
                 writer.endArray()
             case .latestReceipt:
                 writer.member(base64: latest, as: conversion, key: key)
-            case .latestExpiredReceiptInfo, .pendingRenewalInfo, .autoRenewProductId, .autoRenewStatus,
-                .expirationIntent, .isInBillingRetryPeriod, .isRetryable, .exception:
-                return
+            default: return
             }
         }
         writer.endObject()
@@ -118,7 +116,7 @@ extension AppReceipt {
             return options.latestReceiptInfoOrder == .ascending ? Array(newest) : newest.reversed()
         }
         return LatestRows.indices(
-            of: latestRows(withSubscriptions: options.excludesOldTransactions), options: options)
+            of: latestRows(withSeries: options.excludesOldTransactions), options: options)
     }
 
     /// Whether each purchase is later than the one before it.
@@ -134,14 +132,20 @@ extension AppReceipt {
     }
 
     /// Returns the sort keys of the purchases.
-    fileprivate func latestRows(withSubscriptions: Bool) -> [LatestRow] {
+    fileprivate func latestRows(withSeries: Bool) -> [LatestRow] {
         purchases.indices.map { index in
             let purchase = purchases[index]
             return LatestRow(
                 index: index, milliseconds: purchase.purchaseDate?.milliseconds,
                 identifier: purchase.withUTF8(purchase.transactionIdText, LatestRow.identifier) ?? 0,
-                subscription: !withSubscriptions || !purchase.isAutoRenewable
-                    ? nil : purchase.originalTransactionId ?? purchase.transactionId ?? "")
+                series: withSeries ? purchase.series : nil)
         }
+    }
+}
+
+extension InAppPurchase {
+    fileprivate var series: String {
+        LatestRow.series(
+            ofSubscription: isAutoRenewable ? originalTransactionId ?? transactionId ?? "" : nil, product: productId)
     }
 }

@@ -15,9 +15,10 @@ extension VerifyReceiptRenderer {
         let match = receipt.subscription(in: records)
         let isCurrent = match.map { [1, 4].contains($0.record.status) } ?? true
         let status: VerifyReceiptStatus = isCurrent ? .valid : .subscriptionExpired
-        let subscription = options.omitsLatest ? nil : match
+        let subscription = options.latest == .omitted ? nil : match
         let submitted = subscription != nil && isCurrent ? history.submittedText?.reveal() : nil
         let renewal = subscription?.record.renewal?.payload
+        let refunded = isCurrent ? nil : subscription?.newest
         var writer = JSONWriter(reserving: 4_096 + (submitted?.count ?? 0))
         writer.beginObject()
         for column in tables.answer.columns {
@@ -46,6 +47,10 @@ extension VerifyReceiptRenderer {
                 writer.member(renewal.flatMap(RenewalField.expirationIntent.value), as: column)
             case .isInBillingRetryPeriod where !isCurrent:
                 writer.member(renewal.flatMap(RenewalField.isInBillingRetryPeriod.value), as: column)
+            case .revocationDateFormatted:
+                writer.member(refunded?.revocationDate.map(FieldValue.formatted), as: column)
+            case .revocationReason:
+                writer.member(refunded.flatMap(TransactionField.revocationReason.value), as: column)
             default:
                 continue
             }
@@ -104,7 +109,7 @@ extension TransactionReceipt {
         func row(_ transaction: TransactionPayload) -> LatestRow {
             LatestRow(
                 index: 0, milliseconds: transaction.purchaseDate?.milliseconds,
-                transactionId: transaction.transactionId, subscription: nil)
+                transactionId: transaction.transactionId)
         }
         return row(left) < row(right)
     }

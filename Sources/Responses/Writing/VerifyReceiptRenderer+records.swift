@@ -25,14 +25,15 @@ extension VerifyReceiptRenderer {
         }
     }
 
-    /// Writes `latest_receipt_info`, `latest_receipt` and `pending_renewal_info` if and only if the history contains
-    /// an auto-renewable subscription, unless the options omit them.
+    /// Writes `latest_receipt_info` and `latest_receipt` according to ``AnswerOptions/latest``, and with them
+    /// `pending_renewal_info` if the history contains an auto-renewable subscription.
     private func answer(
         to receipt: AppReceipt, records: CustomerRecords, history: PurchaseHistory, requestDate: Timestamp,
         options: AnswerOptions
     ) -> VerifyReceiptAnswer {
         var rows = RenderedRows(count: receipt.purchases.count)
-        let hasLatest = !options.omitsLatest && records.transactions.contains { $0.payload.isAutoRenewable }
+        let hasSubscription = records.transactions.contains { $0.payload.isAutoRenewable }
+        let hasLatest = options.hasLatest(for: receipt, hasSubscription: hasSubscription)
         let latest = hasLatest ? records.latestTransactions(for: receipt, options: options) : []
         let submitted = hasLatest ? history.submittedText?.reveal() : nil
         var writer = JSONWriter(
@@ -56,7 +57,7 @@ extension VerifyReceiptRenderer {
                 writer.endArray()
             case .latestReceipt:
                 writer.member(base64: submitted, as: column)
-            case .pendingRenewalInfo where hasLatest:
+            case .pendingRenewalInfo where hasLatest && hasSubscription:
                 writer.member(column.key.beginning)
                 write(records.subscriptions, into: &writer)
             default:
@@ -106,14 +107,17 @@ extension CustomerRecords {
                     listed = ids
                     guard let id, ids.contains(id) else { continue }
                 }
-                var subscription: String?
-                if options.excludesOldTransactions, transactions[index].payload.isAutoRenewable {
-                    subscription = transactions[index].payload.originalTransactionId ?? id ?? ""
+                var series: String?
+                if options.excludesOldTransactions {
+                    let payload = transactions[index].payload
+                    series = LatestRow.series(
+                        ofSubscription: payload.isAutoRenewable ? payload.originalTransactionId ?? id ?? "" : nil,
+                        product: payload.productId)
                 }
                 rows.append(
                     LatestRow(
                         index: index, milliseconds: transactions[index].payload.purchaseDate?.milliseconds,
-                        transactionId: id, subscription: subscription))
+                        transactionId: id, series: series))
             }
         }
         return LatestRows.indices(of: rows, options: options)

@@ -30,8 +30,11 @@ extension VerifyReceiptRenderer {
                 write(receipt, into: &writer) { $0 != .versionExternalIdentifier }
             case .latestReceipt:
                 writer.member(base64: submitted, as: column)
-            case .environment, .latestReceiptInfo, .latestExpiredReceiptInfo, .pendingRenewalInfo, .autoRenewProductId,
-                .autoRenewStatus, .expirationIntent, .isInBillingRetryPeriod, .isRetryable, .exception:
+            case .revocationDateFormatted where status == .subscriptionExpired:
+                writer.member(receipt.revocationDate.map(FieldValue.formatted), as: column)
+            case .revocationReason where status == .subscriptionExpired:
+                writer.member(receipt.revocationReason.map(FieldValue.number), as: column)
+            default:
                 continue
             }
         }
@@ -49,8 +52,7 @@ extension VerifyReceiptRenderer {
         writer.endObject()
     }
 
-    /// Writes the members of a flat object, and after them a revocation that was recorded later; it has no reason, as
-    /// in Apple's responses.
+    /// Writes the members of a flat object, and after them a revocation that was recorded later.
     func writeMembers(
         of receipt: TransactionReceipt, into writer: inout JSONWriter, holds: (PurchaseInfoField?) -> Bool
     ) {
@@ -64,11 +66,21 @@ extension VerifyReceiptRenderer {
             }
             if holds(column.field) { writer.member(.text(entry.value), as: column) }
         }
-        let column = tables.flatTransaction.columns.first { $0.field == .revocationDate }
-        if let column, let date = receipt.revocationDate, receipt["cancellation-date"] == nil {
-            writer.member(.cancellation(date, isConsumable: false), as: column)
+        guard let date = receipt.revocationDate, receipt["cancellation-date"] == nil else { return }
+        for column in tables.flatTransaction.columns {
+            switch column.field {
+            case .revocationDate: writer.member(.cancellation(date, isConsumable: false), as: column)
+            case .revocationReason: writer.member(receipt.revocationReason.map(FieldValue.number), as: column)
+            default: continue
+            }
         }
     }
+}
+
+extension FieldValue {
+    /// A date as text in GMT, without milliseconds and time of Los Angeles next to it. The refund at the top level of an
+    /// iOS 6 response has this form.
+    static func formatted(_ instant: Timestamp) -> FieldValue { .text(DateTriplet(instant).text) }
 }
 
 extension FieldTable where Field == PurchaseInfoField {

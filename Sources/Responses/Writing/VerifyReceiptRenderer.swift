@@ -36,22 +36,44 @@ package struct AnswerOptions: Sendable, Hashable {
         case ascending, descending
     }
 
+    /// When an App Receipt's response contains `latest_receipt` and `latest_receipt_info`. `pending_renewal_info` is
+    /// only for customers with a subscription in any case.
+    package enum Latest: Sendable, Hashable {
+        /// Never, because the password is not correct. In an iOS 6 response, only the status then depends on the
+        /// subscription.
+        case omitted
+        /// If there is an auto-renewable subscription, as Apple documents it.
+        case ofSubscriptions
+        /// Also if the receipt lists any other purchase, as Apple responds to a correct password since about 2021-11.
+        case ofPurchases
+    }
+
     /// The request's `exclude-old-transactions`: `latest_receipt_info` contains only the newest row of each
-    /// auto-renewable subscription. It has no effect on `in_app` and on iOS 6 responses.
+    /// auto-renewable subscription and of each other product. It has no effect on `in_app` and on iOS 6 responses.
     package var excludesOldTransactions: Bool
     /// The order of `latest_receipt_info`. Apple has changed it over the years; clients should not rely on it, but
     /// some do.
     package var latestReceiptInfoOrder: Order
-    /// Whether `latest_receipt`, `latest_receipt_info` and `pending_renewal_info` are left out, because they need the
-    /// correct password. In an iOS 6 response, only the status then depends on the subscription.
-    package var omitsLatest: Bool
+    package var latest: Latest
 
-    /// The defaults are those of Apple's endpoint.
+    /// The defaults are those of Apple's documentation.
     package init(
-        excludesOldTransactions: Bool = false, latestReceiptInfoOrder: Order = .ascending, omitsLatest: Bool = false
+        excludesOldTransactions: Bool = false, latestReceiptInfoOrder: Order = .ascending,
+        latest: Latest = .ofSubscriptions
     ) {
         self.excludesOldTransactions = excludesOldTransactions
         self.latestReceiptInfoOrder = latestReceiptInfoOrder
-        self.omitsLatest = omitsLatest
+        self.latest = latest
+    }
+
+    /// Returns whether the response has `latest_receipt` and `latest_receipt_info`.
+    ///
+    /// - Parameter hasSubscription: whether an auto-renewable subscription is known.
+    func hasLatest(for receipt: AppReceipt, hasSubscription: Bool) -> Bool {
+        switch latest {
+        case .omitted: false
+        case .ofSubscriptions: hasSubscription
+        case .ofPurchases: hasSubscription || !receipt.purchases.isEmpty
+        }
     }
 }

@@ -33,25 +33,26 @@ enum AnswerRowWriter {
         includesConsumableRefunds: Bool = false
     ) -> JSONValue {
         let isSubscription = row.isAutoRenewable
+        var cancellation: (date: Timestamp?, reason: Int64)?
+        if let revocation = row.revocation, includesConsumableRefunds || row.product.kind != .consumable {
+            cancellation = (revocation.date, revocation.reason)
+        } else if row.reportsUpgradeAsCancellation {
+            cancellation = (row.upgradedDate, 0)
+        }
         var members = texts([
             "quantity": String(row.quantity), "product_id": row.product.productId,
             "transaction_id": row.receiptId, "original_transaction_id": row.originalTransactionId,
         ])
         members += dates("purchase_date", wholeSeconds(row.purchaseDate))
         members += dates("original_purchase_date", wholeSeconds(row.originalPurchaseDate))
-        members += dates("expires_date", row.expiresDate)
+        members += dates("expires_date", row.expiresDate) + dates("cancellation_date", cancellation?.date)
         members += texts([
             "web_order_line_item_id": row.webOrderLineItemId, "is_trial_period": flag(row.isTrialPeriod),
             "is_in_intro_offer_period": isSubscription ? flag(row.isInIntroOfferPeriod) : nil,
+            "cancellation_reason": cancellation.map { String($0.reason) },
             "promotional_offer_id": row.promotionalOfferId,
             "in_app_ownership_type": includesOwnership ? (row.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED") : nil,
         ])
-        if let revocation = row.revocation, includesConsumableRefunds || row.product.kind != .consumable {
-            members += dates("cancellation_date", revocation.date)
-            members += texts(["cancellation_reason": String(revocation.reason)])
-        } else if row.reportsUpgradeAsCancellation {
-            members += dates("cancellation_date", row.upgradedDate) + texts(["cancellation_reason": "0"])
-        }
         guard isCurrent else { return .object(members) }
         return .object(
             members

@@ -7,9 +7,9 @@ extension SimulatedVerifyReceipt {
 
     /// Returns the response to an App Receipt.
     ///
-    /// `latest_receipt_info`, `latest_receipt` and `pending_renewal_info` are included only if the password is right
-    /// and the customer has an auto-renewable subscription now, in this receipt or in a newer one. A receipt without
-    /// any purchase does not identify a customer, so its response never has them.
+    /// `latest_receipt_info` and `latest_receipt` are included only if the password is right, `pending_renewal_info`
+    /// only if the customer also has an auto-renewable subscription now, in this receipt or in a newer one. A receipt
+    /// without any purchase does not identify a customer, so its response never has them.
     func appReceiptAnswer(
         to receipt: IssuedReceipt, excludesOld: Bool, isRightPassword: Bool
     ) throws(CryptographyError) -> JSONValue {
@@ -17,18 +17,19 @@ extension SimulatedVerifyReceipt {
             Member("environment", .string(receipt.environment.rawValue)),
             Member("receipt", receiptObject(of: receipt)),
         ]
-        let hasLatest =
-            !receipt.transactions.isEmpty && receipt.customer.transactions.contains(where: \.isAutoRenewable)
-        if isRightPassword, hasLatest {
+        if isRightPassword, !receipt.transactions.isEmpty {
             let current = receipt.customer.transactions.filter(\.isInReceipts)
             let plan = latestPlan(for: receipt, named: "latest", version: nil, current.map(\.receiptId))
             let latest = try latest(plan, of: receipt.customer)
-            let rows = excludesOld ? newestPerSubscription(current) : Array(ascending(current).suffix(100))
+            let rows = excludesOld ? newestPerSeries(current) : Array(ascending(current).suffix(100))
             members += [
                 Member("latest_receipt_info", .array(rows.map { AnswerRowWriter.transaction($0, isCurrent: true) })),
                 Member("latest_receipt", .string(latest.base64)),
-                Member("pending_renewal_info", .array(receipt.customer.renewals.map(AnswerRowWriter.renewal))),
             ]
+            if receipt.customer.transactions.contains(where: \.isAutoRenewable) {
+                let renewals = receipt.customer.renewals.map(AnswerRowWriter.renewal)
+                members.append(Member("pending_renewal_info", .array(renewals)))
+            }
         }
         return .object(members + [Member("status", .number(0))])
     }
@@ -65,10 +66,10 @@ extension SimulatedVerifyReceipt {
         }
     }
 
-    /// Implements `exclude-old-transactions`: the newest row of each subscription and no other rows.
-    private func newestPerSubscription(_ rows: [SimulatedTransaction]) -> [SimulatedTransaction] {
+    /// Implements `exclude-old-transactions`: the newest row of each subscription and of each other product.
+    private func newestPerSeries(_ rows: [SimulatedTransaction]) -> [SimulatedTransaction] {
         let newest = Dictionary(
-            ascending(rows.filter(\.isAutoRenewable)).map { ($0.originalTransactionId, $0) },
+            ascending(rows).map { ($0.isAutoRenewable ? $0.originalTransactionId : $0.product.productId, $0) },
             uniquingKeysWith: { _, newer in newer })
         return ascending(Array(newest.values))
     }

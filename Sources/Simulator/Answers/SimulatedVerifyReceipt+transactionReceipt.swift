@@ -39,11 +39,15 @@ extension SimulatedVerifyReceipt {
         let intent = renewal.expirationIntent.map { Member("expiration_intent", .string(String($0))) }
         let retry = Member(
             "is_in_billing_retry_period", .string(renewal.isInBillingRetryPeriod == true ? "1" : "0"))
+        // The response to a refunded subscription repeats the text of the date and the reason at the top level.
+        let refund = ["cancellation_date", "cancellation_reason"].compactMap { key in
+            info[key].map { Member(key, $0) }
+        }
         return .object(
             [
                 willRenew, Member("status", .number(21006)), product, own,
                 Member("latest_expired_receipt_info", info),
-            ] + [intent, retry].compactMap { $0 })
+            ] + [intent, retry].compactMap { $0 } + refund)
     }
 
     /// Returns the newest transaction of the subscription. As in genuine responses, it has no
@@ -54,8 +58,7 @@ extension SimulatedVerifyReceipt {
         return .object(members + [Member("app_item_id", .string(String(SimulatedApp.first.appAppleId)))])
     }
 
-    /// Returns purchase-info with underscores instead of hyphens, and the cancellation date, which a receipt cannot
-    /// contain.
+    /// Returns purchase-info with underscores instead of hyphens, and the cancellation, which a receipt cannot contain.
     private func flat(
         _ plan: ReceiptPlan, of previous: SimulatedCustomer, now customer: SimulatedCustomer,
         omitting omitted: String? = nil
@@ -66,6 +69,7 @@ extension SimulatedVerifyReceipt {
         let transaction = plan.transactionIds.first.flatMap(customer.transaction)
         let revocation = transaction?.product.kind == .consumable ? nil : transaction?.revocation
         return .object(
-            members.filter { $0.key != omitted } + AnswerRowWriter.dates("cancellation_date", revocation?.date))
+            members.filter { $0.key != omitted } + AnswerRowWriter.dates("cancellation_date", revocation?.date)
+                + AnswerRowWriter.texts(["cancellation_reason": (revocation?.reason).map { String($0) }]))
     }
 }

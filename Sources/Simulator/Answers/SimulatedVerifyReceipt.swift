@@ -58,15 +58,17 @@ package struct SimulatedVerifyReceipt: Sendable {
             : try transactionReceiptAnswer(to: asOfNow(receipt), asMadeFor: receipt.customer)
     }
 
-    /// Returns the receipt with current data. The listed transactions stay as they were, except for later refunds;
-    /// the customer is the current one, because events and the Server API may have changed it.
+    /// Returns the receipt with current data. The listed transactions stay as they were, except for later refunds: a
+    /// refund in the receipt itself stays, even if it was reversed. The customer is the current one, because events and
+    /// the Server API may have changed it.
     private func asOfNow(_ receipt: IssuedReceipt) -> IssuedReceipt {
         let customer = customerRegistry.current(receipt.customer)
         let revocations = Dictionary(
             customer.transactions.map { ($0.transactionId, $0.revocation) }, uniquingKeysWith: { _, last in last })
         let transactions = receipt.transactions.map { made in
             var transaction = made
-            transaction.revocation = revocations[made.transactionId] ?? made.revocation
+            transaction.revocation =
+                (revocations[made.transactionId] ?? made.revocation) ?? made.revocation(at: receipt.plan.creationDate)
             return transaction
         }
         return IssuedReceipt(plan: receipt.plan, customer: customer, transactions: transactions, bytes: receipt.bytes)

@@ -70,6 +70,10 @@ package struct AppReceiptPurchase: Sendable, Hashable {
     package var isInIntroOfferPeriod = false
     package var promotionalOfferId: String?
     package var isFamilyShared = false
+    /// Attribute 1712, empty without a refund.
+    package var cancellationDate: Timestamp?
+    /// Attribute 1720, only of a refund: 0 or 1.
+    package var cancellationReason: Int64?
     /// Attributes to append.
     package var extraAttributes: [ReceiptAttribute] = []
     /// Types of attributes to omit.
@@ -95,10 +99,8 @@ extension AppReceiptPurchase {
         (filled + Self.empty).filter { !omittedTypes.contains($0.type) } + extraAttributes
     }
 
-    /// Attributes whose meaning is unknown and which are an empty text in every receipt, and the cancellation date
-    /// (1712), which no observed receipt contains.
-    private static let empty: [ReceiptAttribute] =
-        [.text(1709, ""), .date(1712, nil)] + (1714...1718).map { .text($0, "") }
+    /// Attributes whose meaning is unknown and which are an empty text in every receipt.
+    private static let empty: [ReceiptAttribute] = [.text(1709, "")] + (1714...1718).map { .text($0, "") }
     private static let alwaysEmpty = empty.map(\.der)
 
     /// The attributes with a value.
@@ -107,9 +109,10 @@ extension AppReceiptPurchase {
             .number(1701, quantity), .text(1702, productId), .text(1703, transactionId), .date(1704, purchaseDate),
             .text(1705, originalTransactionId), .date(1706, originalPurchaseDate), .number(1707, productType),
             .date(1708, expiresDate), .number(1710, productAppleId), .number(1711, webOrderLineItemId),
-            .number(1713, isTrialPeriod ? 1 : 0),
+            .date(1712, cancellationDate), .number(1713, isTrialPeriod ? 1 : 0),
         ]
         if expiresDate != nil { list.append(.number(1719, isInIntroOfferPeriod ? 1 : 0)) }
+        if let cancellationReason { list.append(.number(1720, cancellationReason)) }
         if let promotionalOfferId { list.append(.text(1721, promotionalOfferId)) }
         list.append(.number(1722, isFamilyShared ? 1 : 0))
         return list

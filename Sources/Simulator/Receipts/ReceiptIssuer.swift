@@ -69,7 +69,7 @@ extension AppReceiptContent {
         self.init(
             environment: customer.environment, bundleId: SimulatedApp.first.bundleId, creationDate: plan.creationDate,
             purchases: plan.transactionIds.compactMap(customer.transaction).map {
-                AppReceiptPurchase($0, environment: customer.environment, includesOwnership: plan.includesOwnership)
+                AppReceiptPurchase($0, in: plan, environment: customer.environment)
             }, opaqueSeed: plan.seed)
         originalPurchaseDate = customer.originalPurchaseDate
         if plan.isVolumePurchase {
@@ -80,7 +80,7 @@ extension AppReceiptContent {
 }
 
 extension AppReceiptPurchase {
-    init(_ transaction: SimulatedTransaction, environment: AppStoreEnvironment, includesOwnership: Bool) {
+    init(_ transaction: SimulatedTransaction, in plan: ReceiptPlan, environment: AppStoreEnvironment) {
         self.init(
             productId: transaction.product.productId, transactionId: transaction.receiptId,
             originalTransactionId: transaction.originalTransactionId, purchaseDate: transaction.purchaseDate,
@@ -94,6 +94,9 @@ extension AppReceiptPurchase {
         isInIntroOfferPeriod = transaction.isInIntroOfferPeriod
         promotionalOfferId = transaction.promotionalOfferId
         isFamilyShared = transaction.isFamilyShared
-        if !includesOwnership { omittedTypes = [1722] }
+        let revocation = transaction.revocation(at: plan.creationDate)
+        cancellationDate = revocation?.date
+        cancellationReason = revocation?.reason
+        if !plan.includesOwnership { omittedTypes = [1722] }
     }
 }

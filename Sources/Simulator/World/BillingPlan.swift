@@ -4,7 +4,7 @@ package import AppStoreTypes
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/billingplantype
 package enum BillingPlan: String, Sendable, Hashable {
-    /// The whole period is paid at its beginning.
+    /// The whole period is paid at its beginning, as for every subscription without a plan of its own.
     case billedUpfront = "BILLED_UPFRONT"
     /// A year is paid month by month: a monthly subscription with a 12-month commitment.
     case monthly = "MONTHLY"

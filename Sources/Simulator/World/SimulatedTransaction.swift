@@ -117,6 +117,13 @@ extension SimulatedTransaction {
     /// Value of `offer_code_ref_name`.
     package var offerCodeRefName: String? { offer?.type == 3 ? offer?.identifier : nil }
 
+    /// Returns the refund as a receipt of this date shows it: in whole seconds, and never that of a consumable.
+    func revocation(at date: Timestamp) -> Revocation? {
+        guard let revocation, product.kind != .consumable, revocation.date <= date else { return nil }
+        return Revocation(
+            date: Timestamp(seconds: revocation.date.seconds), reason: revocation.reason, type: revocation.type)
+    }
+
     /// Returns the payload of the transaction's JWS.
     package func row(
         _ environment: AppStoreEnvironment, signedDate: Timestamp, bundleId: String = SimulatedApp.first.bundleId
@@ -153,7 +160,8 @@ extension SimulatedTransaction {
             "price": .number(price),
             "appTransactionId": appTransactionId.map(JSONValue.string),
             "advancedCommerceInfo": advancedCommerce?.transactionDocument,
-            "billingPlanType": (product.billingPlan?.rawValue).map(JSONValue.string),
+            "billingPlanType": isAutoRenewable
+                ? .string((product.billingPlan ?? .billedUpfront).rawValue) : nil,
             "commitmentInfo": commitment?.document,
             "previousOriginalTransactionId": previousOriginalTransactionId.map(JSONValue.string),
         ])

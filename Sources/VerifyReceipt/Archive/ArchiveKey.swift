@@ -18,13 +18,12 @@ struct ArchiveKey: Sendable {
 
         /// Returns `nil` if the password is wrong, or missing although it is required; then no archived response may
         /// be used.
-        init?(_ password: VerifyReceiptRequest.Password, check: SharedSecretCheck, for app: AppConfiguration) {
-            let isChecked = app.sharedSecret != nil || !app.acceptedSecrets.isEmpty
+        init?(_ password: VerifyReceiptRequest.Password, check: SharedSecretCheck) {
             switch (check, password) {
-            case (.wrong, _), (.missing, _), (.accepted, .notText): return nil
-            case (.absent, _): self = .none
-            case (.accepted(let replacement), .absent): self = replacement == nil ? .none : .right
-            case (.accepted, .text(let text)): self = isChecked ? .right : .unchecked(text)
+            case (.wrong, _), (.missing, _), (.unchecked, .notText): return nil
+            case (.absent, _), (.unchecked, .absent): self = .none
+            case (.accepted, _): self = .right
+            case (.unchecked, .text(let text)): self = .unchecked(text)
             }
         }
     }

@@ -34,7 +34,7 @@ package struct LastGoodResponses: ResponseObserver {
         let app = request.app
         guard request.options.sources == nil, let receipt = request.authenticReceipt, app.answer.contains(.apple),
             apps.configured(receipt.bundleId) != nil,
-            let password = ArchiveKey.Password(request.request.password, check: request.password, for: app)
+            let password = ArchiveKey.Password(request.request.password, check: request.password)
         else { return nil }
         return ArchiveKey(
             receipt: receipt, excludesOldTransactions: request.request.excludesOldTransactions, password: password)

@@ -1,20 +1,23 @@
 import BridgeConfiguration
 import Cryptography
+import Responses
 import AppStoreTypes
 
 /// The result of checking a request's `password` against the app's secrets.
 ///
 /// | `password` | result |
 /// |---|---|
-/// | missing, `clientPassword: optional` | accepted; Apple gets the app's `sharedSecret` |
+/// | missing, `clientPassword: optional` | accepted; Apple gets the app's `sharedSecret`. Unchecked if it has none |
 /// | missing, `clientPassword: required` | 21004 for a receipt with an auto-renewable |
 /// | the `sharedSecret` | accepted |
 /// | one of `acceptedSecrets` | accepted; Apple gets the current `sharedSecret` |
-/// | anything else | wrong, unless the app has no secret to compare it with |
+/// | anything else | wrong; unchecked if the app has no secret to compare it with |
 enum SharedSecretCheck: Sendable {
-    /// The request continues. `replacement` is sent to Apple instead of the client's password; `nil` sends it
+    /// The password is correct. `replacement` is sent to Apple instead of the client's password; `nil` sends it
     /// unchanged.
     case accepted(replacement: SharedSecret?)
+    /// Not known to be correct, because the app has no secret that it could be. The request continues with it.
+    case unchecked
     /// Present, but not a secret of the app. The source `apple` forwards it unchanged, because Apple checks it itself.
     /// Every other source returns 21004 for a receipt with an auto-renewable, and omits what the password protects for
     /// any other receipt.
@@ -33,12 +36,12 @@ enum SharedSecretCheck: Sendable {
         switch password {
         case .absent:
             guard app.clientPassword == .required else {
-                self = .accepted(replacement: app.sharedSecret)
+                self = app.sharedSecret.map { .accepted(replacement: $0) } ?? .unchecked
                 return
             }
             self = hasAutoRenewable ? .missing : .absent
         case .notText:
-            self = app.sharedSecret == nil && app.acceptedSecrets.isEmpty ? .accepted(replacement: nil) : .wrong
+            self = app.hasSecret ? .wrong : .unchecked
         case .text(let text):
             self = Self.check(text, for: app)
         }
@@ -49,12 +52,13 @@ enum SharedSecretCheck: Sendable {
         if case .accepted(let replacement) = self { replacement } else { nil }
     }
 
-    /// Whether a rendered response omits `latest_receipt`, `latest_receipt_info` and `pending_renewal_info`. Apple
+    /// When a rendered response contains `latest_receipt`, `latest_receipt_info` and `pending_renewal_info`. Apple
     /// returns them only for a correct password.
-    var omitsLatest: Bool {
+    var latest: AnswerOptions.Latest {
         switch self {
-        case .wrong, .absent: true
-        case .accepted, .missing: false
+        case .wrong, .absent: .omitted
+        case .unchecked, .missing: .ofSubscriptions
+        case .accepted: .ofPurchases
         }
     }
 
@@ -66,6 +70,11 @@ enum SharedSecretCheck: Sendable {
         }
         if isCurrent { return .accepted(replacement: nil) }
         if isPrevious { return .accepted(replacement: app.sharedSecret) }
-        return app.sharedSecret == nil && app.acceptedSecrets.isEmpty ? .accepted(replacement: nil) : .wrong
+        return app.hasSecret ? .wrong : .unchecked
     }
+}
+
+extension AppConfiguration {
+    /// Whether there is a secret that a password can be compared with.
+    fileprivate var hasSecret: Bool { sharedSecret != nil || !acceptedSecrets.isEmpty }
 }

@@ -140,16 +140,12 @@ package struct ResolvedRequest: Sendable {
 
 extension VerifyReceiptRenderer {
     /// Renders a history, with the options of the request and of its app.
-    ///
-    /// - Parameter password: `nil` for a response from the receipt alone: it either holds nothing that a password
-    ///   protects, or ``ResolvedRequest/trustedItem(for:)`` has checked the password already.
     func answer(
-        _ history: PurchaseHistory, to request: ResolvedRequest, from source: AnswerSource,
-        _ password: SharedSecretCheck? = nil
+        _ history: PurchaseHistory, to request: ResolvedRequest, from source: AnswerSource
     ) -> VerifyReceiptResult {
         let options = AnswerOptions(
             excludesOldTransactions: request.request.excludesOldTransactions,
-            latestReceiptInfoOrder: request.app.latestReceiptInfoOrder, omitsLatest: password?.omitsLatest ?? false)
+            latestReceiptInfoOrder: request.app.latestReceiptInfoOrder, latest: request.password.latest)
         var reply = request.reply(
             answer(history: history, requestDate: request.now, options: options), from: source)
         reply.consumables = history.records?.consumables ?? ConsumableIdentifiers()

@@ -75,7 +75,7 @@ struct ServerAPIResponseSource: ResponseSource {
                 within: min(lookup.end - .now, Self.downloadLimit))?.payload
         }
         let reply = renderer.answer(
-            request.history(of: item, records: records, download: download), to: request, from: .api, request.password)
+            request.history(of: item, records: records, download: download), to: request, from: .api)
         guard !isFresh, reply.answer.status == .subscriptionExpired, records.mayBeRenewing(at: request.now),
             lookup.end - .now > Self.renewalPause
         else { return SourceResponse(reply, origin: .lookedUp(cached)) }

@@ -35,7 +35,7 @@ struct StoredResponseSource: ResponseSource {
         let history = request.history(of: item, records: snapshot.records)
         return .answered(
             SourceResponse(
-                renderer.answer(history, to: request, from: .stored, request.password),
+                renderer.answer(history, to: request, from: .stored),
                 origin: turn.isFallback ? .rendered : .current(snapshot)))
     }
 

@@ -43,7 +43,7 @@ struct VerifyCommand: AsyncParsableCommand {
     var answer: String?
     @Option(help: "The endpoint to use.")
     var environment = Environment.auto
-    @Flag(help: "Return only the newest row of each subscription in latest_receipt_info.")
+    @Flag(help: "Return only the newest row of each subscription and other product in latest_receipt_info.")
     var excludeOldTransactions = false
 
     func validate() throws {
