@@ -10,7 +10,7 @@ package import AppStoreTypes
 /// | 21005, 21009, 21100 to 21199 | retry after 100 ms, then after 400 ms; not if Apple says `"is_retryable":false` |
 /// | 21002 for a receipt that is authentic here | retry once, then unavailable |
 /// | any other status | return Apple's response |
-/// | HTTP 5xx, 429, 408, a timeout, no JSON | retry as above, after `Retry-After` if that is longer |
+/// | HTTP 5xx, 429, 408, a timeout, no JSON, 0 or 21006 without a receipt | retry as above, after `Retry-After` if that is longer |
 /// | not sent, because the circuit breaker is open | unavailable |
 ///
 /// There are at most two retries in all, so at most four calls.
