@@ -140,12 +140,12 @@ struct StateDirectoryTests {
         let scratch = try Scratch()
         try ReceiptsFolder(scratch.path, pki: Shared.pki).write()
         let names = try FileManager.default.subpathsOfDirectory(atPath: scratch.path)
-        #expect(names.filter { $0.hasSuffix("/receipt.b64") }.count == 11)
-        #expect(names.filter { $0.hasSuffix("upstream/verifyReceipt.json") }.count == 11)
+        #expect(names.filter { $0.hasSuffix("/receipt.b64") }.count == 12)
+        #expect(names.filter { $0.hasSuffix("upstream/verifyReceipt.json") }.count == 12)
         #expect(names.filter { $0.hasSuffix(".cer") }.count == 4)
         #expect(!names.contains { $0.hasSuffix(".pem") || $0.hasSuffix(".p8") })
         for (name, status) in [
-            ("app-receipt-active", 0), ("ios6-v3-expired", 21006), ("tampered", 21003), ("foreign-root", 21003),
+            ("app-receipt-active", 0), ("ios6-v3-expired", 21006), ("ios6-v4-active", 0), ("tampered", 21003), ("foreign-root", 21003),
         ] {
             let answer = try #require(
                 FileManager.default.contents(atPath: "\(scratch.path)/\(name)/upstream/verifyReceipt.json"))

@@ -118,7 +118,7 @@ struct VerifyReceiptServiceTests {
     }
 
     static let stale: [(CustomerKind, UInt8?)] = [
-        (.expiredSubscription, nil), (.billingRetry, nil), (.oldExpiredSubscription, 3),
+        (.expiredSubscription, nil), (.billingRetry, nil), (.oldExpiredSubscription, 4),
     ]
 
     @Test("A receipt whose subscription may have been renewed gives 21005 instead of an expiry", arguments: stale)
