@@ -223,7 +223,7 @@ test-spark: build
 	Tests/spark.sh .build/release/receipt-bridge $(if $(filter command line environment,$(origin ROWS)),$(ROWS),200000)
 
 receipts: build
-	rm -rf Receipts/*/
+	find Receipts -mindepth 1 -maxdepth 1 -type d ! -name roots ! -name intermediates -exec rm -rf {} +
 	.build/release/receipt-bridge simulate --write-receipts Receipts
 
 format:

@@ -145,7 +145,8 @@ struct StateDirectoryTests {
         #expect(names.filter { $0.hasSuffix(".cer") }.count == 4)
         #expect(!names.contains { $0.hasSuffix(".pem") || $0.hasSuffix(".p8") })
         for (name, status) in [
-            ("app-receipt-active", 0), ("ios6-v3-expired", 21006), ("ios6-v4-active", 0), ("tampered", 21003), ("foreign-root", 21003),
+            ("app-receipt-active", 0), ("ios6-v3-expired", 21006), ("ios6-v4-active", 0), ("tampered", 21003),
+            ("foreign-root", 21003),
         ] {
             let answer = try #require(
                 FileManager.default.contents(atPath: "\(scratch.path)/\(name)/upstream/verifyReceipt.json"))

@@ -28,7 +28,7 @@ struct CommittedReceiptsTests {
 
     @Test("Every sample has all of its files")
     func complete() throws {
-        #expect(SampleReceipts.all.count == 11)
+        #expect(SampleReceipts.all.count == 12)
         for sample in SampleReceipts.all {
             let names = try FileManager.default.contentsOfDirectory(atPath: sample.folder.path).sorted()
             #expect(names == ["ABOUT.md", "answer.json", "receipt.b64", "request.json", "upstream"], "\(sample)")

@@ -75,8 +75,9 @@ package struct ReceiptsFolder: Sendable {
                 "The same of the sandbox, asked at the sandbox endpoint; in production the answer would be 21007."),
             genuine(
                 "app-receipt-consumable", .consumables, .production,
-                "An App Receipt with one consumable that the app has not finished. No auto-renewable, so the answer "
-                    + "has `receipt` and no `latest_*`; the finished consumable is in the history only."),
+                "An App Receipt with one consumable that the app has not finished. The App Store's answer to the correct "
+                    + "password has `latest_*`; ours has not, because no app with a secret is configured. The finished "
+                    + "consumable is in the history only."),
             genuine(
                 "app-receipt-no-purchases", .noPurchases, .production,
                 "An App Receipt without any purchase: `in_app` is empty and there is nothing to look up."),
