@@ -102,7 +102,7 @@ struct CustomerViewIdentifierTests {
             for (text, expected) in [
                 ("\(good[0]).\(other).\(good[2])", "422 notAuthentic"), (foreign, "422 notAuthentic"),
                 (try views.signed(renewalOf: "1", environment: "Xcode"), "422 notAuthentic"),
-                (try views.signed(renewalOf: "1", environment: nil), "422 notAuthentic"),
+                (try views.signed(renewalOf: "1", environment: nil), "503 unexpectedType"),
                 (try views.signed(renewalOf: "0"), "400 notASignedTransaction"), ("x", "400 notASignedTransaction"),
             ] {
                 #expect(await views.failure { try await $0.ask(signedRenewalInfo: text) } == expected)

@@ -222,9 +222,10 @@ package struct CustomerViewService: Sendable {
     private func environment(
         _ name: String?, for app: ConfiguredApp
     ) throws(CustomerViewError) -> AppStoreEnvironment {
-        guard let environment = name.flatMap(AppStoreEnvironment.init(rawValue:)), environment != .xcode else {
-            throw CustomerViewError(.notAuthentic, "environment: missing or not accepted")
+        guard let environment = name.flatMap(AppStoreEnvironment.init(rawValue:)) else {
+            throw CustomerViewError(.unexpectedType, "environment: missing or unknown")
         }
+        guard environment != .xcode else { throw CustomerViewError(.notAuthentic, "environment: not accepted") }
         try check(environment, for: app.settings)
         return environment
     }

@@ -102,11 +102,13 @@ package struct SignedItemVerifier: Sendable {
         }
     }
 
-    /// A payload without an environment of the App Store is not authentic: one that a client presents must name it.
+    /// A payload that a client presents must name its environment. One without, as of 2021, is authentic but not judged.
     private static func verification(_ item: AuthenticItem?, names environment: String?) -> Verification {
         if let item { return .authentic(item) }
-        let isOfAppStore = ["Production", "Sandbox"].contains(environment ?? "")
-        return .refused(isOfAppStore ? .malformedReceipt : .notAuthentic)
+        if ["Production", "Sandbox"].contains(environment ?? "") { return .refused(.malformedReceipt) }
+        return .refused(
+            .temporarilyUnavailable,
+            SignedPayloadError(.unexpectedType, at: "environment", "no environment of the App Store"))
     }
 
     // MARK: - Sources
