@@ -2,6 +2,23 @@ import Foundation
 
 /// Names and values of `application/x-www-form-urlencoded`, the form in which browsers send HTML forms.
 package enum FormText {
+    /// The names and values of a form, still encoded. A field without an equals sign is left out.
+    package struct Fields: Sequence, IteratorProtocol {
+        private var rest: ArraySlice<UInt8>
+
+        package init(of form: [UInt8]) { rest = form[...] }
+
+        package mutating func next() -> (name: ArraySlice<UInt8>, value: ArraySlice<UInt8>)? {
+            while !rest.isEmpty {
+                let field = rest.prefix { $0 != UInt8(ascii: "&") }
+                rest = rest[field.endIndex...].dropFirst()
+                guard let equals = field.firstIndex(of: UInt8(ascii: "=")) else { continue }
+                return (field[..<equals], field[(equals + 1)...])
+            }
+            return nil
+        }
+    }
+
     /// Decodes percent encoding, and plus signs as blanks.
     ///
     /// - Returns: the bytes; `nil` if a percent sign is not followed by two hexadecimal digits.

@@ -39,7 +39,7 @@ package struct JSONScanner {
     }
 
     /// Scans an object. Passes each member to `body` in document order, duplicate names included.
-    mutating func scanObject(_ bytes: Span<UInt8>, _ body: (Member) -> Void) throws(JSONStructureError) {
+    package mutating func scanObject(_ bytes: Span<UInt8>, _ body: (Member) -> Void) throws(JSONStructureError) {
         guard consume(UInt8(ascii: "{"), bytes) else { throw error(expecting: "a JSON object") }
         skipWhiteSpace(bytes)
         if consume(UInt8(ascii: "}"), bytes) { return }

@@ -17,6 +17,8 @@ extension ReceiptDecoder {
         /// The decoded bytes of the receipt, without trailing bytes; for a JWS, its text. `nil` if the text could not
         /// be decoded.
         package var bytes: Redacted<[UInt8]>?
+        /// Transaction ids in the JSON around a stored receipt. They are not signed; the receipt may have them too.
+        package var unsignedIdentifiers: Set<TransactionIdentifier> = []
 
         package var isVerified: Bool { failure == nil }
 
@@ -30,15 +32,27 @@ extension ReceiptDecoder {
         }
     }
 
-    /// Reads as much as possible, whether the receipt is authentic or not.
+    /// Reads as much as possible, whether the receipt is authentic or not. Of several receipts in a stored text, the
+    /// first authentic one counts, then the first signed text, whose signature the caller verifies.
     package func inspect(_ text: borrowing Span<UInt8>) -> Inspection {
-        var input: ReceiptInput
-        do throws(ReceiptDecodingError) {
-            input = try ReceiptInput(text, profile: profile)
-        } catch {
+        let findings = ReceiptInput.findings(in: text, profile: profile)
+        var inspection: Inspection
+        switch findings.first {
+        case .success(let input): inspection = inspect(input)
+        case .failure(let error):
             let kind: ReceiptKind = error.code == .signedTransaction ? .jws : .unknown
-            return Inspection(kind: kind, repairs: [], failure: error, contents: nil)
+            inspection = Inspection(kind: kind, repairs: [], failure: error, contents: nil)
         }
+        for input in findings.others where !inspection.isVerified && inspection.signedText == nil {
+            let other = inspect(input)
+            if other.isVerified || other.signedText != nil { inspection = other }
+        }
+        inspection.unsignedIdentifiers = findings.identifiers
+        return inspection
+    }
+
+    private func inspect(_ found: ReceiptInput) -> Inspection {
+        var input = found
         var inspection = Inspection(kind: input.kind, repairs: input.repairs, failure: nil, contents: nil)
         do throws(ReceiptDecodingError) {
             inspection.contents = try authenticatedContents(of: &input).contents
@@ -82,6 +96,14 @@ extension ReceiptDecoder {
         switch input.kind {
         case .appReceipt, .transactionReceipt: return Base64Text.encode(input.bytes)
         case .jws, .unknown: return nil
+        }
+    }
+
+    /// Returns whether a text contains a receipt or a signed text, authentic or not, somewhere inside.
+    package static func containsReceipt(_ text: borrowing Span<UInt8>) -> Bool {
+        switch ReceiptInput.findings(in: text, profile: .stored).first {
+        case .success(let input): input.kind != .unknown
+        case .failure: false
         }
     }
 

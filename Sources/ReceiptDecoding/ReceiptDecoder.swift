@@ -30,11 +30,37 @@ package struct ReceiptDecoder: Sendable {
         try decode(text, canonicalText: { $0.copy(0..<$0.count) })
     }
 
+    /// Of several receipts in a stored text, the first authentic one counts. If there is a signed text instead, the
+    /// error is `signedTransaction`.
+    ///
     /// - Parameter canonicalText: returns the text as an array; only called if it is canonical.
     private func decode(
         _ text: borrowing Span<UInt8>, canonicalText: (borrowing Span<UInt8>) -> [UInt8]
     ) throws(ReceiptDecodingError) -> Receipt {
-        var input = try ReceiptInput(text, profile: profile)
+        guard profile == .stored else {
+            return try receipt(in: ReceiptInput(text, profile: profile), text, canonicalText: canonicalText)
+        }
+        let findings = ReceiptInput.findings(in: text, profile: profile)
+        var failure: ReceiptDecodingError
+        do throws(ReceiptDecodingError) {
+            return try receipt(in: findings.first.get(), text, canonicalText: canonicalText)
+        } catch {
+            failure = error
+        }
+        for input in findings.others where failure.code != .signedTransaction {
+            do throws(ReceiptDecodingError) {
+                return try receipt(in: input, text, canonicalText: canonicalText)
+            } catch {
+                if error.code == .signedTransaction { failure = error }
+            }
+        }
+        throw failure
+    }
+
+    private func receipt(
+        in found: ReceiptInput, _ text: borrowing Span<UInt8>, canonicalText: (borrowing Span<UInt8>) -> [UInt8]
+    ) throws(ReceiptDecodingError) -> Receipt {
+        var input = found
         let (contents, signed) = try authenticatedContents(of: &input)
         guard let environment = contents.environment, environment != .xcode else {
             throw ReceiptDecodingError(.unknownStructure, at: "attribute 0", "unknown receipt type")
@@ -81,7 +107,7 @@ package struct ReceiptDecoder: Sendable {
     private func consume(_ count: Int, of input: inout ReceiptInput) throws(ReceiptDecodingError) {
         let surplus = input.bytes.count - count
         guard surplus > 0 else { return }
-        guard profile == .tolerant else {
+        guard profile != .apple else {
             throw ReceiptDecodingError(
                 .trailingBytes, at: "SignedData", "\(surplus) bytes after the end of the container")
         }

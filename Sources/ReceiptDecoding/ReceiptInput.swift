@@ -20,9 +20,7 @@ struct ReceiptInput: Sendable {
     ///
     /// - Throws: ``ReceiptDecodingError`` if it cannot be decoded.
     init(_ text: borrowing Span<UInt8>, profile: ReceiptProfile) throws(ReceiptDecodingError) {
-        guard text.count <= Self.maximumTextSize else {
-            throw ReceiptDecodingError(.tooLarge, at: "text", "more than \(Self.maximumTextSize) bytes")
-        }
+        guard text.count <= Self.maximumTextSize else { throw Self.tooLarge }
         if !text.isEmpty, let bytes = Base64Text.decode(text, .receipt), !bytes.isEmpty {
             let kind = Self.kind(of: bytes)
             if kind != .unknown || profile == .apple {
@@ -33,8 +31,29 @@ struct ReceiptInput: Sendable {
         switch profile {
         case .apple: self = try Self.appleLenience(text)
         case .tolerant: self = try ReceiptRepairer.repair(text.copy(0..<text.count))
+        case .stored: self = try ReceiptFinder.find(in: text.copy(0..<text.count)).first.get()
         }
     }
+
+    /// Finds the receipts in a text, of which a stored one may contain several.
+    static func findings(in text: borrowing Span<UInt8>, profile: ReceiptProfile) -> ReceiptCandidates.Findings {
+        do throws(ReceiptDecodingError) {
+            // Almost every stored text is one receipt as Apple writes it.
+            if profile == .stored {
+                let plain = try? ReceiptInput(text, profile: .apple)
+                guard let plain, plain.kind != .unknown, plain.repairs.isEmpty else {
+                    guard text.count <= maximumTextSize else { return ReceiptCandidates.Findings(.failure(tooLarge)) }
+                    return ReceiptFinder.find(in: text.copy(0..<text.count))
+                }
+                return ReceiptCandidates.Findings(.success(plain))
+            }
+            return ReceiptCandidates.Findings(.success(try ReceiptInput(text, profile: profile)))
+        } catch {
+            return ReceiptCandidates.Findings(.failure(error))
+        }
+    }
+
+    private static let tooLarge = ReceiptDecodingError(.tooLarge, at: "text", "more than \(maximumTextSize) bytes")
 
     init(kind: ReceiptKind, bytes: [UInt8], repairs: [ReceiptRepair], isCanonicalText: Bool) {
         self.kind = kind

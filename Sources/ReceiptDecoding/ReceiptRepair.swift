@@ -33,6 +33,20 @@ package enum ReceiptRepair: String, Sendable, Hashable, CaseIterable {
     case answerWrapper
     /// The text was an App Store Server Notification: `{"signedPayload":…}`.
     case notificationWrapper
+    /// The receipt was in a member of a JSON object or array, of whatever name. Also in the objects that MongoDB and
+    /// DynamoDB write around a value.
+    case jsonMember
+    /// The receipt was a field of an HTML form: `receipt-data=MII…&password=…`.
+    case formBody
+    /// The receipt was inside other text, for example a literal, a call or a markup: `b'…'`, `Optional("…")`,
+    /// `<data>…</data>`.
+    case literal
+    /// The bytes were a list of numbers: `[48, 130, …]`, also in the JSON of Node's `Buffer`.
+    case byteList
+    /// The bytes were compressed with gzip or zlib.
+    case compressed
+    /// The bytes were converted to UTF-8, as if each of them were a character of Latin-1.
+    case latin1
     /// The lines `-----BEGIN PKCS7-----` and `-----END PKCS7-----` were removed.
     case pemArmour
     /// The text was the property list or the container itself, without base64.

@@ -70,7 +70,7 @@ extension ReceiptRepairer {
     }
 
     /// Returns the count in a text such as `5432 bytes`; `nil` for any other text.
-    private static func countOfBytes(_ text: [UInt8]) -> Int? {
+    static func countOfBytes(_ text: [UInt8]) -> Int? {
         let unit = Array(" bytes".utf8)
         guard text.count <= 24, text.suffix(unit.count).elementsEqual(unit) else { return nil }
         return Int(String(decoding: text.dropLast(unit.count), as: UTF8.self))

@@ -46,7 +46,7 @@ extension ReceiptRepairer {
     }
 
     /// The JSON members that may contain a receipt, in order of preference.
-    private static let wrappers: [(key: StaticString, repair: ReceiptRepair)] = [
+    static let wrappers: [(key: StaticString, repair: ReceiptRepair)] = [
         ("Payload", .unityWrapper), ("receipt-data", .requestWrapper), ("latest_receipt", .answerWrapper),
         ("signedPayload", .notificationWrapper),
     ]
@@ -82,7 +82,10 @@ extension ReceiptRepairer {
     }
 
     /// Decodes JSON escapes, for example `\/`.
-    mutating func unescape() {
+    ///
+    /// - Parameter isPrint: whether the escapes that C, Python, Ruby, Go and PostgreSQL print for bytes are decoded
+    ///   too, for example `\x82`, `\202` and `\a`.
+    mutating func unescape(isPrint: Bool = false) {
         guard text.contains(UInt8(ascii: "\\")) else { return }
         var plain: [UInt8] = []
         plain.reserveCapacity(text.count)
@@ -90,6 +93,11 @@ extension ReceiptRepairer {
         while position < text.count {
             if text[position] == UInt8(ascii: "\\"), position + 1 < text.count {
                 position += 1
+                if isPrint, let (byte, count) = printedEscape(at: position) {
+                    plain.append(byte)
+                    position += count
+                    continue
+                }
                 switch text[position] {
                 case UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"): plain.append(0x0A)
                 case UInt8(ascii: "u"):
@@ -104,7 +112,26 @@ extension ReceiptRepairer {
         }
         text = plain
         repairs.append(.jsonEscapes)
-        trim()
+        if !isPrint { trim() }
+    }
+
+    /// The bytes that one letter after a backslash stands for in a print of bytes.
+    private static let letterEscapes: [UInt8: UInt8] = [
+        UInt8(ascii: "a"): 0x07, UInt8(ascii: "b"): 0x08, UInt8(ascii: "t"): 0x09, UInt8(ascii: "n"): 0x0A,
+        UInt8(ascii: "v"): 0x0B, UInt8(ascii: "f"): 0x0C, UInt8(ascii: "r"): 0x0D, UInt8(ascii: "e"): 0x1B,
+    ]
+
+    /// Decodes `xHH`, one to three octal digits or a letter after a backslash. Returns the byte and the number of
+    /// characters; `nil` for another character.
+    private func printedEscape(at position: Int) -> (byte: UInt8, count: Int)? {
+        if let byte = Self.letterEscapes[text[position]] { return (byte, 1) }
+        if text[position] == UInt8(ascii: "x"), position + 2 < text.count,
+            let high = Hexadecimal.value(of: text[position + 1]), let low = Hexadecimal.value(of: text[position + 2])
+        {
+            return (high << 4 | low, 3)
+        }
+        let octal = text[position...].prefix(3).prefix { (0x30...0x37).contains($0) }
+        return octal.isEmpty ? nil : (octal.reduce(0) { $0 << 3 | ($1 & 7) }, octal.count)
     }
 
     /// Decodes the four digits after the `u` of an escape if they stand for an ASCII character, for example `002b`

@@ -28,7 +28,7 @@ struct ReceiptRepairer {
         return try repairer.run()
     }
 
-    private init(text: [UInt8]) {
+    init(text: [UInt8]) {
         self.text = text
     }
 

@@ -19,7 +19,7 @@ struct SignedData: Sendable {
     let consumed: Int
 
     /// 1.2.840.113549.1.7.2, signedData, without tag and length.
-    private static let signedDataType: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x02]
+    static let signedDataType: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x02]
     /// 1.2.840.113549.1.7.1, data, without tag and length.
     static let dataType: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x01]
     /// Genuine receipts contain one or three certificates.

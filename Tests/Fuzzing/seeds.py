@@ -6,6 +6,7 @@ all of them. Its keys are not stored, so a single signed seed cannot be replaced
 """
 import argparse
 import base64
+import gzip
 import http.server
 import json
 import pathlib
@@ -17,6 +18,7 @@ import tempfile
 import threading
 import time
 import urllib.request
+import zlib
 
 CORPUS = pathlib.Path(__file__).parent / "Corpus"
 LARGEST = 8_192
@@ -163,6 +165,16 @@ def synthetic():
         "unity": '{"Store":"AppleAppStore","TransactionID":"1","Payload":"MIIBAA=="}',
         "answer": '{"status":0,"latest_receipt":"MIIBAA\\u003d\\u003d","in_app":[{"transaction_id":"1"}]}',
         "double": base64.b64encode(b"MIIBAA==").decode(), "jws": text, "blanks": "MIIB AAA ", "foldedList": "ey1 0Mey1 ",
+        "member": '{"a":{"b":[{"transactionId":{"$numberLong":"7"},"c":"' + "MIIBAA" + "A" * 60 + '"}]}}',
+        "nodeBuffer": json.dumps({"type": "Buffer", "data": [48, 130] + [0] * 70}),
+        "printedBuffer": "<Buffer 30 82 " + "00 " * 70 + ">", "lostBuffer": "<Buffer 30 82 06 09 ... 12 more bytes>",
+        "python": "b'0\\x82" + "\\x01" * 70 + "'", "sql": "X'3082" + "00" * 70 + "'", "go": "[48 130" + " 7" * 70 + "]",
+        "form": "password=a%26b&receipt-data=MIIB" + "AA%2B" * 16, "mongo": '{"$binary":{"base64":"' + "MIIB" * 20 + '","subType":"00"}}',
+        "gzip": base64.b64encode(gzip.compress(b'{"r":"' + b"MIIBAA" * 30 + bytes(range(65, 91)) * 9 + b'"}', mtime=0)).decode(),
+        "zlib": base64.b64encode(zlib.compress(bytes([48, 130]) + bytes(range(90)) * 3, 9)).decode(),
+        "gzipStored": base64.b64encode(gzip.compress(bytes([48, 130]) + bytes(90), 0, mtime=0)).decode(),
+        "escapedList": '"{\\n\\t\\"signature\\" = \\"AA==\\";\\n\\t\\"purchase-info\\" = \\"eyJhIiA9ICJiIjt9\\";\\n}"',
+        "string": json.dumps(json.dumps({"receipt": "MIIB" * 20})), "markup": "<r>" + "MIIB" * 20 + "</r>",
         "list": '{"signature" = "AA=="; "purchase-info" = "eyJhIiA9ICJiIjt9"; pod = 43;}',
     }
     for name, content in texts.items():

@@ -32,6 +32,33 @@ struct JSONScannerTests {
         #expect(found.map(\.name.isEscaped) == [false, false, false, false, true, false])
     }
 
+    @Test("Leaves are passed on in order with their names and depths, and containers without containers in them")
+    func leaves() throws {
+        func leaves(_ text: String) -> [String] {
+            let bytes = Array(text.utf8)
+            func part(_ range: Range<Int>?) -> String {
+                range.map { String(decoding: bytes[$0], as: UTF8.self) } ?? "-"
+            }
+            var found: [String] = []
+            var scanner = JSONScanner()
+            do throws(JSONStructureError) {
+                try scanner.scanLeaves(bytes.span) {
+                    let names = "\(part($0.containerName?.range)).\(part($0.name?.range))"
+                    found.append("\($0.depth) \(names) \(part($0.value.whole))")
+                }
+            } catch {
+                found.append(error.description)
+            }
+            return found
+        }
+        #expect(
+            leaves(#" {"a":{"b":1,"c":["x", null]},"d":[ ]} "#)
+                == ["2 a.b 1", #"3 c.- "x""#, "3 c.- null", #"2 -.c ["x", null]"#, "1 -.d [ ]"])
+        #expect(leaves("[true,[2]]") == ["1 -.- true", "2 -.- 2", "1 -.- [2]"])
+        #expect(leaves(#"{"a":1,"b":"#).first == "1 -.a 1")
+        #expect(leaves(#"{"a":1} x"#).count == 3 && leaves("1").count == 1)
+    }
+
     @Test("All numbers and literals of the grammar are accepted, and no others")
     func scalars() {
         let good = ["0", "-0", "10", "1.0", "-1.50", "1e5", "1E+05", "0.1e-2", "true", "false", "null"]

@@ -156,13 +156,16 @@ struct RepairTests {
     func mends(mangling: Mangling) throws {
         let samples = try ReceiptInputTests.Samples.shared
         let decoder = try Decoders.tolerant
+        let stored = try MintedReceipts.decoder(.stored)
         for bytes in mangling.onlyApp ? [samples.app] : [samples.app, samples.transaction] {
             let plain = MintedReceipts.base64(bytes)
             let text = mangling.mangle(bytes, String(decoding: plain, as: UTF8.self))
             #expect(text != plain)
-            let inspection = decoder.inspect(text.span)
-            #expect(inspection.isVerified, "\(inspection.failure as Any)")
-            #expect(inspection.repairs == mangling.repairs)
+            for decoder in [decoder, stored] {
+                let inspection = decoder.inspect(text.span)
+                #expect(inspection.isVerified, "\(inspection.failure as Any)")
+                #expect(inspection.repairs == mangling.repairs)
+            }
             let receipt = try decoder.decode(text.span)
             let genuine = try decoder.decode(plain.span)
             #expect(receipt.contents == genuine.contents)
@@ -174,7 +177,9 @@ struct RepairTests {
 
     @Test("Every repair is covered by a test")
     func complete() {
-        let tried = Set(Self.manglings.flatMap(\.repairs) + ReceiptInputTests.rows.flatMap(\.repairs))
+        let tried = Set(
+            Self.manglings.flatMap(\.repairs) + ReceiptInputTests.rows.flatMap(\.repairs)
+                + ReceiptFinderTests.shapes.flatMap(\.repairs))
         // The notification wrapper contains a JWS and is covered by another test.
         #expect(tried.union([.notificationWrapper]) == Set(ReceiptRepair.allCases))
     }

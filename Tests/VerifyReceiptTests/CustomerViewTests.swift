@@ -46,6 +46,32 @@ struct CustomerViewTests {
         }
     }
 
+    @Test("A receipt or a signed transaction is found in the body that a client library makes of it")
+    func libraryBodies() async throws {
+        try await CustomerViews.serving(customers: 1) { views in
+            let customer = try views.customer(.activeSubscription)
+            let transaction = try #require(customer.transactions.first)
+            let receipt = try #require(views.store.receipts.first { $0.plan.style == "appReceipt" }).base64
+            let bytes = try #require(Simulator.Base64.decode(receipt))
+            let jws = try views.signed(transaction)
+            let buffer = #"{"type":"Buffer","data":[\#(bytes.map { "\($0)" }.joined(separator: ","))]}"#
+            for body in [
+                #"{"receiptData":\#(buffer)}"#, #"{"receiptData":"{\"r\":\"\#(receipt)\"}"}"#,
+                #"{"id":"com.example.app","transaction":{"type":"ios-appstore","appStoreReceipt":"\#(receipt)"}}"#,
+                "receipt-data=\(ReceiptEncodingVariant.percentEncoded(receipt))&password=x",
+                #"{"receiptData":"\#(jws)"}"#, #"{"productId":"p","purchaseToken":"\#(jws)"}"#,
+            ] {
+                let view = try JSONValue(reading: await views.pipeline.view(body: Array(body.utf8)))
+                #expect(view["transactions"]?.elements?.isEmpty == false, "\(body.prefix(60))")
+            }
+            let renewal = await views.failure {
+                let jws = try SharedSimulator.pki.jwsSigner.jws(payload: .object(["autoRenewStatus": .number(1)]))
+                return try await $0.ask(receipt: jws)
+            }
+            #expect(renewal == "400 notASignedTransaction")
+        }
+    }
+
     @Test("An id, a receipt and a signed transaction return the same view, except for the receipt object")
     func sameView() async throws {
         try await CustomerViews.serving { views in

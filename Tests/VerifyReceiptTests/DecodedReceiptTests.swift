@@ -46,7 +46,7 @@ struct DecodedReceiptTests {
         let stored = reader.read(Array(answer.utf8))
         #expect(stored.isVerified && stored.repairs == [.answerWrapper])
         #expect(stored.lookupKeys.originalTransactionIds.map(\.rawValue).contains(signedId))
-        #expect(stored.unverifiedIds.map(\.rawValue) == ["77", "78", "79"])
+        #expect(stored.unverifiedIds.map(\.rawValue) == ["5", "77", "78", "79"])
         let without = reader.read(Array("{\"status\":0,\"receipt\":{\"transaction_id\":\"77\"}}".utf8))
         #expect(without.failure?.code == .notAReceipt && without.kind == .unknown && without.digest == nil)
         #expect(without.unverifiedIds.map(\.rawValue) == ["77"])
@@ -73,6 +73,19 @@ struct DecodedReceiptTests {
             let stored = try reader().read(Array(text.utf8))
             #expect(stored.kind == .unknown && stored.failure?.code == .bridgeHandle, "\(text.prefix(24))")
         }
+    }
+
+    @Test("A signed transaction is found in the object of a client library, and the ids around it are reported")
+    func purchaseObject() throws {
+        let transaction = try #require(SharedSimulator.world.world.customers.flatMap(\.transactions).first)
+        let row = transaction.row(.sandbox, signedDate: SharedSimulator.noon, bundleId: SimulatedApp.first.bundleId)
+        let jws = try SharedSimulator.pki.jwsSigner.jws(payload: row)
+        let text =
+            #"{"transactionId":"\#(transaction.transactionId)","id":{"transaction_id":8},"purchaseToken":"\#(jws)"}"#
+        let stored = try reader().read(Array(text.utf8))
+        #expect(stored.isVerified && stored.kind == .jws && stored.repairs == [.jsonMember])
+        #expect(stored.lookupKeys.transactionIds.map(\.rawValue) == [transaction.transactionId])
+        #expect(stored.unverifiedIds.map(\.rawValue) == ["8"])
     }
 
     @Test("A text that is neither has a failure and no identifiers")

@@ -1,15 +1,17 @@
 import JSON
+import ReceiptDecoding
 package import AppStoreTypes
 
 /// The body of `POST /v1/receipts`: exactly one of four keys. A signed renewal does not name its app, so `bundleId` is
-/// needed with it where several apps are configured. Other keys are ignored.
+/// needed with it where several apps are configured. Other keys are ignored. If none of the four is there, the body is
+/// what a client library made of a purchase, or an HTML form, and the receipt in it counts.
 ///
 /// ```
 /// { "receiptData": base64 }               { "signedTransaction": "eyJ…" }
 /// { "signedAppTransaction": "eyJ…" }      { "signedRenewalInfo": "eyJ…", "bundleId": … }
 /// ```
 package enum CustomerViewRequest: Sendable {
-    /// A receipt file of an app, in base64.
+    /// A receipt in base64, or anything that ``ReceiptProfile/stored`` finds a receipt or a signed text in.
     case receiptData(Redacted<[UInt8]>)
     /// A signed transaction (JWS) of StoreKit 2.
     case signedTransaction(Redacted<String>)
@@ -22,12 +24,15 @@ package enum CustomerViewRequest: Sendable {
     ///
     /// - Throws: `malformedRequest`.
     package init(body: [UInt8]) throws(CustomerViewError) {
-        let forms: [Self]
+        var forms: [Self] = []
+        var reason =
+            "exactly one of receiptData, signedTransaction, signedAppTransaction and signedRenewalInfo is required, "
+            + "and must not be empty"
         do {
             let object = try JSONObject(body)
             let bundleId = object.has("signedRenewalInfo") ? try object.text("bundleId") : nil
             forms = [
-                try object.text("receiptData").map { .receiptData(Redacted(Array($0.utf8))) },
+                try Self.receiptData(in: object),
                 try object.text("signedTransaction").map { .signedTransaction(Redacted($0)) },
                 try object.text("signedAppTransaction").map { .signedAppTransaction(Redacted($0)) },
                 try object.text("signedRenewalInfo").map { .signedRenewalInfo(Redacted($0), bundleId: bundleId) },
@@ -35,15 +40,24 @@ package enum CustomerViewRequest: Sendable {
         } catch let error as JSONFieldError {
             throw CustomerViewError(.malformedRequest, "\(error)")
         } catch {
-            throw CustomerViewError(.malformedRequest, "the body is not a JSON object")
+            reason = "the body is not a JSON object"
         }
         guard forms.count == 1, !forms[0].isEmpty else {
-            throw CustomerViewError(
-                .malformedRequest,
-                "exactly one of receiptData, signedTransaction, signedAppTransaction and signedRenewalInfo is required, "
-                    + "and must not be empty")
+            guard forms.isEmpty, ReceiptDecoder.containsReceipt(body.span) else {
+                throw CustomerViewError(.malformedRequest, reason)
+            }
+            self = .receiptData(Redacted(body))
+            return
         }
         self = forms[0]
+    }
+
+    /// The receipt as text, or as the object or array that a client library made of it, for example Node's `Buffer`.
+    private static func receiptData(in object: JSONObject) throws(JSONFieldError) -> Self? {
+        guard let json = object.rawJSON("receiptData") else { return nil }
+        let isContainer = json.first == UInt8(ascii: "{") || json.first == UInt8(ascii: "[")
+        let text = isContainer ? json : try object.text("receiptData").map { Array($0.utf8) }
+        return text.map { .receiptData(Redacted($0)) }
     }
 
     private var isEmpty: Bool {

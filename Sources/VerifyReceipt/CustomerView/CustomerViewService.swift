@@ -3,6 +3,7 @@ import AppStorePayloads
 import AppStoreClients
 import BridgeConfiguration
 import ConcurrencySupport
+import JSON
 import Logging
 import Responses
 import ReceiptDecoding
@@ -47,7 +48,7 @@ package struct CustomerViewService: Sendable {
         deadline: RequestDeadline.Limit,
         now: @escaping @Sendable () -> Timestamp, logger: Logger
     ) {
-        self.decoder = decoder
+        self.decoder = ReceiptDecoder(trust: decoder.trust, profile: .stored)
         self.verifier = verifier
         self.apps = apps
         self.serverAPI = serverAPI
@@ -123,7 +124,10 @@ package struct CustomerViewService: Sendable {
         do throws(ReceiptDecodingError) {
             receipt = try decoder.decode(receiptText)
         } catch {
-            throw CustomerViewError(error)
+            guard error.code == .signedTransaction, let signed = decoder.inspect(receiptText.span).signedText else {
+                throw CustomerViewError(error)
+            }
+            return try await view(signed: signed.reveal())
         }
         guard case .app(let settings) = apps.resolution(of: receipt.bundleId) else { throw Self.unknownApp }
         try check(receipt.environment, for: settings)
@@ -164,6 +168,15 @@ package struct CustomerViewService: Sendable {
     }
 
     // MARK: - Signed texts
+
+    /// The view by a signed text of any kind, which was found in the place of a receipt.
+    private func view(signed text: String) async throws(CustomerViewError) -> [UInt8] {
+        let claims = JWSInspection.unverifiedClaims(of: text).flatMap { try? JSONObject($0) }
+        if claims?.has("receiptType") == true { return try await view(signedAppTransaction: text) }
+        let isRenewal = claims?.has("autoRenewProductId") == true || claims?.has("autoRenewStatus") == true
+        return isRenewal
+            ? try await view(signedRenewal: text, bundleId: nil) : try await view(signedTransaction: text)
+    }
 
     private func view(signedTransaction text: String) async throws(CustomerViewError) -> [UInt8] {
         let transaction = try verified(text, as: TransactionPayload.self)

@@ -19,8 +19,7 @@ package struct DecodedReceipt: Sendable {
     package let lookupKeys: CustomerIdentifiers
     /// The id of the customer's download of the app, by which Get App Transaction Info finds it. Only a JWS has one.
     package let appTransactionId: String?
-    /// Identifiers that appear only in the unsigned JSON around the receipt, if a whole verifyReceipt response was
-    /// stored.
+    /// Identifiers that appear only in the unsigned JSON around the receipt, for example in a verifyReceipt response.
     package let unverifiedIds: [TransactionIdentifier]
     /// The SHA-256 digest of the decoded bytes, in hexadecimal; `nil` if nothing was decoded.
     package let digest: String?
@@ -47,7 +46,7 @@ package struct ReceiptReader: Sendable {
     ///   - trust: the trusted certificates.
     ///   - now: the clock. A JWS without a signing date is checked at this time.
     package init(trust: TrustStore, now: @escaping @Sendable () -> Timestamp = { .now }) {
-        decoder = ReceiptDecoder(trust: trust, profile: .tolerant)
+        decoder = ReceiptDecoder(trust: trust, profile: .stored)
         verifier = SignedPayloadVerifier(trust: trust)
         self.now = now
     }
@@ -61,7 +60,8 @@ package struct ReceiptReader: Sendable {
             return DecodedReceipt(
                 kind: .jws, failure: signed.failure, repairs: inspection.repairs,
                 environment: signed.environment.flatMap(AppStoreEnvironment.init), bundleId: signed.bundleId,
-                lookupKeys: signed.lookupKeys, appTransactionId: signed.appTransactionId, unverifiedIds: [],
+                lookupKeys: signed.lookupKeys, appTransactionId: signed.appTransactionId,
+                unverifiedIds: Self.unverifiedIds(inspection, beyond: signed.lookupKeys),
                 digest: digest, bytes: inspection.bytes, date: signed.signedDate,
                 expiresDate: signed.expiresDate)
         }
@@ -71,7 +71,7 @@ package struct ReceiptReader: Sendable {
         return DecodedReceipt(
             kind: inspection.kind, failure: inspection.failure, repairs: inspection.repairs,
             environment: inspection.contents?.environment, bundleId: inspection.contents?.bundleId, lookupKeys: keys,
-            appTransactionId: nil, unverifiedIds: Self.unverifiedIds(in: stored, beyond: keys), digest: digest,
+            appTransactionId: nil, unverifiedIds: Self.unverifiedIds(inspection, beyond: keys), digest: digest,
             bytes: inspection.bytes,
             date: inspection.contents.flatMap(Self.date),
             expiresDate: inspection.contents.flatMap(Self.expiresDate))
@@ -91,11 +91,10 @@ package struct ReceiptReader: Sendable {
         }
     }
 
-    private static func unverifiedIds(in stored: [UInt8], beyond keys: CustomerIdentifiers) -> [TransactionIdentifier] {
-        guard stored.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") else { return [] }
-        guard let all = (try? VerifyReceiptResponse(stored))?.lookupKeys else { return [] }
-        let signed = Set(keys.originalTransactionIds + keys.transactionIds)
-        return Set(all.originalTransactionIds + all.transactionIds).subtracting(signed).sorted {
+    private static func unverifiedIds(
+        _ inspection: ReceiptDecoder.Inspection, beyond keys: CustomerIdentifiers
+    ) -> [TransactionIdentifier] {
+        inspection.unsignedIdentifiers.subtracting(keys.originalTransactionIds + keys.transactionIds).sorted {
             $0.rawValue < $1.rawValue
         }
     }

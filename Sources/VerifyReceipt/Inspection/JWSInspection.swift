@@ -74,7 +74,8 @@ package struct JWSInspection: Sendable {
         (try? object?.text(name)) ?? nil
     }
 
-    private static func unverifiedClaims(of text: String) -> [UInt8]? {
+    /// Returns the payload of a JWS without verifying anything; `nil` if it cannot be decoded.
+    static func unverifiedClaims(of text: String) -> [UInt8]? {
         let segments = text.split(separator: ".", omittingEmptySubsequences: false)
         guard segments.count == 3 else { return nil }
         return Base64Text.decode(Array(segments[1].utf8).span, .urlSafe)

@@ -16,14 +16,9 @@ enum FormRequestParser {
             return FormText.bytes(body[...])
         }
         var object: [String: String] = [:]
-        var rest = body[...]
-        while !rest.isEmpty {
-            let field = rest.prefix { $0 != UInt8(ascii: "&") }
-            rest = rest[field.endIndex...].dropFirst()
-            guard let equals = field.firstIndex(of: UInt8(ascii: "=")), let name = FormText.text(field[..<equals]),
-                keys.contains(name)
-            else { continue }
-            guard let value = FormText.text(field[(equals + 1)...]) else { return nil }
+        for field in FormText.Fields(of: body) {
+            guard let name = FormText.text(field.name), keys.contains(name) else { continue }
+            guard let value = FormText.text(field.value) else { return nil }
             object[name] = value
         }
         guard object["receipt-data"] != nil else { return nil }

@@ -35,7 +35,7 @@ struct DecodeCommand: ParsableCommand {
         let verifier: SignedPayloadVerifier
         do {
             let trust = try TrustStore(settings: configuration.settingsWithRoots())
-            decoder = ReceiptDecoder(trust: trust, profile: .tolerant)
+            decoder = ReceiptDecoder(trust: trust, profile: .stored)
             verifier = SignedPayloadVerifier(trust: trust)
         } catch {
             throw ConfigurationOptions.report(error)

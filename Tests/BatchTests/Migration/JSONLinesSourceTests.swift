@@ -24,6 +24,14 @@ struct JSONLinesSourceTests {
         (#"{"receipt":null,"receipt-data":"two"}"#, .text(1, nil, "two")),
         // A whole verifyReceipt response is passed on unchanged.
         (#"{"id":"a","receipt":{"status":0, "x":["\u0041"]}}"#, .text(1, "a", #"{"status":0, "x":["\u0041"]}"#)),
+        // An array too, for example of bytes.
+        (#"{"id":"a","receipt":[48,130]}"#, .text(1, "a", "[48,130]")),
+        // MongoDB and DynamoDB export a value as the only member of an object that names its type.
+        (#"{"id":{"$oid":"5f00"},"receipt":"one"}"#, .text(1, "5f00", "one")),
+        (#"{"id":{"$numberLong":"7"},"receipt":"one"}"#, .text(1, "7", "one")),
+        (#"{"id":{"N":"7"},"receipt":{"S":"one"}}"#, .text(1, "7", #"{"S":"one"}"#)),
+        (#"{"id":{"$oid":"a","b":1},"receipt":"one"}"#, .text(1, nil, "one")),
+        (#"{"id":{"name":"a"},"receipt":"one"}"#, .text(1, nil, "one")),
         (#"{"id":"a"}"#, SourceRow(number: 1, id: "a", value: .missing)),
         (#"{"id":"a","receipt":null}"#, SourceRow(number: 1, id: "a", value: .missing)),
         (#"{"id":"a","receipt":""}"#, SourceRow(number: 1, id: "a", value: .missing)),
@@ -38,12 +46,25 @@ struct JSONLinesSourceTests {
         }
     }
 
+    @Test("Without the receipt's key, a line with another long value is passed on whole, unless a key was selected")
+    func wholeLines() throws {
+        let long = String(repeating: "MIIT", count: 16)
+        for line in [#"{"id":"a","purchase":"\#(long)"}"#, #"{"id":"a","data":{"purchase":"\#(long)"}}"#] {
+            #expect(try rows(of: line + "\n", as: "a.jsonl") == [.text(1, "a", line + "\n")])
+            let selected = try rows(of: line, as: "a.jsonl", options: SourceOptions(receiptColumn: "receipt"))
+            #expect(selected == [SourceRow(number: 1, id: "a", value: .missing)])
+        }
+        for line in [#"{"id":"a","receipt":null,"x":"\#(long)"}"#, #"{"id":"\#(long)"}"#] {
+            #expect(try rows(of: line, as: "a.jsonl").map(\.value) == [.missing])
+        }
+    }
+
     @Test(
         "A malformed line is an unreadable row, and reading continues",
         arguments: Named.list([
             ("MIIT", "notJSON"), (#""MIIT""#, "notJSON"), ("[1]", "notJSON"), (#"{"id":1"#, "notJSON"),
             (#"{"id":1} {"id":2}"#, "notJSON"), ("{\"receipt\":\"a\0b\"}", "notJSON"), ("\0", "notJSON"),
-            (#"{"receipt":17}"#, "notText"), (#"{"receipt":true}"#, "notText"), (#"{"receipt":["MIIT"]}"#, "notText"),
+            (#"{"receipt":17}"#, "notText"), (#"{"receipt":true}"#, "notText"),
             (String(repeating: "[", count: 1_000), "notJSON"),
         ]) { $0.0 })
     func brokenLines(row: Named<(String, String)>) throws {

@@ -1,0 +1,71 @@
+import AppStoreTypes
+import JSON
+
+/// Tries the members of JSON, and collects the transaction ids in it.
+extension ReceiptFinder {
+    /// Tries the members of a JSON document. Returns `false` if it is not one; if it is cut off, the members before its
+    /// end are tried.
+    mutating func searchJSON(_ text: [UInt8], _ path: Path) -> Bool {
+        let before = found.plausibleCount
+        var scanner = JSONScanner()
+        do throws(JSONStructureError) {
+            try scanner.scanLeaves(text.span) { visit($0, in: text, path) }
+        } catch {
+            return before < found.plausibleCount
+        }
+        let isObject = text.first == UInt8(ascii: "{")
+        found.note(
+            ReceiptDecodingError(
+                .notAReceipt, at: "text", "a JSON \(isObject ? "object" : "array") without a receipt"))
+        return true
+    }
+
+    private mutating func visit(_ leaf: JSONScanner.Leaf, in text: [UInt8], _ path: Path) {
+        guard leaf.depth <= Self.maximumDepth else { return }
+        let bytes = text.span
+        switch leaf.value {
+        case .string(let string):
+            if string.range.count <= 20 { noteIdentifier(leaf, string, in: bytes) }
+            let inner = inside(leaf, in: bytes, path)
+            let text = string.unescaped(in: bytes)
+            if inner.preference < ReceiptRepairer.wrappers.count {
+                search(text, inner)
+            } else {
+                searchInside(text, inner)
+            }
+        case .scalar(let range):
+            noteIdentifier(leaf, JSONString(range: range), in: bytes)
+        case .container(let range):
+            guard let list = PrintedBytes.decimal(text[range]), list.count >= Self.minimumTextSize else { return }
+            var path = inside(leaf, in: bytes, path)
+            path.repairs += [.byteList]
+            path.isDecoded = true
+            search(list, path)
+        }
+    }
+
+    /// The path of a member: a known wrapper at the top level has its own repair, any other member the same.
+    private func inside(_ leaf: JSONScanner.Leaf, in bytes: Span<UInt8>, _ path: Path) -> Path {
+        let wrappers = ReceiptRepairer.wrappers
+        let index = leaf.name.flatMap { name in wrappers.firstIndex { name.matches($0.key, in: bytes) } }
+        var inner = path.inside([leaf.depth == 1 ? index.map { wrappers[$0].repair } ?? .jsonMember : .jsonMember])
+        inner.preference = min(path.preference, index ?? wrappers.count)
+        return inner
+    }
+
+    /// Collects a transaction id: the value of a member whose name says so in any spelling, for example
+    /// `original_transaction_id`, `originalTransactionIdentifierIOS` or `TransactionID`. The name may be that of an
+    /// object that contains only a type and the value, as in exports of MongoDB and DynamoDB.
+    private mutating func noteIdentifier(_ leaf: JSONScanner.Leaf, _ value: JSONString, in bytes: Span<UInt8>) {
+        guard let name = leaf.name else { return }
+        let isType = name.range.count == 1 || bytes[name.range.lowerBound] == UInt8(ascii: "$")
+        guard let named = isType ? leaf.containerName : name, named.range.count <= 64 else { return }
+        let letters = named.unescaped(in: bytes).filter { $0 != UInt8(ascii: "_") && $0 != UInt8(ascii: "-") }
+        let spelling = String(decoding: letters, as: UTF8.self).lowercased()
+        // The id of a download of the app is no transaction id.
+        guard spelling.contains("transactionid"), !spelling.contains("apptransactionid"),
+            let text = value.text(in: bytes), let identifier = TransactionIdentifier(rawValue: text)
+        else { return }
+        found.identifiers.insert(identifier)
+    }
+}
