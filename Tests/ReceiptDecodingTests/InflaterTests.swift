@@ -31,6 +31,7 @@ struct InflaterTests {
         }
     }
 
+    // T13
     @Test("Data that is cut off or damaged gives a beginning, and never more than the limit")
     func damage() throws {
         var random = SeededGenerator("damage")
@@ -48,6 +49,7 @@ struct InflaterTests {
         }
     }
 
+    // T13
     @Test("A small input that expands without end is stopped")
     func bomb() throws {
         let bomb = try ReceiptFinderTests.compressed([UInt8](repeating: 0x41, count: 4 << 20), level: 9)
