@@ -89,7 +89,7 @@ struct TrustedCertificatesTests {
         }
         var settings = ProxyConfiguration()
         try settings.trust(certificatesIn: folder)
-        #expect(settings.trustedRoots.count == 2)
+        #expect(settings.trustedRoots.count == 4)
         #expect(settings.trustedRoots == expected["roots"])
         #expect(settings.intermediates == expected["intermediates"])
     }

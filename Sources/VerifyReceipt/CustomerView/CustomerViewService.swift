@@ -172,10 +172,11 @@ package struct CustomerViewService: Sendable {
     /// The view by a signed text of any kind, which was found in the place of a receipt.
     private func view(signed text: String) async throws(CustomerViewError) -> [UInt8] {
         let claims = JWSInspection.unverifiedClaims(of: text).flatMap { try? JSONObject($0) }
-        if claims?.has("receiptType") == true { return try await view(signedAppTransaction: text) }
-        let isRenewal = claims?.has("autoRenewProductId") == true || claims?.has("autoRenewStatus") == true
-        return isRenewal
-            ? try await view(signedRenewal: text, bundleId: nil) : try await view(signedTransaction: text)
+        switch claims.flatMap({ SignedKind($0) }) {
+        case .appTransaction: return try await view(signedAppTransaction: text)
+        case .renewal: return try await view(signedRenewal: text, bundleId: nil)
+        case .transaction, .notification, nil: return try await view(signedTransaction: text)
+        }
     }
 
     private func view(signedTransaction text: String) async throws(CustomerViewError) -> [UInt8] {
