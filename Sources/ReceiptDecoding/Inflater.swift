@@ -3,7 +3,7 @@
 /// Data that ends early or is damaged gives the bytes before the damage. Checksums are not checked, because the
 /// signature of the receipt is. The output is limited in proportion to the input: receipts are hardly compressible, and
 /// their base64 and JSON around them by a factor of less than 10.
-struct Inflater {
+package struct Inflater {
     /// The maximum size of the output for each byte of input.
     private static let maximumRatio = 64
 
@@ -16,7 +16,7 @@ struct Inflater {
     private let limit: Int
 
     /// Returns the decompressed bytes; `nil` if the data does not begin as gzip or zlib data, or contains nothing.
-    static func inflate(_ data: [UInt8]) -> [UInt8]? {
+    package static func inflate(_ data: [UInt8]) -> [UInt8]? {
         guard let start = gzipHeaderEnd(data) ?? zlibHeaderEnd(data) else { return nil }
         var inflater = Inflater(data, from: start)
         while let header = inflater.bits(3) {

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import ReceiptDecoding
+import ReceiptDecoding
 
 @Suite("Decompression")
 struct InflaterTests {
