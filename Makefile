@@ -1,6 +1,7 @@
 # make demo      builds without optimization, starts a simulated App Store and the proxy, posts receipts and prints the responses
 # make test      every test, in debug and in release, also on a fresh machine (up to 40 minutes on two cores)
 # make test-build, make test-run  the two parts of it
+# make test-debug  every test, in debug only, in several processes at once
 # make test-root  the tests that only root can run: they mount a file system
 # make test-postgresql  the tests that need PostgreSQL, in debug and in release, with a server of their own, and several servers of
 #                one database while servers and databases are killed and stopped (at most 15 minutes after the build; installs
@@ -46,7 +47,7 @@ export SWIFT_DETERMINISTIC_HASHING := 1
 # After a crash, the backtracer of Swift can take longer than a run may last. The signal is reported without it.
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: demo test test-postgresql test-postgresql-run test-build test-run test-root test-bare test-docs test-migrate-cluster test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging
+.PHONY: demo test test-debug test-postgresql test-postgresql-run test-build test-run test-root test-bare test-docs test-migrate-cluster test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging
 .PHONY: fuzz check version bench bench-http bench-scale bench-migrate soak build static release install manual receipts format set-up
 
 build: set-up
@@ -102,6 +103,10 @@ test: test-build
 test-build: set-up
 	Tests/build.sh $(SWIFT) build --build-tests
 	Tests/build.sh $(SWIFT) build -c release --build-tests
+
+test-debug: set-up
+	Tests/build.sh $(SWIFT) build --build-tests
+	python3 Tests/run_tests.py .build/debug/receipt-bridgePackageTests.xctest
 
 RUN_TESTS = Tests/tests.sh $(SWIFT) test --skip-build --disable-xctest --no-parallel
 
