@@ -1,4 +1,5 @@
 @testable import AppStoreClients
+import AppStorePayloads
 import Comparison
 import JSON
 @testable import Notifications
@@ -13,11 +14,12 @@ enum AnswerTarget {
     static func run(_ bytes: [UInt8]) {
         _ = try? VerifyReceiptStatusReader.scan(bytes)
         if let object = try? JSONObject(bytes) {
-            _ = try? HistoryPage(object)
-            _ = try? StatusResponse(object)
-            _ = try? ExtensionResult(object)
-            _ = try? MassExtensionStatus(object)
-            _ = try? NotificationPage(object)
+            var claims = ClaimReader(object)
+            _ = try? HistoryPage(&claims)
+            _ = try? StatusResponse(&claims)
+            _ = try? ExtensionResult(&claims)
+            _ = try? MassExtensionStatus(&claims)
+            _ = try? NotificationPage(&claims)
         }
         if let response = try? VerifyReceiptResponse(bytes) {
             require(

@@ -136,7 +136,7 @@ struct CompareCommand: AsyncParsableCommand {
     /// Runs the comparison and prints its summary. Ctrl-C stops it at the next checkpoint.
     private func run(_ comparer: RowComparer, asking live: LiveComparison?) async throws {
         let monitor = ComparisonMonitor()
-        let signals = StopSignals.watching { monitor.stop() }
+        let signals = await StopSignals.watching { monitor.stop() }
         defer { signals.cancel() }
         let result: ComparisonRun.RunResult
         do {

@@ -98,7 +98,7 @@ struct ListOptions: ParsableArguments {
         var output = try output(&checkpoint)
         let line = ProgressLine()
         let progressTask = Task { await Self.show(monitor, on: line) }
-        let signals = StopSignals.watching { monitor.stop() }
+        let signals = await StopSignals.watching { monitor.stop() }
         defer {
             progressTask.cancel()
             signals.cancel()

@@ -39,7 +39,7 @@ extension MigrateCommand {
         // A closed pipe is an error of writing, with an exit code, instead of a signal.
         signal(SIGPIPE, SIG_IGN)
         let filter = MigrationFilter(options, reader: ReceiptReader(trust: trust))
-        let signals = StopSignals.watching { filter.stop() }
+        let signals = await StopSignals.watching { filter.stop() }
         defer { signals.cancel() }
         let result: MigrationFilter.Result
         do throws(RunError) { result = try await filter.run() } catch {

@@ -224,7 +224,7 @@ struct MigrateCommand: AsyncParsableCommand {
         _ work: () async throws(RunError) -> Migration.RunResult
     ) async throws(RunError) -> Migration.RunResult {
         let progressTask = Task { await display.run() }
-        let signals = StopSignals.watching { monitor.stop() }
+        let signals = await StopSignals.watching { monitor.stop() }
         defer {
             progressTask.cancel()
             signals.cancel()

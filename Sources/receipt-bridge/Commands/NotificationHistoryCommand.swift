@@ -92,7 +92,7 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
             let catchUp = NotificationCatchUp(
                 client: context.client, environment: environment, receiver: receiver, query: filter.query)
             let monitor = SweepMonitor()
-            let signals = StopSignals.watching { monitor.stop() }
+            let signals = await StopSignals.watching { monitor.stop() }
             defer { signals.cancel() }
             let display = HistoryDisplay(interval: begin..<max(begin, interval.end))
             let isDone = try await catchUp.run(

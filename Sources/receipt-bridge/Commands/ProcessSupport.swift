@@ -7,10 +7,13 @@ import UnixSignals
 enum StopSignals {
     /// The first signal asks the work to stop at its next step. The second signal ends the process at once, because a
     /// read may wait forever. Progress that was saved before is available to the next run.
-    static func watching(_ stop: @escaping @Sendable () -> Void) -> Task<Void, Never> {
-        Task {
+    ///
+    /// Signals are handled as soon as the function returns, so that work which begins afterwards is never killed.
+    static func watching(_ stop: @escaping @Sendable () -> Void) async -> Task<Void, Never> {
+        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+        return Task {
             var isFirst = true
-            for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
+            for await _ in signals {
                 guard isFirst else {
                     Terminal.say("stopped at once by a second signal")
                     _exit(3)

@@ -99,7 +99,7 @@ struct ReconcileCommand: AsyncParsableCommand {
             window: window.flatMap { ReconcileConfiguration.window($0) } ?? settings.reconcile?.window
                 ?? ReconcileConfiguration.standardWindow,
             progress: progress)
-        let signals = StopSignals.watching { progress.stop() }
+        let signals = await StopSignals.watching { progress.stop() }
         defer { signals.cancel() }
         let result: Result<ReconciliationCounts?, any Error>
         do {

@@ -170,7 +170,7 @@ struct RefundsCommand: ParsableCommand {
                 since: since.flatMap { Timestamp(instant: $0) })
             let line = ProgressLine()
             let progressTask = Task { await Self.show(monitor, clients, on: line) }
-            let signals = StopSignals.watching { monitor.stop() }
+            let signals = await StopSignals.watching { monitor.stop() }
             defer {
                 progressTask.cancel()
                 signals.cancel()

@@ -35,7 +35,7 @@ struct StoreCommand: ParsableCommand {
         func run() async throws {
             let stores = try StorePair(configuration, source, destination, createsSecond: true)
             try await stores.use { source, destination, line, status in
-                let signals = StopSignals.watching { status.stop() }
+                let signals = await StopSignals.watching { status.stop() }
                 defer { signals.cancel() }
                 let copy = StoreCopy(from: source, named: "\(stores.first)", to: destination)
                 let isComplete = try await copy.run { progress in
