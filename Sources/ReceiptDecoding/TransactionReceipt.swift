@@ -61,24 +61,31 @@ package struct TransactionReceipt: Sendable, Hashable {
         revocationDate != nil || self["cancellation-date"] != nil || self["cancellation-date-ms"] != nil
     }
 
-    /// The keys of dates in milliseconds, with the keys of the same dates as texts. Receipts of 2011 have only the texts
-    /// `purchase-date` and `original-purchase-date`.
-    private static let textKeys = [
-        "purchase-date-ms": "purchase-date", "original-purchase-date-ms": "original-purchase-date",
-        "expires-date": "expires-date-formatted", "cancellation-date-ms": "cancellation-date",
-    ]
-
-    /// Returns the value of a key of `purchase-info`. If a date in milliseconds is missing or unreadable, it is read from
-    /// the line that has the same date as a text.
+    /// Returns the value of a key of `purchase-info`. If a date in milliseconds is missing, it is read from the line that
+    /// has the same date as a text.
     package func value(of key: String) -> String? {
-        let line = self[key]
-        guard let textKey = Self.textKeys[key], line.flatMap({ Int64($0) }) == nil else { return line }
-        return self[textKey].flatMap(Timestamp.init(greenwichText:)).map { "\($0.milliseconds)" } ?? line
+        self[key] ?? textDate(key).map { "\($0.milliseconds)" }
     }
 
-    /// A date of a key in milliseconds since 1970; `nil` if it is absent or its value is not a number.
+    /// Returns the date of a line in milliseconds since 1970. If it is missing or unreadable, it is read from the line that
+    /// has the same date as a text.
     private func date(_ key: String) -> Timestamp? {
-        value(of: key).flatMap { Int64($0) }.map(Timestamp.init(milliseconds:))
+        if let number = self[key].flatMap({ Int64($0) }) { return Timestamp(milliseconds: number) }
+        return textDate(key)
+    }
+
+    /// Returns the date of the line that has a date in milliseconds as a text. Receipts of 2011 have only the texts
+    /// `purchase-date` and `original-purchase-date`.
+    private func textDate(_ key: String) -> Timestamp? {
+        let text: String
+        switch key {
+        case "purchase-date-ms": text = "purchase-date"
+        case "original-purchase-date-ms": text = "original-purchase-date"
+        case "expires-date": text = "expires-date-formatted"
+        case "cancellation-date-ms": text = "cancellation-date"
+        default: return nil
+        }
+        return self[text].flatMap(Timestamp.init(greenwichText:))
     }
 }
 
