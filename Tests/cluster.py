@@ -215,6 +215,10 @@ def address(*databases, **options):
     return f"postgresql://bridge@{hosts}/receipts" + (f"?{query}" if query else "")
 
 
+# The products of the simulated app that are used up.
+CONSUMABLES = {"com.example.app.coins100"}
+
+
 def rows(body, key="latest_receipt_info"):
     return {row["transaction_id"]: row for row in body.get(key, []) if isinstance(row, dict)}
 
@@ -236,7 +240,9 @@ def refund(stage, arguments):
         try:
             before = [post(url + "/verifyReceipt", ask)[1] for url in urls]
             known = rows(before[0]).keys() & rows(before[1]).keys() & rows(before[2]["receipt"], "in_app").keys()
-            subject = next((id for id in sorted(known) if "cancellation_date_ms" not in rows(before[0])[id]), None)
+            # The row of a consumable never shows a refund.
+            subject = next((id for id in sorted(known) if "cancellation_date_ms" not in rows(before[0])[id]
+                            and rows(before[0])[id]["product_id"] not in CONSUMABLES), None)
             if subject is None:
                 continue
             post(stage.store + "/events", {"event": "refund", "transactionId": subject})

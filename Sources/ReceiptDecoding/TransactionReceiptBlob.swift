@@ -67,8 +67,10 @@ struct TransactionReceiptBlob: Sendable {
     /// Reads the signed list. If its text is complete but not such a list, it has a structure that is not known.
     private static func entries(of info: [UInt8]) throws(ReceiptDecodingError) -> [TransactionReceipt.Entry] {
         do throws(ReceiptDecodingError) {
+            let list = try PropertyListText(info.span, at: "purchase-info")
             var entries: [TransactionReceipt.Entry] = []
-            for entry in try PropertyListText(info.span, at: "purchase-info").entries {
+            entries.reserveCapacity(list.entries.count)
+            for entry in list.entries {
                 guard let value = entry.value.span.text(0..<entry.value.count) else {
                     throw ReceiptDecodingError(.malformed, at: "purchase-info", "text that is not valid UTF-8")
                 }
