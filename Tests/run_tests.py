@@ -21,7 +21,7 @@ import time
 TIMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "times.json")
 RESULT = re.compile(r"^(✔|✘) Test (?!run with)(.*?)(?: with \d+ test cases?)? (passed|failed) after ([0-9.]+) seconds")
 SUITE = re.compile(r"^(✔|✘) Suite (.*) (passed|failed) after ([0-9.]+) seconds")
-SKIPPED = re.compile(r'^➜ Test (.*?) skipped(?:: (.*))?$')
+SKIPPED = re.compile(r'^➜ Test (.*?) skipped(?:: (.*)|[.])$')
 END = re.compile(r"^(✔|✘) Test run with (\d+) tests?")
 NOISE = re.compile(r"^◇|Test case passing|^↳ (Testing Library|Target Platform)")
 
@@ -72,13 +72,16 @@ class Run:
 
     def read(self):
         self.log.seek(0)
-        lines = self.log.read().splitlines()
+        # An argument that contains U+0000 ends its line without a line feed.
+        lines = re.sub("(?<=[^\n])(?=[✔✘➜] Test )", "\n", self.log.read()).splitlines()
         self.tests = [(float(m[4]), m[2]) for m in map(RESULT.match, lines) if m]
         self.skipped = [(m[1], m[2] or "") for m in map(SKIPPED.match, lines) if m]
         ends = [int(m[2]) for m in map(END.match, lines) if m]
         self.count = ends[-1] if ends else 0
         self.failed = sum(1 for line in lines if line.startswith("✘ Test ") and RESULT.match(line))
-        self.is_bad = self.process.returncode != 0 or self.count + 0 != self.expected
+        # A test that neither ended nor was skipped is missing from the log, although the runner counts it.
+        seen = len(self.tests) + len(self.skipped)
+        self.is_bad = self.process.returncode != 0 or not self.count == self.expected == seen
         return [line for line in lines if not NOISE.match(line)]
 
 
@@ -107,11 +110,11 @@ def main():
     print("\n--- the 20 slowest tests, in seconds:")
     for seconds, name in slow[:20]:
         print(f"{seconds:7.1f}  {name}")
-    skipped = sorted(set(test for run in done for test in run.skipped))
+    skipped = sorted(test for run in done for test in run.skipped)
     if skipped:
         print("--- skipped:")
     for name, reason in skipped:
-        print(f"  {name}: {reason}")
+        print(f"  {name}: {reason or 'the test states no reason'}")
     for run in done:
         if run.is_bad:
             print(f"--- exit status {run.process.returncode}, {run.count} of {run.expected} tests")

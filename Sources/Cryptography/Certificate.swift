@@ -102,7 +102,7 @@ package final class Certificate: @unchecked Sendable {
     /// The content of the subjectKeyIdentifier extension; `nil` if there is none.
     var subjectKeyIdentifier: [UInt8]? { Self.bytes(of: X509_get0_subject_key_id(x509)) }
 
-    /// The key identifier in the authorityKeyIdentifier extension; `nil` if there is none.
+    /// The key identifier in the authorityKeyIdentifier extension; `nil` if the extension is missing.
     private var authorityKeyIdentifier: [UInt8]? { Self.bytes(of: X509_get0_authority_key_id(x509)) }
 
     /// Returns whether another certificate can be the issuer: it has the issuer's name, and its key is the one that this

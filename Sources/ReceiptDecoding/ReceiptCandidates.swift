@@ -9,7 +9,7 @@ struct ReceiptCandidates {
 
     /// What was found in a text.
     struct Findings {
-        /// The receipt or signed text that is most plausible, or why there is none.
+        /// The receipt or signed text that is most plausible, or the reason why nothing was found.
         let first: Result<ReceiptInput, ReceiptDecodingError>
         /// Other ones, in the order in which they are to be tried if the first is not authentic.
         let others: [ReceiptInput]

@@ -4,7 +4,7 @@ package import JSON
 package enum SignedKind: Sendable, CaseIterable {
     case notification, appTransaction, renewal, transaction
 
-    /// Returns the kind of a payload; `nil` if it is none of these.
+    /// Returns the kind of a payload; `nil` if it is of another kind.
     package init?(_ claims: JSONObject) {
         guard let kind = Self.allCases.first(where: { $0.matches(claims) }) else { return nil }
         self = kind

@@ -95,8 +95,8 @@ extension NotificationReceiver {
         }
     }
 
-    /// Returns the customer of the receipt in the notification. If there is none, returns the customer of those named
-    /// transactions that are in the store; `nil` if there is none.
+    /// Returns the customer of the receipt in the notification, otherwise the customer of those named transactions that
+    /// are in the store; `nil` if neither is found.
     private func subject(
         of body: NotificationBodyV1, _ receipt: Receipt?, bundleId: BundleIdentifier, in store: any Store
     ) async throws(StorageError) -> Subject? {
