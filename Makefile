@@ -1,18 +1,19 @@
 # make demo      builds without optimization, starts a simulated App Store and the proxy, posts receipts and prints the responses
-# make test      every test, in debug and in release, also on a fresh machine (up to 40 minutes on two cores)
-# make test-build, make test-run  the two parts of it
-# make test-debug  every test, in debug only, in several processes at once
+# make test      every test in debug, in several processes at once, also on a fresh machine. FILTER=REGEX for some of them
+# make test-release  the same with optimization and more data
+# make test-all  every test in debug and in release, with a PostgreSQL server of their own, and several servers of one database
+#                while servers and databases are killed and stopped (installs Debian packages); make test-all-run if both are built
 # make test-root  the tests that only root can run: they mount a file system
-# make test-postgresql  the tests that need PostgreSQL, in debug and in release, with a server of their own, and several servers of
-#                one database while servers and databases are killed and stopped (at most 15 minutes after the build; installs
-#                Debian packages); make test-postgresql-run if the tests are built
+# make test-postgresql  the tests that need PostgreSQL, in debug (installs Debian packages)
+# make test-clients  client libraries in Python, in debug (needs Python and PyPI)
 # make test-migrate-cluster  workers of one migration on one PostgreSQL, which are killed at random (needs Python and PostgreSQL;
 #                ROWS=1000000 for more rows)
 # make test-docs  every block of commands of the documents, as it stands, in an empty folder (needs Python, curl, jq, sqlite3, nginx
 #                and PostgreSQL)
 # make test-deploy  the examples for docker compose and Kubernetes (needs Python, PyPI and promtool)
 # make test-bare  demo and tests on a bare Debian, as an ordinary user with sudo (needs root, debootstrap and Swift)
-# make check     format, imports between targets, links of the documents, versions, then make test
+# make lint      format, imports between targets, links of the documents, versions
+# make check     all that a commit must pass: lint, test-all, test-clients, test-docs, test-packaging
 # make bench     the measurements of this machine, with the cost of shadowing (needs Python and wrk)
 # make bench-http  the routes compared with a bare route, and forwarding compared with nginx (needs Python, wrk, h2load
 #                and nginx)
@@ -47,8 +48,8 @@ export SWIFT_DETERMINISTIC_HASHING := 1
 # After a crash, the backtracer of Swift can take longer than a run may last. The signal is reported without it.
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: demo test test-debug test-postgresql test-postgresql-run test-build test-run test-root test-bare test-docs test-migrate-cluster test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging
-.PHONY: fuzz check version bench bench-http bench-scale bench-migrate soak build static release install manual receipts format set-up
+.PHONY: demo test test-build test-release test-release-build test-all test-all-run test-run test-cluster-run test-root test-postgresql test-clients test-bare test-docs test-migrate-cluster test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging
+.PHONY: fuzz lint check version bench bench-http bench-scale bench-migrate soak build static release install manual receipts format set-up
 
 build: set-up
 	$(SWIFT) build -c release --product receipt-bridge
@@ -96,40 +97,53 @@ demo: set-up
 	$(SWIFT) build --product receipt-bridge
 	Tests/demo.sh .build/debug/receipt-bridge
 
-# In two parts, so that an ordinary user can run tests that root has built.
+DEBUG_TESTS = .build/debug/receipt-bridgePackageTests.xctest
+RELEASE_TESTS = .build/release/receipt-bridgePackageTests.xctest
+FILTER ?=
+# STRICT=--strict also fails for a slow test, and for what tests leave behind.
+STRICT ?=
+RUN_TESTS = python3 Tests/run_tests.py $(STRICT)
+
 test: test-build
-	$(MAKE) test-run
+	$(RUN_TESTS) $(DEBUG_TESTS) --filter "$(FILTER)"
 
 test-build: set-up
 	Tests/build.sh $(SWIFT) build --build-tests
+
+test-release: test-release-build
+	$(RUN_TESTS) $(RELEASE_TESTS) --filter "$(FILTER)"
+
+test-release-build: set-up
 	Tests/build.sh $(SWIFT) build -c release --build-tests
 
-test-debug: set-up
-	Tests/build.sh $(SWIFT) build --build-tests
-	python3 Tests/run_tests.py .build/debug/receipt-bridgePackageTests.xctest
+# In two parts, so that an ordinary user can run tests that root has built.
+test-all: test-build test-release-build
+	$(MAKE) test-all-run
 
-RUN_TESTS = Tests/tests.sh $(SWIFT) test --skip-build --disable-xctest --no-parallel
+# Several servers of one database mostly wait, so they run beside the tests.
+test-all-run:
+	$(MAKE) -j2 test-run test-cluster-run
 
 test-run:
-	$(RUN_TESTS)
-	$(RUN_TESTS) -c release --disable-testable-imports
+	Tests/postgresql.sh $(RUN_TESTS) $(DEBUG_TESTS)
+	Tests/postgresql.sh $(RUN_TESTS) $(RELEASE_TESTS)
+
+test-cluster-run:
+	python3 Tests/cluster.py --tool .build/release/receipt-bridge
+	python3 Tests/migration_cluster.py --tool .build/release/receipt-bridge --rows 4000 --customers 200 --kills 2
 
 # Tests that are skipped for an ordinary user, because they mount a file system.
 test-root:
-	$(RUN_TESTS) --filter '^BatchTests[.]SinkFailureTests'
-
-test-postgresql: test-build
-	$(MAKE) test-postgresql-run
+	$(RUN_TESTS) $(DEBUG_TESTS) --filter '^BatchTests[.]SinkFailureTests'
 
 # Without a server these tests are skipped, which must not count as a success.
-RUN_POSTGRESQL = REFUSE_SKIPPED=1 Tests/postgresql.sh $(RUN_TESTS) \
-	--filter '^(PostgreSQLClientTests|StorageTests|EndToEndTests[.](StoreCommandTests|SharedMigrationTests|ReconcileTests))[./]'
+test-postgresql: test-build
+	REFUSE_SKIPPED=1 Tests/postgresql.sh $(RUN_TESTS) $(DEBUG_TESTS) \
+		--filter '^(PostgreSQLClientTests|StorageTests|EndToEndTests[.](StoreCommandTests|SharedMigrationTests|ReconcileTests))[./]'
 
-test-postgresql-run:
-	$(RUN_POSTGRESQL)
-	$(RUN_POSTGRESQL) -c release --disable-testable-imports
-	python3 Tests/cluster.py --tool .build/release/receipt-bridge
-	python3 Tests/migration_cluster.py --tool .build/release/receipt-bridge --rows 4000 --customers 200 --kills 2
+test-clients: test-build
+	REFUSE_SKIPPED=1 RECEIPT_BRIDGE_PYTHON_CLIENTS=1 $(RUN_TESTS) $(DEBUG_TESTS) \
+		--filter '^(EndToEndTests[.]ClientTests|SimulatorTests[.]AppleLibraryTests)[./]'
 
 test-migrate-cluster: build
 	python3 Tests/migration_cluster.py --tool .build/release/receipt-bridge --rows $(or $(ROWS),100000)
@@ -187,13 +201,14 @@ fuzz: set-up
 	python3 Tests/fuzz.py --tool .build-fuzz/release/receipt-bridge-fuzz --seconds $(SECONDS) --runs $(RUNS) \
 		--targets "$(TARGETS)" --seeds "$(SEEDS)"
 
-check: set-up
+lint: set-up
 	$(SWIFT) format lint --strict --recursive Sources Tests Package.swift
 	python3 Tests/imports.py
 	python3 Tests/links.py
 	$(SWIFT) build --explicit-target-dependency-import-check error
 	python3 Tests/release.py
-	$(MAKE) test
+
+check: lint test-all test-clients test-docs test-packaging
 
 version:
 	@python3 Tests/release.py --version

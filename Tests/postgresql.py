@@ -65,7 +65,7 @@ class Database:
                 shutil.chown(path, USER)
         if source is None:
             self.run("initdb", "-D", self.data, "--no-sync", "-U", "bridge", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8")
-            self.append("postgresql.conf", "shared_buffers = 32MB\nmax_connections = 60\nlisten_addresses = '127.0.0.1'\n"
+            self.append("postgresql.conf", "shared_buffers = 32MB\nmax_connections = 200\nlisten_addresses = '127.0.0.1'\n"
                         "wal_retrieve_retry_interval = '100ms'\nlog_min_messages = fatal\n")
         else:
             self.run("pg_basebackup", "-h", source.socket, "-p", str(source.port), "-U", "bridge", "-D", self.data, "-R",
