@@ -187,7 +187,8 @@ class Runner:
                     run.process.wait()
                 if run.process.poll() is not None:
                     waiting.remove(run)
-                    print("\n".join(run.end()), flush=True)
+                    for line in run.end():
+                        print(line, flush=True)
             self.show(total)
         return begun
 
@@ -226,10 +227,14 @@ def children_left():
         try:
             with open(f"/proc/{entry}/stat") as file:
                 state, parent = file.read().rsplit(")", 1)[1].split()[:2]
-            if int(parent) == os.getpid() and state != "Z":
-                with open(f"/proc/{entry}/cmdline") as file:
-                    found.append(file.read().replace("\0", " ")[:200])
+            if int(parent) != os.getpid() or state == "Z":
+                continue
+            with open(f"/proc/{entry}/cmdline") as file:
+                line = file.read().replace("\0", " ")
+            # The server of Tests/postgresql.sh, which a test has stopped and started.
+            if "/postgres " not in line:
                 os.kill(int(entry), signal.SIGKILL)
+                found.append(line[:200])
         except (FileNotFoundError, ProcessLookupError):
             pass
     return found
