@@ -125,7 +125,7 @@ package final class DeafServer: Sendable {
 }
 
 /// Waits until the condition is true, even on a busy machine. Returns false if the limit is reached first.
-package func eventually(within limit: Duration = .seconds(10), _ condition: () -> Bool) async -> Bool {
+package func eventually(within limit: Duration = .seconds(60), _ condition: () -> Bool) async -> Bool {
     let clock = ContinuousClock()
     let end = clock.now + limit
     while !condition() {

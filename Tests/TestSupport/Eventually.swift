@@ -2,14 +2,27 @@ import Foundation
 
 /// Waits until the condition is true, and returns whether it became true within the limit.
 ///
-/// The limit is long, because a test may run on a busy machine; the wait ends as soon as the condition is true.
-package func eventually(within limit: Duration = .seconds(10), _ condition: () async -> Bool) async -> Bool {
+/// The limit is long, because a test may run on a busy machine beside others; the wait ends as soon as the condition is
+/// true.
+package func eventually(within limit: Duration = .seconds(60), _ condition: () async -> Bool) async -> Bool {
     let end = ContinuousClock.now + limit
     while await !condition() {
         guard ContinuousClock.now < end else { return false }
         try? await Task.sleep(for: .milliseconds(5))
     }
     return true
+}
+
+/// Reads a value until it is as expected or the limit is reached, and returns the last value.
+package func lastValue<Value>(
+    within limit: Duration = .seconds(60), until isExpected: (Value) -> Bool, _ read: () async throws -> Value
+) async rethrows -> Value {
+    let end = ContinuousClock.now + limit
+    while true {
+        let value = try await read()
+        guard !isExpected(value), ContinuousClock.now < end else { return value }
+        try? await Task.sleep(for: .milliseconds(10))
+    }
 }
 
 /// Returns the text that a non-blocking descriptor of a pipe has now.

@@ -41,9 +41,9 @@ package final class RawConnection: Sendable {
     /// Connects to 127.0.0.1.
     ///
     /// - Parameters:
-    ///     - timeout: seconds that a read or a write may take.
+    ///     - timeout: seconds that a read or a write may take. It only ends a test that hangs.
     ///     - receiveBuffer: size of the kernel's receive buffer in bytes, or `nil` for its default.
-    package init(port: Int, timeout: Int = 20, receiveBuffer: Int32? = nil) throws {
+    package init(port: Int, timeout: Int = 120, receiveBuffer: Int32? = nil) throws {
         #if canImport(Glibc)
             let stream = Int32(SOCK_STREAM.rawValue)
         #else
