@@ -48,7 +48,7 @@ struct CircuitBreakingTransportTests {
     }
 
     private func send(
-        _ transport: CircuitBreakingTransport, _ url: String, timeout: Duration = .seconds(5),
+        _ transport: CircuitBreakingTransport, _ url: String, timeout: Duration = .seconds(60),
         isRetry: Bool = false
     ) async -> String {
         do throws(TransportError) {
@@ -138,14 +138,19 @@ struct CircuitBreakingTransportTests {
 
     @Test("Requests over the queue limit and retries over the retry budget fail at once")
     func bounds() async throws {
-        let server = try TestServer(reply: .after(seconds: 2, .json("{}")))
+        let gate = BlockingResponse()
+        let server = try TestServer(reply: .behind(gate, .json("{}")))
         defer { server.stop() }
         try await withTransport(maximumPerHost: 4) { transport, _, _ in
             let answers = await withTaskGroup(of: String.self) { group in
-                for _ in 0..<10 { group.addTask { await send(transport, server.url()) } }
-                return await group.reduce(into: []) { $0.append($1) }
+                for _ in 0..<10 { group.addTask { await send(transport, server.url(), timeout: .seconds(60)) } }
+                return await group.reduce(into: [String]()) { answers, answer in
+                    answers.append(answer)
+                    // The others have failed at once; those within the limit are answered now.
+                    if answers.count == 6 { gate.open() }
+                }
             }
-            #expect(answers.count { $0 == "200" } == 4 && answers.count { $0 == "queueFull" } == 6)
+            #expect(answers.prefix(6).allSatisfy { $0 == "queueFull" } && answers.suffix(4).allSatisfy { $0 == "200" })
         }
         let quick = try TestServer(reply: .json("{}"))
         defer { quick.stop() }
