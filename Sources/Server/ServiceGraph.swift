@@ -44,19 +44,20 @@ package struct ServiceGraph: Sendable {
     ///   - store: `nil` if nothing is stored across restarts.
     ///   - previous: the services of the previous configuration. After a reload their caches, metrics and used rate
     ///     limits stay in use.
+    ///   - deadline: the time of every request, or `nil` for that of the settings.
     ///   - now: the clock.
     ///   - sleep: waits between two calls to Apple.
     /// - Throws: ``ConfigurationError`` if the settings name something unusable, for example a certificate that cannot
     ///   be parsed.
     package init(
         settings: ProxyConfiguration, transport: (any HTTPTransport)?, store: (any Store)? = nil,
-        previous: ServiceGraph? = nil,
+        previous: ServiceGraph? = nil, deadline: RequestDeadline.Limit? = nil,
         tables: FieldTables, logger: Logger, now: @escaping @Sendable () -> Timestamp = { .now },
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
     ) throws {
         let components = try ServiceComponents(
-            settings: settings, transport: transport, store: store, previous: previous?.components, logger: logger,
-            now: now, sleep: sleep)
+            settings: settings, transport: transport, store: store, previous: previous?.components, deadline: deadline,
+            logger: logger, now: now, sleep: sleep)
         self.components = components
         verifyReceipt = VerifyReceiptService(components, tables: tables)
         customerView = CustomerViewService(components, tables: tables)

@@ -72,13 +72,14 @@ package struct ServiceComponents: Sendable {
     ///   - store: `nil` if nothing is stored across restarts.
     ///   - previous: the components of the previous configuration. After a reload their caches, metrics and used rate
     ///     limits stay in use.
+    ///   - deadline: the time of every request, or `nil` for that of the settings.
     ///   - now: the clock.
     ///   - sleep: waits between two calls to Apple.
     /// - Throws: ``ConfigurationError`` if the settings name something unusable, for example a certificate that cannot
     ///   be parsed.
     package init(
         settings: ProxyConfiguration, transport: (any HTTPTransport)?, store: (any Store)? = nil,
-        previous: ServiceComponents? = nil, logger: Logger, now: @escaping @Sendable () -> Timestamp = { .now },
+        previous: ServiceComponents? = nil, deadline: RequestDeadline.Limit? = nil, logger: Logger, now: @escaping @Sendable () -> Timestamp = { .now },
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
     ) throws {
         let counts = previous?.counts ?? ProxyMetrics()
@@ -127,7 +128,7 @@ package struct ServiceComponents: Sendable {
         rollouts = previous?.rollouts ?? RolloutRegistry()
         handles = HandleKeyring(settings: settings, store: store)
         replays = previous?.replays ?? ReplayDetector(store: store)
-        deadline = RequestDeadline.Limit(settings.deadline)
+        self.deadline = deadline ?? RequestDeadline.Limit(settings.deadline)
         (self.now, self.sleep, self.logger) = (now, sleep, logger)
     }
 

@@ -40,7 +40,8 @@ package final class Shadow: Service {
     private let store: (any Store)?
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
-    private let queue = ShadowQueue()
+    private let queue: ShadowQueue
+    private let repeatDelay: Duration
     private let findings = Mutex(ShadowFindings())
     private let samples = Mutex(PairSamples())
     /// The results that are not in the store: all since the start if there is no store, otherwise those whose write
@@ -57,11 +58,17 @@ package final class Shadow: Service {
     private static let repeatDelay = Duration.seconds(2)
 
     /// Creates the shadow. It does nothing if no app has a `shadow` or a `rollout`.
+    ///
+    /// - Parameters:
+    ///   - queueCapacity: maximum number of queued comparisons, or `nil` for 512.
+    ///   - repeatDelay: the pause before a second comparison, or `nil` for 2 s.
     package init(
         settings: ProxyConfiguration, pipeline: VerifyReceiptService, store: (any Store)?, logger: Logger,
-        now: @escaping @Sendable () -> Timestamp = { .now }
+        queueCapacity: Int? = nil, repeatDelay: Duration? = nil, now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         configured = Mutex(Configured(settings, pipeline))
+        queue = ShadowQueue(capacity: queueCapacity ?? ShadowQueue.capacity)
+        self.repeatDelay = repeatDelay ?? Self.repeatDelay
         self.store = store
         self.now = now
         self.logger = logger
@@ -157,7 +164,7 @@ package final class Shadow: Service {
             var outcome = try await outcome(of: job, against: job.reply, at: job.time)
             // One source may already know something that the other does not, or that it has cached an older state of.
             if outcome.differences.contains(where: { $0.isVolatile || $0.verdict == .unexpected }) {
-                try? await Task.sleep(for: Self.repeatDelay)
+                try? await Task.sleep(for: repeatDelay)
                 let repeated = await fetch(job, job.reply.source, isFresh: true)
                 if repeated.source == job.reply.source {
                     outcome = try await self.outcome(of: job, against: repeated, at: now(), isFresh: true)

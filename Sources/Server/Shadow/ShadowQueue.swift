@@ -17,11 +17,13 @@ final class ShadowQueue: Sendable {
         var count = 0
     }
 
+    private let capacity: Int
     private let state = Mutex(State())
     private let continuation: AsyncStream<ShadowJob>.Continuation
     let jobs: AsyncStream<ShadowJob>
 
-    init() {
+    init(capacity: Int = ShadowQueue.capacity) {
+        self.capacity = capacity
         (jobs, continuation) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
     }
 
@@ -31,7 +33,7 @@ final class ShadowQueue: Sendable {
     /// Adds a job; returns false if the queue is full.
     func add(_ job: ShadowJob) -> Bool {
         let hasRoom = state.withLock { state in
-            guard state.count < Self.capacity, state.bytes + job.size <= Self.byteCapacity else {
+            guard state.count < capacity, state.bytes + job.size <= Self.byteCapacity else {
                 return false
             }
             state.count += 1

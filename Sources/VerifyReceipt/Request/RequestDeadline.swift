@@ -14,12 +14,15 @@ package struct RequestDeadline: Sendable {
         /// The time that a read of the store may take in any case.
         fileprivate let shortestReading: Duration
 
-        /// - Parameter whole: the time from a request to its response.
-        package init(_ whole: Duration) {
+        /// - Parameters:
+        ///   - whole: the time from a request to its response.
+        ///   - shortestReading: the time that a read of the store may take in any case, or `nil` for a third of the
+        ///     reserve.
+        package init(_ whole: Duration, shortestReading: Duration? = nil) {
             self.whole = whole
             let reserve = min(whole / 10, .milliseconds(500))
             usable = whole - reserve
-            shortestReading = reserve / 3
+            self.shortestReading = shortestReading ?? reserve / 3
         }
     }
 
