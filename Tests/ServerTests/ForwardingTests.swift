@@ -92,7 +92,7 @@ struct ForwardingTests {
             let store = try SQLiteStore(path: path)
             // The target has received it before the server records the response.
             #expect(
-                await eventually(within: .seconds(30)) {
+                await eventually {
                     ((try? await store.deliveries()) ?? []).map(\.state) == [.delivered]
                 })
             await store.close()
@@ -108,7 +108,7 @@ struct ForwardingTests {
     func badConsumers() async throws {
         let folder = try TemporaryFolder()
         let replies: [@Sendable (Int) -> Reply] = [
-            { _ in .never }, { _ in .truncated(announced: 100, body: [1]) }, { _ in .endless },
+            { $0 <= 4 ? .never : .hangUp }, { _ in .truncated(announced: 100, body: [1]) }, { _ in .endless },
             { _ in .respond(status: 302, headers: ["Location: http://127.0.0.1:9/"]) }, { _ in .hangUp },
             { _ in .raw("nonsense\r\n\r\n") }, { _ in .respond(status: 500, body: Array("{}".utf8)) },
         ]
@@ -122,7 +122,7 @@ struct ForwardingTests {
             #expect(await eventually { good.requests.count == 5 })
             let store = try SQLiteStore(path: path)
             #expect(
-                await eventually(within: .seconds(30)) {
+                await eventually {
                     ((try? await store.deliveries()) ?? []).allSatisfy { $0.state == .delivered || $0.attempts == 1 }
                 })
             let failures = Set(try await store.deliveries(in: .waiting).compactMap(\.lastFailure))
@@ -144,18 +144,14 @@ struct ForwardingTests {
     /// Returns the samples of forwarding, without `receipt_bridge_forwarding_`, as soon as they are as expected or
     /// after a timeout.
     private func samples(_ proxy: Proxy, until expected: [String: Double]) async throws -> [String: Double] {
-        var found: [String: Double] = [:]
-        for _ in 0..<400 {
+        try await lastValue(until: { $0 == expected }) {
             let metrics = try await proxy.metrics()
             #expect(metrics.faults == [])
             let prefix = "receipt_bridge_forwarding_"
-            found = Dictionary(
+            return Dictionary(
                 uniqueKeysWithValues: metrics.samples.filter { $0.key.hasPrefix(prefix) && $0.value > 0 }
                     .map { (String($0.key.dropFirst(prefix.count)), $0.value) })
-            if found == expected { break }
-            try await Task.sleep(for: .milliseconds(25))
         }
-        return found
     }
 
     @Test("Metrics count attempts by outcome, waiting deliveries and failed deliveries")

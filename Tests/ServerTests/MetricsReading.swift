@@ -65,4 +65,10 @@ extension Proxy {
     func metrics() async throws -> MetricsReading {
         MetricsReading(try await operations("/metrics")?.text ?? "")
     }
+
+    /// Number of verifyReceipt requests that have ended, with any status.
+    func endedRequests() async throws -> Double {
+        let name = #"receipt_bridge_http_requests_total{route="/verifyReceipt","#
+        return try await metrics().samples.filter { $0.key.hasPrefix(name) }.map(\.value).reduce(0, +)
+    }
 }

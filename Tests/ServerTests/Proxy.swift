@@ -50,10 +50,11 @@ final class Proxy: Sendable {
     ///   - schedule: The retry schedule of forwarding.
     ///   - bodies: The memory budget of request bodies; `clock` is its clock.
     ///   - timeouts: Timeouts of connections that make no progress.
+    ///   - comparisons: The maximum number of queued comparisons, or `nil` for the program's.
     static func serving<Value>(
         isGuarded: Bool = false, schedule: DeliverySchedule = DeliverySchedule(),
         timeouts: ConnectionTimeouts = ConnectionTimeouts(), customers: Int = 8,
-        bodies: RequestBodyBudget.Limits = .init(), clock: StandingClock? = nil,
+        bodies: RequestBodyBudget.Limits = .init(), clock: StandingClock? = nil, comparisons: Int? = nil,
         _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void = { _, _ in },
         _ work: (Proxy) async throws -> Value
     ) async throws -> Value {
@@ -62,7 +63,7 @@ final class Proxy: Sendable {
         let log = LogBook()
         let allowance = RequestBodyBudget(
             bodies, logger: log.logger, now: clock?.time ?? RequestBodyBudget.uptime())
-        let proxy = try await start(store, isGuarded, schedule, timeouts, log, allowance, change)
+        let proxy = try await start(store, isGuarded, schedule, timeouts, log, allowance, comparisons, change)
         do {
             let value = try await work(proxy)
             try await proxy.stop()
@@ -77,7 +78,7 @@ final class Proxy: Sendable {
 
     private static func start(
         _ store: SimulatedStore, _ isGuarded: Bool, _ schedule: DeliverySchedule, _ timeouts: ConnectionTimeouts,
-        _ log: LogBook, _ bodies: RequestBodyBudget,
+        _ log: LogBook, _ bodies: RequestBodyBudget, _ comparisons: Int?,
         _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void
     ) async throws -> Proxy {
         let upstream = try await store.start()
@@ -99,7 +100,7 @@ final class Proxy: Sendable {
         await pipelines.whenLoaded()
         let shadow = Shadow(
             settings: settings, pipeline: pipelines.verifyReceipt, store: bridgeStore,
-            logger: logger, now: { SharedSimulator.noon })
+            logger: logger, queueCapacity: comparisons, repeatDelay: .milliseconds(100), now: { SharedSimulator.noon })
         var options = Forwarder.Options()
         options.timeout = .seconds(2)
         options.poll = .milliseconds(50)
@@ -133,10 +134,15 @@ final class Proxy: Sendable {
     /// Starts a graceful shutdown, as SIGTERM does.
     func beginStop() async { await group.triggerGracefulShutdown() }
 
+    /// Ends all services at once, without waiting for the end of draining.
+    func cancel() { running.cancel() }
+
     /// Returns when all services have ended.
     func stop() async throws {
         await group.triggerGracefulShutdown()
-        try await running.value
+        do {
+            try await running.value
+        } catch is CancellationError where running.isCancelled {}
         await transport.shutDown()
     }
 

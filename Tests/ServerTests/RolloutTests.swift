@@ -24,13 +24,8 @@ struct RolloutTests {
     }
 
     private func isRunning(_ proxy: Proxy) async throws -> Bool {
-        for _ in 0..<100 {
-            if try await metric(#"receipt_bridge_rollout_share{app="com.example.app"}"#, of: proxy) ?? 0 > 0 {
-                return true
-            }
-            try await Task.sleep(for: .milliseconds(50))
-        }
-        return false
+        let name = #"receipt_bridge_rollout_share{app="com.example.app"}"#
+        return try await lastValue(until: { $0 ?? 0 > 0 }) { try await metric(name, of: proxy) } ?? 0 > 0
     }
 
     /// Serves an app whose rollout is at this percentage.

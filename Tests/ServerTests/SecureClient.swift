@@ -36,8 +36,13 @@ final class SecureClient: Sendable {
         }
     }
 
-    /// Runs `curl` and returns its exit code.
-    func curl(_ arguments: String..., input: [UInt8] = []) async throws -> Int32 {
+    /// Runs `curl` and returns its exit code, or the number of the signal that ended it.
+    ///
+    /// - Parameter end: When it returns, the process is killed, because the threads of Dispatch, which start it, block all
+    ///   other signals. `nil` if `curl` ends by itself.
+    func curl(
+        _ arguments: String..., input: [UInt8] = [], until end: (() async -> Void)? = nil
+    ) async throws -> Int32 {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments =
@@ -52,6 +57,10 @@ final class SecureClient: Sendable {
             exit.finish()
         }
         try process.run()
+        if let end {
+            await end()
+            kill(process.processIdentifier, SIGKILL)
+        }
         for await status in exits { return status }
         return -1
     }

@@ -109,7 +109,7 @@ extension ServerTests {
         try await Proxy.serving { _, app in
             app.answer = [.apple, .receipt]
         } _: { proxy in
-            proxy.store.faults.add(SimulatedFault(.delay, milliseconds: 5_000))
+            proxy.store.faults.add(SimulatedFault(.delay, milliseconds: 600_000))
             let connection = try proxy.connect()
             try await connection.send(post("/verifyReceipt", try proxy.question()))
             #expect(await eventually { proxy.store.requests.total == 1 })
@@ -125,7 +125,7 @@ extension ServerTests {
         } _: { proxy in
             proxy.store.faults.add(
                 SimulatedFault(.serverAPI(.failure(code: 4_040_010, retryAfter: nil)), endpoint: "serverAPI"))
-            proxy.store.faults.add(SimulatedFault(.delay, endpoint: "verifyReceipt", milliseconds: 5_000))
+            proxy.store.faults.add(SimulatedFault(.delay, endpoint: "verifyReceipt", milliseconds: 600_000))
             let connection = try proxy.connect()
             try await connection.send(post("/verifyReceipt", try proxy.question()))
             #expect(await eventually { proxy.store.requests.count("verifyReceipt.production") == 1 })

@@ -1,5 +1,6 @@
 import BridgeConfiguration
 import Foundation
+import HTTPTestServer
 import VerifyReceipt
 import Simulator
 import AppStoreTypes
@@ -287,21 +288,29 @@ struct ServerTests {
     // T21
     @Test("The upstream request is canceled if the client disconnects")
     func clientLeaves() async throws {
-        try await Proxy.serving { proxy in
-            // An upstream request fails after a while; without a client there is no second one.
-            proxy.store.faults.add(SimulatedFault(.status(503), times: 1, milliseconds: 2_000))
+        let apple = try TestServer(reply: .never)
+        defer { apple.stop() }
+        try await Proxy.serving { settings, _ in
+            settings.deadline = .seconds(600)
+            settings.verifyReceipt.production = apple.url("/verifyReceipt")
+        } _: { proxy in
+            defer { apple.stop() }
             let connection = try proxy.connect()
             try await connection.send(post("/verifyReceipt", try proxy.question()))
-            #expect(await eventually { proxy.store.requests.total == 1 })
+            #expect(await eventually { apple.counts.requests == 1 })
             connection.leave()
-            try await Task.sleep(for: .seconds(3))
-            #expect(proxy.store.requests.total == 1)
-            proxy.store.faults.add(SimulatedFault(.status(503), milliseconds: 400))
+            #expect(await eventually { apple.counts.abandoned == 1 })
+            // The request has ended, so there is no second upstream request.
+            #expect(await eventually { (try? await proxy.endedRequests()) == 1 })
+            #expect(apple.counts.requests == 1)
+        }
+        try await Proxy.serving { proxy in
+            proxy.store.faults.add(SimulatedFault(.status(503)))
             // A client that stays connected gets all attempts: three upstream requests, then the response from the
             // receipt.
             let answer = try #require(try await proxy.send(post("/verifyReceipt", try proxy.question())))
             #expect(answer.header("Receipt-Bridge-Source") == "receipt")
-            #expect(proxy.store.requests.total == 4)
+            #expect(proxy.store.requests.total == 3)
         }
     }
 
