@@ -79,7 +79,8 @@ package struct ServiceComponents: Sendable {
     ///   be parsed.
     package init(
         settings: ProxyConfiguration, transport: (any HTTPTransport)?, store: (any Store)? = nil,
-        previous: ServiceComponents? = nil, deadline: RequestDeadline.Limit? = nil, logger: Logger, now: @escaping @Sendable () -> Timestamp = { .now },
+        previous: ServiceComponents? = nil, deadline: RequestDeadline.Limit? = nil, logger: Logger,
+        now: @escaping @Sendable () -> Timestamp = { .now },
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
     ) throws {
         let counts = previous?.counts ?? ProxyMetrics()

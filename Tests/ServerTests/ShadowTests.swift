@@ -206,7 +206,6 @@ struct ShadowTests {
             let report = try await report(proxy, of: 71)
             #expect((71...80).contains(failures(report)) && sum(report, "compared") == 0, "\(report)")
             #expect(await eventually { silent.counts.requests > 0 })
-            #expect(silent.counts.abandoned == 0)
             silent.stop()
         }
     }
