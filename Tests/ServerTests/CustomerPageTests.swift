@@ -218,9 +218,12 @@ struct CustomerPageTests {
         #expect(page.all("p").contains { $0.text.contains("It was looked up 2 times before") })
     }
 
+    // Writes a file and checks nothing, so it runs only when `make test-browser` reads the file.
     @Test(
         "A sample page is written to RECEIPT_BRIDGE_PAGES for browser tests",
-        .enabled(if: ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"] != nil))
+        .enabled(
+            if: ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"] != nil,
+            "writes a page for `make test-browser`"))
     func sample() throws {
         let folder = try #require(ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"])
         try Data(try samplePage().bytes).write(to: URL(filePath: folder).appending(path: "customers.html"))
