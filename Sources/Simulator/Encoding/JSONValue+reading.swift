@@ -91,7 +91,16 @@ private struct JSONReader {
     /// Reads a string from its opening quote on.
     private mutating func text() throws(JSONReadingError) -> String {
         position += 1
-        var units: [UInt8] = []
+        // Most texts have no escape, and are read as they are.
+        let start = position
+        while position < bytes.count, bytes[position] != 0x5C, bytes[position] >= 0x20 {
+            if bytes[position] == 0x22 {
+                position += 1
+                return String(decoding: bytes[start..<position - 1], as: UTF8.self)
+            }
+            position += 1
+        }
+        var units = Array(bytes[start..<position])
         while let byte = next {
             position += 1
             switch byte {

@@ -91,9 +91,14 @@ extension JSONValue {
     }
 
     private static func write(_ text: String, to output: inout [UInt8]) {
-        let digits = Array("0123456789abcdef".utf8)
         output.append(0x22)
-        for byte in text.utf8 {
+        // Most texts need no escape, and are written as they are.
+        let bytes = Array(text.utf8)
+        var plain = 0
+        while plain < bytes.count, bytes[plain] >= 0x20, bytes[plain] != 0x22, bytes[plain] != 0x5C { plain += 1 }
+        output += bytes[..<plain]
+        let digits = Array("0123456789abcdef".utf8)
+        for byte in bytes[plain...] {
             switch byte {
             case 0x22, 0x5C: output += [0x5C, byte]
             case 0x0A: output += "\\n".utf8
