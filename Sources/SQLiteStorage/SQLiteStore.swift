@@ -43,6 +43,8 @@ package final class SQLiteStore: Sendable {
         var onLost: (@Sendable (StorageError) -> Void)?
     }
 
+    private let lockTimeout: Double?
+
     /// Seconds to wait for a lock of another process.
     private static let timeout: TimeInterval = 5
 
@@ -54,24 +56,26 @@ package final class SQLiteStore: Sendable {
     ///   - hintsPerDay: maximum number of version 1 notifications per day, app and environment.
     ///   - allowsUnfinishedCopy: `true` to open a store that an unfinished copy is being written to.
     ///   - recordsEvents: whether changes of customers are added to the table of events.
+    ///   - lockTimeout: seconds to wait for a lock of another process; `nil` for the usual limit.
     /// - Throws: ``StorageError``; `notADatabase` for a file that is not a database, `changed` for one of a newer
     ///   version and for an unfinished copy.
     package convenience init(
         path: String, maximumPages: Int? = nil, hintsPerDay: Int = 10_000, recordsEvents: Bool = true,
-        allowsUnfinishedCopy: Bool = false
+        allowsUnfinishedCopy: Bool = false, lockTimeout: Double? = nil
     ) throws(StorageError) {
         self.init(
             unopened: path, maximumPages: maximumPages, hintsPerDay: hintsPerDay, recordsEvents: recordsEvents,
-            allowsUnfinishedCopy: allowsUnfinishedCopy)
+            allowsUnfinishedCopy: allowsUnfinishedCopy, lockTimeout: lockTimeout)
         try open()
     }
 
     /// Creates a store that is not open: every read and write throws `notOpen` until ``open()``.
     init(
         unopened path: String, maximumPages: Int? = nil, hintsPerDay: Int = 10_000, recordsEvents: Bool,
-        allowsUnfinishedCopy: Bool = false
+        allowsUnfinishedCopy: Bool = false, lockTimeout: Double? = nil
     ) {
         self.path = path
+        self.lockTimeout = lockTimeout
         self.recordsEvents = recordsEvents
         self.allowsUnfinishedCopy = allowsUnfinishedCopy
         self.hintsPerDay = hintsPerDay
@@ -91,7 +95,7 @@ package final class SQLiteStore: Sendable {
             if file >= 0 { Foundation.close(file) }
         }
         var configuration = Configuration()
-        configuration.busyMode = .timeout(Self.timeout)
+        configuration.busyMode = .timeout(lockTimeout ?? Self.timeout)
         configuration.prepareDatabase { db in
             // A checkpoint costs two more waits for the disk and writes all pages again, so it runs only every 32 MiB
             // (8,192 pages). The cache of 16 MiB has room for some thousand index pages, since JWS are long.

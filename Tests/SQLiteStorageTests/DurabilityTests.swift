@@ -64,7 +64,7 @@ struct DurabilityTests {
 
     @Test("Closing a store that another process reads reports that the log stays, and loses no rows")
     func readElsewhere() async throws {
-        let store = try SQLiteStore(path: path)
+        let store = try SQLiteStore(path: path, lockTimeout: 0.1)
         try await save(0, in: store)
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true

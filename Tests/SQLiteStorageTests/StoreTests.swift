@@ -82,7 +82,7 @@ struct StoreTests {
             }
             try await store.save(revoked: rows, valid: [], of: scope)
         }
-        let error = await #expect(throws: StorageError.self) { try await saveRevocations(1..<50_000) }
+        let error = await #expect(throws: StorageError.self) { try await saveRevocations(1..<20_000) }
         #expect(error?.code == .full && store.metrics.isFailing, "\(String(describing: error))")
         try await saveRevocations(1..<2)
         #expect(!store.metrics.isFailing)

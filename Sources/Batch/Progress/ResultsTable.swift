@@ -50,12 +50,15 @@ package final class ResultsTable {
     /// - Parameters:
     ///   - path: a database that ``commit()`` left, or an empty file.
     ///   - rowsToKeep: number of rows to keep. Rows after them are deleted; it is an error if there are fewer.
-    package init(path: String, columns: [Column], keeping rowsToKeep: Int64) throws(StorageError) {
+    ///   - lockTimeout: seconds to wait for a lock of another process.
+    package init(
+        path: String, columns: [Column], keeping rowsToKeep: Int64, lockTimeout: Double? = nil
+    ) throws(StorageError) {
         self.path = path
         self.columns = columns
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
-        configuration.busyMode = .timeout(Self.timeout)
+        configuration.busyMode = .timeout(lockTimeout ?? Self.timeout)
         let queue = try asStorageError(at: path) { try DatabaseQueue(path: path, configuration: configuration) }
         self.queue = queue
         try asStorageError(at: path) {

@@ -94,7 +94,7 @@ struct SinkFailureTests {
     func locked() throws {
         let folder = try TemporaryFolder()
         let path = folder.path("out.sqlite")
-        var sink = try ResultWriters.open(path, withAPI: false)
+        var sink = try ResultWriters.open(path, withAPI: false, lockTimeout: 0.1)
         try fill(&sink, 1)
         let other = try DatabaseQueue(path: path)
         try other.inTransaction(.immediate) { _ in

@@ -13,13 +13,15 @@ package enum ResultWriters {
     ///   - position: Position to resume from; rows after it are discarded. `nil` for a new destination, at whose path
     ///     only an empty file may exist. ``SinkPosition/start`` for a destination of this migration, whether it exists
     ///     or not.
+    ///   - lockTimeout: Seconds to wait for a lock of another process on a database; `nil` for the usual limit.
     package static func open(
-        _ path: String, format: TextFormat? = nil, withAPI: Bool, at position: SinkPosition? = nil
+        _ path: String, format: TextFormat? = nil, withAPI: Bool, at position: SinkPosition? = nil,
+        lockTimeout: Double? = nil
     ) throws(SinkError) -> any ResultSink {
         switch try kind(of: path, format) {
         case .jsonLines: try TextSink(path: path, JSONLinesFormat(withAPI: withAPI), at: position)
         case .csv: try TextSink(path: path, CSVFormat(withAPI: withAPI), at: position)
-        case .table: try TableSink(path: path, withAPI: withAPI, at: position)
+        case .table: try TableSink(path: path, withAPI: withAPI, at: position, lockTimeout: lockTimeout)
         }
     }
 

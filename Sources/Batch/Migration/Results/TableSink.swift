@@ -12,7 +12,9 @@ struct TableSink: ResultSink {
     /// Opens the database.
     ///
     /// - Parameter position: Position to resume from; `nil` for a new file.
-    init(path: String, withAPI: Bool, at position: SinkPosition?) throws(SinkError) {
+    init(
+        path: String, withAPI: Bool, at position: SinkPosition?, lockTimeout: Double? = nil
+    ) throws(SinkError) {
         columns = ResultColumn.all(withAPI: withAPI)
         let columns = columns.map { ResultsTable.Column($0.rawValue, $0.isNumber ? .integer : .text) }
         if position ?? .start == .start {
@@ -24,7 +26,8 @@ struct TableSink: ResultSink {
             throw SinkError(.changed, at: path, "the file no longer exists")
         }
         table = try asSinkError { () throws(StorageError) in
-            try ResultsTable(path: path, columns: columns, keeping: position?.rows ?? 0)
+            try ResultsTable(
+                path: path, columns: columns, keeping: position?.rows ?? 0, lockTimeout: lockTimeout)
         }
     }
 
