@@ -628,6 +628,7 @@ let package = Package(
                 "Cryptography",
                 "HTTPTestServer",
                 "Simulator",
+                "TestSupport",
             ],
             swiftSettings: strict),
         .target(

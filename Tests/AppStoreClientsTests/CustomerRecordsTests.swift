@@ -392,7 +392,7 @@ struct CustomerRecordsTests {
     func singleFlight() async throws {
         let (gate, started) = (BlockingResponse(), Counter())
         let api = try ScriptedServerAPI { _, _ in
-            .behind(gate, .after(seconds: 1, try CannedResponse.history([transaction("100", type: "Consumable")])))
+            .behind(gate, .after(seconds: 0.3, try CannedResponse.history([transaction("100", type: "Consumable")])))
         }
         let answers = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<20 {
@@ -441,7 +441,7 @@ struct CustomerRecordsTests {
     @Test("A lookup continues for the other caller if one is canceled and times out")
     func canceledLookup() async throws {
         let api = try ScriptedServerAPI { _, _ in
-            .after(seconds: 1, try CannedResponse.history([transaction("100", type: "Consumable")]))
+            .after(seconds: 0.4, try CannedResponse.history([transaction("100", type: "Consumable")]))
         }
         let waitingLookup = Task { try await api.records().transactions.count }
         #expect(await eventually { api.requests.count == 1 })

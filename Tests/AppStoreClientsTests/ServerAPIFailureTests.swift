@@ -162,7 +162,7 @@ struct ServerAPIFailureTests {
 
     @Test("A response about another app or environment, or with a foreign signature, is rejected")
     func strangers() async throws {
-        let foreign = try TestPKI.foreign().jwsSigner.jws(payload: transaction("100"))
+        let foreign = try Shared.foreign.jwsSigner.jws(payload: transaction("100"))
         let replies: [(Reply, ServerAPIError.Code)] = [
             (try CannedResponse.history([transaction("100")], bundleId: "com.example.other"), .wrongBundleId),
             (try CannedResponse.history([transaction("100", bundleId: "com.example.other")]), .wrongBundleId),

@@ -73,7 +73,7 @@ struct SignedPayloadTests {
         #expect(try code(sign()) == nil)
         #expect(trust.chainVerifications == 1)
         // A chain that fails verification is verified again each time and not cached.
-        let foreign = try TestPKI.foreign()
+        let foreign = try Shared.foreign
         let chain = try chain()
         let mixed = try self.chain(foreign.jwsSigner).prefix(2) + chain.suffix(1)
         for _ in 0..<2 {
@@ -137,7 +137,7 @@ struct SignedPayloadTests {
     func chains() throws {
         let pki = try Shared.pki
         let chain = try chain()
-        let foreign = try TestPKI.foreign()
+        let foreign = try Shared.foreign
         #expect(try code(try sign(x5c: [chain[1], chain[0], chain[2]])) == .notAReceiptSigner)
         #expect(try code(try sign(x5c: [chain[0], chain[2], chain[1]])) == .untrustedChain)
         #expect(try code(try sign(x5c: [chain[0], chain[1], .string("AAAA")])) == .untrustedChain)
@@ -430,7 +430,7 @@ struct NotificationTests {
 
     @Test("A notification with an invalid or foreign transaction is rejected")
     func bad() throws {
-        let foreign = try TestPKI.foreign().jwsSigner.jws(payload: transaction("7"))
+        let foreign = try Shared.foreign.jwsSigner.jws(payload: transaction("7"))
         for (text, code) in [
             (try notification(transaction("7"), innerText: foreign), SignedPayloadError.Code.untrustedChain),
             (try notification(transaction("7", bundleId: "com.example.other")), .wrongBundleId),

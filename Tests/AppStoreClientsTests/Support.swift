@@ -5,13 +5,14 @@ import HTTPTestServer
 import Simulator
 import AppStoreTypes
 import Synchronization
+import TestSupport
 import Transport
 
 /// Values shared by several suites: one test PKI, because generating its keys is slow.
 enum Shared {
-    private static let result = Result { try TestPKI() }
-
-    static var pki: TestPKI { get throws { try result.get() } }
+    static var pki: TestPKI { get throws { try SharedSimulator.pki } }
+    /// A tree with Apple's names below another root.
+    static var foreign: TestPKI { get throws { try SharedSimulator.foreign } }
 
     /// 2026-11-21T12:00:00Z.
     static let noon = Timestamp(seconds: 1_795_262_400)
@@ -142,8 +143,11 @@ final class ScriptedServerAPI: Sendable {
         server.stop()
     }
 
+    /// Options with a time limit that is not over either if many tests run at once.
+    static let patient = CallOptions(timeLimit: .seconds(60))
+
     func records(
-        _ ids: [String] = ["100"], environment: AppStoreEnvironment? = nil, _ options: CallOptions = CallOptions()
+        _ ids: [String] = ["100"], environment: AppStoreEnvironment? = nil, _ options: CallOptions = patient
     ) async throws -> CustomerRecords {
         let keys = CustomerIdentifiers(originalTransactionIds: ids, transactionIds: [])
         return try await client.records(for: keys, bundleId: "com.example.app", environment: environment, options)
@@ -151,7 +155,7 @@ final class ScriptedServerAPI: Sendable {
 
     /// Returns the error of a lookup, or `nil` if it succeeds.
     func failure(
-        _ ids: [String] = ["100"], environment: AppStoreEnvironment? = nil, _ options: CallOptions = CallOptions()
+        _ ids: [String] = ["100"], environment: AppStoreEnvironment? = nil, _ options: CallOptions = patient
     ) async -> ServerAPIError? {
         do {
             _ = try await records(ids, environment: environment, options)

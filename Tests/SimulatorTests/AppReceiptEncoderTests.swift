@@ -71,7 +71,7 @@ struct AppReceiptEncoderTests {
     func foreign() throws {
         let pki = try Shared.pki
         let signers = [
-            try TestPKI.foreign().receiptSigner, try pki.expiredSigner(), try pki.signerBelowNonAuthority(),
+            try Shared.foreign.receiptSigner, try pki.expiredSigner(), try pki.signerBelowNonAuthority(),
             try TestPKI.xcodeSigner(),
         ]
         for signer in signers {

@@ -1,6 +1,7 @@
 import HTTPTestServer
 import Simulator
 import AppStoreTypes
+import enum TestSupport.TestSize
 import Testing
 
 @Suite("Delivery of notifications")
@@ -10,7 +11,7 @@ struct DeliveryTests {
         let (store, receiver) = (try Shared.store(customers: 40), try Receiver())
         try store.notify(receiver)
         try await store.delivering {
-            let sent = store.simulate(200, seed: 3).flatMap(\.notifications)
+            let sent = store.simulate(TestSize.pick(debug: 80, release: 200), seed: 3).flatMap(\.notifications)
             #expect(await eventually { store.outbox.counts.waiting == 0 })
             #expect(receiver.documents.allSatisfy { keys($0) == ["signedPayload"] })
             let payloads = try receiver.payloads()
@@ -98,10 +99,12 @@ struct DeliveryTests {
     @Test("A response that takes longer than the timeout counts as none and is retried")
     func timeout() async throws {
         let (store, receiver) = (try Shared.store(customers: 40), try Receiver { $0 == 0 ? .never : .respond() })
-        store.outbox.targets.set(.init(url: try receiver.url(), timeout: .seconds(3)))
+        store.outbox.targets.set(.init(url: try receiver.url(), timeout: .milliseconds(400)))
         store.outbox.setSpeed(36_000_000)
         try await store.delivering { try store.simulate(EventRequest(.renew, environment: .production)) }
-        #expect(try #require(store.notifications[0]).attempts.map(\.result) == [.timedOut, .success])
+        // On a busy machine a retry may time out too.
+        let results = try #require(store.notifications[0]).attempts.map(\.result)
+        #expect(results.count >= 2 && results.last == .success && results.dropLast().allSatisfy { $0 == .timedOut })
     }
 
     @Test("The pauses before retries are those that Apple documents")
@@ -119,6 +122,7 @@ struct DeliveryTests {
 
     @Test("The shares of lost, doubled and shuffled notifications are as requested, and the seed chooses them")
     func deliveryFaults() async throws {
+        let count = TestSize.pick(debug: 100, release: 300)
         func run() async throws -> (arrived: [String], counts: DeliveryCounts, sent: [String]) {
             let (store, receiver) = (try Shared.store(customers: 84), try Receiver())
             try store.notify(receiver)
@@ -127,7 +131,7 @@ struct DeliveryTests {
             (options.concurrency, options.seed) = (1, 9)
             var sent: [String] = []
             try await store.delivering {
-                sent = store.simulate(300, seed: 9, options).flatMap(\.notifications).map(\.uuid)
+                sent = store.simulate(count, seed: 9, options).flatMap(\.notifications).map(\.uuid)
             }
             let missed =
                 try ServerAPICaller(store: store).notificationItems(onlyFailures: true).count
@@ -139,8 +143,8 @@ struct DeliveryTests {
         let counts = one.counts
         #expect(counts.made == one.sent.count)
         #expect(counts.delivered == counts.made - counts.lost)
-        #expect((30...90).contains(counts.lost))
-        #expect((20...80).contains(counts.copies))
+        #expect((count / 10...count * 3 / 10).contains(counts.lost))
+        #expect((count / 15...count * 4 / 15).contains(counts.copies))
         #expect(one.arrived.count == counts.delivered + counts.copies)
         #expect(Set(one.arrived).count == counts.delivered)
         #expect(Set(one.arrived).isSubset(of: one.sent))
@@ -204,28 +208,15 @@ struct DeliveryTests {
         }
     }
 
-    private static var many: Int {
-        #if DEBUG
-            2_000
-        #else
-            10_000
-        #endif
-    }
-
-    @Test("Thousands of events are generated, signed and delivered")
-    func speed() async throws {
-        let store = try SimulatedStore(seed: 7, customers: 1000, clock: .real, pki: try Shared.pki)
+    @Test("The notifications about many events at once are all signed and delivered")
+    func many() async throws {
+        let count = TestSize.pick(debug: 300, release: 10_000)
+        let store = try SimulatedStore(
+            seed: 7, customers: TestSize.pick(debug: 84, release: 1_000), clock: .real, pki: try Shared.pki)
         let receiver = try Receiver()
         try store.notify(receiver)
-        let clock = ContinuousClock()
-        let start = clock.now
-        var made = start
-        try await store.delivering {
-            store.simulate(Self.many, seed: 1)
-            made = clock.now
-        }
-        print("\(Self.many) events: made in \(made - start), delivered in \(clock.now - start)")
+        try await store.delivering { store.simulate(count, seed: 1) }
         #expect(store.outbox.counts.delivered == store.outbox.counts.made)
-        #expect(store.outbox.counts.made >= Self.many)
+        #expect(store.outbox.counts.made >= count && receiver.documents.count == store.outbox.counts.made)
     }
 }

@@ -1,5 +1,6 @@
 import Simulator
 import AppStoreTypes
+import TestSupport
 import Testing
 
 @Suite("Many random events")
@@ -27,26 +28,32 @@ struct EventGeneratorTests {
 
     @Test("Random events cause every type of notification about purchases")
     func coverage() throws {
-        let types = Set(try Shared.store(customers: 84).simulate(6000, seed: 1).flatMap(\.notificationTypes))
-        #expect(
-            types == [
-                "SUBSCRIBED/INITIAL_BUY", "SUBSCRIBED/RESUBSCRIBE", "OFFER_REDEEMED", "OFFER_REDEEMED/UPGRADE",
-                "OFFER_REDEEMED/DOWNGRADE", "DID_CHANGE_RENEWAL_PREF", "DID_CHANGE_RENEWAL_PREF/UPGRADE",
-                "DID_CHANGE_RENEWAL_PREF/DOWNGRADE", "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_ENABLED",
-                "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED", "DID_RENEW", "DID_RENEW/BILLING_RECOVERY",
-                "DID_FAIL_TO_RENEW", "DID_FAIL_TO_RENEW/GRACE_PERIOD", "GRACE_PERIOD_EXPIRED", "EXPIRED",
-                "EXPIRED/VOLUNTARY", "EXPIRED/BILLING_RETRY", "EXPIRED/PRICE_INCREASE",
-                "EXPIRED/PRODUCT_NOT_FOR_SALE", "PRICE_INCREASE/PENDING", "PRICE_INCREASE/ACCEPTED", "REFUND",
-                "REFUND_DECLINED", "REFUND_REVERSED", "CONSUMPTION_REQUEST", "REVOKE", "RENEWAL_EXTENDED",
-                "ONE_TIME_CHARGE",
-            ])
+        let all: Set<String> = [
+            "SUBSCRIBED/INITIAL_BUY", "SUBSCRIBED/RESUBSCRIBE", "OFFER_REDEEMED", "OFFER_REDEEMED/UPGRADE",
+            "OFFER_REDEEMED/DOWNGRADE", "DID_CHANGE_RENEWAL_PREF", "DID_CHANGE_RENEWAL_PREF/UPGRADE",
+            "DID_CHANGE_RENEWAL_PREF/DOWNGRADE", "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_ENABLED",
+            "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED", "DID_RENEW", "DID_RENEW/BILLING_RECOVERY",
+            "DID_FAIL_TO_RENEW", "DID_FAIL_TO_RENEW/GRACE_PERIOD", "GRACE_PERIOD_EXPIRED", "EXPIRED",
+            "EXPIRED/VOLUNTARY", "EXPIRED/BILLING_RETRY", "EXPIRED/PRICE_INCREASE",
+            "EXPIRED/PRODUCT_NOT_FOR_SALE", "PRICE_INCREASE/PENDING", "PRICE_INCREASE/ACCEPTED", "REFUND",
+            "REFUND_DECLINED", "REFUND_REVERSED", "CONSUMPTION_REQUEST", "REVOKE", "RENEWAL_EXTENDED",
+            "ONE_TIME_CHARGE",
+        ]
+        let store = try Shared.store(customers: 84)
+        var types: Set<String> = []
+        // At most 6,000 events; debug ends as soon as each type has occurred.
+        for seed in UInt64(1)...20 where types.count < TestSize.pick(debug: all.count, release: .max) {
+            types.formUnion(store.simulate(300, seed: seed).flatMap(\.notificationTypes))
+        }
+        #expect(types == all)
     }
 
     @Test("Every customer is in a consistent state after many events")
     func consistency() throws {
-        let store = try Shared.store(customers: 168)
-        let outcomes = store.simulate(4000, seed: 2)
+        let store = try Shared.store(customers: TestSize.pick(debug: 84, release: 168))
+        let outcomes = store.simulate(TestSize.pick(debug: 600, release: 4_000), seed: 2)
         let customers = Dictionary(outcomes.compactMap(\.after).map { ($0.id, $0) }) { $1 }
+        #expect(customers.count > 60)
         var seen: Set<String> = []
         for customer in customers.values {
             #expect(customer.transactions.map(\.purchaseDate) == customer.transactions.map(\.purchaseDate).sorted())
@@ -98,7 +105,7 @@ struct EventGeneratorTests {
     @Test("The state with the latest date, from any notification, is the one that the Server API reports")
     func replay() throws {
         let store = try Shared.store(customers: 84)
-        let notifications = store.simulate(2000, seed: 11).flatMap(\.notifications)
+        let notifications = store.simulate(TestSize.pick(debug: 400, release: 2_000), seed: 11).flatMap(\.notifications)
         var renewals: [String: SimulatedNotification] = [:]
         for notification in notifications.shuffled() {
             guard let original = notification.renewal?.originalTransactionId else { continue }
@@ -106,6 +113,7 @@ struct EventGeneratorTests {
             renewals[original] = notification
         }
         let caller = ServerAPICaller(store: store)
+        #expect(renewals.count > 40 && renewals.count < notifications.count / 3)
         for (original, newest) in renewals {
             let state = try caller.subscriptionState(of: original, in: newest.environment)
             #expect(state.status?.integer == newest.renewal?.status.rawValue)

@@ -1,12 +1,13 @@
 import Foundation
 import Simulator
 import AppStoreTypes
+import TestSupport
 
 /// Keys and stores that several suites share, because making keys takes half a second.
 enum Shared {
-    private static let made = Result { try TestPKI() }
-
-    static var pki: TestPKI { get throws { try made.get() } }
+    static var pki: TestPKI { get throws { try SharedSimulator.pki } }
+    /// A tree with Apple's names below another root.
+    static var foreign: TestPKI { get throws { try SharedSimulator.foreign } }
 
     /// 2026-11-21T12:00:00Z.
     static let noon = Timestamp(seconds: 1_795_262_400)

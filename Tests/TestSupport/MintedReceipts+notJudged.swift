@@ -31,7 +31,7 @@ extension MintedReceipts {
             ),
             (
                 "transactionReceipt, unknown intermediate", .issuerUnknown,
-                transaction(version: 4, signer: TestPKI.foreign().receiptSigner)
+                transaction(version: 4, signer: foreign.receiptSigner)
             ),
             ("App Receipt, SHA-384", .unsupportedAlgorithm, app(signer: signer) { $0.digest = .sha384 }),
             ("App Receipt, ECDSA", .unsupportedAlgorithm, app(signer: pki.ecSigner())),

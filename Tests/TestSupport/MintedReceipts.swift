@@ -5,14 +5,11 @@ package import AppStoreTypes
 
 /// Receipts in the genuine formats below test roots, and tools to forge them.
 ///
-/// The keys are made once per process, because making them takes half a second.
+/// The keys are those of ``SharedSimulator``, because making keys takes half a second.
 package enum MintedReceipts {
-    private static let made = Result { try TestPKI() }
-    private static let foreignMade = Result { try TestPKI.foreign() }
-
-    package static var pki: TestPKI { get throws { try made.get() } }
+    package static var pki: TestPKI { get throws { try SharedSimulator.pki } }
     /// A tree with exactly Apple's names and keys of its own.
-    package static var foreign: TestPKI { get throws { try foreignMade.get() } }
+    package static var foreign: TestPKI { get throws { try SharedSimulator.foreign } }
 
     /// 2024-03-01T12:00:00Z, the creation date of the samples.
     package static let creation = Timestamp(seconds: 1_709_294_400)

@@ -51,3 +51,22 @@ package enum SharedSimulator {
         }
     }
 }
+
+extension SimulatedStore {
+    /// The customers that a test asks about one by one: all in release, and one of each kind in debug, from both
+    /// environments in turn. A world of 84 customers has every kind in both.
+    package var sample: [SimulatedCustomer] {
+        TestSize.pick(debug: oneOfEachKind, release: world.customers)
+    }
+
+    /// The receipts of ``sample``.
+    package var sampleReceipts: [IssuedReceipt] { sample.flatMap { receipts(of: $0) } }
+
+    private var oneOfEachKind: [SimulatedCustomer] {
+        let customers = Dictionary(grouping: world.customers, by: \.kind)
+        return CustomerKind.allCases.enumerated().compactMap { index, kind in
+            let environment: AppStoreEnvironment = index.isMultiple(of: 2) ? .production : .sandbox
+            return customers[kind]?.first { $0.environment == environment } ?? customers[kind]?.first
+        }
+    }
+}
