@@ -152,7 +152,7 @@ struct CustomerViewTests {
 
     @Test("A refund stays in the view while the App Store is unavailable")
     func refundsStay() async throws {
-        try await CustomerViews.serving(customers: 120, { $1.cacheSeconds = 0 }) { views in
+        try await CustomerViews.serving({ $1.cacheSeconds = 0 }) { views in
             let customer = try views.customer(.refundedNonConsumable)
             let receipt = try #require(views.store.receipts(of: customer).first)
             let revoked = try #require(customer.transactions.first { $0.revocation != nil }?.transactionId)
@@ -170,9 +170,9 @@ struct CustomerViewTests {
 
     @Test("A view converts to a verifyReceipt response with the status and the lists of such a response")
     func converted() async throws {
-        try await CustomerViews.serving(customers: 120) { views in
+        try await CustomerViews.serving(customers: TestSize.pick(debug: 84, release: 120)) { views in
             let converter = DocumentConverter(tables: .bundled)
-            for receipt in views.store.receipts {
+            for receipt in views.store.sampleReceipts {
                 let view = try await views.ask(receipt: receipt.base64)
                 let answer = try JSONValue(reading: try converter.snakeCase(view.bytes))
                 let renews = receipt.customer.transactions.contains(where: \.isAutoRenewable)
@@ -195,7 +195,7 @@ struct CustomerViewTests {
     @Test("A refund stays in the view of an iOS 6 receipt while the App Store is unavailable")
     func refundOfTransactionReceipt() async throws {
         try await CustomerViews.serving(
-            customers: 240,
+            customers: TestSize.pick(debug: 84, release: 240),
             {
                 $1.cacheSeconds = 0; $1.staleSubscription = .answer
             }

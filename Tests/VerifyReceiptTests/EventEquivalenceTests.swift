@@ -1,4 +1,5 @@
 import SQLiteStorage
+import Server
 import BridgeConfiguration
 import Storage
 import VerifyReceipt
@@ -20,21 +21,26 @@ struct EventEquivalenceTests {
         var storedAnswers = 0
     }
 
-    /// Applies 600 events to a simulated world, then sends every receipt with the same password.
+    /// Applies events to a simulated world, about five to each customer, then sends every receipt with the same
+    /// password; in debug, those of one customer of each kind.
     private func outcome(seed: UInt64, password: String) async throws -> Outcome {
-        try await ServerAPIWorld.asking(customers: 120) { appStore, port, transport in
-            #expect(appStore.receipts.count > 120)
-            let events = appStore.events.make(600, seed: seed)
-            #expect(events.count > 550)
+        try await ServerAPIWorld.asking(customers: TestSize.pick(debug: 84, release: 120)) {
+            appStore, port, transport in
+            let receipts = appStore.sampleReceipts
+            #expect(receipts.count > TestSize.pick(debug: 45, release: 120))
+            let count = TestSize.pick(debug: 420, release: 600)
+            let events = appStore.events.make(count, seed: seed)
+            #expect(events.count > count * 11 / 12)
             let changed = Dictionary(
                 events.compactMap(\.after).map { ($0.id, $0) }, uniquingKeysWith: { _, last in last })
             let folder = try TemporaryFolder()
             let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
             let api = try ServerAPIWorld.pipeline(appStore, port: port, transport: transport, answer: [.api])
-            let stored = try ServerAPIWorld.pipeline(
+            let graph = try ServerAPIWorld.graph(
                 appStore, port: port, transport: transport, store: store, answer: [.stored, .api])
+            let stored = graph.verifyReceipt
             var outcome = Outcome()
-            for receipt in appStore.receipts {
+            for receipt in receipts {
                 let body = Question.body(receipt.base64, password: password)
                 let theirs = try appStore.verifyReceipt.answer(body: body, at: .automatic).bytes
                 let current = changed[receipt.customer.id] ?? receipt.customer
@@ -57,7 +63,7 @@ struct EventEquivalenceTests {
                 // rendered from them.
                 var reply = await stored.answer(body: body, route: .auto)
                 if reply.source == .api {
-                    _ = await eventually { await stored.answer(body: body, route: .auto).source == .stored }
+                    await graph.finishWriting()
                     reply = await stored.answer(body: body, route: .auto)
                 }
                 if reply.source == .stored { outcome.storedAnswers += 1 }

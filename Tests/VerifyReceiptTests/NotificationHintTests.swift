@@ -118,11 +118,12 @@ struct NotificationHintTests {
     func small() async throws {
         let bridge = try StoringTestProxy()
         let receipt = String(repeating: "QUJD", count: 250_000)
-        for number in 0..<12 {
+        let count = TestSize.pick(debug: 3, release: 12)
+        for number in 0..<count {
             let body = body(Self.secret, ["n": .number(Int64(number))], receipt: receipt)
             #expect(await bridge.refusal(body) == nil)
         }
-        #expect(try await bridge.notifications() == 12)
+        #expect(try await bridge.notifications() == count)
         await bridge.store.close()
         let file = try bridge.folder.read("bridge.sqlite")
         let empty = try StoringTestProxy()

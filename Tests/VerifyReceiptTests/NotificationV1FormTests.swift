@@ -103,7 +103,9 @@ struct NotificationV1FormTests {
     /// The version 1 notifications of public repositories. Their authors changed bundle ids and passwords.
     private static let genuine = Corpus.files(in: "responses").filter { $0.lastPathComponent.hasPrefix("v1-") }
 
-    @Test("Genuine version 1 notifications are taken", .enabled(if: !genuine.isEmpty, "no corpus"), arguments: genuine)
+    @Test(
+        "Genuine version 1 notifications are taken",
+        .enabled(if: !genuine.isEmpty, "needs the corpus of genuine receipts next to the checkout"), arguments: genuine)
     func corpus(file: URL) async throws {
         let body = [UInt8](try Data(contentsOf: file))
         let notification = try JSONValue(reading: body)

@@ -15,15 +15,8 @@ import Transport
 struct OutageDrillTests {
     private static let hour: Int64 = 3_600_000
 
-    /// Hours after the beginning of the outage. Each one is a request for every receipt, which takes seconds in a
-    /// debug build.
-    private static var hours: [Int64] {
-        #if DEBUG
-            [0, 5]
-        #else
-            [0, 1, 3, 5]
-        #endif
-    }
+    /// Hours after the beginning of the outage. Each one is a request for every receipt.
+    private static var hours: [Int64] { TestSize.pick(debug: [0, 5], release: [0, 1, 3, 5]) }
 
     /// An app's view of a response: the transactions that grant access at a time, and those that were revoked.
     private struct Rights {
@@ -128,7 +121,7 @@ struct OutageDrillTests {
         let bridge = try TestProxy(order, appStore, port: port, curl: curl, path: folder.path("bridge.sqlite"))
         // Before the outage, notifications are received.
         try await receive(appStore.simulate(40, seed: 3), of: appStore, to: bridge)
-        let receipts = appStore.receipts
+        let receipts = appStore.sampleReceipts
         var seen: [String: [UInt8]] = [:]
         for receipt in receipts {
             let reply = await bridge.ask(receipt)
@@ -143,7 +136,7 @@ struct OutageDrillTests {
         }
         // Some purchases are refunded. Then the App Store refuses all connections.
         var refunds: [EventOutcome] = []
-        for customer in appStore.world.customers where refunds.count < 12 {
+        for customer in appStore.sample where refunds.count < 12 {
             if let outcome = try? appStore.simulate(EventRequest(.refund, customerId: customer.id)) {
                 refunds.append(outcome)
             }

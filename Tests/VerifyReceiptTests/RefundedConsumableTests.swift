@@ -2,6 +2,7 @@ import AppStorePayloads
 import BridgeConfiguration
 import Foundation
 import SQLiteStorage
+import Server
 import Responses
 import VerifyReceipt
 import Simulator
@@ -40,12 +41,13 @@ struct RefundedConsumableTests {
                 var rows: [Policy: [String]] = [:]
                 for policy in Policy.allCases {
                     let store = try SQLiteStore(path: folder.path("\(receipt.id) \(policy).sqlite"))
-                    let service = try ServerAPIWorld.pipeline(
+                    let graph = try ServerAPIWorld.graph(
                         appStore, port: port, transport: transport, store: store, answer: answer,
                         changing: { $0.refundedConsumables = policy })
+                    let service = graph.verifyReceipt
                     var reply = await service.answer(body: body, route: .auto)
                     if answer.first == .stored {
-                        #expect(await eventually { await service.answer(body: body, route: .auto).source == .stored })
+                        await graph.finishWriting()
                         reply = await service.answer(body: body, route: .auto)
                     }
                     #expect(reply.source == answer.first)

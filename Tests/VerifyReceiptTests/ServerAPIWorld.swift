@@ -32,6 +32,19 @@ enum ServerAPIWorld {
         now: @escaping @Sendable () -> Timestamp = { SharedSimulator.noon },
         changing change: (inout AppConfiguration) -> Void = { _ in }
     ) throws -> VerifyReceiptService {
+        try graph(
+            store, port: port, transport: transport, store: remembering, answer: answer, handleKeys: handleKeys,
+            now: now, changing: change
+        ).verifyReceipt
+    }
+
+    /// All services of such a proxy, for tests that wait for its writes.
+    static func graph(
+        _ store: SimulatedStore, port: Int, transport: any HTTPTransport, store remembering: (any Store)? = nil,
+        answer: [AnswerSource], handleKeys: [String] = [],
+        now: @escaping @Sendable () -> Timestamp = { SharedSimulator.noon },
+        changing change: (inout AppConfiguration) -> Void = { _ in }
+    ) throws -> ServiceGraph {
         var app = AppConfiguration(of: store)
         app.appAppleId = SimulatedApp.first.appAppleId
         app.answer = answer
@@ -41,7 +54,6 @@ enum ServerAPIWorld {
         settings.handleKeys = handleKeys.map { Redacted($0) }
         return try ServiceGraph(
             settings: settings, transport: transport, store: remembering, tables: .bundled, logger: .silent, now: now,
-            sleep: { _ in }
-        ).verifyReceipt
+            sleep: { _ in })
     }
 }

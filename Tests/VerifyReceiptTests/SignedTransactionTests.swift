@@ -102,13 +102,14 @@ struct SignedTransactionTests {
 
     @Test("The response to a signed transaction has the rows of the response to a receipt of the same customer")
     func equality() async throws {
-        try await ServerAPIWorld.asking(customers: 300) { appStore, port, transport in
+        try await ServerAPIWorld.asking(customers: TestSize.pick(debug: 84, release: 300)) {
+            appStore, port, transport in
             let folder = try TemporaryFolder()
             let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
             let pipeline = try ServerAPIWorld.pipeline(
                 appStore, port: port, transport: transport, store: store, answer: [.api])
             var (compared, downloads) = (0, 0)
-            for customer in appStore.world.customers {
+            for customer in appStore.sample {
                 guard let line = try appStore.signedRecords.line(of: customer),
                     let signed = line["signedTransaction"]?.text
                 else { continue }
@@ -140,7 +141,8 @@ struct SignedTransactionTests {
                     try Self.rows("pending_renewal_info", again, without: [])
                         == Self.rows("pending_renewal_info", answer, without: []), "\(customer.id)")
             }
-            #expect(compared > 150 && downloads > 100, "\(compared) \(downloads)")
+            let enough = TestSize.pick(debug: (compared: 20, downloads: 15), release: (compared: 150, downloads: 100))
+            #expect(compared > enough.compared && downloads > enough.downloads, "\(compared) \(downloads)")
             await store.close()
         }
     }

@@ -245,7 +245,7 @@ struct ForwarderTests {
                 pauses.append((next.milliseconds - bridge.bridge.now.milliseconds) / 1_000)
                 // One millisecond before the time of the next attempt, nothing is sent.
                 bridge.bridge.now = next.advanced(byMilliseconds: -1)
-                try await Task.sleep(for: .milliseconds(60))
+                try await Task.sleep(for: .milliseconds(20))  // Four polls.
                 #expect(bridge.targets.to(ForwardingTestProxy.url()).count == attempt)
                 bridge.bridge.now = next
             }
@@ -253,7 +253,7 @@ struct ForwarderTests {
             #expect(try await bridge.states() == [.abandoned: 1, .delivered: 1])
             #expect(try await store.deliveries(in: .abandoned).map(\.uuid) == ["u"])
             bridge.bridge.now = bridge.bridge.now.advanced(byMilliseconds: 90 * 86_400_000)
-            try await Task.sleep(for: .milliseconds(60))
+            try await Task.sleep(for: .milliseconds(20))
             #expect(bridge.targets.to(ForwardingTestProxy.url()).count == 12)
             // The target works again.
             bridge.targets.answer { _ in 200 }

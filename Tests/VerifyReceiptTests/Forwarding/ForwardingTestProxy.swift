@@ -83,7 +83,7 @@ final class ForwardingTestProxy: Sendable {
         settings.apps = [app]
         var options = Forwarder.Options()
         options.schedule = schedule
-        options.poll = .milliseconds(20)
+        options.poll = .milliseconds(5)
         options.grace = .milliseconds(50)
         let bridge = bridge
         guard
