@@ -46,7 +46,8 @@ struct MutationTests {
         let (name, bytes, statement) = try sample(style)
         let decoder = try Decoders.apple
         var accepted = 0
-        for _ in 0..<3_000 {
+        let count = TestSize.pick(debug: 500, release: 3_000)
+        for _ in 0..<count {
             let (byte, bit) = (Int.random(in: 0..<bytes.count, using: &random), UInt8.random(in: 0...7, using: &random))
             var mutant = bytes
             mutant[byte] ^= 1 << bit
@@ -56,7 +57,7 @@ struct MutationTests {
         }
         // Some bytes are not covered by the signature or not used: the root certificate, and the other lines of the
         // outer list.
-        #expect(accepted < 1_500, "\(name)")
+        #expect(accepted < count / 2, "\(name)")
     }
 
     // T1
@@ -67,7 +68,7 @@ struct MutationTests {
         var random = SeededGenerator("surgery")
         let (name, bytes, statement) = try sample(style)
         let decoder = try Decoders.tolerant
-        for _ in 0..<1_000 {
+        for _ in 0..<TestSize.pick(debug: 200, release: 1_000) {
             var mutant = bytes
             for _ in 0..<Int.random(in: 1...3, using: &random) {
                 let start = Int.random(in: 0..<mutant.count, using: &random)
@@ -98,7 +99,7 @@ struct MutationTests {
         let pieces = [
             "\n", " ", "+", "-", "_", "%2B", "%", "\\/", "\\", "=", "\"", "{", "<", ">", "\0", "é", "data:,", "A",
         ]
-        for _ in 0..<1_000 {
+        for _ in 0..<TestSize.pick(debug: 120, release: 1_000) {
             var text = plain
             for _ in 0..<Int.random(in: 1...4, using: &random) {
                 let offset = Int.random(in: 0..<text.count, using: &random)

@@ -105,7 +105,9 @@ struct LiveComparisonTests {
 
     @Test("Many rows with the same receipt are one customer, so it is too early to tell")
     func repeated() async throws {
-        let pair = try await pair()
+        // Few rows, because the same receipt is compared 320 times: more often than the number of customers that is
+        // enough for a verdict.
+        let pair = try await pair { listed, history in !listed.isEmpty && listed.count < 4 && history.count < 4 }
         let outcome = try await compare(pair, rows: 320, asking: try FakeAppStore(pair))
         #expect(outcome.unexpected == [])
         let sentence = try #require(outcome.sentences.first)

@@ -57,7 +57,8 @@ struct RecordedPairTests {
 
     @Test("If the history or the statuses were not recorded, only the other part is compared")
     func halves() async throws {
-        let pairs = try await Recordings.world.pairs
+        let pairs = try await Recordings.world.sample
+        #expect(pairs.count > 35)
         for half in ["history", "statuses", "appAppleId"] {
             let lines = try pairs.map { pair in
                 var pair = pair

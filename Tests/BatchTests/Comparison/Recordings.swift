@@ -40,6 +40,12 @@ struct Recordings {
     /// A simulated store that is shared by all suites that only read.
     static var world: Recordings { get async throws { try await made.value } }
 
+    /// The pairs of ``SimulatedStore/sample``.
+    var sample: [Pair] {
+        let ids = Set(store.sampleReceipts.map(\.id))
+        return pairs.filter { ids.contains($0.id) }
+    }
+
     private init(customers: Int) async throws {
         let store = try SharedSimulator.store(customers: customers)
         let port = try await store.start()

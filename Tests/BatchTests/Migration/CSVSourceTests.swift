@@ -161,26 +161,29 @@ struct CSVSourceTests {
         #expect(SourceLimits().field == 8 << 20)
     }
 
-    /// A stray quote in row 8 of 20,000: in each column, alone or with a second one later.
+    private static let manyRows = TestSize.pick(debug: 2_000, release: 20_000)
+
+    /// A stray quote in row 8 of many: in each column, alone or with a second one later.
     static let strayQuotes = [
-        (8, "\"8,MIIT8,x", nil as Int?), (8, "8,\"MIIT8,x", nil), (8, "8,MIIT8,\"x", nil), (8, "8,\"MIIT8,x", 15_000),
+        (8, "\"8,MIIT8,x", nil as Int?), (8, "8,\"MIIT8,x", nil), (8, "8,MIIT8,\"x", nil),
+        (8, "8,\"MIIT8,x", manyRows * 3 / 4),
     ]
 
     @Test("A quote that is not closed does not affect other rows", arguments: strayQuotes, ["\n", "\r\n"])
     func strayQuote(quote: (row: Int, text: String, second: Int?), lineEnd: String) throws {
-        var lines = ["id,receipt,x"] + (1...20_000).map { "\($0),MIIT\($0),x" }
+        var lines = ["id,receipt,x"] + (1...Self.manyRows).map { "\($0),MIIT\($0),x" }
         lines[quote.row] = quote.text
         if let second = quote.second { lines[second] = "\(second),\"MIIT\(second),x" }
         let text = lines.joined(separator: lineEnd) + lineEnd
-        for quotedLines in [50_000, 1_000] {
+        for quotedLines in [Self.manyRows * 5 / 2, Self.manyRows / 20] {
             var limits = SourceLimits()
             limits.quotedLines = quotedLines
             let rows = try rows(of: text, as: "a.csv", limits: limits)
-            #expect(rows.count == 20_000)
+            #expect(rows.count == Self.manyRows)
             let broken = rows.filter { $0.value.code != nil }
             #expect(broken.map(\.id) == [quote.row, quote.second].compactMap { $0.map { "\($0)" } })
             #expect(broken.allSatisfy { $0.value.code == "unclosedQuote" })
-            #expect(rows.last == .text(20_000, "20000", "MIIT20000"))
+            #expect(rows.last == .text(Int64(Self.manyRows), "\(Self.manyRows)", "MIIT\(Self.manyRows)"))
         }
     }
 
@@ -246,7 +249,7 @@ struct CSVSourceTests {
     func anyBytes() throws {
         var random = SeededGenerator("CSV of any bytes")
         let alphabet = Array("\"\",,;\n\n\rab\t\0é\u{FEFF}".utf8)
-        for _ in 0..<300 {
+        for _ in 0..<TestSize.pick(debug: 60, release: 300) {
             let header = Bool.random(using: &random) ? "id,receipt\n" : "receipt;id\r\n"
             var bytes = Array(header.utf8)
             for _ in 0..<Int.random(in: 0...200, using: &random) {

@@ -9,7 +9,9 @@ import Testing
 /// Benchmarks of sources and sinks, not tests: `RECEIPT_BRIDGE_FIGURES=1 swift test -c release … --filter Figures`.
 @Suite(
     "Benchmarks of sources and destinations", .serialized,
-    .enabled(if: ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_FIGURES"] != nil))
+    .enabled(
+        if: ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_FIGURES"] != nil,
+        "measures, with minutes of work: RECEIPT_BRIDGE_FIGURES=1"))
 struct Figures {
     private func report(_ name: String, _ count: Int, bytes: Int64 = 0, _ body: () throws -> Bool) throws {
         let start = processorSeconds

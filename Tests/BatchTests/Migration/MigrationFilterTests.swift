@@ -18,6 +18,9 @@ struct MigrationFilterTests {
         private let input = Pipe()
         private let output = Pipe()
         private let received = Mutex<[UInt8]>([])
+        /// Writes to the pipe, which may have to wait until the filter reads. A thread of the tests must not wait for
+        /// it: the filter runs on the same few threads.
+        private let writing = DispatchQueue(label: "input of the filter")
 
         /// - Parameter isRead: Whether the output is read.
         init(isRead: Bool = true, _ change: (inout MigrationFilter.Options) -> Void = { _ in }) throws {
@@ -40,9 +43,17 @@ struct MigrationFilterTests {
             }
         }
 
-        func write(_ text: String) throws { try write(Array(text.utf8)) }
+        func write(_ text: String) async throws { try await write(Array(text.utf8)) }
 
-        func write(_ bytes: [UInt8]) throws { try input.fileHandleForWriting.write(contentsOf: Data(bytes)) }
+        func write(_ bytes: [UInt8]) async throws {
+            let written = await withCheckedContinuation { continuation in
+                writing.async { [input] in
+                    continuation.resume(
+                        returning: Result { try input.fileHandleForWriting.write(contentsOf: Data(bytes)) })
+                }
+            }
+            try written.get()
+        }
 
         func closeInput() throws { try input.fileHandleForWriting.close() }
 
@@ -78,7 +89,7 @@ struct MigrationFilterTests {
         let world = try MigrationWorld()
         _ = try await world.run()
         let stage = try Stage()
-        try stage.write(world.sourceBytes)
+        try await stage.write(world.sourceBytes)
         let (result, lines) = try await stage.end()
         #expect(result.ending == .finished && result.rows == Int64(world.rows.count))
         #expect(try lines == world.results())
@@ -93,8 +104,8 @@ struct MigrationFilterTests {
             (#"{"receipt":"x"}"#, nil), (#"{"id":"","receipt":"x"}"#, nil), ("no JSON", nil), ("", nil), (" \t", nil),
             (#"{"id":"\ud83d","receipt":"x"}"#, nil), (#"{"receipt":"x"}"#, nil),
         ]
-        for ending in ["\n", "\r\n"] { for line in lines { try stage.write(line.line + ending) } }
-        try stage.write([0xFF, 0xFE])
+        for ending in ["\n", "\r\n"] { for line in lines { try await stage.write(line.line + ending) } }
+        try await stage.write([0xFF, 0xFE])
         let (result, results) = try await stage.end()
         let expected = lines.map { $0.id ?? Self.id(Array($0.line.utf8)) }
         #expect(results.map { $0["id"]?.text } == expected + expected + [Self.id([0xFF, 0xFE])])
@@ -110,8 +121,8 @@ struct MigrationFilterTests {
             let stage = try Stage {
                 ($0.limits.chunk, $0.limits.row) = (chunk, 500)
             }
-            for line in lines { try stage.write(line + Array(ending.utf8)) }
-            try stage.write(lines[5])
+            for line in lines { try await stage.write(line + Array(ending.utf8)) }
+            try await stage.write(lines[5])
             let (_, results) = try await stage.end()
             #expect(results.map { $0["id"]?.text } == (lines + [lines[5]]).map(Self.id))
             #expect(results.suffix(5).allSatisfy { $0["reason"]?.text == "tooLarge" })
@@ -122,9 +133,9 @@ struct MigrationFilterTests {
     func pauses() async throws {
         let stage = try Stage()
         for number in 1...3 {
-            try stage.write("{\"id\":\(number)}\n{\"id\":\"")
+            try await stage.write("{\"id\":\(number)}\n{\"id\":\"")
             #expect(try await stage.lines(2 * number - 1).last?["id"]?.text == "\(number)")
-            try stage.write("x\(number)\"}\n")
+            try await stage.write("x\(number)\"}\n")
             #expect(try await stage.lines(2 * number).last?["id"]?.text == "x\(number)")
         }
         let (result, _) = try await stage.end()
@@ -158,9 +169,9 @@ struct MigrationFilterTests {
     @Test("A stopped filter writes the results of all rows that it has read, and nothing else")
     func stopped() async throws {
         let stage = try Stage()
-        for number in 1...100 { try stage.write("{\"id\":\(number)}\n") }
+        for number in 1...100 { try await stage.write("{\"id\":\(number)}\n") }
         #expect(try await stage.lines(100).count == 100)
-        try stage.write("{\"id\":101}")
+        try await stage.write("{\"id\":101}")
         stage.filter.stop()
         let result = try await stage.result.value.get()
         #expect(result.ending == .stopped && result.rows == 100)

@@ -92,7 +92,7 @@ struct ResumeTests {
     @Test("A source returns the same rows from every position, for any batch size", arguments: kinds)
     func sources(kind: String) throws {
         var random = SeededGenerator("resume a source, \(kind)")
-        for _ in 0..<(kind.hasSuffix("gz") ? 4 : 20) {
+        for _ in 0..<(kind.hasSuffix("gz") ? 4 : TestSize.pick(debug: 5, release: 20)) {
             let folder = try TemporaryFolder()
             let path = try write(stored(&random), as: kind, in: folder, &random)
             let whole = try withSource(path, kind, SourceLimits(), at: nil) { try $0.rest() }
@@ -143,7 +143,7 @@ struct ResumeTests {
     @Test("A destination has the same content after resuming from any checkpoint", arguments: SinkTests.names)
     func sinks(name: String) throws {
         var random = SeededGenerator("resume a sink, \(name)")
-        for turn in 0..<12 {
+        for turn in 0..<TestSize.pick(debug: 4, release: 12) {
             let (folder, withAPI) = (try TemporaryFolder(), turn % 2 == 0)
             let count = Int.random(in: 1...300, using: &random)
             var undisturbed = try ResultWriters.open(folder.path("whole." + name), withAPI: withAPI)
