@@ -114,7 +114,9 @@ struct ComparisonPageTests {
 
     @Test(
         "A sample page is written for tests in a browser",
-        .enabled(if: ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"] != nil))
+        .enabled(
+            if: ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"] != nil,
+            "writes a page for a browser: make test-browser"))
     func sample() throws {
         let folder = try #require(ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"])
         var report = try ReportSample.report()

@@ -2,7 +2,7 @@ import PostgreSQLClient
 import Synchronization
 import Testing
 
-@Suite("Client of PostgreSQL", .enabled(if: TestDatabase.isAvailable))
+@Suite("Client of PostgreSQL", .enabled(if: TestDatabase.isAvailable, "needs PostgreSQL: make test-postgresql"))
 struct PostgreSQLClientTests {
     @Test("Values of every type come back as they were sent")
     func roundTrip() async throws {
@@ -273,7 +273,7 @@ struct PostgreSQLClientTests {
 
     @Test(
         "Without prepared statements, a pooler in transaction mode works",
-        .enabled(if: TestDatabase.pooler != nil))
+        .enabled(if: TestDatabase.pooler != nil, "needs PgBouncer: make test-postgresql"))
     func pooler() async throws {
         var configuration = PostgreSQLConfiguration(parameters: TestDatabase.pooler ?? [])
         configuration.preparedStatements = false

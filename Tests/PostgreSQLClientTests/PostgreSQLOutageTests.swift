@@ -3,7 +3,8 @@ import PostgreSQLClient
 import Testing
 
 @Suite(
-    "Client of PostgreSQL while the server is away", .enabled(if: TestDatabase.isAvailable),
+    "Client of PostgreSQL while the server is away",
+    .enabled(if: TestDatabase.isAvailable, "needs PostgreSQL: make test-postgresql"),
     .serialized)
 struct PostgreSQLOutageTests {
     @Test("After the server ended the connections, calls succeed on new ones")
@@ -37,7 +38,7 @@ struct PostgreSQLOutageTests {
 
     @Test(
         "While the server is stopped calls fail at once, and afterwards they succeed",
-        .enabled(if: TestDatabase.control != nil))
+        .enabled(if: TestDatabase.control != nil, "needs a PostgreSQL that it may stop: make test-postgresql"))
     func stopped() async throws {
         let client = TestDatabase.client()
         try await client.connected(within: .seconds(10))
@@ -57,7 +58,8 @@ struct PostgreSQLOutageTests {
     }
 
     @Test(
-        "While the server hangs, calls end at their limit", .enabled(if: TestDatabase.control != nil))
+        "While the server hangs, calls end at their limit",
+        .enabled(if: TestDatabase.control != nil, "needs a PostgreSQL that it may stop: make test-postgresql"))
     func hanging() async throws {
         let client = TestDatabase.client()
         try await client.connected(within: .seconds(10))
@@ -76,7 +78,8 @@ struct PostgreSQLOutageTests {
 
     // T35
     @Test(
-        "A wrong password is reported without the password", .enabled(if: TestDatabase.control != nil))
+        "A wrong password is reported without the password",
+        .enabled(if: TestDatabase.control != nil, "needs a PostgreSQL that it may stop: make test-postgresql"))
     func password() async throws {
         var configuration = TestDatabase.configuration(["host": "127.0.0.1", "user": "guarded"])
         configuration.password = { "wrong sesame" }

@@ -24,7 +24,9 @@ private struct ClusterStage {
     }
 }
 
-@Suite("Servers of one store", .enabled(if: StoreTestEngine.available.contains(.postgresql)))
+@Suite(
+    "Servers of one store",
+    .enabled(if: StoreTestEngine.available.contains(.postgresql), "needs PostgreSQL: make test-postgresql"))
 struct ClusterStoreTests {
     private static let now = Timestamp(milliseconds: 1_700_000_000_000)
 

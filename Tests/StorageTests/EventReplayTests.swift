@@ -19,7 +19,9 @@ import VerifyReceipt
 struct EventReplayTests {
     /// Number of simulated events, and of customers.
     private static let size: (events: Int, customers: Int) = {
-        let events = ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_TEST_EVENTS"].flatMap { Int($0) } ?? 400
+        let events =
+            ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_TEST_EVENTS"].flatMap { Int($0) }
+            ?? TestSize.pick(debug: 120, release: 400)
         return (events, min(max(events / 10, 40), 400))
     }()
     private static let seed: UInt64 = 11

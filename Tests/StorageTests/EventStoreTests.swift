@@ -310,7 +310,7 @@ struct EventStoreTests {
 
     @Test(
         "A transaction in progress holds back later events, so that none is missed",
-        .enabled(if: TestSchema.database != nil))
+        .enabled(if: TestSchema.database != nil, "needs PostgreSQL: make test-postgresql"))
     func horizon() async throws {
         let schema = try await TestSchema()
         let store = try await PostgreSQLStore(schema.configuration, place: schema.name)

@@ -7,7 +7,9 @@ import Testing
 
 /// Notifications that arrive while another one is stored share one transaction and, without a common identifier, one
 /// statement.
-@Suite("Batches of notifications on PostgreSQL", .enabled(if: TestSchema.database != nil))
+@Suite(
+    "Batches of notifications on PostgreSQL",
+    .enabled(if: TestSchema.database != nil, "needs PostgreSQL: make test-postgresql"))
 struct NotificationBatchTests {
     private let schema: TestSchema
     private let store: PostgreSQLStore

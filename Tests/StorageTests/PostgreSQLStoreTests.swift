@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Store on PostgreSQL", .enabled(if: TestSchema.database != nil))
+@Suite("Store on PostgreSQL", .enabled(if: TestSchema.database != nil, "needs PostgreSQL: make test-postgresql"))
 struct PostgreSQLStoreTests {
     private func scope() throws -> AppScope {
         AppScope(

@@ -6,7 +6,7 @@ import StorageTestSupport
 import Testing
 
 /// What only the tables of PostgreSQL show.
-@Suite("Tables of PostgreSQL", .enabled(if: TestSchema.database != nil))
+@Suite("Tables of PostgreSQL", .enabled(if: TestSchema.database != nil, "needs PostgreSQL: make test-postgresql"))
 struct PostgreSQLTableTests {
     private let schema: TestSchema
     private let store: PostgreSQLStore

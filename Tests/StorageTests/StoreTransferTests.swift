@@ -127,7 +127,9 @@ struct StoreTransferTests {
         await source.close()
     }
 
-    @Test("All values survive SQLite to PostgreSQL to SQLite", .enabled(if: TestSchema.database != nil))
+    @Test(
+        "All values survive SQLite to PostgreSQL to SQLite",
+        .enabled(if: TestSchema.database != nil, "needs PostgreSQL: make test-postgresql"))
     func acrossEngines() async throws {
         let source = try await filled("source.sqlite")
         let schema = try await TestSchema()
