@@ -1,4 +1,5 @@
 package import Storage
+import AppStoreTypes
 import SQLiteFiles
 import Foundation
 import GRDB
@@ -13,7 +14,7 @@ extension SQLiteStore {
         try asStorageError(at: path) {
             var configuration = Configuration()
             configuration.readonly = true
-            configuration.busyMode = .timeout(5)
+            configuration.busyMode = .timeout(5.0.secondsAtTestSpeed(atLeast: 0.5))
             let database = try DatabaseQueue(path: path, configuration: configuration)
             defer { try? database.close() }
             return try database.read { db in

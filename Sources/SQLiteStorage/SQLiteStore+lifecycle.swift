@@ -1,4 +1,5 @@
 package import Storage
+import AppStoreTypes
 import SQLiteFiles
 import Dispatch
 import GRDB
@@ -8,7 +9,9 @@ import Synchronization
 /// start.
 extension SQLiteStore {
     /// Delays between two attempts. The last one is repeated.
-    private static let pauses: [Duration] = [.seconds(1), .seconds(2), .seconds(5), .seconds(10), .seconds(30)]
+    private static let pauses: [Duration] = [1, 2, 5, 10, 30].map {
+        Duration.seconds($0).atTestSpeed()
+    }
 
     /// Opens the store now or, if that fails, retries in the background. Until it is open every call throws
     /// `notOpen`.

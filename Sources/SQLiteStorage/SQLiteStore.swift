@@ -1,4 +1,5 @@
 package import Storage
+import AppStoreTypes
 import SQLiteFiles
 import Foundation
 import GRDB
@@ -46,7 +47,7 @@ package final class SQLiteStore: Sendable {
     private let lockTimeout: Double?
 
     /// Seconds to wait for a lock of another process.
-    private static let timeout: TimeInterval = 5
+    private static let timeout = 5.0.secondsAtTestSpeed(atLeast: 0.5)
 
     /// Opens the store, or creates a new one.
     ///

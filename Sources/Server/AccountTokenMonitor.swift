@@ -1,4 +1,5 @@
 import AppStorePayloads
+import AppStoreTypes
 package import Logging
 import ServiceLifecycle
 package import Storage
@@ -20,7 +21,7 @@ package struct AccountTokenMonitor: Service {
     /// Delay of the start, the pause between two pages, and the pause after a failure and after the last page. A server of
     /// an earlier version with the same store can add transactions without a token.
     private static let (startDelay, pause, idle) = (
-        Duration.seconds(30), Duration.milliseconds(100), Duration.seconds(600)
+        Duration.seconds(30).atTestSpeed(), Duration.milliseconds(100), Duration.seconds(600).atTestSpeed()
     )
 
     /// Runs until shutdown.

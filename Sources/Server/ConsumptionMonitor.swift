@@ -1,3 +1,4 @@
+import AppStoreTypes
 import Logging
 import Operations
 import ServiceLifecycle
@@ -12,7 +13,9 @@ struct ConsumptionMonitor: Service {
     let logger: Logger
 
     /// Delay of the first run, and the time between two runs.
-    private static let (startDelay, pause) = (Duration.seconds(60), Duration.seconds(300))
+    private static let (startDelay, pause) = (
+        Duration.seconds(60).atTestSpeed(), Duration.seconds(300).atTestSpeed()
+    )
 
     /// Runs until shutdown.
     func run() async throws {

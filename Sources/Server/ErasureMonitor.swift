@@ -1,3 +1,4 @@
+import AppStoreTypes
 import Storage
 import Logging
 import VerifyReceipt
@@ -14,7 +15,7 @@ struct ErasureMonitor: Service {
     let logger: Logger
 
     /// Time between two checks.
-    private static let pause = Duration.seconds(5)
+    private static let pause = Duration.seconds(5).atTestSpeed()
 
     /// Polls the store until shutdown.
     func run() async throws {

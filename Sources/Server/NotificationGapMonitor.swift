@@ -1,3 +1,4 @@
+import AppStoreTypes
 import Logging
 import Notifications
 import ServiceLifecycle
@@ -10,7 +11,9 @@ struct NotificationGapMonitor: Service {
     let logger: Logger
 
     /// Time between two looks for gaps, and the pause after an attempt that failed.
-    private static let (interval, pause) = (Duration.seconds(5), Duration.seconds(60))
+    private static let (interval, pause) = (
+        Duration.seconds(5).atTestSpeed(), Duration.seconds(60).atTestSpeed()
+    )
 
     /// Runs until shutdown.
     func run() async throws {

@@ -161,7 +161,7 @@ package struct ProxyServer: Service {
 
     /// Time that open requests get after the listeners have closed, in addition to the request deadline. After that
     /// they are cut off.
-    private static let timeout = Duration.seconds(5)
+    private static let timeout = Duration.seconds(5).atTestSpeed(atLeast: .seconds(1))
 
     /// Warns if the listener's certificate has expired or is not yet valid. It is used all the same, because some
     /// clients do not check.

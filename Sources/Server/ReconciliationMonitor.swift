@@ -13,7 +13,9 @@ struct ReconciliationMonitor: Service {
     let logger: Logger
 
     /// Delay of the first look whether a reconciliation is due, and the time between two looks.
-    private static let (startDelay, pause) = (Duration.seconds(5), Duration.seconds(60))
+    private static let (startDelay, pause) = (
+        Duration.seconds(5).atTestSpeed(), Duration.seconds(60).atTestSpeed()
+    )
 
     /// Runs until shutdown.
     func run() async throws {

@@ -36,8 +36,7 @@ package struct BatchServerAPIClient: Sendable {
         source = try ServerAPISource(
             settings: settings, transport: transport, verifier: SignedPayloadVerifier(trust: trust), now: now,
             share: share * Self.safetyFactor, reserve: 0,
-            retry: RetryPolicy(maximumAttempts: 6, baseDelay: .milliseconds(500), maximumDelay: .seconds(20)),
-            cluster: store?.cluster.map { ServerCluster(store: $0, instance: settings.instanceName) })
+            retry: .batch, cluster: store?.cluster.map { ServerCluster(store: $0, instance: settings.instanceName) })
         self.share = share
     }
 

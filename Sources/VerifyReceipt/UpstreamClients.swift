@@ -26,8 +26,7 @@ package struct UpstreamClients: Sendable {
         source = try ServerAPISource(
             settings: settings, transport: transport, verifier: SignedPayloadVerifier(trust: trust), now: now,
             share: share, reserve: 0,
-            retry: RetryPolicy(maximumAttempts: 6, baseDelay: .milliseconds(500), maximumDelay: .seconds(20)),
-            cluster: store?.cluster.map { ServerCluster(store: $0, instance: settings.instanceName) })
+            retry: .batch, cluster: store?.cluster.map { ServerCluster(store: $0, instance: settings.instanceName) })
     }
 
     /// Gives the calls back that were taken from shared limits and not made.

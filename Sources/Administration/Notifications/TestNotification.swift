@@ -41,6 +41,8 @@ package struct TestNotification: Sendable {
     private static let options = CallOptions(timeLimit: .seconds(60), maximumCalls: 20)
     /// Pauses between two status requests in seconds; the last one repeats. Apple allows one request per second.
     private static let pauses = [1, 1, 2, 3, 5]
+    /// Longest time between the delivery and the arrival in the store.
+    private static let arrival = Duration.seconds(3).atTestSpeed(atLeast: .milliseconds(500))
 
     private let client: ServerAPIClient
     private let environment: AppStoreEnvironment
@@ -61,7 +63,7 @@ package struct TestNotification: Sendable {
         for attempt in 0... {
             record = try await status(token)
             if record?.sendAttempts.isEmpty == false { break }
-            let pause = Duration.seconds(Self.pauses[min(attempt, Self.pauses.count - 1)])
+            let pause = Duration.seconds(Self.pauses[min(attempt, Self.pauses.count - 1)]).atTestSpeed()
             guard start.duration(to: .now) + pause < timeout else { break }
             try await Task.sleep(for: pause)
         }
@@ -74,7 +76,7 @@ package struct TestNotification: Sendable {
         }
         return Report(
             token: token, environment: environment, notificationUUID: uuid, isDelivered: isDelivered,
-            arrived: try await hasArrived(uuid, timeout: isDelivered ? .seconds(3) : .zero), attempts: attempts)
+            arrived: try await hasArrived(uuid, timeout: isDelivered ? Self.arrival : .zero), attempts: attempts)
     }
 
     /// Returns the status; `nil` if Apple has no record of the notification yet.

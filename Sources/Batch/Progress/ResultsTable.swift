@@ -1,3 +1,4 @@
+import AppStoreTypes
 import Foundation
 import GRDB
 import SQLiteFiles
@@ -43,7 +44,7 @@ package final class ResultsTable {
     private var failure: StorageError?
 
     /// Seconds to wait for a lock of another process.
-    private static let timeout: TimeInterval = 5
+    private static let timeout = 5.0.secondsAtTestSpeed(atLeast: 0.5)
 
     /// Opens the database. Nothing is written to it before the first row, except that surplus rows are deleted.
     ///

@@ -76,7 +76,7 @@ package struct SQLiteTableReader: Sendable {
     }
 
     /// Seconds to wait for a lock of another process.
-    private static let timeout: TimeInterval = 10
+    private static let timeout = 10.0.secondsAtTestSpeed(atLeast: 0.5)
 
     /// Returns the next rows in the order of their keys; empty if there are no more at present.
     ///

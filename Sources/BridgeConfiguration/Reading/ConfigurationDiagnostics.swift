@@ -42,7 +42,7 @@ final class ConfigurationDiagnostics {
     var requestedKeys: Set<String> = []
     /// Environment variables that belong to a key or a command.
     private var knownVariables: Set<String> = [
-        "RECEIPT_BRIDGE_CONFIG", ConfigurationEnvironment.secondPasswordFile,
+        "RECEIPT_BRIDGE_CONFIG", ConfigurationEnvironment.secondPasswordFile, TestSpeed.variable,
     ]
 
     init(

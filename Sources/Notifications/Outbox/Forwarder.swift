@@ -23,7 +23,7 @@ package final class Forwarder: Service {
         package var timeout = DeliveryRequest.timeout
         /// Maximum time until a due delivery is found. Polling is needed because other processes queue deliveries
         /// too.
-        package var poll = Duration.seconds(1)
+        package var poll = Duration.seconds(1).atTestSpeed(atLeast: .milliseconds(50))
         /// Time for deliveries in flight when the process shuts down.
         package var grace = Duration.seconds(5)
 

@@ -13,7 +13,7 @@ struct RolloutMonitor: Service {
     let logger: Logger
 
     /// Time between two exchanges. So a server knows within two seconds that another one has stopped a rollout.
-    private static let pause = Duration.seconds(1)
+    private static let pause = Duration.seconds(1).atTestSpeed()
 
     /// Exchanges until shutdown, and once more after it.
     func run() async throws {

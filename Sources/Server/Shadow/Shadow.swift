@@ -55,7 +55,7 @@ package final class Shadow: Service {
     /// The number of days that the page shows.
     package static let days: Int64 = 90
     /// The pause before a second comparison, in which volatile differences may disappear.
-    private static let repeatDelay = Duration.seconds(2)
+    private static let repeatDelay = Duration.seconds(2).atTestSpeed()
 
     /// Creates the shadow. It does nothing if no app has a `shadow` or a `rollout`.
     ///

@@ -37,7 +37,9 @@ package struct UpstreamRouter: Sendable {
     }
 
     /// The pauses before the first and the second retry, in milliseconds.
-    private static let pauses: [Int64] = [100, 400]
+    private static let pauses = [100, 400].map {
+        Int64(Duration.milliseconds($0).atTestSpeed(atLeast: .milliseconds(1)) / .milliseconds(1))
+    }
 
     private let route: Route
     private let isVerifiedHere: Bool

@@ -34,7 +34,7 @@ struct OrdersCommand: ParsableCommand {
         var orderId: String?
 
         /// Apple's rate limit of this endpoint.
-        private static let requestsPerSecond = 10.0
+        private static let requestsPerSecond = 10.0 * Double(TestSpeed.divisor)
 
         func validate() throws {
             guard (orderId == nil) != (list.ids == nil) else { throw ValidationError("specify one order id, or --ids") }

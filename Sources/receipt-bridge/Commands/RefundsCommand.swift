@@ -82,7 +82,7 @@ struct RefundsCommand: ParsableCommand {
         }
 
         /// Apple's rate limit of this endpoint.
-        private static let requestsPerSecond = 10.0
+        private static let requestsPerSecond = 10.0 * Double(TestSpeed.divisor)
 
         func run() async throws {
             do {

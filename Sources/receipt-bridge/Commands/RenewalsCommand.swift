@@ -59,7 +59,7 @@ struct RenewalsCommand: ParsableCommand {
         var dryRun = false
 
         /// Apple's rate limit of extending one subscription.
-        private static let requestsPerSecond = 20.0
+        private static let requestsPerSecond = 20.0 * Double(TestSpeed.divisor)
 
         func validate() throws {
             guard [originalTransactionId != nil, list.ids != nil, mass, status].filter({ $0 }).count == 1 else {

@@ -1,3 +1,4 @@
+import AppStoreTypes
 import Foundation
 import Reports
 import Synchronization
@@ -9,7 +10,7 @@ final class ProgressLine: Sendable {
     private let hasLine = Mutex(false)
 
     /// Time between two updates.
-    var pause: Duration { isTerminal ? .milliseconds(250) : .seconds(5) }
+    var pause: Duration { isTerminal ? .milliseconds(250) : .seconds(5).atTestSpeed(atLeast: .milliseconds(500)) }
 
     /// Columns that stay empty: for the cursor, and for the `^C` that a terminal prints if the key is pressed.
     private static let margin = 3
