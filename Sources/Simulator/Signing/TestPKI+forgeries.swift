@@ -1,4 +1,5 @@
 package import Cryptography
+import Synchronization
 
 /// Signers that a verifier must reject, made from the genuine tree.
 extension TestPKI {
@@ -61,19 +62,31 @@ extension TestPKI {
     package static func xcodeSigner(bits: Int = 2048) throws(CryptographyError) -> ReceiptSigner {
         let template = CertificateTemplate(
             subject: DistinguishedName(commonName: "StoreKit", organization: "StoreKit Testing"))
-        return ReceiptSigner(
-            leaf: try .selfSigned(template, key: try .rsa(bits: bits)), issuers: [])
+        return ReceiptSigner(leaf: try .selfSigned(template, key: try forgersKey(bits: bits)), issuers: [])
     }
 
     /// A receipt signer with all of Apple's names below a root of its own. Only the keys differ from Apple's.
     ///
-    /// Faster than ``foreign(rsaBits:)``, because only the root gets a new key.
+    /// Faster than ``foreign(rsaBits:)``, because only the root gets another key.
     package func foreignReceiptSigner() throws(CryptographyError) -> ReceiptSigner {
         let templates = PKITemplates(Options(names: .apple))
-        let root = try CertificateIdentity.selfSigned(templates.root, key: .rsa(bits: options.rsaBits))
+        let root = try CertificateIdentity.selfSigned(templates.root, key: Self.forgersKey(bits: options.rsaBits))
         let authority = try root.issue(templates.developerRelations, key: developerRelations.key)
         let leaf = try authority.issue(templates.receiptLeaf, key: receiptLeaf.key)
         return ReceiptSigner(leaf: leaf, issuers: [authority, root])
+    }
+
+    /// The keys of forgers by their sizes. No genuine certificate has one of them.
+    private static let forgersKeys = Mutex<[Int: SigningKey]>([:])
+
+    /// Returns the same key in each call, because making one takes longer than the rest of a state directory.
+    private static func forgersKey(bits: Int) throws(CryptographyError) -> SigningKey {
+        try forgersKeys.withLock { keys throws(CryptographyError) in
+            if let key = keys[bits] { return key }
+            let key = try SigningKey.rsa(bits: bits)
+            keys[bits] = key
+            return key
+        }
     }
 
     /// A complete tree with Apple's names and new keys.

@@ -82,8 +82,8 @@ package struct StateDirectory: Sendable {
     }
 
     /// Writes the keys of the CAs, the parameters of this world, and the app's Server API key,
-    /// which stays the same once it exists.
-    private func writeKeys(_ store: SimulatedStore) throws {
+    /// which stays the same once it exists. A simulator that is started with this directory uses them.
+    package func writeKeys(_ store: SimulatedStore) throws {
         let folder = try files.folder("keys")
         for (position, entry) in store.pki.stored.entries {
             try folder.write("\(position.rawValue).pem", entry.privateKeyPEM)
