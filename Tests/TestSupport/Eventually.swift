@@ -4,11 +4,15 @@ import Foundation
 ///
 /// The limit is long, because a test may run on a busy machine beside others; the wait ends as soon as the condition is
 /// true.
-package func eventually(within limit: Duration = .seconds(60), _ condition: () async -> Bool) async -> Bool {
+///
+/// - Parameter pause: time between two looks. A condition that starts a process or lists a folder needs a longer one.
+package func eventually(
+    within limit: Duration = .seconds(60), every pause: Duration = .milliseconds(5), _ condition: () async -> Bool
+) async -> Bool {
     let end = ContinuousClock.now + limit
     while await !condition() {
         guard ContinuousClock.now < end else { return false }
-        try? await Task.sleep(for: .milliseconds(5))
+        try? await Task.sleep(for: pause)
     }
     return true
 }

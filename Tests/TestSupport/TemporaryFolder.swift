@@ -1,11 +1,11 @@
 package import Foundation
 
-/// A temporary folder of one test. It is removed when the object is released.
+/// A temporary folder of one test, below ``TestProcess/folder``. It is removed when the object is released.
 package final class TemporaryFolder: Sendable {
     package let url: URL
 
     package init() throws {
-        url = FileManager.default.temporaryDirectory.appending(path: "test-\(UUID().uuidString)")
+        url = TestProcess.folder.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     }
 
