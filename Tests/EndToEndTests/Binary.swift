@@ -1,3 +1,4 @@
+import AppStoreTypes
 import Foundation
 import Simulator
 import Synchronization
@@ -24,13 +25,13 @@ enum Binary {
 
     /// Runs the tool to its end.
     static func run(
-        _ arguments: String..., input: [UInt8] = [], in folder: Folder, environment: [String: String] = [:]
+        _ arguments: String..., input: [UInt8] = [], in folder: TemporaryFolder, environment: [String: String] = [:]
     ) async throws -> Outcome {
         try await run(url, arguments, input: input, in: folder, environment: environment)
     }
 
     static func run(
-        _ executable: URL, _ arguments: [String], input: [UInt8] = [], in folder: Folder,
+        _ executable: URL, _ arguments: [String], input: [UInt8] = [], in folder: TemporaryFolder,
         environment: [String: String] = [:], within limit: Duration = Running.limit
     ) async throws -> Outcome {
         let run = try Running(arguments, of: executable, input: input, in: folder, environment: environment)
@@ -48,11 +49,11 @@ final class Running: Sendable {
 
     /// - Parameter terminal: terminal for standard error, instead of a file.
     init(
-        _ arguments: [String], of executable: URL = Binary.url, input: [UInt8] = [], in folder: Folder,
+        _ arguments: [String], of executable: URL = Binary.url, input: [UInt8] = [], in folder: TemporaryFolder,
         environment: [String: String] = [:], terminal: PseudoTerminal? = nil
     ) throws {
         func file(_ name: String, _ bytes: [UInt8] = []) throws -> URL {
-            try folder.write(".\(UUID().uuidString).\(name)", bytes)
+            URL(filePath: try folder.write(".\(UUID().uuidString).\(name)", bytes))
         }
         files = (try file("out"), try file("err"))
         command = ([executable.lastPathComponent] + arguments.prefix(2)).joined(separator: " ")
@@ -61,7 +62,7 @@ final class Running: Sendable {
         process.arguments = arguments
         process.currentDirectoryURL = folder.url
         process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("RECEIPT_BRIDGE_") }
-            .merging(environment, uniquingKeysWith: { $1 })
+            .merging([TestSpeed.variable: "\(Self.speed)"]) { $1 }.merging(environment) { $1 }
         let handles = [
             try FileHandle(forReadingFrom: try file("in", input)), try FileHandle(forWritingTo: files.output),
             try FileHandle(forWritingTo: files.errors),
@@ -77,9 +78,14 @@ final class Running: Sendable {
             exit.finish()
         }
         try process.run()
+        let identifier = process.processIdentifier
+        TestProcess.started(identifier)
         self.process = Mutex(process)
         ended = Task {
-            for await status in exits { return status }
+            for await status in exits {
+                TestProcess.ended(identifier)
+                return status
+            }
             return -1
         }
     }
@@ -93,6 +99,9 @@ final class Running: Sendable {
 
     /// Maximum time for a process to end.
     static let limit = Duration.seconds(60)
+
+    /// The divisor of the pauses of each process. A test that has to see the real ones sets the variable to 1.
+    private static let speed = 50
 
     /// Waits for the process to end and returns its exit code, or the negative number of the signal that ended it.
     /// The process is killed if it still runs after the limit or after the test's own time limit.
@@ -119,12 +128,24 @@ final class Running: Sendable {
     /// Sends SIGKILL, which a process cannot handle.
     func kill() { process.withLock { if $0.isRunning { Foundation.kill($0.processIdentifier, SIGKILL) } } }
 
-    /// Sends SIGKILL as soon as the file is not empty. Blocks a thread, because only milliseconds remain until the
-    /// process records its progress.
-    func kill(whenWritten path: String) {
-        var status = stat()
-        while isRunning, stat(path, &status) != 0 || status.st_size == 0 { usleep(100) }
-        kill()
+    /// Sends SIGKILL as soon as the condition is true. Looks more often than a task could, because only milliseconds may remain
+    /// until the process ends; on a thread of its own, because a blocked one of the pool could be one of two.
+    func kill(when condition: @escaping @Sendable () -> Bool) async {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { [self] in
+                while isRunning, !condition() { usleep(200) }
+                kill()
+                continuation.resume()
+            }
+        }
+    }
+
+    /// Sends SIGKILL as soon as the file is not empty.
+    func kill(whenWritten path: String) async {
+        await kill {
+            var status = stat()
+            return stat(path, &status) == 0 && status.st_size > 0
+        }
     }
 
     /// Matches a port at the end of a line or of a message in JSON.
@@ -141,26 +162,14 @@ final class Running: Sendable {
     }
 }
 
-/// A temporary folder that is removed after the test.
-final class Folder: Sendable {
-    let url: URL
-
-    init() throws {
-        url = FileManager.default.temporaryDirectory.appending(path: "e2e-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+extension TemporaryFolder {
+    /// Writes this process's keys of the simulated App Store to a state directory, so that `simulate` does not make new ones,
+    /// which takes a second.
+    func writeSharedKeys(_ state: String) throws {
+        try StateDirectory(path(state)).writeKeys(SharedSimulator.store(customers: 1))
     }
 
-    deinit { try? FileManager.default.removeItem(at: url) }
-
-    @discardableResult
-    func write(_ name: String, _ bytes: some Sequence<UInt8>) throws -> URL {
-        let file = url.appending(path: name)
-        try Data(bytes).write(to: file)
-        return file
-    }
-
-    func path(_ name: String) -> String { url.appending(path: name).path }
-
+    /// Reads a file of JSON lines.
     func lines(_ name: String) throws -> [JSONValue] {
         try Data(contentsOf: url.appending(path: name)).split(separator: 0x0A).map {
             try JSONValue(reading: [UInt8]($0))

@@ -92,7 +92,8 @@ final class Canaries: Sendable {
 
         private static func children(of parent: Int32) -> [Int32] {
             let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-            return entries.compactMap { Int32($0) }.filter { process in
+            // Of the other processes, only younger ones, because there can be hundreds.
+            return entries.compactMap { Int32($0) }.filter { $0 > parent }.filter { process in
                 guard let stat = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
                     let fields = stat.split(separator: ")").last?.split(separator: " ")
                 else { return false }

@@ -87,7 +87,7 @@ struct CanaryTests {
             #if os(Linux)
                 while running.isRunning {
                     canaries.search(process: running.identifier)
-                    try await Task.sleep(for: .milliseconds(50))
+                    try await Task.sleep(for: .milliseconds(20))
                 }
             #endif
             _ = await running.end()
@@ -326,7 +326,7 @@ struct CanaryTests {
     /// Returns the files that commands wrote, each with what it may contain: data of the Server API in the results of
     /// a migration with it, in the store, and in the notification history; account tokens in the results of a
     /// comparison.
-    private func written(in folder: Folder) throws -> [(name: String, allowed: Canaries.Allowed)] {
+    private func written(in folder: TemporaryFolder) throws -> [(name: String, allowed: Canaries.Allowed)] {
         let kinds: [(prefix: String, allowed: Canaries.Allowed)] = [
             ("bridge.sqlite.sweep", .nothing), ("bridge.sqlite", .contents), ("api.csv", .contents),
             ("history.jsonl", .contents), ("compared", .values), ("differences", .values), ("out.jsonl", .nothing),

@@ -7,15 +7,9 @@ import Testing
 /// The notification store after losses, duplicates, delays and kills.
 @Suite("Replay after lost notifications")
 struct CatchUpTests {
-    /// The size of the simulated App Store. A debug build is smaller, because it signs and decodes several times
-    /// slower.
-    private static var size: (events: Int, customers: Int) {
-        #if DEBUG
-            (600, 80)
-        #else
-            (10_000, 200)
-        #endif
-    }
+    /// The size of the simulated App Store. The server is killed after each round but the last.
+    private static let size: (events: Int, rounds: Int, customers: Int) = TestSize.pick(
+        debug: (150, 3, 30), release: (10_000, 5, 200))
 
     private static let secret = SimulatedApp.first.sharedSecret
 
@@ -42,12 +36,12 @@ struct CatchUpTests {
 
     /// A server process that keeps its port when it is killed and started again.
     private final class Server {
-        private let folder: Folder
+        private let folder: TemporaryFolder
         private let arguments: [String]
         private var running: Running
         let port: Int
 
-        init(_ configuration: String, in folder: Folder) async throws {
+        init(_ configuration: String, in folder: TemporaryFolder) async throws {
             self.folder = folder
             let first = try Running(["serve", "--config", configuration, "--listen", "127.0.0.1:0"], in: folder)
             port = try await first.port()
@@ -73,7 +67,8 @@ struct CatchUpTests {
         // A release build delivers ten thousand notifications and reads as many from the history.
         .timeLimit(.minutes(3)))
     func everything() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
+        try folder.writeSharedKeys("state")
         let simulator = try Running(
             [
                 "simulate", "--listen", "127.0.0.1:0", "--state", "state", "--customers", "\(Self.size.customers)",
@@ -94,7 +89,15 @@ struct CatchUpTests {
         let receipts = try folder.lines("state/receipts.jsonl").filter {
             $0["originalTransactionIds"]?.elements?.isEmpty == false
         }
-        func answers(_ port: Int) async throws -> [(source: String, answer: [String: String])] {
+        // Two at a time, so that the server works while this process reads a response.
+        @Sendable func answers(_ port: Int) async throws -> [(source: String, answer: [String: String])] {
+            async let first = answers(port, receipts.prefix(receipts.count / 2))
+            async let second = answers(port, receipts.dropFirst(receipts.count / 2))
+            return try await first + second
+        }
+        @Sendable func answers(
+            _ port: Int, _ receipts: ArraySlice<JSONValue>
+        ) async throws -> [(source: String, answer: [String: String])] {
             var answers: [(String, [String: String])] = []
             for receipt in receipts {
                 let body = Question.body(try #require(receipt["receipt"]?.text), password: Self.secret)
@@ -108,7 +111,7 @@ struct CatchUpTests {
         _ = try await store.ask(
             "/notifications/targets",
             JSONValue.object(["url": .string("http://127.0.0.1:\(server.port)/v1/notifications")]).bytes)
-        let rounds = 5
+        let rounds = Self.size.rounds
         for round in 1...rounds {
             let body =
                 JSONValue.object([
@@ -117,7 +120,7 @@ struct CatchUpTests {
             _ = try await store.ask("/events", Array(body))
             if round < rounds { try await server.killAndStart() }
         }
-        let arrived = await eventually(within: .seconds(60)) {
+        let arrived = await eventually(within: .seconds(60), every: .milliseconds(20)) {
             (try? await store.json("/notifications/deliveries")["waiting"]?.integer) == 0
         }
         let deliveries = try await store.json("/notifications/deliveries")

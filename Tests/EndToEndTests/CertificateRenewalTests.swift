@@ -26,7 +26,7 @@ struct CertificateRenewalTests {
 
         static let tls = "tls: {certificate: chain.pem, privateKey: key.pem}\n"
 
-        static func write(_ pair: ListenerPair, into folder: Folder) throws {
+        static func write(_ pair: ListenerPair, into folder: TemporaryFolder) throws {
             try folder.write("chain.pem", pair.chainPEM)
             try folder.write("key.pem", pair.keyPEM)
         }

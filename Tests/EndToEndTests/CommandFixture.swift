@@ -6,13 +6,13 @@ import Testing
 
 /// A simulated App Store in this process, and a folder with a configuration that uses it.
 final class CommandFixture: Sendable {
-    let folder: Folder
+    let folder: TemporaryFolder
     let appStore: SimulatedStore
     let port: Int
 
     /// - Parameter store: file of the store in `receipt-bridge.yaml`, or `nil` for none.
     init(customers: Int = 24, store: String? = "bridge.sqlite") async throws {
-        folder = try Folder()
+        folder = try TemporaryFolder()
         appStore = try SimulatedStore(seed: 7, customers: customers, clock: .real, pki: try SharedSimulator.pki)
         port = try await appStore.start()
         try StateDirectory(folder.url.path).write(appStore, host: "127.0.0.1", port: port)
@@ -45,7 +45,9 @@ final class CommandFixture: Sendable {
 
     func start(_ words: String...) throws -> Running { try start(words) }
 
-    func start(_ words: [String]) throws -> Running { try Running(arguments(words), in: folder) }
+    func start(_ words: [String], environment: [String: String] = [:]) throws -> Running {
+        try Running(arguments(words), in: folder, environment: environment)
+    }
 
     /// Sends a request to the simulator's control endpoints.
     @discardableResult
@@ -57,6 +59,11 @@ final class CommandFixture: Sendable {
         let answer = try #require(try await connection.answer())
         #expect((200..<300).contains(answer.status), "\(method) \(path): \(answer.text)")
         return answer.body.isEmpty ? .null : try JSONValue(reading: answer.body)
+    }
+
+    /// Delays each response of an endpoint, so that a run lasts long enough to be killed or stopped.
+    func delay(_ endpoint: String, milliseconds: Int64) {
+        appStore.faults.add(SimulatedFault(.delay, endpoint: endpoint, milliseconds: milliseconds))
     }
 
     /// The number of calls that the simulated App Store received.

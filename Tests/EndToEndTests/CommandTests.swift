@@ -7,8 +7,8 @@ import Testing
 @Suite("Commands")
 struct CommandTests {
     /// Creates a folder with the roots of the shared world and a receipt of each kind.
-    private func folder() throws -> Folder {
-        let folder = try Folder()
+    private func folder() throws -> TemporaryFolder {
+        let folder = try TemporaryFolder()
         try StateDirectory(folder.url.path).write(try SharedSimulator.store(customers: 4), host: "127.0.0.1", port: 9)
         try folder.write("app.b64", try SharedSimulator.receipt(.activeSubscription).base64.utf8)
         try folder.write("old.b64", try SharedSimulator.receipt(.oldActiveSubscription, version: 4).base64.utf8)
@@ -52,7 +52,7 @@ struct CommandTests {
         "A command exits with 2 on a usage error, reports it on standard error and prints no result",
         arguments: mistakes)
     func mistake(arguments: [String]) async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         try folder.write("bad.yaml", "listn: 1\napps: 5\n".utf8)
         let outcome = try await Binary.run(Binary.url, arguments, in: folder)
         #expect(outcome.exit == 2, "\(outcome.errors)")
@@ -66,7 +66,7 @@ struct CommandTests {
 
     @Test("A command exits with 2 if the test roots contain no certificate or an invalid one, and names the file")
     func uselessRoots() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         for name in ["empty", "broken"] {
             try FileManager.default.createDirectory(
                 at: folder.url.appending(path: name), withIntermediateDirectories: true)
@@ -97,7 +97,7 @@ struct CommandTests {
         ])
     func help(command: String) async throws {
         let arguments = (command.isEmpty ? [] : [command]) + ["--help"]
-        let outcome = try await Binary.run(Binary.url, arguments, in: Folder())
+        let outcome = try await Binary.run(Binary.url, arguments, in: TemporaryFolder())
         #expect(outcome.exit == 0 && outcome.text.contains("USAGE: receipt-bridge"))
         #expect(outcome.errors.isEmpty)
     }
@@ -112,7 +112,7 @@ struct CommandTests {
 
     @Test("Each command has a valid example, descriptive value names, and file name completion")
     func examples() async throws {
-        let dump = try await Binary.run("--experimental-dump-help", in: Folder())
+        let dump = try await Binary.run("--experimental-dump-help", in: TemporaryFolder())
         let root = try #require(try JSONValue(reading: dump.output)["command"])
         let all = leaves(root)
         #expect(all.count == 29, "\(all.map(\.words))")
@@ -135,7 +135,7 @@ struct CommandTests {
                     "\(words): --\(name) <\(name)>")
             }
         }
-        let completion = try await Binary.run("--generate-completion-script", "bash", in: Folder())
+        let completion = try await Binary.run("--generate-completion-script", "bash", in: TemporaryFolder())
         #expect(
             completion.exit == 0 && completion.text.contains("_add_completions -d\n")
                 && completion.text.contains("_add_completions -f\n"))
@@ -150,7 +150,7 @@ struct CommandTests {
 
     @Test("decode --format text lists the claims of a JWS, including JWS inside it")
     func decodeSignedText() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let store = try SimulatedStore(seed: 7, customers: 3, clock: .real, pki: try SharedSimulator.pki)
         try StateDirectory(folder.path("state")).write(store)
         let line = #"{"alg":"ES256"}"#,
@@ -288,7 +288,7 @@ struct CommandTests {
 
     @Test("verify sends requests to the configured hosts with the configured secret")
     func verifyByApple() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let store = try SharedSimulator.store(customers: 4)
         let port = try await store.start()
         try StateDirectory(folder.url.path).write(store, host: "127.0.0.1", port: port)
@@ -318,11 +318,11 @@ struct CommandTests {
     func mappingsCheck() async throws {
         let mappings = Repository.folder.appending(path: "Mappings")
         for arguments in [[], [mappings.path]] {
-            let outcome = try await Binary.run(Binary.url, ["mappings", "check"] + arguments, in: Folder())
+            let outcome = try await Binary.run(Binary.url, ["mappings", "check"] + arguments, in: TemporaryFolder())
             #expect(outcome.exit == 0 && outcome.errors.isEmpty)
             #expect(outcome.text.hasPrefix("answer.json: ok\n") && outcome.text.split(separator: "\n").count == 8)
         }
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         for file in try FileManager.default.contentsOfDirectory(at: mappings, includingPropertiesForKeys: nil) {
             try folder.write(file.lastPathComponent, try Data(contentsOf: file))
         }

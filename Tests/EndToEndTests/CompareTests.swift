@@ -1,33 +1,23 @@
 import Foundation
-import FoundationNetworking
 import Simulator
 import TestSupport
 import Testing
 
 @Suite("compare")
 struct CompareTests {
-    /// A simulated App Store, its receipts and a configuration for it.
+    /// A simulated App Store in this process, its receipts and a configuration for it.
     private struct Stage {
-        let folder: Folder
-        let simulator: Running
-        let port: Int
+        let folder: TemporaryFolder
+        let appStore: SimulatedStore
 
         init() async throws {
-            folder = try Folder()
-            simulator = try Running(
-                [
-                    "simulate", "--listen", "127.0.0.1:0", "--state", "state", "--customers", "40", "--seed", "7",
-                    "--clock", "2026-11-21T12:00:00Z",
-                ], in: folder)
-            port = try await simulator.port()
+            folder = try TemporaryFolder()
+            appStore = try SharedSimulator.store()
+            try StateDirectory(folder.path("state")).write(
+                appStore, host: "127.0.0.1", port: try await appStore.start())
         }
 
-        func fault(_ text: String?) async throws {
-            var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)/faults")))
-            request.httpMethod = text == nil ? "DELETE" : "POST"
-            request.httpBody = text.map { Data($0.utf8) }
-            _ = try await URLSession.shared.data(for: request)
-        }
+        func stop() async { await appStore.stop() }
 
         /// Returns a report without the members that differ in every run.
         func report(_ name: String) throws -> [UInt8] {
@@ -48,52 +38,48 @@ struct CompareTests {
     func killed() async throws {
         var generator = SeededGenerator("compare, killed")
         let stage = try await Stage()
-        defer { stage.simulator.stop() }
-        try await stage.fault(#"{"kind": "delay", "endpoint": "serverAPI", "milliseconds": 60}"#)
-        let begin = ContinuousClock.now
+        stage.appStore.faults.add(SimulatedFault(.delay, endpoint: "serverAPI", milliseconds: 20))
         let whole = try await Binary.run(Binary.url, command("whole", "--workers", "2"), in: stage.folder)
-        let duration = begin.duration(to: .now)
         #expect(whole.exit == 0, "\(whole.errors)")
-        var kills = 0
-        var last: Int32?
-        while last == nil {
-            let running = try Running(command("killed", "--workers", "2"), in: stage.folder)
-            if kills < 5 {
-                try await Task.sleep(for: duration * Double.random(in: 0.05...0.2, using: &generator))
-                running.kill()
-            }
-            let exit = await running.end()
-            if exit == -SIGKILL { kills += 1 } else { last = exit }
-            #expect(exit == -SIGKILL || exit == 0, "\(running.errors)")
-        }
-        #expect(kills >= 3)
+        let requests = stage.appStore.requests
+        #expect(requests.total > 60)
+        let last = try await KilledRuns(kills: TestSize.pick(debug: 3, release: 5)) {
+            try Running(command("killed", "--workers", "2"), in: stage.folder)
+        } condition: { _ in
+            let needed = requests.total + Int.random(in: 4...16, using: &generator)
+            return { requests.total >= needed }
+        } reset: {
+            for file in try FileManager.default.contentsOfDirectory(atPath: stage.folder.url.path)
+            where file.hasPrefix("killed.") { try FileManager.default.removeItem(atPath: stage.folder.path(file)) }
+        }.run()
+        #expect(last.exit == 0)
         #expect(try stage.folder.lines("killed.jsonl") == stage.folder.lines("whole.jsonl"))
         #expect(try stage.report("killed.json") == stage.report("whole.json"))
         let again = try await Binary.run(Binary.url, command("killed"), in: stage.folder)
         #expect(again.exit == 0 && again.errors.contains("would get the same answer"), "\(again.errors)")
+        await stage.stop()
     }
 
     @Test("The same command retries receipts that failed temporarily")
     func failed() async throws {
         let stage = try await Stage()
-        defer { stage.simulator.stop() }
         let whole = try await Binary.run(Binary.url, command("whole"), in: stage.folder)
         #expect(whole.exit == 0, "\(whole.errors)")
-        try await stage.fault(#"{"kind": "status", "status": 503, "endpoint": "verifyReceipt"}"#)
+        stage.appStore.faults.add(SimulatedFault(.status(503)))
         let down = try await Binary.run(Binary.url, command("late", "--workers", "64"), in: stage.folder)
         #expect(down.exit == 1 && down.errors.contains("verifyReceiptUnavailable"), "\(down.errors)")
         #expect(try stage.folder.lines("late.jsonl").isEmpty)
-        try await stage.fault(nil)
+        stage.appStore.faults.removeAll()
         let late = try await Binary.run(Binary.url, command("late"), in: stage.folder)
         #expect(late.exit == 0, "\(late.errors)")
         #expect(try stage.folder.lines("late.jsonl") == stage.folder.lines("whole.jsonl"))
         #expect(try stage.report("late.json") == stage.report("whole.json"))
+        await stage.stop()
     }
 
     @Test("The exit code says whether there are differences, failures, a stop or a usage error")
     func exits() async throws {
         let stage = try await Stage()
-        defer { stage.simulator.stop() }
         let pair =
             #"{"id":"p","verifyReceipt":{"status":0,"environment":"Production","receipt":{"bundle_id":"a.b","in_app":[]}},"history":{"bundleId":"c.d","environment":"Production","signedTransactions":[]}}"#
         try stage.folder.write("pair.jsonl", Array((pair + "\n").utf8))
@@ -127,12 +113,12 @@ struct CompareTests {
         #expect(other.exit == 2 && other.errors.contains("is not the source"), "\(other.errors)")
         let foreign = try await run("pair.jsonl", "--to", "broken.jsonl")
         #expect(foreign.exit == 2 && foreign.errors.contains("does not belong to this comparison"), "\(foreign.errors)")
+        await stage.stop()
     }
 
     @Test("A wrong shared secret or key stops the comparison with exit code 3, and a file without a key with 2")
     func credentials() async throws {
         let stage = try await Stage()
-        defer { stage.simulator.stop() }
         let settings = try String(
             contentsOf: stage.folder.url.appending(path: "state/receipt-bridge.yaml"), encoding: .utf8)
         func compare(_ name: String, _ change: (String) -> String) async throws -> (exit: Int32, errors: String) {
@@ -163,5 +149,6 @@ struct CompareTests {
         }
         #expect(none.exit == 2, "\(none.errors)")
         #expect(none.errors.contains("com.example.app: the privateKey of serverAPI cannot be used:"), "\(none.errors)")
+        await stage.stop()
     }
 }

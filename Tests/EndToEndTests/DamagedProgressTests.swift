@@ -69,13 +69,24 @@ struct DamagedProgressTests {
             damages.append(
                 Damage(name: "zeros in the stored JSON", message: "notADatabase") { bytes in
                     // Every occurrence, because the file also contains earlier versions of the text in unused parts.
-                    for range in bytes.ranges(of: Array("\"\(json)\"".utf8)) {
-                        for index in range { bytes[index] = 0 }
+                    // A page may end within the key, so each half of it.
+                    let key = Array("\"\(json)\"".utf8)
+                    for half in [key.prefix(key.count / 2), key.suffix(key.count / 2)] {
+                        for range in bytes.ranges(of: half) { for index in range { bytes[index] = 0 } }
                     }
                 })
             damages.append(Damage(name: "empty", message: "is missing or empty") { $0 = [] })
         }
         return damages
+    }
+
+    /// Returns the damages to try: in debug all for the first command, and some for each other one, because all commands open
+    /// the file alike.
+    private static func chosen(_ command: Command) -> [Damage] {
+        let index = commands.firstIndex { $0.testDescription == command.testDescription } ?? 0
+        let all = damages(command).enumerated()
+        return TestSize.pick(debug: all.filter { index == 0 || ($0.offset + index) % 3 == 0 }, release: Array(all))
+            .map(\.element)
     }
 
     private func stage() async throws -> CommandFixture {
@@ -106,10 +117,11 @@ struct DamagedProgressTests {
         try #require(whole.count >= 8 * Self.page)
         let result = bytes(command.result, of: stage)
         let calls = try await stage.calls
-        for damage in Self.damages(command) {
+        for damage in Self.chosen(command) {
             var damaged = whole
             damage.change(&damaged)
-            #expect(damaged != whole, "\(damage.name)")
+            let (isDamaged, name) = (damaged != whole, damage.name)
+            #expect(isDamaged, "\(name)")
             try stage.folder.write(command.progress, damaged)
             // A file that is not a progress file is never removed, not even with --fresh.
             let isOther = damage.name == "another file" && command.words.contains("--offline")
@@ -123,8 +135,9 @@ struct DamagedProgressTests {
                     outcome.errors.contains("nothing was changed. Restore a copy of it, and the same command resumes"),
                     "\(damage.name): \(outcome.errors)")
             }
-            #expect(bytes(command.progress, of: stage) == damaged, "\(damage.name)")
-            #expect(bytes(command.result, of: stage) == result, "\(damage.name)")
+            let isUnchanged =
+                bytes(command.progress, of: stage) == damaged && bytes(command.result, of: stage) == result
+            #expect(isUnchanged, "\(damage.name)")
             #expect(try await stage.calls == calls, "\(damage.name)")
         }
         try stage.folder.write(command.progress, whole)

@@ -11,14 +11,14 @@ import Testing
         }
 
         /// Starts the tool with a limit of descriptors that a shell sets, for example `-S -n 64` or `-n 128`.
-        private static func serve(_ limit: String, in folder: Folder) throws -> Running {
+        private static func serve(_ limit: String, in folder: TemporaryFolder) throws -> Running {
             let command =
                 "ulimit \(limit) && exec \"$0\" serve --config receipt-bridge.yaml --listen 127.0.0.1:0 --log-level info"
             return try Running(["-c", command, Binary.url.path], of: URL(filePath: "/bin/sh"), in: folder)
         }
 
-        private static func folder() throws -> Folder {
-            let folder = try Folder()
+        private static func folder() throws -> TemporaryFolder {
+            let folder = try TemporaryFolder()
             try StateDirectory(folder.url.path).write(SharedSimulator.store(customers: 4), host: "127.0.0.1", port: 9)
             let yaml = try String(contentsOf: folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
             try folder.write(
@@ -28,7 +28,7 @@ import Testing
             return folder
         }
 
-        private static func question(_ folder: Folder) throws -> [UInt8] {
+        private static func question(_ folder: TemporaryFolder) throws -> [UInt8] {
             let receipt = try #require(folder.lines("receipts.jsonl").first?["receipt"]?.text)
             return RawConnection.post(
                 "/verifyReceipt", Question.body(receipt, password: SimulatedApp.first.sharedSecret), ["Host: a"])

@@ -53,7 +53,7 @@ struct DoctorTests {
             contentsOf: stage.folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
         try stage.folder.write("bridge.sqlite", "this is no database, however long it may be".utf8)
         let secret = try stage.folder.write("open.txt", "secret".utf8)
-        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: secret.path)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: secret)
         try stage.folder.write(
             "ill.yaml",
             yaml.replacing("keyId: SIMKEY0001", with: "keyId: WRONGKEY00")
@@ -92,7 +92,7 @@ struct DoctorTests {
         let stage = try await CommandFixture(customers: 2)
         for (name, mode) in [("bridge.sqlite", 0o644), ("a.txt", 0o440), ("b.txt", 0o600), ("c.txt", 0o604)] {
             let file = try stage.folder.write(name, name == "bridge.sqlite" ? [] : Array(name.utf8))
-            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file.path)
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
         }
         try stage.folder.write(
             "exposed.yaml", "tokens: [{file: a.txt}, {file: b.txt}, {file: c.txt}]\n\(try stage.configuration())".utf8)
@@ -145,7 +145,7 @@ struct DoctorTests {
 
     @Test("doctor reports every configuration error, and exits with 2 if the file cannot be read at all")
     func mistaken() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         try folder.write("bad.yaml", "listn: x\nstore: postgres://user:canary@db/x\n".utf8)
         let bad = try await Binary.run("doctor", "--config", "bad.yaml", in: folder)
         #expect(bad.exit == 1 && !bad.text.contains("canary"))

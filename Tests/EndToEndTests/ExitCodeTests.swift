@@ -182,7 +182,12 @@ struct ExitCodeTests {
         }
         #expect(isLogged, "\(running.errors)")
         let calls = try await stage.calls
-        try await Task.sleep(for: .seconds(2))
+        // Two more lines of progress, which only wait.
+        let shown = running.errors.matches(of: /waiting for Apple until/).count
+        #expect(
+            await eventually(within: .seconds(45)) {
+                running.errors.matches(of: /waiting for Apple until/).count >= shown + 2
+            })
         #expect(try await stage.calls == calls)
         running.stop()
         #expect(await running.end() == 3, "\(running.errors)")

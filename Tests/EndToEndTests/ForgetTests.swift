@@ -22,7 +22,7 @@ struct ForgetTests {
         }
     }
 
-    private func holds(_ text: String, _ folder: Folder) throws -> Bool {
+    private func holds(_ text: String, _ folder: TemporaryFolder) throws -> Bool {
         try ["", "-wal"].contains { suffix in
             let file = folder.url.appending(path: "bridge.sqlite\(suffix)")
             guard FileManager.default.fileExists(atPath: file.path) else { return false }

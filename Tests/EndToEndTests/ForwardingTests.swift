@@ -9,8 +9,8 @@ import Testing
 @Suite("serve and forwarding")
 struct ForwardingTests {
     /// Creates a folder with a configuration that forwards to two targets on this machine.
-    private func folder(_ port: Int) throws -> Folder {
-        let folder = try Folder()
+    private func folder(_ port: Int) throws -> TemporaryFolder {
+        let folder = try TemporaryFolder()
         let store = try SharedSimulator.store(customers: 4)
         try StateDirectory(folder.url.path).write(store, host: "127.0.0.1", port: 9)
         let yaml = try String(contentsOf: folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
@@ -31,7 +31,7 @@ struct ForwardingTests {
             .bytes
     }
 
-    private func serve(in folder: Folder) throws -> Running {
+    private func serve(in folder: TemporaryFolder) throws -> Running {
         try Running(["serve", "--config", "receipt-bridge.yaml", "--listen", "127.0.0.1:0"], in: folder)
     }
 
@@ -66,7 +66,10 @@ struct ForwardingTests {
         _ = try await second.port()
         #expect(await eventually { bodies.withLock { $0["/raw"]?.count == 1 && $0["/camel"]?.count == 1 } })
         #expect(bodies.withLock { $0["/raw"] } == [body])
-        #expect(await eventually { (try? await list().lines.allSatisfy { $0["state"]?.text == "delivered" }) ?? false })
+        #expect(
+            await eventually(every: .milliseconds(100)) {
+                (try? await list().lines.allSatisfy { $0["state"]?.text == "delivered" }) ?? false
+            })
         #expect(try await list("--dead").text.isEmpty)
         // While the server runs.
         let replay = ["forwarding", "replay", "--config", "receipt-bridge.yaml"]
@@ -83,7 +86,7 @@ struct ForwardingTests {
         second.stop()
         #expect(await second.end() == 0)
         #expect(bodies.withLock { $0["/raw"]?.count } == 1)
-        let nowhere = try await Binary.run("forwarding", "list", in: Folder())
+        let nowhere = try await Binary.run("forwarding", "list", in: TemporaryFolder())
         #expect(nowhere.exit == 2 && nowhere.errors.contains("no store is configured"))
     }
 }

@@ -95,7 +95,10 @@ struct HandleTests {
         let handle = try #require(try await server.ask(stage.signed)["latest_receipt"]?.text)
         #expect(try await server.status(handle) == 0)
         let forget = ["forget", "--config", "bridge.yaml", "--original-transaction-id", stage.original]
-        #expect(await eventually { (try? await stage.fixture.run(forget + ["--dry-run"]))?.exit == 0 })
+        #expect(
+            await eventually(every: .milliseconds(50)) {
+                (try? await stage.fixture.run(forget + ["--dry-run"]))?.exit == 0
+            })
         let outcome = try await stage.fixture.run(forget)
         #expect(outcome.exit == 0, "\(outcome.errors)")
         #expect(try await server.status(handle) == 21003)

@@ -9,7 +9,7 @@ import Testing
 struct HardeningTests {
     @Test("A server leaves no core dump, which would contain secrets")
     func coreDumps() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         // Started with the maximum core file size that the system allows.
         let server = try Running(
             [
@@ -26,12 +26,12 @@ struct HardeningTests {
 
     @Test("The gzip process that reads a source inherits no environment but PATH")
     func childEnvironment() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         try FileManager.default.createDirectory(
             at: folder.url.appending(path: "bin"), withIntermediateDirectories: true)
         let script = try folder.write(
             "bin/gzip", "#!/bin/sh\nenv > '\(folder.path("environment"))'\nPATH=/usr/bin:/bin exec gzip \"$@\"\n".utf8)
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script.path)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script)
         try folder.write("rows.csv", "id,receipt\na,QUFBQQ==\n".utf8)
         _ = try await Binary.run(URL(filePath: "/usr/bin/env"), ["gzip", "rows.csv"], in: folder)
         let outcome = try await Binary.run(
@@ -47,7 +47,7 @@ struct HardeningTests {
 
     @Test("File names are printed without their control characters on standard output and error")
     func hostileNames() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let receipt = try SharedSimulator.receipt(.activeSubscription).base64
         let (name, shown) = ("a\u{1B}[31m\u{9B}31m\u{202E}\n.b64", "a[U+001B][31m[U+009B]31m[U+202E][U+000A].b64")
         try folder.write(name, receipt.utf8)

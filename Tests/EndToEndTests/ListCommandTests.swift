@@ -20,6 +20,7 @@ struct ListCommandTests {
         for askedBefore in [Int64(0), 1] {
             let outcome = try await stage.run(words)
             #expect(outcome.exit == 1 && outcome.errors.contains("3 of 3 ids: 2 without success"), "\(outcome.errors)")
+            try #require(outcome.lines.count == 3, "\(outcome.errors)")
             #expect(outcome.lines.map { $0["orderId"]?.text } == [known, "MNOTHING", "../../x"])
             #expect(outcome.lines.map { $0["askedBefore"]?.integer } == [askedBefore, askedBefore, 0])
             #expect(outcome.lines.map { $0["status"]?.integer } == [0, 1, nil])
@@ -115,6 +116,7 @@ struct ListCommandTests {
         let outcome = try await stage.run(words)
         #expect(outcome.exit == 1 && outcome.errors.contains("3 of 3 ids: 2 without success"), "\(outcome.errors)")
         let lines = try stage.folder.lines("results.jsonl")
+        try #require(lines.count == 3)
         #expect(lines.map { $0["outcome"]?.text } == ["limit", "extended", "notFound"])
         #expect(lines.map { $0["originalTransactionId"]?.text } == [full, other, "999999999999999"])
         #expect(lines[0]["reason"]?.text?.contains("extended twice in 365 days") == true)

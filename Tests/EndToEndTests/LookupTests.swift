@@ -9,7 +9,7 @@ struct LookupTests {
         "lookup prints a customer's view on one line, and exits with 1 for an unknown customer, 2 for a usage error"
     )
     func lookup() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let simulator = try Running(
             ["simulate", "--listen", "127.0.0.1:0", "--state", "state", "--customers", "2", "--seed", "7"], in: folder)
         _ = try await simulator.port()

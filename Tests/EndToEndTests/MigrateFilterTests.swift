@@ -9,7 +9,7 @@ struct MigrateFilterTests {
 
     @Test("A filter exits with 0 although rows were refused, and leaves no file")
     func codes() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let input = "{\"id\":\"a\",\"receipt\":\"x\"}\n\n"
         let outcome = try await Binary.run(Binary.url, Self.command, input: Array(input.utf8), in: folder)
         #expect(outcome.exit == 0)
@@ -22,7 +22,7 @@ struct MigrateFilterTests {
 
     @Test("Options that would make the output depend on anything but the input are rejected")
     func rejected() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let options = [
             ["--with-api"], ["--plan"], ["--refresh"], ["--allow-unverified"], ["--account-token-column", "user"],
             ["--report", "r.html"], ["--table", "t"], ["--fresh"], ["--limit", "1"], ["--max-hours", "1"],
@@ -39,7 +39,7 @@ struct MigrateFilterTests {
 
     @Test("A reader that closes the output ends the filter quietly with 3")
     func closedOutput() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         try folder.write("in.jsonl", String(repeating: "{\"id\":\"a\"}\n", count: 100_000).utf8)
         let script = "'\(Binary.url.path)' migrate - --to - <in.jsonl | head -n 1; echo ${PIPESTATUS[0]}"
         let outcome = try await Binary.run(URL(filePath: "/bin/bash"), ["-c", script], in: folder)
@@ -49,7 +49,7 @@ struct MigrateFilterTests {
 
     @Test("SIGTERM ends a waiting filter with 3, after the results of all lines", arguments: [SIGTERM, SIGINT])
     func terminated(number: Int32) async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         #expect(mkfifo(folder.path("pipe"), 0o600) == 0)
         let script = "exec '\(Binary.url.path)' migrate - --to - <pipe"
         let running = try Running(["-c", script], of: URL(filePath: "/bin/bash"), in: folder)
@@ -65,7 +65,7 @@ struct MigrateFilterTests {
         #expect(count() == 50)
     }
 
-    private func visibleFiles(_ folder: Folder) throws -> [String] {
+    private func visibleFiles(_ folder: TemporaryFolder) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: folder.url.path).filter { !$0.hasPrefix(".") }
     }
 }

@@ -1,25 +1,25 @@
 import Foundation
-import FoundationNetworking
 import GRDB
 import Simulator
+import Synchronization
 import TestSupport
 import Testing
 
 @Suite("migrate")
 struct MigrateTests {
-    /// The state of a simulated App Store, and a source with thousands of its receipts, genuine and hostile.
+    /// A simulated App Store in this process, and a source with its receipts, genuine and hostile.
     private struct Stage {
-        let folder: Folder
+        let folder: TemporaryFolder
+        let appStore: SimulatedStore
         let rows: Int
         private(set) var outcomes: [String: Int] = [:]
 
-        init(rows: Int) async throws {
-            folder = try Folder()
+        init(rows: Int, isServing: Bool = true) async throws {
+            folder = try TemporaryFolder()
+            appStore = try SharedSimulator.store()
             self.rows = rows
-            let simulator = try Running(Self.simulator(port: 0), in: folder)
-            _ = try await simulator.port()
-            simulator.stop()
-            _ = await simulator.end()
+            try StateDirectory(folder.path("state")).write(
+                appStore, host: "127.0.0.1", port: isServing ? try await appStore.start() : 9)
             var bytes: [UInt8] = []
             let receipts = try folder.lines("state/receipts.jsonl") + folder.lines("state/hostile.jsonl")
             for index in 1...rows {
@@ -32,21 +32,39 @@ struct MigrateTests {
             try folder.write("in.jsonl", bytes)
         }
 
-        static func simulator(port: Int) -> [String] {
-            [
-                "simulate", "--listen", "127.0.0.1:\(port)", "--state", "state", "--customers", "60", "--seed", "7",
-                "--clock", "2026-11-21T12:00:00Z",
-            ]
+        /// Removes the result and the progress of a migration.
+        func remove(_ name: String) throws {
+            let files = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)
+            for file in files where file.hasPrefix(name) {
+                try FileManager.default.removeItem(atPath: folder.path(file))
+            }
         }
     }
 
-    /// Enough rows for a run to last longer than the start of a process.
-    private static var rows: Int {
-        #if DEBUG
-            3_000
-        #else
-            20_000
-        #endif
+    /// One for all formats.
+    private static let stage = Task {
+        try await Stage(rows: TestSize.pick(debug: 600, release: 20_000), isServing: false)
+    }
+
+    /// Counts how often files change.
+    private final class Changes: Sendable {
+        private let files: [String]
+        private let state = Mutex((last: "", count: -1))
+
+        init(of files: [String]) { self.files = files }
+
+        /// The number of changes that were seen since the first look.
+        var count: Int {
+            let now: String = files.map { file in
+                var status = stat()
+                guard stat(file, &status) == 0 else { return "-" }
+                return "\(status.st_size) \(status.st_mtim.tv_sec) \(status.st_mtim.tv_nsec)"
+            }.joined(separator: " ")
+            return state.withLock { state in
+                if state.last != now { state = (now, state.count + 1) }
+                return state.count
+            }
+        }
     }
 
     // T23
@@ -56,37 +74,35 @@ struct MigrateTests {
         arguments: ["jsonl", "csv", "sqlite"])
     func killed(format: String) async throws {
         var generator = SeededGenerator("migrate, killed, to \(format)")
-        let stage = try await Stage(rows: Self.rows)
+        let stage = try await Self.stage.value
         func command(_ name: String) -> [String] {
             [
                 "migrate", "in.jsonl", "--to", "\(name).\(format)", "--roots", "state/roots",
                 "--checkpoint-milliseconds", "5",
             ]
         }
-        let begin = ContinuousClock.now
         let whole = try await Binary.run(Binary.url, command("whole"), in: stage.folder)
-        let duration = begin.duration(to: .now)
         #expect(whole.exit == 1, "\(whole.errors)")
-        var kills = 0
-        var last: Int32?
-        while last == nil {
-            let running = try Running(command("killed"), in: stage.folder)
-            if kills < 8 {
-                try await Task.sleep(for: duration * Double.random(in: 0.02...0.07, using: &generator))
-                running.kill()
-            }
-            let exit = await running.end()
-            if exit == -SIGKILL { kills += 1 } else { last = exit }
-            #expect(exit == -SIGKILL || exit == 1, "\(running.errors)")
-        }
-        #expect(kills >= 3, "the runs ended before they could be killed")
+        // Killed when it has recorded its progress some times more, so that each run advances and none ends.
+        let progress = ["", "-wal"].map { stage.folder.path("killed.\(format).progress\($0)") }
+        let last = try await KilledRuns(kills: TestSize.pick(debug: 3, release: 8)) {
+            try Running(command("killed"), in: stage.folder)
+        } condition: { attempt in
+            let changes = Changes(of: progress)
+            let needed = max(1, Int.random(in: 2...5, using: &generator) - attempt)
+            _ = changes.count
+            return { changes.count >= needed }
+        } reset: {
+            try stage.remove("killed.\(format)")
+        }.run()
+        #expect(last.exit == 1)
         #expect(try content("killed.\(format)", in: stage.folder) == content("whole.\(format)", in: stage.folder))
         let counted = whole.errors.split(separator: "\n").first { $0.hasPrefix("rows") }
         #expect(counted?.filter(\.isNumber) == "\(stage.rows)")
     }
 
     /// Returns the bytes of a result, or the rows of a database, because its pages may be in another order.
-    private func content(_ name: String, in folder: Folder) throws -> [UInt8] {
+    private func content(_ name: String, in folder: TemporaryFolder) throws -> [UInt8] {
         guard name.hasSuffix("sqlite") else { return [UInt8](try Data(contentsOf: folder.url.appending(path: name))) }
         let rows = try DatabaseQueue(path: folder.path(name)).read { db in
             try Row.fetchAll(db, sql: "SELECT rowid, * FROM results ORDER BY rowid")
@@ -99,7 +115,7 @@ struct MigrateTests {
         "A second signal ends a run that waits for input, and a pipe is not accepted as destination",
         .timeLimit(.minutes(1)))
     func secondSignal() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let script = """
             mkfifo in results.jsonl
             sleep 30 > in & writer=$!
@@ -168,7 +184,7 @@ struct MigrateTests {
 
     @Test("A failed start leaves no progress file, and does not remove an existing one")
     func failedStart() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         try folder.write("rows.csv", "id,blob\n1,AAAA\n".utf8)
         try folder.write("rows.jsonl", #"{"id":"1","receipt":"AAAA"}"#.utf8)
         for (source, destination, reason) in [
@@ -203,7 +219,7 @@ struct MigrateTests {
 
     @Test("The result in a source directory is not read as a row, neither in the first run nor when it is resumed")
     func intoItself() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let receipts = try SharedSimulator.world.receipts.prefix(4)
         for receipt in receipts { try folder.write("\(receipt.id).b64", receipt.base64.utf8) }
         for destination in ["out.jsonl", "out.sqlite"] {
@@ -221,7 +237,7 @@ struct MigrateTests {
 
     @Test("A run is not resumed with other certificates, and the error says what to do")
     func otherTrust() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let store = try SimulatedStore(seed: 7, customers: 3, clock: .real, pki: try SharedSimulator.pki)
         try StateDirectory(folder.path("state")).write(store)
         let words = ["migrate", "state/receipts.jsonl", "--to", "out.jsonl"]
@@ -240,44 +256,32 @@ struct MigrateTests {
     )
     func killedWithAPI() async throws {
         var generator = SeededGenerator("migrate --with-api, killed")
-        let stage = try await Stage(rows: 600)
-        let simulator = try Running(Stage.simulator(port: 0), in: stage.folder)
-        let port = try await simulator.port()
-        defer { simulator.stop() }
+        let stage = try await Stage(rows: 200)
         func command(_ name: String) -> [String] {
             [
                 "migrate", "in.jsonl", "--to", "\(name).jsonl", "--with-api", "--config", "state/receipt-bridge.yaml",
                 "--checkpoint-milliseconds", "1", "--workers", "1",
             ]
         }
-        func calls() async throws -> Int64 {
-            let (data, _) = try await URLSession.shared.data(
-                from: try #require(URL(string: "http://127.0.0.1:\(port)/requests")))
-            return try #require(try JSONValue(reading: [UInt8](data))["total"]?.integer)
-        }
         // Makes the run long enough to be killed.
-        var fault = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)/faults")))
-        fault.httpMethod = "POST"
-        fault.httpBody = Data(#"{"kind": "delay", "endpoint": "serverAPI", "milliseconds": 60}"#.utf8)
-        _ = try await URLSession.shared.data(for: fault)
-        let begin = ContinuousClock.now
+        stage.appStore.faults.add(SimulatedFault(.delay, endpoint: "serverAPI", milliseconds: 20))
         let whole = try await Binary.run(Binary.url, command("whole"), in: stage.folder)
-        let duration = begin.duration(to: .now)
         #expect(whole.exit == 1, "\(whole.errors)")
-        let undisturbed = try await calls()
-        var kills = 0
-        var last: Int32?
-        while last == nil {
-            let running = try Running(command("killed"), in: stage.folder)
-            if kills < 6 {
-                try await Task.sleep(for: duration * Double.random(in: 0.05...0.2, using: &generator))
-                running.kill()
-            }
-            let exit = await running.end()
-            if exit == -SIGKILL { kills += 1 } else { last = exit }
-            #expect(exit == -SIGKILL || exit == 1, "\(running.errors)")
-        }
-        #expect(kills >= 3)
+        let requests = stage.appStore.requests
+        let undisturbed = requests.total
+        #expect(undisturbed > 60)
+        // The calls before the first run since the last reset.
+        var before = undisturbed
+        let last = try await KilledRuns(kills: TestSize.pick(debug: 3, release: 6)) {
+            try Running(command("killed"), in: stage.folder)
+        } condition: { _ in
+            let needed = requests.total + Int.random(in: 4...16, using: &generator)
+            return { requests.total >= needed }
+        } reset: {
+            try stage.remove("killed.jsonl")
+            before = requests.total
+        }.run()
+        #expect(last.exit == 1)
         func rows(_ name: String) throws -> [[UInt8]] {
             // Without the signatures, which differ in every response of the App Store.
             try stage.folder.lines("\(name).jsonl").map { row in
@@ -287,9 +291,10 @@ struct MigrateTests {
         }
         #expect(try rows("killed") == rows("whole"))
         // Calls in flight at a kill are repeated: eight customers in each environment, with several calls each.
-        let again = try await calls() - undisturbed
-        #expect(again <= undisturbed + Int64(kills * 16 * 4), "\(again) calls, undisturbed \(undisturbed)")
+        let again = requests.total - before
+        #expect(again <= undisturbed + last.kills * 16 * 4, "\(again) calls, undisturbed \(undisturbed)")
         let lines = try stage.folder.lines("whole.jsonl")
         #expect(lines.count { $0["outcome"]?.text == "migrated" } == stage.outcomes["decoded"])
+        await stage.appStore.stop()
     }
 }

@@ -126,12 +126,14 @@ struct NotificationCommandTests {
         let whole = try await stage.run("notifications", "history")
         #expect(try uuids() == whole.lines.compactMap { $0["notificationUUID"]?.text })
         let before = try uuids()
-        try await Task.sleep(for: .milliseconds(1_100))
         try await stage.ask(
             "POST", "/events", .object(["count": .number(3), "seed": .number(9), "environment": .string("production")]))
-        try await Task.sleep(for: .milliseconds(4_000))
-        let later = try await stage.run(words)
-        #expect(later.exit == 0, "\(later.errors)")
+        // The events have dates of the next seconds.
+        let isLater = await eventually(within: .seconds(30), every: .milliseconds(200)) {
+            guard let later = try? await stage.run(words), later.exit == 0 else { return false }
+            return ((try? uuids()) ?? []).count > before.count
+        }
+        #expect(isLater)
         let after = try uuids()
         #expect(Array(after.prefix(before.count)) == before && after.count > before.count)
         #expect(Set(after).count == after.count)
@@ -151,7 +153,7 @@ struct NotificationCommandTests {
         for attempt in 1...10 where end != -SIGKILL {
             destination = "out\(attempt).jsonl"
             let running = try stage.start(words + ["--to", destination])
-            running.kill(whenWritten: stage.folder.path(destination))
+            await running.kill(whenWritten: stage.folder.path(destination))
             end = await running.end()
         }
         #expect(end == -SIGKILL)
@@ -186,7 +188,7 @@ struct NotificationCommandTests {
         "history --replay stores lost notifications while a server runs on the same store",
         .timeLimit(.minutes(1)))
     func replay() async throws {
-        let stage = try await CommandFixture(customers: 60)
+        let stage = try await CommandFixture(customers: 24)
         try stage.configure("api.yaml", store: "sqlite:api.sqlite", answer: "[api]")
         try stage.configure("receipt-bridge.yaml", store: "sqlite:bridge.sqlite", answer: "[stored, api]")
         let customers = stage.extendable().map(\.customer).prefix(6)
@@ -230,10 +232,11 @@ struct NotificationCommandTests {
         // A process with an empty cache responds from the store as the App Store Server API would.
         let fresh = try stage.start("serve", "--listen", "127.0.0.1:0")
         let oracle = try stage.start("serve", "--listen", "127.0.0.1:0", "--config", "api.yaml")
+        let (freshPort, oraclePort) = (try await fresh.port(), try await oracle.port())
         var (fromStore, changed) = (0, 0)
         for (receipt, old) in zip(receipts, before) {
-            let ours = try await answer(try await fresh.port(), receipt.base64)
-            let theirs = try await answer(try await oracle.port(), receipt.base64)
+            let ours = try await answer(freshPort, receipt.base64)
+            let theirs = try await answer(oraclePort, receipt.base64)
             #expect(ours.text == theirs.text, "\(receipt.id)")
             if ours.source == "stored" { fromStore += 1 }
             if ours.text != old { changed += 1 }

@@ -39,12 +39,14 @@ struct NotificationV1ConsumerTests {
         let sent = try await send(stage)
         let documented = NotificationTable.documented.flatMap { type, subtypes in subtypes.map { "\(type) \($0)" } }
         #expect(Set(documented).subtracting(sent) == Self.notSimulated)
-        let isForwarded = await eventually(within: .seconds(90)) {
-            let deliveries = try? await stage.ask("GET", "/notifications/deliveries")
-            let waiting = try? await stage.run("forwarding", "list").lines.filter { $0["state"]?.text == "waiting" }
-            return deliveries?["waiting"]?.integer == 0 && waiting?.isEmpty == true
+        let isDelivered = await eventually(within: .seconds(90)) {
+            (try? await stage.ask("GET", "/notifications/deliveries"))?["waiting"]?.integer == 0
         }
-        #expect(isForwarded)
+        let isForwarded = await eventually(within: .seconds(90), every: .milliseconds(200)) {
+            let waiting = try? await stage.run("forwarding", "list").lines.filter { $0["state"]?.text == "waiting" }
+            return waiting?.isEmpty == true
+        }
+        #expect(isDelivered && isForwarded)
         #expect(try await stage.run("forwarding", "list", "--dead").lines.isEmpty)
 
         let received = bodies.withLock { $0 }

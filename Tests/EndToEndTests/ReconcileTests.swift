@@ -9,15 +9,9 @@ import Testing
 
 @Suite("reconcile")
 struct ReconcileTests {
-    /// Number of renewals and refunds that the App Store does not report, and of customers. A debug build is slower, so it
-    /// has fewer.
-    private static var size: (renewals: Int, refunds: Int, customers: Int) {
-        #if DEBUG
-            (40, 10, 160)
-        #else
-            (200, 40, 700)
-        #endif
-    }
+    /// Number of renewals and refunds that the App Store does not report, and of customers.
+    private static let size: (renewals: Int, refunds: Int, customers: Int) = TestSize.pick(
+        debug: (10, 3, 40), release: (200, 40, 700))
 
     /// The stores that this machine can run. Each element is the beginning of an address.
     enum Engine: String, CaseIterable {
@@ -81,8 +75,11 @@ struct ReconcileTests {
         var camel: [JSONValue] { bodies["/camel"] }
         var reports: [JSONValue] { camel.filter { $0["source"]?.text == "reconcile" } }
 
-        func serve(_ config: String = "bridge.yaml") async throws -> (process: Running, port: Int) {
-            let process = try fixture.start("serve", "--listen", "127.0.0.1:0", "--config", config)
+        func serve(
+            _ config: String = "bridge.yaml", environment: [String: String] = [:]
+        ) async throws -> (process: Running, port: Int) {
+            let process = try fixture.start(
+                ["serve", "--listen", "127.0.0.1:0", "--config", config], environment: environment)
             return (process, try await process.port())
         }
 
@@ -90,16 +87,37 @@ struct ReconcileTests {
         func answers(_ port: Int) async throws -> [(source: String, answer: [String: String])] {
             let connection = try RawConnection(port: port)
             var answers: [(String, [String: String])] = []
-            for receipt in try fixture.folder.lines("receipts.jsonl")
-            where receipt["originalTransactionIds"]?.elements?.isEmpty == false {
-                let body = Question.body(
-                    try #require(receipt["receipt"]?.text), password: SimulatedApp.first.sharedSecret)
-                try await connection.send(RawConnection.post("/verifyReceipt", body, ["Host: a"]))
-                let answer = try #require(try await connection.answer())
+            for receipt in try receipts() {
+                let answer = try await self.answer(to: receipt, connection)
                 answers.append(
                     (answer.header("Receipt-Bridge-Source") ?? "", try CatchUpTests.members(of: Array(answer.body))))
             }
             return answers
+        }
+
+        /// Waits until each receipt is answered from the store: one after the other, so that each is asked about again only
+        /// until then.
+        func isStored(_ port: Int) async throws -> Bool {
+            let connection = try RawConnection(port: port)
+            for receipt in try receipts() {
+                let isStored = await eventually(within: .seconds(30), every: .milliseconds(20)) {
+                    (try? await answer(to: receipt, connection))?.header("Receipt-Bridge-Source") == "stored"
+                }
+                guard isStored else { return false }
+            }
+            return true
+        }
+
+        private func receipts() throws -> [String] {
+            try fixture.folder.lines("receipts.jsonl").filter {
+                $0["originalTransactionIds"]?.elements?.isEmpty == false
+            }.compactMap { $0["receipt"]?.text }
+        }
+
+        private func answer(to receipt: String, _ connection: RawConnection) async throws -> RawConnection.Answer {
+            let body = Question.body(receipt, password: SimulatedApp.first.sharedSecret)
+            try await connection.send(RawConnection.post("/verifyReceipt", body, ["Host: a"]))
+            return try #require(try await connection.answer())
         }
 
         func reconcile(_ more: String...) async throws -> Binary.Outcome {
@@ -109,7 +127,7 @@ struct ReconcileTests {
 
         /// Waits until nothing is left to deliver.
         func isDelivered() async -> Bool {
-            await eventually(within: .seconds(60)) {
+            await eventually(within: .seconds(60), every: .milliseconds(100)) {
                 let list = try? await self.fixture.run("forwarding", "list", "--config", "bridge.yaml")
                 return list.map { $0.exit == 0 && $0.lines.allSatisfy { $0["state"]?.text == "delivered" } } ?? false
             }
@@ -169,10 +187,7 @@ struct ReconcileTests {
         // The notifications of the time before, and everything else that the store does not have.
         let before = try await stage.reconcile()
         #expect(before.exit == 0, "\(before.errors)")
-        #expect(
-            await eventually(within: .seconds(30)) {
-                (try? await stage.answers(server.port).allSatisfy { $0.source == "stored" }) ?? false
-            })
+        #expect(try await stage.isStored(server.port))
         #expect(await stage.isDelivered())
         let (raw, camel, earlier) = (stage.raw.count, stage.camel.count, stage.reports.count)
         // Half of the renewals are never sent, but in the notification history; of the others there is no notification.
@@ -276,25 +291,27 @@ struct ReconcileTests {
         func ended(_ servers: [(process: Running, port: Int)]) -> Int {
             servers.count { $0.process.errors.contains("reconciliation ended") }
         }
+        // A server looks after 10 ms, and then every 120 ms.
+        let fast = [TestSpeed.variable: "500"]
         var servers: [(process: Running, port: Int)] = []
-        for _ in 0..<2 { servers.append(try await stage.serve("daily.yaml")) }
+        for _ in 0..<2 { servers.append(try await stage.serve("daily.yaml", environment: fast)) }
         #expect(await eventually(within: .seconds(40)) { ended(servers) == 1 }, "\(servers.map(\.process.errors))")
-        // The other one looks a moment later at the latest.
-        try await Task.sleep(for: .seconds(3))
+        // The other one has looked several times by then.
+        try await Task.sleep(for: .milliseconds(600))
         #expect(ended(servers) == 1)
         for server in servers {
             server.process.stop()
             #expect(await server.process.end() == 0)
         }
         // The time of day is over, and no other one is due: there is no second run today.
-        let next = try await stage.serve("daily.yaml")
-        try await Task.sleep(for: .seconds(8))
+        let next = try await stage.serve("daily.yaml", environment: fast)
+        try await Task.sleep(for: .seconds(1))
         #expect(ended([next]) == 0)
         next.process.stop()
         #expect(await next.process.end() == 0)
         // As if no server had run since the day before yesterday.
         try await stage.setBack()
-        let late = try await stage.serve("daily.yaml")
+        let late = try await stage.serve("daily.yaml", environment: fast)
         #expect(await eventually(within: .seconds(40)) { ended([late]) == 1 }, "\(late.process.errors)")
         late.process.stop()
         #expect(await late.process.end() == 0)
@@ -303,7 +320,7 @@ struct ReconcileTests {
 
     @Test("A killed reconciliation is continued, and does not begin again", .timeLimit(.minutes(2)))
     func killed() async throws {
-        let stage = try await Stage(.sqlite, customers: 60)
+        let stage = try await Stage(.sqlite, customers: 40)
         let server = try await stage.serve()
         _ = try await stage.answers(server.port)
         server.process.stop()
@@ -321,13 +338,13 @@ struct ReconcileTests {
             #expect(whole.exit == 0, "\(whole.errors)")
             expected = lookups() - before
         }
-        #expect(expected > 30)
+        #expect(expected > 22)
         before = lookups()
         // Otherwise it could end before it is killed.
-        stage.fixture.appStore.faults.add(SimulatedFault(.delay, endpoint: "history", milliseconds: 200))
+        stage.fixture.appStore.faults.add(SimulatedFault(.delay, endpoint: "history", milliseconds: 100))
         let first = try stage.fixture.start(
             "reconcile", "--window", "30d", "--budget", "1", "--json", "--config", "bridge.yaml")
-        #expect(await eventually(within: .seconds(60)) { lookups() >= before + 24 || !first.isRunning })
+        #expect(await eventually(within: .seconds(60)) { lookups() >= before + 12 || !first.isRunning })
         first.kill()
         #expect(await first.end() == -SIGKILL)
         stage.fixture.appStore.faults.removeAll()

@@ -104,19 +104,24 @@ struct RefundSweepTests {
         let whole = try await stage.run("refunds", "sweep", "--budget", "1", "--config", "whole.yaml")
         #expect(whole.exit == 0 && whole.lines.count >= 12, "\(whole.errors)")
         var generator = SeededGenerator("refunds sweep, killed")
-        var kills = 0
-        var exit = -SIGKILL
-        while exit == -SIGKILL {
-            let sweep = try stage.start("refunds", "sweep", "--to", "refunds.jsonl", "--budget", "1")
-            if kills < 6 {
-                try await Task.sleep(for: .milliseconds(Int.random(in: 400...900, using: &generator)))
-                sweep.kill()
+        stage.delay("refundHistory", milliseconds: 20)
+        let (store, before) = (stage.folder.path("bridge.sqlite"), stage.folder.path("before.sqlite"))
+        try FileManager.default.copyItem(atPath: store, toPath: before)
+        let requests = stage.appStore.requests
+        let last = try await KilledRuns(kills: TestSize.pick(debug: 3, release: 6)) {
+            try stage.start("refunds", "sweep", "--to", "refunds.jsonl", "--budget", "1")
+        } condition: { attempt in
+            let needed = requests.total + Int.random(in: 2...5, using: &generator)
+            return { requests.total >= needed }
+        } reset: {
+            for name in try FileManager.default.contentsOfDirectory(atPath: stage.folder.url.path)
+            where name.hasPrefix("bridge.sqlite") || name == "refunds.jsonl" {
+                try FileManager.default.removeItem(atPath: stage.folder.path(name))
             }
-            exit = await sweep.end()
-            if exit == -SIGKILL { kills += 1 }
-            #expect(exit == -SIGKILL || exit == 0, "\(sweep.errors)")
-        }
-        #expect(kills >= 2, "the sweep ended before it could be killed")
+            try FileManager.default.copyItem(atPath: before, toPath: store)
+        }.run()
+        #expect(last.exit == 0)
+        stage.appStore.faults.removeAll()
         let reported = ids(try stage.folder.lines("refunds.jsonl"))
         #expect(Set(reported).count == reported.count)
         #expect(Set(reported) == Set(ids(whole.lines)))
@@ -133,9 +138,12 @@ struct RefundSweepTests {
         let stage = try await CommandFixture(customers: 12)
         try await refund(stage, 3)
         let words = ["refunds", "sweep", "--to", "refunds.jsonl", "--budget", "1"]
+        // So that it does not end before it is killed.
+        stage.delay("refundHistory", milliseconds: 100)
         let sweep = try stage.start(words)
-        sweep.kill(whenWritten: stage.folder.path("refunds.jsonl"))
+        await sweep.kill(whenWritten: stage.folder.path("refunds.jsonl"))
         #expect(await sweep.end() == -SIGKILL)
+        stage.appStore.faults.removeAll()
         let outcome = try await stage.run(words)
         #expect(outcome.exit == 0, "\(outcome.errors)")
         let reported = ids(try stage.folder.lines("refunds.jsonl"))
@@ -155,7 +163,8 @@ struct RefundSweepTests {
         let stage = try await CommandFixture(customers: 36)
         try await fill(stage)
         let before = try await stage.calls
-        let sweep = try stage.start("refunds", "sweep", "--budget", "0.05")
+        stage.delay("refundHistory", milliseconds: 500)
+        let sweep = try stage.start("refunds", "sweep", "--budget", "1")
         #expect(
             await eventually(within: .seconds(60)) {
                 (try? await stage.calls).map { $0 > before } ?? false || !sweep.isRunning

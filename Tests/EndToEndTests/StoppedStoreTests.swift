@@ -42,7 +42,7 @@ struct StoppedStoreTests {
     func openSecret() async throws {
         let stage = try await CommandFixture(customers: 2)
         let secret = try stage.folder.write("token.txt", "token".utf8)
-        try FileManager.default.setAttributes([.posixPermissions: 0o440], ofItemAtPath: secret.path)
+        try FileManager.default.setAttributes([.posixPermissions: 0o440], ofItemAtPath: secret)
         try stage.folder.write(
             "receipt-bridge.yaml", "tokens: [{file: token.txt}]\n\(try stage.configuration())".utf8)
         let proxy = try stage.start("serve", "--listen", "127.0.0.1:0")
@@ -55,7 +55,7 @@ struct StoppedStoreTests {
         #expect(
             warnings.count == 1 && warnings[0].contains("token.txt") && warnings[0].contains("the file's group"),
             "\(warnings)")
-        let mode = try FileManager.default.attributesOfItem(atPath: secret.path)[.posixPermissions] as? Int
+        let mode = try FileManager.default.attributesOfItem(atPath: secret)[.posixPermissions] as? Int
         #expect(mode == 0o440)
         await stage.stop()
     }

@@ -58,7 +58,7 @@ struct StoreCommandTests {
             (["sqlite:a.sqlite", "mysql:canary"], "expected sqlite:PATH"),
         ])
     func unusable(_ stores: [String], _ message: String) async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let outcome = try await Binary.run(Binary.url, ["store", "copy"] + stores, in: folder)
         #expect(outcome.exit == 2 && outcome.errors.contains(message), "\(outcome.errors)")
         #expect(!outcome.errors.contains("canary"))
@@ -78,7 +78,10 @@ struct StoreCommandTests {
         await stage.stop()
     }
 
-    @Test("A store moves to PostgreSQL and back, and doctor checks the database", .enabled(if: address != nil))
+    // Skipped without the variable, which `make test-postgresql` sets.
+    @Test(
+        "A store moves to PostgreSQL and back, and doctor checks the database",
+        .enabled(if: address != nil, "needs PostgreSQL: make test-postgresql"))
     func database() async throws {
         let stage = try await filled()
         let schema = "store_\(UUID().uuidString.lowercased().replacing("-", with: ""))"
