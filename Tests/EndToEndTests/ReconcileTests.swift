@@ -11,7 +11,7 @@ import Testing
 struct ReconcileTests {
     /// Number of renewals and refunds that the App Store does not report, and of customers.
     private static let size: (renewals: Int, refunds: Int, customers: Int) = TestSize.pick(
-        debug: (10, 3, 40), release: (200, 40, 700))
+        debug: (8, 3, 32), release: (200, 40, 700))
 
     /// The stores that this machine can run. Each element is the beginning of an address.
     enum Engine: String, CaseIterable {

@@ -2,8 +2,10 @@
 package enum ReceiptEncodingVariant {
     /// Breaks a text into lines.
     package static func lines(_ text: String, width: Int, separator: String) -> String {
-        stride(from: 0, to: text.utf8.count, by: width).map { String(text.dropFirst($0).prefix(width)) }
-            .joined(separator: separator)
+        let bytes = Array(text.utf8)
+        return stride(from: 0, to: bytes.count, by: width).map { begin in
+            String(decoding: bytes[begin..<min(begin + width, bytes.count)], as: UTF8.self)
+        }.joined(separator: separator)
     }
 
     /// Escapes `+`, `/` and `=` as web forms do.
