@@ -48,7 +48,7 @@ export SWIFT_DETERMINISTIC_HASHING := 1
 # After a crash, the backtracer of Swift can take longer than a run may last. The signal is reported without it.
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: demo test test-build test-release test-release-build test-all test-all-run test-run test-cluster-run test-root test-postgresql test-clients test-bare test-docs test-migrate-cluster test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging
+.PHONY: demo test test-build test-release test-release-build test-all test-all-run test-run test-cluster-run test-root test-postgresql clients test-clients test-bare test-docs test-migrate-cluster test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging
 .PHONY: fuzz lint check version bench bench-http bench-scale bench-migrate soak build static release install manual receipts format set-up
 
 build: set-up
@@ -125,8 +125,8 @@ test-all-run:
 	$(MAKE) -j2 test-run test-cluster-run
 
 test-run:
-	Tests/postgresql.sh $(RUN_TESTS) $(DEBUG_TESTS)
-	Tests/postgresql.sh $(RUN_TESTS) $(RELEASE_TESTS)
+	$(PYTHON_CLIENTS) Tests/postgresql.sh $(RUN_TESTS) $(DEBUG_TESTS)
+	$(PYTHON_CLIENTS) Tests/postgresql.sh $(RUN_TESTS) $(RELEASE_TESTS)
 
 test-cluster-run:
 	python3 Tests/cluster.py --tool .build/release/receipt-bridge
@@ -141,8 +141,19 @@ test-postgresql: test-build
 	REFUSE_SKIPPED=1 Tests/postgresql.sh $(RUN_TESTS) $(DEBUG_TESTS) \
 		--filter '^(PostgreSQLClientTests|StorageTests|EndToEndTests[.](StoreCommandTests|SharedMigrationTests|ReconcileTests))[./]'
 
-test-clients: test-build
-	REFUSE_SKIPPED=1 RECEIPT_BRIDGE_PYTHON_CLIENTS=1 $(RUN_TESTS) $(DEBUG_TESTS) \
+# Client libraries in Python, from PyPI. Other rules test them only if they are installed.
+CLIENTS = .build/clients-venv
+PYTHON_CLIENTS = RECEIPT_BRIDGE_PYTHON=$(if $(wildcard $(CLIENTS)/complete),$(CURDIR)/$(CLIENTS)/bin/python)
+
+clients: $(CLIENTS)/complete
+
+$(CLIENTS)/complete: Tests/clients/requirements.txt Tests/clients/server_api-requirements.txt
+	python3 -m venv $(CLIENTS)
+	$(CLIENTS)/bin/pip install --quiet --disable-pip-version-check $(^:%=--requirement=%)
+	touch $@
+
+test-clients: test-build clients
+	REFUSE_SKIPPED=1 RECEIPT_BRIDGE_PYTHON=$(CURDIR)/$(CLIENTS)/bin/python $(RUN_TESTS) $(DEBUG_TESTS) \
 		--filter '^(EndToEndTests[.]ClientTests|SimulatorTests[.]AppleLibraryTests)[./]'
 
 test-migrate-cluster: build
@@ -183,10 +194,10 @@ test-apple-mock-data: build
 
 ASAN_TEST = ASAN_OPTIONS=suppressions=$(CURDIR)/Tests/asan.supp \
 	LSAN_OPTIONS=suppressions=$(CURDIR)/$(1):print_suppressions=0 \
-	$(SWIFT) test --disable-xctest --no-parallel --sanitize=address --scratch-path .build-asan
+	$(RUN_TESTS) .build-asan/debug/receipt-bridgePackageTests.xctest
 
 test-asan: set-up
-	mkdir -p .build-asan
+	Tests/build.sh $(SWIFT) build --build-tests --sanitize=address --scratch-path .build-asan
 	grep -v libcurl Tests/leaks.supp >.build-asan/leaks.supp
 	$(call ASAN_TEST,.build-asan/leaks.supp) --filter '^(TransportTests|AppStoreClientsTests|ServerTests)[.]'
 	$(call ASAN_TEST,Tests/leaks.supp)
