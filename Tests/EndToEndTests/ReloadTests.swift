@@ -37,7 +37,9 @@ struct ReloadTests {
             try inner.folder.write("receipt-bridge.yaml", text.utf8)
             let before = proxy.errors.components(separatedBy: line).count
             proxy.hangUp()
-            #expect(await eventually { proxy.errors.components(separatedBy: line).count > before }, "\(proxy.errors)")
+            #expect(
+                await eventually(within: .seconds(30)) { proxy.errors.components(separatedBy: line).count > before },
+                "\(proxy.errors)")
         }
 
         func ask(_ body: [UInt8]) async throws -> Int64? {
@@ -97,7 +99,7 @@ struct ReloadTests {
                     with: "acceptedSecrets: [{file: new-secret-\(round).txt}]\n    answer: [receipt]")
                 let before = load.answered.load(ordering: .relaxed)
                 try await stage.reload(changed, until: "configuration reloaded")
-                #expect(await eventually { load.answered.load(ordering: .relaxed) > before + 12 })
+                #expect(await eventually(within: .seconds(30)) { load.answered.load(ordering: .relaxed) > before + 12 })
                 #expect(try await stage.ask(Question.body(receipt, password: "secret-of-round-\(round)")) == 0)
             }
             load.isOver.store(true, ordering: .relaxed)
@@ -219,12 +221,10 @@ struct ReloadTests {
         // No notification arrived twice, or at a removed target.
         let app = "app=\"\(SimulatedApp.first.bundleId)\""
         let delivered = "receipt_bridge_forwarding_deliveries_total{\(app),outcome=\"delivered\"}"
-        var count: Double?
-        for _ in 0..<200 where count != 4 {
-            count = try await stage.metric(delivered)
-            try await Task.sleep(for: .milliseconds(20))
-        }
-        #expect(count == 4)
+        #expect(
+            await eventually(within: .seconds(30), every: .milliseconds(20)) {
+                (try? await stage.metric(delivered)) == 4
+            })
         #expect(stage.proxy.errors.contains(".forward"))
         await stage.stop()
         consumer.stop()
