@@ -60,9 +60,11 @@ struct ForwardingTests {
     }
 
     private func serving<Value>(
-        _ path: String, _ forward: [ForwardTarget], _ work: (Proxy) async throws -> Value
+        _ path: String, _ forward: [ForwardTarget], delivery: Duration = .seconds(30),
+        _ work: (Proxy) async throws -> Value
     ) async throws -> Value {
         try await Proxy.serving(
+            delivery: delivery,
             { settings, app in
                 settings.store = .sqlite(path: path)
                 app.forward = forward
@@ -117,7 +119,7 @@ struct ForwardingTests {
         var targets = try bad.map { try $0.target() } + [good.target(.camel)]
         for index in targets.indices { targets[index].secret = Redacted("the-signing-secret") }
         let path = folder.path("bridge.sqlite")
-        try await serving(path, targets) { proxy in
+        try await serving(path, targets, delivery: .seconds(1)) { proxy in
             for number in 0..<5 { #expect(try await post(notification(proxy, "n\(number)"), to: proxy) == 200) }
             #expect(await eventually { good.requests.count == 5 })
             let store = try SQLiteStore(path: path)

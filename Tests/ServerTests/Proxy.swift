@@ -50,11 +50,13 @@ final class Proxy: Sendable {
     ///   - schedule: The retry schedule of forwarding.
     ///   - bodies: The memory budget of request bodies; `clock` is its clock.
     ///   - timeouts: Timeouts of connections that make no progress.
+    ///   - delivery: Timeout of one delivery of a notification.
     ///   - comparisons: The maximum number of queued comparisons, or `nil` for the program's.
     static func serving<Value>(
         isGuarded: Bool = false, schedule: DeliverySchedule = DeliverySchedule(),
         timeouts: ConnectionTimeouts = ConnectionTimeouts(), customers: Int = 8,
-        bodies: RequestBodyBudget.Limits = .init(), clock: StandingClock? = nil, comparisons: Int? = nil,
+        bodies: RequestBodyBudget.Limits = .init(), clock: StandingClock? = nil, delivery: Duration = .seconds(30),
+        comparisons: Int? = nil,
         _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void = { _, _ in },
         _ work: (Proxy) async throws -> Value
     ) async throws -> Value {
@@ -63,7 +65,7 @@ final class Proxy: Sendable {
         let log = LogBook()
         let allowance = RequestBodyBudget(
             bodies, logger: log.logger, now: clock?.time ?? RequestBodyBudget.uptime())
-        let proxy = try await start(store, isGuarded, schedule, timeouts, log, allowance, comparisons, change)
+        let proxy = try await start(store, isGuarded, schedule, timeouts, log, allowance, delivery, comparisons, change)
         do {
             let value = try await work(proxy)
             try await proxy.stop()
@@ -78,7 +80,8 @@ final class Proxy: Sendable {
 
     private static func start(
         _ store: SimulatedStore, _ isGuarded: Bool, _ schedule: DeliverySchedule, _ timeouts: ConnectionTimeouts,
-        _ log: LogBook, _ bodies: RequestBodyBudget, _ comparisons: Int?,
+        _ log: LogBook, _ bodies: RequestBodyBudget, _ delivery: Duration,
+        _ comparisons: Int?,
         _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void
     ) async throws -> Proxy {
         let upstream = try await store.start()
@@ -102,7 +105,7 @@ final class Proxy: Sendable {
             settings: settings, pipeline: pipelines.verifyReceipt, store: bridgeStore,
             logger: logger, queueCapacity: comparisons, repeatDelay: .milliseconds(100), now: { SharedSimulator.noon })
         var options = Forwarder.Options()
-        options.timeout = .seconds(2)
+        options.timeout = delivery
         options.poll = .milliseconds(50)
         options.grace = .milliseconds(100)
         options.schedule = schedule

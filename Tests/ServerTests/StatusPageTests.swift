@@ -157,7 +157,11 @@ struct StatusPageTests {
             settings.store = .sqlite(path: "/nowhere/bridge.sqlite")
             settings.verifyReceipt.production = "http://127.0.0.1:9/verifyReceipt"
         }) { proxy in
-            for _ in 0..<4 { try await post(proxy, try proxy.question()) }
+            let question = try proxy.question()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 { group.addTask { try await post(proxy, question) } }
+                try await group.waitForAll()
+            }
             let (page, _) = try await page(proxy)
             let codes = page.all("section").first { $0.attributes["class"] == "warnings" }?.text ?? ""
             #expect(codes.contains("storeNotOpen") && codes.contains("upstreamFailing"))
