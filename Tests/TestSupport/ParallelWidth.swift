@@ -1,6 +1,6 @@
 import Foundation
 
-#if compiler(>=6.3)
+#if compiler(>=6.3) && os(Linux)
     /// Limits plain `swift test` to a few tests at a time.
     ///
     /// Without a limit Swift Testing starts all tests at once. Their servers and clients then share two threads, and the
