@@ -401,7 +401,7 @@ struct CustomerRecordsTests {
                     return try await api.records().transactions.count
                 }
             }
-            // Below the 6-second timeout of a single exchange.
+            // Below the timeout of a single exchange, 6 s.
             _ = await eventually(within: .seconds(4)) { started.value == 20 }
             gate.open()
             return try await group.reduce(into: []) { $0.append($1) }

@@ -145,7 +145,8 @@ struct ServerAPICallTests {
                 : CannedResponse.history([transaction("2")], revision: "r3")
         }
         let id = try #require(TransactionIdentifier(rawValue: Self.id))
-        let (rows, revision) = try await api.client.refunds(id, in: .production, since: "r1")
+        let (rows, revision) = try await api.client.refunds(
+            id, in: .production, since: "r1", ScriptedServerAPI.patient)
         await api.end()
         #expect(rows.map(\.payload.transactionId) == ["1", "2"])
         #expect(revision == "r3")
@@ -170,8 +171,9 @@ struct ServerAPICallTests {
         }
         let id = try #require(TransactionIdentifier(rawValue: Self.id))
         func refunds() async throws -> [String?] {
-            try await api.client.refunds(id, in: .production, since: refusals == nil ? "old" : nil)
-                .transactions.map(\.payload.transactionId)
+            try await api.client.refunds(
+                id, in: .production, since: refusals == nil ? "old" : nil, ScriptedServerAPI.patient
+            ).transactions.map(\.payload.transactionId)
         }
         if refusals == 2 {
             let error = await #expect(throws: ServerAPIError.self) { _ = try await refunds() }

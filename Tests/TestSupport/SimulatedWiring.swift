@@ -18,6 +18,9 @@ extension AppConfiguration {
 }
 
 extension ProxyConfiguration {
+    /// A deadline of requests that is not over either if many tests run at once.
+    package static let patience = Duration.seconds(60)
+
     /// The configuration of a proxy that uses and trusts a simulated App Store. No app is configured yet.
     ///
     /// - Parameters:
@@ -25,6 +28,7 @@ extension ProxyConfiguration {
     ///     - serverAPI: base URL of the App Store Server API.
     package init(of store: SimulatedStore, verifyReceipt: String, serverAPI: String) {
         self.init()
+        deadline = Self.patience
         trustedRoots = store.pki.roots.map(\.certificate)
         intermediates = store.pki.intermediates.map(\.certificate)
         self.verifyReceipt.production = "\(verifyReceipt)/production/verifyReceipt"

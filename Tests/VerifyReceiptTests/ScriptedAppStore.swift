@@ -309,6 +309,7 @@ final class StoringTestProxy: Sendable {
         var settings = ProxyConfiguration()
         settings.trustedRoots = pki.roots.map(\.certificate)
         settings.intermediates = pki.intermediates.map(\.certificate)
+        settings.deadline = ProxyConfiguration.patience
         settings.serverAPI.production = "http://127.0.0.1:9/production"
         settings.serverAPI.sandbox = "http://127.0.0.1:9/sandbox"
         settings.verifyReceipt.production = "http://127.0.0.1:9/production/verifyReceipt"

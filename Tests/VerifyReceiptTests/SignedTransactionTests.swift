@@ -39,6 +39,7 @@ struct SignedTransactionTests {
                 issuerId: "issuer", keyId: "key", bundleId: ScriptedAppStore.bundleId,
                 privateKey: .text(Redacted(try SigningKey.p256().privateKeyPEM)))
             var settings = ProxyConfiguration()
+            settings.deadline = ProxyConfiguration.patience
             settings.trustedRoots = pki.roots.map(\.certificate)
             settings.intermediates = pki.intermediates.map(\.certificate)
             settings.serverAPI.production = "http://127.0.0.1:9/production"

@@ -35,6 +35,7 @@ struct TestProxy {
     ) throws {
         let pki = try SharedSimulator.pki
         var settings = ProxyConfiguration()
+        settings.deadline = ProxyConfiguration.patience
         settings.trustedRoots = pki.roots.map(\.certificate)
         if knowsIntermediates { settings.intermediates = pki.intermediates.map(\.certificate) }
         settings.verifyReceipt.production = "http://127.0.0.1:9/production/verifyReceipt"
