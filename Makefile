@@ -148,7 +148,7 @@ PYTHON_CLIENTS = RECEIPT_BRIDGE_PYTHON=$(if $(wildcard $(CLIENTS)/complete),$(CU
 clients: $(CLIENTS)/complete
 
 $(CLIENTS)/complete: Tests/clients/requirements.txt Tests/clients/server_api-requirements.txt
-	python3 -m venv $(CLIENTS)
+	python3 -m venv --clear $(CLIENTS)
 	$(CLIENTS)/bin/pip install --quiet --disable-pip-version-check $(^:%=--requirement=%)
 	touch $@
 
