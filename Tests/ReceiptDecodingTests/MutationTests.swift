@@ -99,7 +99,7 @@ struct MutationTests {
         let pieces = [
             "\n", " ", "+", "-", "_", "%2B", "%", "\\/", "\\", "=", "\"", "{", "<", ">", "\0", "é", "data:,", "A",
         ]
-        for _ in 0..<TestSize.pick(debug: 120, release: 1_000) {
+        for _ in 0..<TestSize.pick(debug: 250, release: 1_000) {
             var text = plain
             for _ in 0..<Int.random(in: 1...4, using: &random) {
                 let offset = Int.random(in: 0..<text.count, using: &random)
