@@ -49,7 +49,7 @@ export SWIFT_DETERMINISTIC_HASHING := 1
 export SWIFT_BACKTRACE ?= enable=no
 
 .PHONY: demo test test-build test-release test-release-build test-all test-all-run test-run test-cluster-run test-root test-postgresql clients test-clients test-bare test-docs test-migrate-cluster test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging
-.PHONY: fuzz lint check version bench bench-http bench-scale bench-migrate soak build static release install manual receipts format set-up
+.PHONY: fuzz lint check version bench bench-http bench-scale bench-migrate soak build static release install manual receipts format set-up set-up-tests
 
 build: set-up
 	$(SWIFT) build -c release --product receipt-bridge
@@ -107,13 +107,13 @@ RUN_TESTS = python3 Tests/run_tests.py $(STRICT)
 test: test-build
 	$(RUN_TESTS) $(DEBUG_TESTS) --filter "$(FILTER)"
 
-test-build: set-up
+test-build: set-up-tests
 	Tests/build.sh $(SWIFT) build --build-tests
 
 test-release: test-release-build
 	$(RUN_TESTS) $(RELEASE_TESTS) --filter "$(FILTER)"
 
-test-release-build: set-up
+test-release-build: set-up-tests
 	Tests/build.sh $(SWIFT) build -c release --build-tests
 
 # In two parts, so that an ordinary user can run tests that root has built.
@@ -196,7 +196,7 @@ ASAN_TEST = ASAN_OPTIONS=suppressions=$(CURDIR)/Tests/asan.supp \
 	LSAN_OPTIONS=suppressions=$(CURDIR)/$(1):print_suppressions=0 \
 	$(RUN_TESTS) .build-asan/debug/receipt-bridgePackageTests.xctest
 
-test-asan: set-up
+test-asan: set-up-tests
 	Tests/build.sh $(SWIFT) build --build-tests --sanitize=address --scratch-path .build-asan
 	grep -v libcurl Tests/leaks.supp >.build-asan/leaks.supp
 	$(call ASAN_TEST,.build-asan/leaks.supp) --filter '^(TransportTests|AppStoreClientsTests|ServerTests)[.]'
@@ -262,3 +262,6 @@ format:
 
 set-up:
 	@.ci/set-up
+
+set-up-tests:
+	@.ci/set-up python3

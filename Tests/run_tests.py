@@ -219,7 +219,15 @@ def allowed():
 
 
 def children_left():
-    """Ends the processes that were started by tests and still run. They belong to this process now, see main()."""
+    """Ends the processes that were started by tests and still run. They belong to this process now, see main(). What the end of
+    a test process ends has a second for it."""
+    end = time.monotonic() + 1
+    while children(kill=False) and time.monotonic() < end:
+        time.sleep(0.05)
+    return children(kill=True)
+
+
+def children(kill):
     found = []
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
@@ -233,8 +241,9 @@ def children_left():
                 line = file.read().replace("\0", " ")
             # The server of Tests/postgresql.sh, which a test has stopped and started.
             if "/postgres " not in line:
-                os.kill(int(entry), signal.SIGKILL)
                 found.append(line[:200])
+                if kill:
+                    os.kill(int(entry), signal.SIGKILL)
         except (FileNotFoundError, ProcessLookupError):
             pass
     return found

@@ -2,6 +2,7 @@ import AppStoreClients
 import Cryptography
 import Foundation
 import AppStoreTypes
+import TestSupport
 import Testing
 
 @Suite("Server API token")
@@ -71,7 +72,7 @@ struct ProviderTokenTests {
     // Covers threat T25 (docs/threat-model.md).
     @Test("A replaced key file is reloaded, and a missing one keeps the previous key")
     func rotation() throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).p8")
+        let file = TestProcess.folder.appending(path: "\(UUID().uuidString).p8")
         defer { try? FileManager.default.removeItem(at: file) }
         let tokens = ProviderTokens(account: account(.file(path: file.path)))
         #expect(throws: ServerAPIError.self) { try tokens.token(now: Shared.noon) }
@@ -92,7 +93,7 @@ struct ProviderTokenTests {
     // Covers threat T25 (docs/threat-model.md).
     @Test("The previous key is used while its file is rewritten in place, and the new key once the file is complete")
     func rewrittenInPlace() throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).p8")
+        let file = TestProcess.folder.appending(path: "\(UUID().uuidString).p8")
         defer { try? FileManager.default.removeItem(at: file) }
         let (previous, new) = (try SigningKey.p256(), try SigningKey.p256())
         try previous.privateKeyPEM.write(to: file, atomically: false, encoding: .utf8)

@@ -16,7 +16,7 @@ import Testing
 struct ProxyConfigurationTests {
     /// A temporary folder that is deleted with this object.
     final class Folder {
-        let url = FileManager.default.temporaryDirectory.appending(path: "settings-\(UUID().uuidString)")
+        let url = TestProcess.folder.appending(path: "settings-\(UUID().uuidString)")
 
         init() throws {
             try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)

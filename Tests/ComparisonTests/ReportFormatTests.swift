@@ -100,7 +100,7 @@ struct ReportFormatTests {
         "The file name extension selects the format, and only the owner can read the file",
         arguments: ["html", "json", "md"])
     func files(ending: String) throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "report-\(UUID().uuidString)")
+        let folder = TestProcess.folder.appending(path: "report-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let path = folder.appending(path: "report.\(ending)").path

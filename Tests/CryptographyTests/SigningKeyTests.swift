@@ -1,5 +1,6 @@
 import Cryptography
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("Signing keys")
@@ -93,7 +94,7 @@ struct SigningKeyTests {
 
     /// Returns the output of `openssl dgst -verify`.
     private func opensslOutput(_ key: SigningKey, _ signature: [UInt8], _ digest: DigestAlgorithm) throws -> String {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        let folder = TestProcess.folder.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         try Data(key.publicKeyInfo).write(to: folder.appendingPathComponent("key.der"))

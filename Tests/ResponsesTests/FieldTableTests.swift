@@ -2,6 +2,7 @@ import Foundation
 import Responses
 import ReceiptDecoding
 import AppStoreTypes
+import TestSupport
 import Testing
 
 @Suite("Field tables")
@@ -66,7 +67,7 @@ struct FieldTableTests {
 
     @Test("A directory without one of the tables is rejected with the name of the table")
     func missingFile() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        let folder = TestProcess.folder.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(at: folder) }
         for name in FieldTables.fileNames where name != "in-app.json" {

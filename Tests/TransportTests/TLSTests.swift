@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTestServer
+import TestSupport
 import Testing
 import Transport
 
@@ -12,7 +13,7 @@ private final class TLSServer {
     private let process = Process()
 
     init(_ options: [String] = []) throws {
-        folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
+        folder = TestProcess.folder.appending(path: "tls-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         certificate = folder.appending(path: "certificate.pem").path
         let key = folder.appending(path: "key.pem").path
@@ -32,6 +33,7 @@ private final class TLSServer {
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         try process.run()
+        TestProcess.started(process.processIdentifier)
         var text = ""
         while !text.contains("ACCEPT 127.0.0.1:") || !text.hasSuffix("\n") {
             let data = output.fileHandleForReading.availableData
@@ -46,6 +48,7 @@ private final class TLSServer {
         // SIGKILL instead of `terminate()`, because the child of a dispatch thread inherits its blocked SIGTERM.
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
+        TestProcess.ended(process.processIdentifier)
         try? FileManager.default.removeItem(at: folder)
     }
 }

@@ -77,7 +77,7 @@ struct CommittedReceiptsTests {
 struct TrustedCertificatesTests {
     @Test("Self-issued certificates are trusted as roots, all others as intermediates only")
     func sorted() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "trust-\(UUID().uuidString)")
+        let folder = TestProcess.folder.appending(path: "trust-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         var expected: [String: [[UInt8]]] = [:]

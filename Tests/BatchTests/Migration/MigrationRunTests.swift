@@ -223,7 +223,7 @@ final class MigrationWorld: Sendable {
     private let sentences = Mutex<[String]>([])
 
     init() throws {
-        folder = FileManager.default.temporaryDirectory.appending(path: "migration-\(UUID().uuidString)")
+        folder = TestProcess.folder.appending(path: "migration-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let genuine = try SharedSimulator.world.receipts.map { receipt in
             Row(

@@ -371,7 +371,7 @@ private final class ReportWorld {
     let options = MigrationOptions(source: "/home/somebody/in.jsonl", destination: "/var/data/out.sqlite", workers: 2)
 
     init() throws {
-        folder = FileManager.default.temporaryDirectory.appending(path: "report-\(UUID().uuidString)")
+        folder = TestProcess.folder.appending(path: "report-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         ledger = try MigrationStore(path: folder.appending(path: "progress").path)
     }

@@ -3,11 +3,12 @@ import Foundation
 import GRDB
 import SQLiteFiles
 import Storage
+import TestSupport
 import Testing
 
 @Suite("Migration progress files")
 struct MigrationStoreTests {
-    private let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).progress").path
+    private let path = TestProcess.folder.appending(path: "\(UUID().uuidString).progress").path
 
     private func with<Value>(_ work: (MigrationStore) throws -> Value) throws -> Value {
         defer { try? FileManager.default.removeItem(atPath: path) }
