@@ -76,7 +76,7 @@ struct EventEquivalenceTests {
 
     @Test(
         "Responses of the Server API and of the store equal verifyReceipt's, except for differences with a rule",
-        arguments: [7, 1979] as [UInt64])
+        arguments: TestSize.pick(debug: [7], release: [7, 1979] as [UInt64]))
     func rightPassword(seed: UInt64) async throws {
         let outcome = try await outcome(seed: seed, password: SimulatedApp.first.sharedSecret)
         print("seed \(seed), \(outcome.receipts) receipts, \(outcome.late) without their later subscription")
