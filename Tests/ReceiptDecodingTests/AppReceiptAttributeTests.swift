@@ -264,10 +264,10 @@ struct AppReceiptAttributeTests {
             payload: DEREncoder.value(tag: 0x31, parts: Self.essentials.map(\.der) + [rest]))
     }
 
-    /// Large numbers of attributes, and the expected errors.
     /// Far more than the limit of unknown attributes.
     private static let many = TestSize.pick(debug: 20_000, release: 100_000)
 
+    /// Large numbers of attributes, and the expected errors.
     static let floods: [(name: String, piece: [UInt8], count: Int, code: ReceiptDecodingError.Code?)] = [
         ("known attributes", Attribute.text(2, "com.example.app").der, many, nil),
         ("empty attributes", Attribute(99, raw: []).der, many, nil),
