@@ -100,12 +100,12 @@ demo: set-up
 DEBUG_TESTS = .build/debug/receipt-bridgePackageTests.xctest
 RELEASE_TESTS = .build/release/receipt-bridgePackageTests.xctest
 FILTER ?=
-# STRICT=--strict also fails for a slow test, and for what tests leave behind.
+# STRICT=--strict also fails for a test that is slow in debug, and for what tests leave behind.
 STRICT ?=
-RUN_TESTS = python3 Tests/run_tests.py $(STRICT)
+RUN_TESTS = python3 Tests/run_tests.py
 
 test: test-build
-	$(RUN_TESTS) $(DEBUG_TESTS) --filter "$(FILTER)"
+	$(RUN_TESTS) $(DEBUG_TESTS) $(STRICT) --filter "$(FILTER)"
 
 test-build: set-up-tests
 	Tests/build.sh $(SWIFT) build --build-tests
@@ -125,7 +125,7 @@ test-all-run:
 	$(MAKE) -j2 test-run test-cluster-run
 
 test-run:
-	$(PYTHON_CLIENTS) Tests/postgresql.sh $(RUN_TESTS) $(DEBUG_TESTS)
+	$(PYTHON_CLIENTS) Tests/postgresql.sh $(RUN_TESTS) $(DEBUG_TESTS) $(STRICT)
 	$(PYTHON_CLIENTS) Tests/postgresql.sh $(RUN_TESTS) $(RELEASE_TESTS)
 
 test-cluster-run:

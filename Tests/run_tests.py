@@ -8,7 +8,8 @@ Tests/times.json, which --record writes. Every test that the bundle lists must e
 error, and so is a filter that selects nothing. What the tests leave behind, processes and temporary files, is removed and
 reported; with --strict it is an error.
 
-Skipped tests are listed with their reason; with REFUSE_SKIPPED=1 they are errors.
+What tests print, for example seeds, is printed if a test of the same process fails, or with --verbose. Skipped tests are listed with
+their reason; with REFUSE_SKIPPED=1 they are errors.
 
 With --strict, a test that takes more than 3 s is an error, unless Tests/slow_tests.txt allows it. Because a busy machine makes
 every test slow, such a test is measured once more by itself before it counts.
@@ -31,6 +32,8 @@ TIMES = os.path.join(FOLDER, "times.json")
 SLOW = os.path.join(FOLDER, "slow_tests.txt")
 # Seconds that a test may take, and that a run may take before it is ended as hanging.
 TEST_LIMIT, RUN_LIMIT = 3, 40 * 60
+# Bytes that must be free in memory for temporary files. The tests use less than 100 MB at a time.
+MEMORY = 1 << 30
 # Seconds between two lines of progress.
 PROGRESS = 15
 # Suites that run when all others have ended, because they stop a server that others use.
@@ -77,6 +80,16 @@ def shares(suites, times, jobs):
         part[0] += seconds_of(suite, suites[suite], times)
         part[2].append(suite)
     return [part[2] for part in parts if part[2]]
+
+
+def memory_folder():
+    """A folder in memory, where writes do not wait for a disk, if it has space and programs can run there; otherwise `None`."""
+    try:
+        state = os.statvfs("/dev/shm")
+    except OSError:
+        return None
+    fits = state.f_bavail * state.f_frsize >= MEMORY and not state.f_flag & os.ST_NOEXEC
+    return "/dev/shm" if fits and os.access("/dev/shm", os.W_OK) and "TMPDIR" not in os.environ else None
 
 
 class Result:
@@ -144,15 +157,19 @@ class Run:
             result.issues.append(f"{place.get('fileID', '')}:{place.get('line', '')}: {text}"[:2000])
 
     def end(self):
-        """The rest of the events, and the log without the lines that a reader does not need."""
+        """Reads the rest of the events. Prints the log if a test failed, without the lines that a reader does not need."""
         self.read()
         os.close(self.events)
+        if not (self.verbose or self.process.returncode or any(result.issues for result in self.results.values())):
+            return
         self.log.seek(0)
         # An argument that contains U+0000 ends its line without a line feed.
         text = re.sub("(?<=[^\n])(?=[✔✘➜] Test )", "\n", self.log.read().decode(errors="replace"))
         noise = r"^◇|Test case passing|^↳ (Testing Library|Target Platform)|^\s*$|\" started[.]$" + (
             "" if self.verbose else r"|^(✔|➜) ")
-        return [line[:1000] for line in text.splitlines() if not re.search(noise, line)]
+        for line in text.splitlines():
+            if not re.search(noise, line):
+                print(line[:1000], flush=True)
 
     @property
     def missing(self):
@@ -187,8 +204,7 @@ class Runner:
                     run.process.wait()
                 if run.process.poll() is not None:
                     waiting.remove(run)
-                    for line in run.end():
-                        print(line, flush=True)
+                    run.end()
             self.show(total)
         return begun
 
@@ -256,7 +272,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2 * len(os.sched_getaffinity(0)))
     parser.add_argument("--record", action="store_true", help="write the times of the suites to Tests/times.json")
     parser.add_argument("--strict", action="store_true", help="slow tests and what tests leave behind are errors")
-    parser.add_argument("--verbose", action="store_true", help="print the line of each test")
+    parser.add_argument("--verbose", action="store_true", help="print the line of each test, and what tests print")
     options = parser.parse_args()
     bundle = os.path.abspath(options.bundle)
     suites = listed(bundle, options.filter)
@@ -268,7 +284,7 @@ def main():
     # Processes whose parent has died become children of this process.
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    work = tempfile.mkdtemp(prefix="receipt-bridge-run.")
+    work = tempfile.mkdtemp(prefix="receipt-bridge-run.", dir=memory_folder())
     scratch = os.path.join(work, "tmp")
     os.mkdir(scratch)
     # Sockets below TMPDIR have a limit of 107 bytes.
