@@ -617,12 +617,13 @@ SCENARIOS = {function.__name__: function
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="default: all of them")
+    parser.add_argument("--without", nargs="*", default=[], metavar="SCENARIO", help="all of them but these")
     parser.add_argument("--tool", required=True, help="the binary of receipt-bridge")
     parser.add_argument("--outage", type=float, default=20, metavar="SECONDS", help="(default: %(default)s)")
     parser.add_argument("--deliveries", type=int, default=12_000, help="number of events in the scenario (default: %(default)s)")
     arguments = parser.parse_args()
     failures = Failures()
-    for name in arguments.scenarios or SCENARIOS:
+    for name in arguments.scenarios or [name for name in SCENARIOS if name not in arguments.without]:
         begin = time.monotonic()
         with Stage(arguments, failures) as stage:
             text = SCENARIOS[name](stage, arguments)

@@ -1,4 +1,5 @@
 """Starts PostgreSQL servers for tests: on loopback, in temporary folders, as an ordinary user. Tests/postgresql.sh installs them."""
+import atexit
 import functools
 import glob
 import os
@@ -31,6 +32,7 @@ def environment():
     except KeyError:
         # initdb looks up the name of the user, so one without an entry in the user database gets one.
         folder = tempfile.mkdtemp(prefix="receipt-bridge-user.")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
         for name, text in (("PASSWD", f"bridge:x:{os.getuid()}:{os.getgid()}::{folder}:/bin/false\n"),
                            ("GROUP", f"bridge:x:{os.getgid()}:\n")):
             found["NSS_WRAPPER_" + name] = os.path.join(folder, name.lower())
