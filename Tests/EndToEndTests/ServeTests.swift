@@ -221,12 +221,13 @@ struct ServeTests {
         let folder = try TemporaryFolder()
         let bare = try Running(["serve", "--listen", "127.0.0.1:0"], in: folder)
         _ = try await bare.port()
-        // While the first one runs, so without an operations listener.
+        // Two servers have one usual operations address, so at least one of them is without that listener: this one, or the
+        // first if a server of another test had the address then.
         let second = try Running(["serve", "--listen", "127.0.0.1:0"], in: folder)
         let connection = try RawConnection(port: try await second.port())
         try await connection.send(RawConnection.post("/verifyReceipt", Array("{}".utf8)))
         #expect(try await connection.answer()?.text == #"{"status":21002}"#)
-        #expect(second.errors.contains("operations address already in use"))
+        #expect([bare, second].contains { $0.errors.contains("operations address already in use") })
         for proxy in [bare, second] {
             proxy.stop()
             #expect(await proxy.end() == 0)
