@@ -32,7 +32,7 @@ TIMES = os.path.join(FOLDER, "times.json")
 SLOW = os.path.join(FOLDER, "slow_tests.txt")
 # Seconds that a test may take, and that a run may take before it is ended as hanging.
 TEST_LIMIT, RUN_LIMIT = 3, 40 * 60
-# Bytes that must be free in memory for temporary files. The tests use less than 100 MB at a time.
+# Bytes that must be free in memory for temporary files. In debug the tests used 42 MB at a time.
 MEMORY = 1 << 30
 # Seconds between two lines of progress.
 PROGRESS = 15
