@@ -17,6 +17,7 @@
 # make bench     the measurements of this machine, with the cost of shadowing (needs Python and wrk)
 # make bench-http  the routes compared with a bare route, and forwarding compared with nginx (needs Python, wrk, h2load
 #                and nginx)
+# make bench-distance  forwarding to an upstream that takes 50 ms to 3 s, compared with nginx (needs Python, wrk and nginx)
 # make bench-scale  one server on SQLite compared with one, two and three on PostgreSQL (needs Python, wrk and PostgreSQL)
 # make soak      ten minutes (MINUTES=10) of load with changing faults of the App Store (needs Python)
 # make bench-migrate  100,000 rows from each kind of source to each kind of result, checked and measured, and the filter compared
@@ -49,7 +50,7 @@ export SWIFT_DETERMINISTIC_HASHING := 1
 export SWIFT_BACKTRACE ?= enable=no
 
 .PHONY: demo test test-build test-release test-release-build test-all test-all-run test-run test-cluster-run test-root test-postgresql clients test-clients test-bare test-docs test-migrate-cluster test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging
-.PHONY: fuzz lint check version bench bench-http bench-scale bench-migrate soak build static release install manual receipts format set-up set-up-tests
+.PHONY: fuzz lint check version bench bench-http bench-distance bench-scale bench-migrate soak build static release install manual receipts format set-up set-up-tests
 
 build: set-up
 	$(SWIFT) build -c release --product receipt-bridge
@@ -239,6 +240,9 @@ bench: build
 bench-http: build
 	python3 Tests/http_bench.py --tool .build/release/receipt-bridge --runs $(RUNS_OF_BENCHMARKS) $(if $(JSON),--json $(JSON))
 	python3 Tests/passthrough.py --tool .build/release/receipt-bridge
+
+bench-distance: build
+	python3 Tests/distance.py --tool .build/release/receipt-bridge --runs $(if $(JSON),3,1) $(if $(JSON),--json $(JSON))
 
 bench-scale: build
 	python3 Tests/scale_bench.py --tool .build/release/receipt-bridge

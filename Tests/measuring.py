@@ -1,8 +1,11 @@
-"""Shared functions of the measuring scripts: start processes and wait until they are ready, read their CPU time, run wrk."""
+"""Shared functions of the measuring scripts: start processes and wait until they are ready, read their CPU time and memory, run wrk."""
+import collections
+import http.client
 import http.server
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import socketserver
@@ -14,9 +17,19 @@ import urllib.request
 
 
 def cpu_seconds(pid):
+    """Returns the CPU time of a process and of its children, for example of the workers of nginx."""
     with open(f"/proc/{pid}/stat") as file:
         fields = file.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        children = file.read().split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") + sum(map(cpu_seconds, children))
+
+
+def memory(pid):
+    """Returns the resident memory of a process in MB, now and at most."""
+    with open(f"/proc/{pid}/status") as file:
+        text = file.read()
+    return [int(re.search(name + r":\s+(\d+)", text).group(1)) / 1024 for name in ("VmRSS", "VmHWM")]
 
 
 def write_figures(path, figures):
@@ -43,6 +56,47 @@ def start(arguments, marker):
 def stop(process):
     process.send_signal(signal.SIGTERM)
     process.wait()
+
+
+def nginx(folder, name, server, workers=1):
+    """Starts nginx with the given `server` block. PORT in it becomes a free port.
+
+    - workers: the number of worker processes, or `auto` for one on each core
+    """
+    port = free_port()
+    home = os.path.join(folder, name)
+    os.makedirs(home)
+    config = os.path.join(home, "nginx.conf")
+    with open(config, "w") as file:
+        file.write(f"""daemon off; master_process {"off" if workers == 1 else "on"}; worker_processes {workers}; pid {home}/pid;
+error_log {home}/error.log; worker_rlimit_nofile {resource.getrlimit(resource.RLIMIT_NOFILE)[1]};
+events {{ worker_connections {4096 if workers == 1 else 16384}; }}
+http {{
+  access_log off; client_max_body_size 4m; client_body_buffer_size 1m; keepalive_requests 1000000;
+  client_body_temp_path {home}/body; proxy_temp_path {home}/proxy; fastcgi_temp_path {home}/fastcgi;
+  uwsgi_temp_path {home}/uwsgi; scgi_temp_path {home}/scgi;
+  {server.replace("PORT", str(port))}
+}}
+""")
+    process = subprocess.Popen(["nginx", "-e", os.path.join(home, "error.log"), "-c", config])
+    if wait(lambda: is_open(port), 5, 0.01) is None:
+        sys.exit(f"no server listens at port {port}")
+    return process, f"http://127.0.0.1:{port}"
+
+
+def is_open(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def ask(port, method, path, body=None):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    try:
+        connection.request(method, path, body)
+        response = connection.getresponse()
+        return response.status, response.read()
+    finally:
+        connection.close()
 
 
 def post(url, body):
@@ -88,6 +142,66 @@ request = function()
 end
 """)
     return lua
+
+
+COUNTING = """
+counts, threads = {}, {}
+response = function(status, headers, body)
+  local key = (status == 200 and body:match('"status"%s*:%s*(%d+)') or "HTTP" .. status)
+    .. " " .. (headers["Receipt-Bridge-Source"] or "-")
+  counts[key] = (counts[key] or 0) + 1
+end
+setup = function(thread) table.insert(threads, thread) end
+done = function(summary, latency)
+  for _, thread in ipairs(threads) do
+    for key, count in pairs(thread:get("counts")) do io.write("counted ", count, " ", key, "\\n") end
+  end
+  local errors = summary.errors
+  io.write("figures ", summary.duration, " ", latency:percentile(50), " ", latency:percentile(99), " ",
+    errors.connect + errors.read + errors.write, " ", errors.timeout, "\\n")
+end
+"""
+
+
+class Load:
+    """The result of a run of wrk with a script that counts.
+
+    - counts: responses by (status of the body as text or HTTP and its status, source)
+    - p50, p99: latency in ms
+    - failures, timeouts: of connections
+    """
+
+    def __init__(self, output):
+        self.counts = collections.Counter()
+        for count, status, source in re.findall(r"^counted (\d+) (\S+) (\S+)$", output, re.M):
+            self.counts[status, source] += int(count)
+        figures = [float(figure) for figure in re.search(r"^figures (.*)$", output, re.M).group(1).split()]
+        self.seconds, self.p50, self.p99 = figures[0] / 1e6, figures[1] / 1e3, figures[2] / 1e3
+        self.failures, self.timeouts = map(int, figures[3:])
+        self.responses = sum(self.counts.values())
+
+    def of(self, status):
+        return sum(count for (found, _), count in self.counts.items() if found == status)
+
+
+def counting(lua):
+    """Lets a script of `script` count statuses and sources, for `start_load`."""
+    with open(lua, "a") as file:
+        file.write(COUNTING)
+    return lua
+
+
+def start_load(url, lua, seconds, connections):
+    """Starts wrk. Returns a function that waits for its end and returns a `Load`. Errors and timeouts are part of the result."""
+    process = subprocess.Popen(["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "60s", "-s", lua, url],
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def result():
+        output = process.communicate()[0]
+        if process.returncode:
+            sys.exit(f"wrk failed: {output}")
+        return Load(output)
+    return result
 
 
 def wrk(server, lua, seconds, connections=16):

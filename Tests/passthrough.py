@@ -17,55 +17,10 @@ import tempfile
 import time
 import urllib.parse
 
-from measuring import free_port, script, start, stop, wrk
+from measuring import ask, free_port, memory, nginx, script, start, stop, wrk
 
 # About the longest text that nginx accepts in its configuration; Apple's responses are longer.
 RESPONSE = json.dumps({"status": 0, "environment": "Production", "receipt": {"in_app": []}, "latest_receipt": "M" * 3_000})
-
-
-def nginx(folder, name, server):
-    """Starts nginx with the given `server` block."""
-    port = free_port()
-    home = os.path.join(folder, name)
-    os.makedirs(home)
-    config = os.path.join(home, "nginx.conf")
-    with open(config, "w") as file:
-        file.write(f"""daemon off; master_process off; worker_processes 1; pid {home}/pid; error_log {home}/error.log;
-events {{ worker_connections 4096; }}
-http {{
-  access_log off; client_max_body_size 4m; client_body_buffer_size 1m; keepalive_requests 1000000;
-  client_body_temp_path {home}/body; proxy_temp_path {home}/proxy; fastcgi_temp_path {home}/fastcgi;
-  uwsgi_temp_path {home}/uwsgi; scgi_temp_path {home}/scgi;
-  {server.replace("PORT", str(port))}
-}}
-""")
-    process = subprocess.Popen(["nginx", "-e", os.path.join(home, "error.log"), "-c", config])
-    wait_for(port)
-    return process, f"http://127.0.0.1:{port}"
-
-
-def wait_for(port):
-    for _ in range(500):
-        try:
-            return ask(port, "GET", "/")
-        except OSError:
-            time.sleep(0.01)
-    sys.exit(f"no server responds at port {port}")
-
-
-def ask(port, method, path, body=None):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-    try:
-        connection.request(method, path, body)
-        response = connection.getresponse()
-        return response.status, response.read()
-    finally:
-        connection.close()
-
-
-def resident_megabytes(pid):
-    with open(f"/proc/{pid}/status") as file:
-        return int(re.search(r"VmRSS:\s+(\d+)", file.read()).group(1)) / 1024
 
 
 def at_rate(folder, url, body, rate, seconds, connections=16):
@@ -178,7 +133,7 @@ def main():
                 print(f"{name:<28}{rate:>11,.0f}   p50 {p50:.2f} ms, p99 {p99:.2f} ms; added "
                       f"{p50 - direct[0]:.2f} and {p99 - direct[1]:.2f} ms", flush=True)
 
-            before = resident_megabytes(process.pid)
+            before = memory(process.pid)[0]
             port = urllib.parse.urlsplit(url).port
             open_ones = []
             for _ in range(1_000):
@@ -186,7 +141,7 @@ def main():
                 connection.request("POST", "/verifyReceipt", body)
                 connection.getresponse().read()
                 open_ones.append(connection)
-            print(f"\nmemory: {before:.0f} MB before, {resident_megabytes(process.pid):.0f} MB with 1,000 open connections, "
+            print(f"\nmemory: {before:.0f} MB before, {memory(process.pid)[0]:.0f} MB with 1,000 open connections, "
                   f"each of which got a response")
             for connection in open_ones:
                 connection.close()

@@ -3,7 +3,8 @@
 
 There are three servers in front of one simulated App Store: one with the source `apple`, one with `api`, and one with `stored`,
 which uses notifications. Clients post genuine and forged receipts, invalid bodies and incomplete requests. The faults change every
-few seconds. Sometimes the App Store hangs, and sometimes the servers reload their configuration.
+few seconds. Sometimes the App Store hangs, and sometimes the servers reload their configuration. A relay makes the App Store far
+away: its responses slow down to 4 s and recover, or one of three takes 8 s.
 
 The run fails if a genuine receipt is reported as invalid, if a forged one is reported as genuine, if a response takes longer than the
 deadline, if memory or file descriptors grow, or if a server does not end with exit code 0 after SIGTERM.
@@ -54,6 +55,15 @@ def faults(dice):
             kind = {"kind": "error", "errorCode": 4290000, "retryAfter": str(int(time.time() * 1000) + 1500)}
         found.append(kind | {"endpoint": endpoint, "environment": dice.choice([None, "production", "sandbox"])})
     return found
+
+
+def distances(dice):
+    """Yields settings of the relay, each for five seconds: a near App Store, a slow-down and recovery, a brown-out."""
+    while True:
+        for delay in dice.choice([[0] * 6, [200, 1_000, 2_500, 4_000, 4_000, 2_000, 500]]):
+            yield {"delay": delay, "slow": 0}
+        for _ in range(dice.choice([0, 0, 4])):
+            yield {"delay": 300, "slow": 3, "slowDelay": 8_000}
 
 
 class Tally:
@@ -176,7 +186,11 @@ def main():
             "simulated App Store at")
         running = [simulator]
         try:
-            base = re.sub(r"\noperations:.*", "", open(os.path.join(folder, "receipt-bridge.yaml")).read())
+            relay, far = start([sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "upstream.py"),
+                                "--relay", str(urllib.parse.urlsplit(store).port)], "upstream at")
+            running.append(relay)
+            distance = distances(dice)
+            base = re.sub(r"\noperations:.*", "", open(os.path.join(folder, "receipt-bridge.yaml")).read()).replace(store, far)
             servers = {}
             for name, order in ORDERS.items():
                 config = os.path.join(folder, f"{name}.yaml")
@@ -209,6 +223,8 @@ def main():
                     urllib.request.urlopen(urllib.request.Request(store + "/faults", method="DELETE"), timeout=30).read()
                     for fault in faults(dice):
                         post(store + "/faults", fault)
+                    settings = urllib.parse.urlencode(next(distance))
+                    urllib.request.urlopen(f"{far}/control?{settings}", timeout=30).read()
                     if roll > 0.7:
                         post(store + "/events", {"count": 5, "seed": dice.randrange(1 << 30), "speed": 36_000})
                 except OSError as error:
