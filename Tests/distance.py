@@ -3,13 +3,14 @@
 
 Tests/upstream.py is the upstream. nginx as a reverse proxy in front of the same upstream is measured in the same run. wrk posts
 different receipts of simulated customers and counts the statuses and sources of the responses: only status 0 of the source that is
-measured counts as answered, while 21005 means that a paying customer has to wait. Upstream, nginx, server and load generator share the cores of this machine, so only numbers
-of the same run can be compared, and the maximum of the upstream alone, which is printed first, limits every row. "at once" is the
-largest number of exchanges that the upstream had in flight, and "opened" the number of connections to it in a row.
+measured counts as answered, while 21005 means that a paying customer has to wait. Upstream, nginx, server and load generator share the
+cores of this machine, so only numbers of the same run can be compared, and the maximum of the upstream alone, which is printed first,
+limits every row. "beyond" is p99 without the delay, "at once" the largest number of exchanges that the upstream had in flight, and
+"opened" the number of connections to it in a row.
 
     python3 Tests/distance.py --tool .build/release/receipt-bridge                     the table, 5 minutes
     python3 Tests/distance.py --tool .build/release/receipt-bridge --quick             three rows of it, 1 minute
-    python3 Tests/distance.py --tool .build/release/receipt-bridge --rows 300:4000 3000:1000 --seconds 12 --tls
+    python3 Tests/distance.py --tool .build/release/receipt-bridge --rows 300:4000 3000:1000:15 --tls   
     python3 Tests/distance.py --tool .build/release/receipt-bridge --answer api        Server API calls that take as long
     python3 Tests/distance.py --tool .build/release/receipt-bridge --fairness          10 clients of an app beside 5,000 of another
     python3 Tests/distance.py --tool .build/release/receipt-bridge --slowdown          200 ms become 4 s and 200 ms again
@@ -29,7 +30,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import urllib.parse
 import urllib.request
@@ -166,8 +166,8 @@ def upstream_alone(bench):
         begin = cpu_seconds(pid)
         load = start_load(bench.upstream, lua, seconds, clients)()
         cpu = (cpu_seconds(pid) - begin) / load.responses * 1e6
-        print(f"  {delay:>5} ms, {clients:,} clients: {load.responses / load.seconds:,.0f}, {load.p50:,.0f} ms, {load.p99:,.0f} ms, "
-              f"{cpu:.1f}", flush=True)
+        print(f"  {delay:>5} ms, {clients:,} clients: {load.responses / load.seconds:,.0f}, {load.p50:,.0f} ms, "
+              f"{load.p99:,.0f} ms, {cpu:.1f}", flush=True)
 
 
 HEAD = (f"{'upstream':>9}{'clients':>9}  {'server':<8}{'answered/s':>11}{'of nginx':>10}{'21005':>9}{'other':>7}{'failed':>8}"
@@ -229,13 +229,20 @@ def table(bench):
     if arguments.runs > 1:
         print(f"\nmedians of {arguments.runs}\n{HEAD}")
         for (delay, clients, name), figures in found.items():
-            print(row_text(delay, clients, name, {key: statistics.median(values) for key, values in figures.items()}))
+            print(row_text(delay, clients, name, {key: statistics.median(values) for key, values in figures.items()}), flush=True)
     if arguments.json:
-        rows = {}
-        for (delay, clients, name), figures in found.items():
-            for key, values in figures.items():
-                rows[f"{delay} ms, {clients} clients, {name}: {key}"] = {"unit": key, "values": values}
-        write_figures(arguments.json, rows)
+        write_figures(arguments.json, {
+            f"{delay} ms, {clients} clients, {name}: {LOWER_IS_BETTER[key][0]}":
+                {"unit": LOWER_IS_BETTER[key][0], "values": [LOWER_IS_BETTER[key][1](value) for value in values]}
+            for (delay, clients, name), figures in found.items() for key, values in figures.items() if key in LOWER_IS_BETTER})
+
+
+# For Tests/compare_benchmarks.py.
+LOWER_IS_BETTER = {
+    "answered/s": ("µs for each answered request", lambda rate: 1e6 / max(rate, 1e-3)),
+    "of nginx": ("times slower than nginx", lambda ratio: 1 / max(ratio, 1e-6)),
+    **{key: (key, float) for key in ("21005", "other", "failed", "timeout", "p50 ms", "p99 ms", "CPU µs", "MB", "KB/client")},
+}
 
 
 def others_text(load, source):
@@ -318,13 +325,14 @@ def fairness(bench):
   - bundleId: com.example.two
     answer: [apple]
 """
-    print(f"app B with 10 clients, upstream {delay} ms\n{'':<26}{'answered/s':>11}{'21005':>9}{'other':>7}{'failed':>8}{'p50 ms':>9}"
-          f"{'p99 ms':>9}")
+    print(f"app B with 10 clients, upstream {delay} ms\n{'':<26}{'answered/s':>11}{'21005':>9}{'other':>7}{'failed':>8}"
+          f"{'p50 ms':>9}{'p99 ms':>9}")
 
     def line(name, load):
         others = load.responses - load.of("0") - load.of("21005")
-        print(f"{name:<26}{load.of('0') / load.seconds:>11,.1f}{load.of('21005'):>9,}{others:>7,}{load.failures + load.timeouts:>8,}"
-              f"{load.p50:>9,.0f}{load.p99:>9,.0f}", flush=True)
+        times = f"{load.p50:>9,.0f}{load.p99:>9,.0f}" if load.responses else "  no responses"
+        print(f"{name:<26}{load.of('0') / load.seconds:>11,.1f}{load.of('21005'):>9,}{others:>7,}"
+              f"{load.failures + load.timeouts:>8,}{times}", flush=True)
 
     for name, server in (("nginx", bench.nginx()), ("ours", bench.serve("apple", app))):
         bench.set_delay(delay)
@@ -383,9 +391,10 @@ class ConstantLoad:
 
 
 def under_change(bench, seconds, settings_at, step=5):
-    """Sends the same constant load to servers with [apple] and [apple, receipt], and prints what became of the requests of each step.
+    """Sends the same constant load to servers with [apple] and [apple, receipt], and prints what became of it in each step.
 
     - settings_at: the settings of the upstream at a second of the run, and a text about them
+    - step: seconds; a request belongs to the step in which it was sent
     """
     orders = ["apple", "apple, receipt"]
     rate = bench.arguments.rate
@@ -450,15 +459,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tool", required=True)
     parser.add_argument("--answer", choices=["apple", "api", "stored"], default="apple",
-                        help="source of the responses; api and stored use the simulated App Store, behind a relay (default: %(default)s)")
-    parser.add_argument("--rows", nargs="+", metavar="MS:CLIENTS", help="delays and clients instead of the usual ones")
+                        help="source of the responses; api and stored use the simulated App Store, behind a relay "
+                        "(default: %(default)s)")
+    parser.add_argument("--rows", nargs="+", metavar="MS:CLIENTS[:SECONDS]", help="other rows than the usual ones")
     parser.add_argument("--seconds", type=int, help="length of each row")
     parser.add_argument("--runs", type=int, default=1, help="measure every row this many times, in turn, and print medians")
     parser.add_argument("--json", metavar="FILE", help="write the figures of all runs to this file")
     parser.add_argument("--customers", type=int, default=1_500)
     parser.add_argument("--store", default="none",
-                        help="the key store; sqlite is a new file for each server. With a store the archive also answers: every receipt "
-                        "was sent before (default: %(default)s)")
+                        help="the key store; sqlite is a new file for each server. With a store the archive also answers, because "
+                        "every receipt was sent before (default: %(default)s)")
     parser.add_argument("--jitter", type=float, default=0, metavar="PERCENT", help="variation of the delay")
     parser.add_argument("--reset", type=float, default=0, metavar="SHARE", help="share of exchanges that end with a reset, e.g. 0.001")
     parser.add_argument("--rate", type=int, default=300, help="requests per second of --slowdown and --brownout (default: %(default)s)")
@@ -474,7 +484,7 @@ def main():
         sys.exit("--tls is for --answer apple only")
     rows = QUICK if arguments.quick else ROWS if arguments.answer == "apple" else API_ROWS
     if arguments.rows:
-        rows = [(*map(int, row.split(":")), 12) for row in arguments.rows]
+        rows = [([*map(int, row.split(":"))] + [12])[:3] for row in arguments.rows]
     arguments.rows = [(delay, clients, arguments.seconds or seconds) for delay, clients, seconds in rows]
     print(f"load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores, before the run")
     with tempfile.TemporaryDirectory() as folder:
