@@ -2,11 +2,11 @@
 """Measures the server in front of an App Store that is far away: every response of the upstream takes 50 ms to 3 s.
 
 Tests/upstream.py is the upstream. nginx as a reverse proxy in front of the same upstream is measured in the same run. wrk posts
-different receipts of simulated customers and counts the statuses and sources of the responses: only status 0 of the source that is
-measured counts as answered, while 21005 means that a paying customer has to wait. Upstream, nginx, server and load generator share the
-cores of this machine, so only numbers of the same run can be compared, and the maximum of the upstream alone, which is printed first,
-limits every row. "beyond" is p99 without the delay, "at once" the largest number of exchanges that the upstream had in flight, and
-"opened" the number of connections to it in a row.
+different receipts of simulated customers and counts the statuses and sources of the responses. Only 0 and 21006 of the source that
+is measured count as answered; 21005 means that a paying customer has to wait. Upstream, nginx, server and load generator share the
+cores of this machine, so only numbers of the same run can be compared, and the maximum of the upstream alone, which is printed
+first, limits every row. "beyond" is p99 without the delay, "at once" the largest number of exchanges that the upstream had in
+flight, and "opened" the number of connections to it in a row.
 
     python3 Tests/distance.py --tool .build/release/receipt-bridge                     the table, 5 minutes
     python3 Tests/distance.py --tool .build/release/receipt-bridge --quick             three rows of it, 1 minute
@@ -140,6 +140,11 @@ class Bench:
 PASS = 'proxy_http_version 1.1; proxy_set_header Connection ""; proxy_read_timeout 60s;'
 
 
+def is_answer(status, source, wanted):
+    """Whether a response is what was asked for: 21006 is a subscription that has ended."""
+    return status in ("0", "21006") and source == wanted
+
+
 class Measured:
     """A load on one server: the result of wrk, the CPU time of a response and the growth of memory for each client."""
 
@@ -150,7 +155,7 @@ class Measured:
         self.cpu = (cpu_seconds(pid) - begin) / max(1, self.load.responses) * 1e6
         self.most = memory(pid)[1]
         self.growth = (self.most - before) * 1024 / clients
-        answered = self.load.counts["0", source]
+        answered = sum(count for key, count in self.load.counts.items() if is_answer(*key, source))
         self.answered = answered / self.load.seconds
         self.unavailable = self.load.of("21005")
         self.others = self.load.responses - answered - self.unavailable
@@ -247,7 +252,7 @@ LOWER_IS_BETTER = {
 
 def others_text(load, source):
     """Names the responses that are neither what is measured nor 21005."""
-    others = {key: count for key, count in load.counts.items() if key != ("0", source) and key[0] != "21005"}
+    others = {key: count for key, count in load.counts.items() if not is_answer(*key, source) and key[0] != "21005"}
     return "".join(f"  {status} {source} {count:,}" for (status, source), count in sorted(others.items()))
 
 
@@ -470,7 +475,7 @@ def main():
                         help="the key store; sqlite is a new file for each server. With a store the archive also answers, because "
                         "every receipt was sent before (default: %(default)s)")
     parser.add_argument("--jitter", type=float, default=0, metavar="PERCENT", help="variation of the delay")
-    parser.add_argument("--reset", type=float, default=0, metavar="SHARE", help="share of exchanges that end with a reset, e.g. 0.001")
+    parser.add_argument("--reset", type=float, default=0, metavar="SHARE", help="share of exchanges that end with a reset (0.001)")
     parser.add_argument("--rate", type=int, default=300, help="requests per second of --slowdown and --brownout (default: %(default)s)")
     parser.add_argument("--tls", action="store_true", help="TLS between the servers and the upstream")
     parser.add_argument("--quick", action="store_true")

@@ -24,7 +24,8 @@ import sys
 import time
 import urllib.parse
 
-RESET = ()  # instead of bytes, if a connection ends with RST
+CONTROL = b"GET /control"
+RESET = b"RST"  # instead of bytes, if a connection ends with RST
 LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.I)
 START = (b'{"status":0,"environment":"Production","receipt":{"receipt_type":"Production","in_app":[{"quantity":"1",'
          b'"product_id":"com.example.app.unlock","transaction_id":"500000000060001"}]},"latest_receipt":"')
@@ -124,9 +125,9 @@ class Upstream:
             return
         except OSError:
             data = RESET
-        if connection.peer:
+        if connection.peer and not data.startswith(CONTROL):
             return self.pass_on(connection, data)
-        if not data:
+        if not data or data is RESET:
             return self.close(connection)
         if connection.missing:
             connection.missing -= len(data)
@@ -138,7 +139,7 @@ class Upstream:
                 return
             length = LENGTH.search(data, 0, end)
             connection.missing = end + 4 + (int(length.group(1)) if length else 0) - len(data)
-            if data.startswith(b"GET /control"):
+            if data.startswith(CONTROL):
                 return self.control(connection, data[:end])
         if connection.missing <= 0:
             connection.missing = 0
@@ -148,13 +149,11 @@ class Upstream:
     def pass_on(self, connection, data):
         if connection.isTarget:
             self.answer(connection.peer, data)
-            if not data:
-                self.close(connection)
-        elif not data:
-            self.close(connection)
-        else:
+        elif data and data is not RESET:
             self.counts["requests"] += 1
             self.send(connection.peer, data)
+        if not data or data is RESET:
+            self.close(connection)
 
     def answer(self, connection, data):
         settings = self.settings
@@ -185,7 +184,7 @@ class Upstream:
         self.tick = now + 1
 
     def deliver(self, connection, data):
-        if data:
+        if data and data is not RESET:
             self.send(connection, data)
         else:
             self.close(connection, isReset=data is RESET)
