@@ -215,9 +215,9 @@ def table(bench):
         for delay, clients, seconds in arguments.rows:
             reached = None
             if compared:
-                _, figures = measure_row(bench, proxy, lua, delay, clients, seconds, "-")
+                measured, figures = measure_row(bench, proxy, lua, delay, clients, seconds, "-")
                 reached = figures["answered/s"]
-                print(row_text(delay, clients, "nginx", figures), flush=True)
+                print(row_text(delay, clients, "nginx", figures) + others_text(measured.load, "-"), flush=True)
                 for key, value in figures.items():
                     found[delay, clients, "nginx"][key].append(value)
             server = bench.serve(answer)
@@ -250,9 +250,9 @@ LOWER_IS_BETTER = {
 }
 
 
-def others_text(load, source):
+def others_text(load, wanted):
     """Names the responses that are neither what is measured nor 21005."""
-    others = {key: count for key, count in load.counts.items() if not is_answer(*key, source) and key[0] != "21005"}
+    others = {key: count for key, count in load.counts.items() if not is_answer(*key, wanted) and key[0] != "21005"}
     return "".join(f"  {status} {source} {count:,}" for (status, source), count in sorted(others.items()))
 
 
@@ -476,7 +476,7 @@ def main():
                         "every receipt was sent before (default: %(default)s)")
     parser.add_argument("--jitter", type=float, default=0, metavar="PERCENT", help="variation of the delay")
     parser.add_argument("--reset", type=float, default=0, metavar="SHARE", help="share of exchanges that end with a reset (0.001)")
-    parser.add_argument("--rate", type=int, default=300, help="requests per second of --slowdown and --brownout (default: %(default)s)")
+    parser.add_argument("--rate", type=int, default=300, help="requests/s of --slowdown and --brownout (default: %(default)s)")
     parser.add_argument("--tls", action="store_true", help="TLS between the servers and the upstream")
     parser.add_argument("--quick", action="store_true")
     for name, function in (("fairness", fairness), ("slowdown", slowdown), ("brownout", brownout)):

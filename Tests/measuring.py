@@ -68,7 +68,9 @@ def nginx(folder, name, server, workers=1):
     os.makedirs(home)
     config = os.path.join(home, "nginx.conf")
     with open(config, "w") as file:
-        file.write(f"""daemon off; master_process {"off" if workers == 1 else "on"}; worker_processes {workers}; pid {home}/pid;
+        # Otherwise the workers of root's nginx run as another user, which cannot write to the folder.
+        user = "user root;" if os.geteuid() == 0 else ""
+        file.write(f"""{user} daemon off; master_process {"off" if workers == 1 else "on"}; worker_processes {workers}; pid {home}/pid;
 error_log {home}/error.log; worker_rlimit_nofile {resource.getrlimit(resource.RLIMIT_NOFILE)[1]};
 events {{ worker_connections {4096 if workers == 1 else 16384}; }}
 http {{
