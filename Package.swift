@@ -24,7 +24,6 @@ let transitivePackages = [
     ("apple/swift-async-algorithms", "1.1.4", "AsyncAlgorithms"),
     ("apple/swift-atomics", "1.3.0", "Atomics"),
     ("apple/swift-certificates", "1.21.1", "X509"),
-    ("apple/swift-collections", "1.6.0", "DequeModule"),
     ("apple/swift-configuration", "1.4.0", "Configuration"),
     ("apple/swift-crypto", "4.5.2", "Crypto"),
     ("apple/swift-distributed-tracing", "1.7.3", "Tracing"),
@@ -44,6 +43,7 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
@@ -106,7 +106,12 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "Transport",
-            dependencies: ["CCurl"],
+            dependencies: [
+                "CCurl",
+                "ConcurrencySupport",
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "HeapModule", package: "swift-collections"),
+            ],
             swiftSettings: strict),
         .target(
             name: "Storage",
@@ -138,6 +143,7 @@ let package = Package(
         // A client of PostgreSQL. It loads libpq when a store is opened, so that nothing else needs the library.
         .target(
             name: "PostgreSQLClient",
+            dependencies: ["ConcurrencySupport"],
             swiftSettings: strict),
         .target(
             name: "PostgreSQLStorage",

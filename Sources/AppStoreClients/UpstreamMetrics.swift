@@ -117,7 +117,7 @@ package enum UpstreamOutcome: Int, MetricLabel {
         "responseTooLarge": .notUnderstood, "protocolError": .notUnderstood, "emptyBody": .notUnderstood,
         "notJSON": .notUnderstood, "noStatus": .notUnderstood, "noReceipt": .notUnderstood,
         "malformedAnswer": .notUnderstood,
-        "notAuthentic": .notUnderstood, "cancelled": .cancelled, "queueFull": .notSent, "shutDown": .notSent,
+        "notAuthentic": .notUnderstood, "cancelled": .cancelled, "noConnection": .notSent, "shutDown": .notSent,
         "circuitOpen": .notSent, "tooManyRepetitions": .notSent,
     ]
 

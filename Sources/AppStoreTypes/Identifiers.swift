@@ -177,6 +177,9 @@ package struct CustomerIdentifiers: Sendable, Hashable {
         return keys
     }
 
+    /// Whether the first identifier of ``inOrder`` is known to be that of a subscription.
+    package var beginsWithSubscription: Bool { !subscriptions.isEmpty }
+
     /// Every identifier once, in the order of lookup: subscriptions, other original transactions, other transactions.
     package var inOrder: some Sequence<TransactionIdentifier> {
         var seen: Set<TransactionIdentifier> = []

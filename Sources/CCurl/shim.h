@@ -1,4 +1,7 @@
 #include <curl/curl.h>
+#ifdef __linux__
+#include <sys/epoll.h>  // Glibc's module does not have it.
+#endif
 
 // curl_easy_setopt, curl_easy_getinfo and curl_multi_setopt are variadic, which Swift does not import: one typed
 // wrapper for each kind of argument, and nothing else.
@@ -62,4 +65,31 @@ static inline CURLMcode bridge_curl_multi_set_long(CURLM *multi, CURLMoption opt
 /// The result of a finished transfer, which stands in a union of the message.
 static inline CURLcode bridge_curl_message_result(const CURLMsg *message) {
     return message->data.result;
+}
+
+/// Sets the callback that runs when a connection is ready, before the request is sent on it.
+static inline CURLcode bridge_curl_set_ready_callback(CURL *handle, curl_prereq_callback callback) {
+    return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, callback);
+}
+
+/// Shares the TLS sessions of the handle with those that use the same share.
+static inline CURLcode bridge_curl_set_share(CURL *handle, CURLSH *share) {
+    return curl_easy_setopt(handle, CURLOPT_SHARE, share);
+}
+
+/// Makes a share hold TLS sessions. Without lock callbacks it may be used by one thread only.
+static inline CURLSHcode bridge_curl_share_sessions(CURLSH *share) {
+    return curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
+}
+
+/// Sets the callback that learns which sockets libcurl waits for, and its context.
+static inline CURLMcode bridge_curl_multi_set_socket_callback(CURLM *multi, curl_socket_callback callback, void *context) {
+    CURLMcode result = curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, context);
+    return result == CURLM_OK ? curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, callback) : result;
+}
+
+/// Sets the callback that learns when libcurl's next timer expires, and its context.
+static inline CURLMcode bridge_curl_multi_set_timer_callback(CURLM *multi, curl_multi_timer_callback callback, void *context) {
+    CURLMcode result = curl_multi_setopt(multi, CURLMOPT_TIMERDATA, context);
+    return result == CURLM_OK ? curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, callback) : result;
 }

@@ -1,12 +1,5 @@
+import ConcurrencySupport
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// The queue of commands to the event loop's thread, and what the event loop publishes. It is the only state that threads
 /// share.
@@ -34,29 +27,14 @@ final class PostgreSQLCommandQueue: Sendable {
         var waitingForEnd: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// The read end and the write end of a pipe that interrupts `poll`. -1 if the system has no descriptor left.
-    let reader: CInt
-    private let writer: CInt
+    /// Interrupts `poll`.
+    private let pipe = WakeUpPipe()
     private let state = Mutex(State())
 
     private static let maximumOutstanding = 16_384
 
-    init() {
-        var ends: [CInt] = [-1, -1]
-        if pipe(&ends) == 0 {
-            for end in ends {
-                _ = fcntl(end, F_SETFL, fcntl(end, F_GETFL) | O_NONBLOCK)
-                _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-            }
-        }
-        reader = ends[0]
-        writer = ends[1]
-    }
-
-    deinit {
-        if reader >= 0 { close(reader) }
-        if writer >= 0 { close(writer) }
-    }
+    /// The descriptor that is readable when there are messages; -1 if the system has none left.
+    var reader: Int32 { pipe.reader }
 
     // MARK: Callers
 
@@ -109,8 +87,7 @@ final class PostgreSQLCommandQueue: Sendable {
 
     /// Removes and returns all messages in the order they were posted.
     func drain() -> [Message] {
-        var buffer: [UInt8] = Array(repeating: 0, count: 64)
-        while read(reader, &buffer, buffer.count) > 0 {}
+        pipe.clear()
         return state.withLock { state in
             defer { state.messages = [] }
             return state.messages
@@ -145,9 +122,6 @@ final class PostgreSQLCommandQueue: Sendable {
     /// Wakes the event loop once per batch, because it takes all messages at once.
     private func enqueue(_ message: Message, _ state: inout State) {
         state.messages.append(message)
-        if state.messages.count == 1 {
-            var byte: UInt8 = 1
-            _ = write(writer, &byte, 1)
-        }
+        if state.messages.count == 1 { pipe.wake() }
     }
 }

@@ -36,7 +36,13 @@ package enum ReceiptContents: Sendable, Hashable {
     /// them. The order matters because a receipt can list hundreds of purchases, and the number of requests to the
     /// App Store Server API is limited.
     package var orderedLookupKeys: CustomerIdentifiers {
-        guard case .app(let receipt) = self else { return lookupKeys }
+        let receipt: AppReceipt
+        switch self {
+        case .app(let appReceipt): receipt = appReceipt
+        case .transaction(let transaction):
+            return transaction.isAutoRenewable
+                ? lookupKeys.asking(first: lookupKeys.originalTransactionIds) : lookupKeys
+        }
         let subscriptions = receipt.purchases.indices
             .filter { receipt.purchases[$0].isAutoRenewable }
             .map { (index: $0, milliseconds: receipt.purchases[$0].purchaseDate?.milliseconds ?? 0) }

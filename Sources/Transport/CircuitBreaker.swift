@@ -6,7 +6,9 @@
 package struct CircuitBreaker: Sendable {
     /// The thresholds that open the breaker and the length of its pauses.
     package struct Policy: Sendable, Hashable {
-        /// The number of consecutive failures that opens the breaker.
+        /// The number of consecutive failures that opens the breaker. With more than ten times as many successes in
+        /// the current and the previous window, it is a tenth of these, at most ``manyFailures``: if one of three
+        /// exchanges of a busy host fails, five in a row happen every minute.
         package var consecutiveFailures: Int
         /// The share of failed exchanges that opens the breaker, counted over the current and the previous window.
         /// Only applies if at least ``minimumExchanges`` ended in that time.
@@ -130,10 +132,14 @@ package struct CircuitBreaker: Sendable {
         if isFailure { counts.current.failures += 1 }
     }
 
+    /// So many consecutive failures open the breaker in any case.
+    private static let manyFailures = 50
+
     private var isOverThreshold: Bool {
         let exchanges = counts.current.exchanges + counts.previous.exchanges
         let failures = counts.current.failures + counts.previous.failures
-        return consecutiveFailures >= policy.consecutiveFailures
+        let inARow = max(policy.consecutiveFailures, min((exchanges - failures) / 10, Self.manyFailures))
+        return consecutiveFailures >= inARow
             || exchanges >= policy.minimumExchanges && Double(failures) >= Double(exchanges) * policy.failureShare
     }
 

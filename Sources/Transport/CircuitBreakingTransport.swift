@@ -1,10 +1,10 @@
 import Synchronization
 
-/// A transport with a circuit breaker, a retry budget and a queue limit for each host.
+/// A transport with a circuit breaker and a retry budget for each host.
 ///
 /// If a host keeps failing, requests to it fail at once, so that callers can use their next source without losing
-/// time. Retries are limited, and so is the number of requests that wait for a connection. A host is a scheme, name
-/// and port. All clients of a process share one instance.
+/// time. A host that is slow but responds is not failing. Retries are limited. A host is a scheme, name and port. All
+/// clients of a process share one instance.
 package final class CircuitBreakingTransport: HTTPTransport {
     /// The state of one host, for metrics and the status page.
     package struct HostState: Sendable, Hashable {
@@ -43,7 +43,6 @@ package final class CircuitBreakingTransport: HTTPTransport {
 
     private let transport: any HTTPTransport
     private let policy: CircuitBreaker.Policy
-    private let maximumPerHost: Int
     private let now: @Sendable () -> ContinuousClock.Instant
     private let whenChanged: @Sendable (HostState) -> Void
     /// Bounded by the number of hosts in the configuration.
@@ -52,24 +51,20 @@ package final class CircuitBreakingTransport: HTTPTransport {
     /// - Parameters:
     ///   - transport: The transport that sends the requests.
     ///   - policy: The thresholds of the circuit breakers.
-    ///   - maximumPerHost: Maximum number of requests in flight or waiting. With the usual 64 connections, a waiting
-    ///     request gets a connection within three times the length of an exchange.
     ///   - whenChanged: Called after each change of state of a host's circuit breaker.
     ///   - now: The clock that measures the pauses.
     package init(
-        _ transport: any HTTPTransport, policy: CircuitBreaker.Policy = .init(), maximumPerHost: Int = 256,
+        _ transport: any HTTPTransport, policy: CircuitBreaker.Policy = .init(),
         whenChanged: @escaping @Sendable (HostState) -> Void = { _ in },
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
         self.transport = transport
         self.policy = policy
-        self.maximumPerHost = maximumPerHost
         self.now = now
         self.whenChanged = whenChanged
     }
 
-    /// Sends the request. Throws `circuitOpen`, `tooManyRepetitions` or `queueFull` at once if the host's limits
-    /// reject it.
+    /// Sends the request. Throws `circuitOpen` or `tooManyRepetitions` at once if the host's limits reject it.
     ///
     /// A status of 500 or above, or a response for which ``HTTPRequest/isUsable`` is false, is returned and counts as
     /// a failure.
@@ -82,7 +77,7 @@ package final class CircuitBreakingTransport: HTTPTransport {
             complete(ticket, isHealthy ? .success : .failure, at: origin)
             return response
         } catch {
-            complete(ticket, outcome(of: error, request), at: origin)
+            complete(ticket, outcome(of: error), at: origin)
             throw error
         }
     }
@@ -105,7 +100,7 @@ package final class CircuitBreakingTransport: HTTPTransport {
             // Modified in place because every request passes here; the dictionary has few entries.
             let before = hosts[origin]?.breaker.state ?? .closed
             let decision = Self.allow(
-                request, to: &hosts[origin, default: Host(breaker: CircuitBreaker(policy))], maximumPerHost, now)
+                request, to: &hosts[origin, default: Host(breaker: CircuitBreaker(policy))], now)
             return (decision, Self.change(from: before, of: hosts[origin], at: origin))
         }
         if let change { whenChanged(change) }
@@ -113,13 +108,10 @@ package final class CircuitBreakingTransport: HTTPTransport {
     }
 
     private static func allow(
-        _ request: HTTPRequest, to host: inout Host, _ maximumPerHost: Int, _ now: ContinuousClock.Instant
+        _ request: HTTPRequest, to host: inout Host, _ now: ContinuousClock.Instant
     ) -> Result<CircuitBreaker.Ticket, TransportError> {
         func refusal(_ code: TransportError.Code, _ reason: String) -> Result<CircuitBreaker.Ticket, TransportError> {
             .failure(TransportError(code, at: request.url.host, reason))
-        }
-        guard host.inFlight < maximumPerHost else {
-            return refusal(.queueFull, "\(maximumPerHost) requests to this host are already in flight")
         }
         if !request.isRetry {
             host.retryBudget.recordFirstAttempt()
@@ -153,11 +145,11 @@ package final class CircuitBreakingTransport: HTTPTransport {
     }
 
     /// Classifies a failed exchange. Errors caused by this process, such as `cancelled`, say nothing about the host.
-    private func outcome(of error: TransportError, _ request: HTTPRequest) -> CircuitBreaker.Outcome {
+    private func outcome(of error: TransportError) -> CircuitBreaker.Outcome {
         switch error.code {
         case .nameNotResolved, .connectFailed, .tlsFailed, .connectionReset, .emptyReply, .truncated, .protocolError:
             .failure
-        case .timedOut: request.timeout >= policy.minimumTimeout && !error.endedWhileSending ? .failure : .inconclusive
+        case .timedOut: error.timeAtHost ?? .zero >= policy.minimumTimeout ? .failure : .inconclusive
         default: .inconclusive
         }
     }

@@ -1,3 +1,4 @@
+import ConcurrencySupport
 import Synchronization
 
 /// The queue of commands from callers to the event loop's thread. It is the only state that threads share.
@@ -21,57 +22,50 @@ final class CurlCommandQueue: Sendable {
 
     private struct State: Sendable {
         var messages: [Message] = []
-        var waker: CurlWaker?
-        /// Exchanges submitted but not yet resumed.
-        var outstanding = 0
+        /// True while the event loop waits for sockets, or is about to.
+        var isWaiting = false
         var isClosed = false
         var hasEnded = false
         var waitingForEnd: [CheckedContinuation<Void, Never>] = []
 
-        /// Wakes the event loop once per batch, because it takes all messages at once.
-        mutating func enqueue(_ message: Message) {
+        /// Returns true if the event loop must be woken.
+        mutating func enqueue(_ message: Message) -> Bool {
             messages.append(message)
-            if messages.count == 1 { waker?.wake() }
+            defer { isWaiting = false }
+            return isWaiting
         }
     }
 
     private let state = Mutex(State())
-    private let maximumOutstanding: Int
-
-    init(maximumOutstanding: Int) {
-        self.maximumOutstanding = maximumOutstanding
-    }
+    /// Wakes the event loop.
+    private let pipe = WakeUpPipe()
 
     // MARK: Callers
 
     /// Enqueues the submission. If it is rejected, returns the error, and the caller must resume the continuation.
     func submit(_ submission: Submission) -> TransportError? {
-        let host = submission.request.url.host
-        return state.withLock { state in
-            if state.isClosed { return TransportError(.shutDown, at: host, "the transport is shut down") }
-            if state.outstanding >= maximumOutstanding {
-                return TransportError(
-                    .queueFull, at: host, "\(maximumOutstanding) requests are already in flight or queued")
-            }
-            state.outstanding += 1
-            state.enqueue(.start(submission))
-            return nil
+        let isWoken: Bool? = state.withLock { state in
+            state.isClosed ? nil : state.enqueue(.start(submission))
         }
+        guard let isWoken else {
+            return TransportError(.shutDown, at: submission.request.url.host, "the transport is shut down")
+        }
+        if isWoken { pipe.wake() }
+        return nil
     }
 
     /// Requests the end of an exchange. Has no effect if it is unknown or has ended.
-    func cancel(_ id: ExchangeSchedule.ID) {
-        state.withLock { state in
-            if !state.hasEnded { state.enqueue(.cancel(id)) }
-        }
-    }
+    func cancel(_ id: ExchangeSchedule.ID) { enqueue(.cancel(id)) }
 
     /// Rejects new submissions. Accepted ones may run until the given instant.
     func stop(at instant: ContinuousClock.Instant) {
-        state.withLock { state in
-            state.isClosed = true
-            if !state.hasEnded { state.enqueue(.stop(at: instant)) }
-        }
+        state.withLock { $0.isClosed = true }
+        enqueue(.stop(at: instant))
+    }
+
+    private func enqueue(_ message: Message) {
+        let isWoken = state.withLock { state in state.hasEnded ? false : state.enqueue(message) }
+        if isWoken { pipe.wake() }
     }
 
     /// Returns when the event loop has ended every exchange.
@@ -87,30 +81,33 @@ final class CurlCommandQueue: Sendable {
 
     // MARK: Event loop
 
-    /// Sets the waker. From now on the event loop is woken for each batch.
-    func open(_ waker: CurlWaker) {
-        state.withLock { $0.waker = waker }
+    /// The descriptor that is readable when the event loop is woken; -1 if the system has none left.
+    var wakeUps: Int32 { pipe.reader }
+
+    /// Returns true if there is no message; then the next one wakes the event loop.
+    func prepareToWait() -> Bool {
+        state.withLock { state in
+            state.isWaiting = state.messages.isEmpty
+            return state.isWaiting
+        }
     }
+
+    /// Clears the wake-up after `wakeUps` became readable.
+    func wokeUp() { pipe.clear() }
 
     /// Removes and returns all messages in the order they were posted.
     func drain() -> [Message] {
         state.withLock { state in
+            state.isWaiting = false
             defer { state.messages = [] }
             return state.messages
         }
     }
 
-    /// Counts a submission as finished.
-    func countFinished() {
-        state.withLock { $0.outstanding -= 1 }
-    }
-
-    /// Rejects new submissions and drops the waker, so that the multi handle can be freed. Returns the messages that
-    /// were never processed.
+    /// Rejects new submissions. Returns the messages that were never processed.
     func close() -> [Message] {
         state.withLock { state in
             state.isClosed = true
-            state.waker = nil
             defer { state.messages = [] }
             return state.messages
         }

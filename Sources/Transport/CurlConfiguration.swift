@@ -26,31 +26,24 @@ package struct CurlConfiguration: Sendable {
     package var caFile: String?
     /// The proxy to use.
     package var proxy: Proxy
-    /// Maximum number of connections, and of concurrent exchanges, with one host and port. Further requests wait in a
-    /// queue.
-    package var maximumConnectionsPerHost: Int
-    /// Maximum number of connections, and of concurrent exchanges, in total.
-    package var maximumConnections: Int
-    /// Maximum number of exchanges that are running or queued. Further requests fail with `queueFull`.
-    package var maximumOutstanding: Int
+    /// The limits of exchanges at the same time, and so of connections. Further requests wait within their timeout.
+    package var limits: ExchangeSchedule.Limits
 
     /// The defaults fit Apple's limit of 50 requests a second if a response takes a second.
     package init(
-        version: String, caFile: String? = nil, proxy: Proxy = .environment, maximumConnectionsPerHost: Int = 64,
-        maximumConnections: Int = 256, maximumOutstanding: Int = 4096
+        version: String, caFile: String? = nil, proxy: Proxy = .environment,
+        limits: ExchangeSchedule.Limits = .init(total: 256, perOrigin: 64)
     ) {
         self.userAgent = "receipt-bridge/\(version)"
         self.caFile = caFile
         self.proxy = proxy
-        self.maximumConnectionsPerHost = maximumConnectionsPerHost
-        self.maximumConnections = maximumConnections
-        self.maximumOutstanding = maximumOutstanding
+        self.limits = limits
     }
 
     /// Throws `invalidConfiguration` if a setting cannot work.
     func validate() throws(TransportError) {
-        guard maximumConnectionsPerHost > 0, maximumConnections > 0, maximumOutstanding > 0 else {
-            throw TransportError(.invalidConfiguration, at: "-", "connection and queue limits must be positive")
+        guard min(limits.total, limits.perOrigin, limits.connectingPerOrigin) > 0 else {
+            throw TransportError(.invalidConfiguration, at: "-", "connection limits must be positive")
         }
         guard userAgent.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
             throw TransportError(

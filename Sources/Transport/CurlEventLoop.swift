@@ -6,9 +6,13 @@ import CCurl
 struct CurlEventLoop: ~Copyable {
     private let commandQueue: CurlCommandQueue
     private let configuration: CurlConfiguration
-    private let multi: CurlMulti
+    private let sessions: CurlSessions
+    private let waits: CurlWaits
+    private var multi: CurlMulti
     private let clock = ContinuousClock()
     private var schedule: ExchangeSchedule
+    private let connected = CurlConnected()
+    private var connections: IdleConnectionPolicy
     /// Submitted exchanges that have not been passed to libcurl yet.
     private var waiting: [ExchangeSchedule.ID: CurlCommandQueue.Submission] = [:]
     /// Exchanges passed to libcurl. Keeps the context of each callback alive.
@@ -17,85 +21,109 @@ struct CurlEventLoop: ~Copyable {
     /// Reset handles for reuse, at most ``maximumIdleHandles``.
     private var idleHandles: [CurlHandle] = []
 
-    private static let maximumIdleHandles = 64
+    private static let maximumIdleHandles = 256
     private static let longestPause = Duration.seconds(60)
 
     /// Runs until the command queue is stopped and every exchange has ended. Blocks its thread.
     static func run(_ commandQueue: CurlCommandQueue, _ configuration: CurlConfiguration) {
         let unprocessed: [CurlCommandQueue.Message]
-        if let multi = CurlMulti(configuration) {
-            commandQueue.open(multi.waker)
-            var eventLoop = CurlEventLoop(commandQueue, configuration, multi)
+        let reason: String
+        if commandQueue.wakeUps >= 0, let sessions = CurlSessions(), let waits = CurlWaits(),
+            let multi = CurlMulti(configuration.limits, waits)
+        {
+            waits.watch(commandQueue.wakeUps)
+            var eventLoop = CurlEventLoop(commandQueue, configuration, sessions, waits, multi)
             unprocessed = eventLoop.loop()
+            reason = "the transport is shut down"
         } else {
             unprocessed = commandQueue.close()
+            reason = "libcurl cannot be initialized"
         }
         for case .start(let submission) in unprocessed {
             let host = submission.request.url.host
-            submission.continuation.resume(
-                returning: .failure(TransportError(.shutDown, at: host, "the transport is shut down")))
+            submission.continuation.resume(returning: .failure(TransportError(.shutDown, at: host, reason)))
         }
         commandQueue.signalEnd()
     }
 
-    private init(_ commandQueue: CurlCommandQueue, _ configuration: CurlConfiguration, _ multi: consuming CurlMulti) {
+    private init(
+        _ commandQueue: CurlCommandQueue, _ configuration: CurlConfiguration, _ sessions: CurlSessions,
+        _ waits: CurlWaits, _ multi: consuming CurlMulti
+    ) {
         self.commandQueue = commandQueue
         self.configuration = configuration
+        self.sessions = sessions
+        self.waits = waits
         self.multi = multi
-        schedule = ExchangeSchedule(
-            maximumRunning: configuration.maximumConnections, maximumPerOrigin: configuration.maximumConnectionsPerHost)
+        schedule = ExchangeSchedule(configuration.limits)
+        connections = IdleConnectionPolicy(at: clock.now)
     }
 
-    /// Closes the command queue itself, while the multi handle that the queue wakes is guaranteed to exist.
     private mutating func loop() -> [CurlCommandQueue.Message] {
         while true {
-            for message in commandQueue.drain() { receive(message) }
-            performActions()
-            var succeeded = multi.perform()
-            if collectFinished() { performActions() }
+            let now = clock.now
+            for message in commandQueue.drain() { receive(message, now) }
+            performActions(now)
+            advance()
             if schedule.isDone { return commandQueue.close() }
-            succeeded = multi.poll(milliseconds: pause()) && succeeded
-            // Never observed. If libcurl keeps failing, the loop must not spin; deadlines still end every exchange.
-            if !succeeded { _ = multi.poll(milliseconds: 10) }
+            trimConnections()
+            let isQuiet = commandQueue.prepareToWait()
+            for event in waits.wait(milliseconds: isQuiet ? pause() : 0) {
+                if event.socket == commandQueue.wakeUps { commandQueue.wokeUp() } else { multi.isReady(event) }
+            }
+            collectFinished()
+        }
+    }
+
+    /// Lets libcurl work until there is nothing more to do without waiting for a socket or a timer. New transfers begin
+    /// with libcurl's timer, and a connection that has become ready lets the schedule start another exchange.
+    private mutating func advance() {
+        while let timer = waits.timer, timer <= clock.now {
+            multi.timerExpired()
+            collectFinished()
+            performActions(clock.now)
         }
     }
 
     /// Passes a command to the schedule.
-    private mutating func receive(_ message: CurlCommandQueue.Message) {
+    private mutating func receive(_ message: CurlCommandQueue.Message, _ now: ContinuousClock.Instant) {
         switch message {
         case .start(let submission):
             waiting[submission.id] = submission
-            let deadline = submission.submitted + submission.request.timeout
-            schedule.submitted(submission.id, origin: submission.request.url.origin, deadline: deadline)
-        case .cancel(let id): schedule.cancelled(id)
+            let request = submission.request
+            schedule.submitted(
+                .init(
+                    submission.id, origin: request.url.origin, owner: request.owner,
+                    deadline: submission.submitted + request.timeout), now: now)
+        case .cancel(let id): schedule.cancelled(id, now: now)
         case .stop(let instant): schedule.stop(at: instant)
         }
     }
 
     /// Performs the actions that are due. An exchange that cannot start frees capacity for the next.
-    private mutating func performActions() {
-        var actions = schedule.actions(now: clock.now)
+    private mutating func performActions(_ now: ContinuousClock.Instant) {
+        var actions = schedule.actions(now: now)
         while !actions.isEmpty {
             var hasFailedStarts = false
             for action in actions {
                 switch action {
-                case .start(let id): hasFailedStarts = !start(id) || hasFailedStarts
+                case .start(let id): hasFailedStarts = !start(id, now) || hasFailedStarts
                 case .fail(let id, let code): end(id, with: .failure(error(code, of: id)))
                 }
             }
-            actions = hasFailedStarts ? schedule.actions(now: clock.now) : []
+            actions = hasFailedStarts ? schedule.actions(now: now) : []
         }
     }
 
     /// Starts an exchange in libcurl. Returns false if it could not start, and ends it with an error in that case.
-    private mutating func start(_ id: ExchangeSchedule.ID) -> Bool {
+    private mutating func start(_ id: ExchangeSchedule.ID, _ now: ContinuousClock.Instant) -> Bool {
         guard let submission = waiting.removeValue(forKey: id) else { return true }
         let host = submission.request.url.host
-        guard let handle = idleHandles.popLast() ?? CurlHandle() else {
+        guard let handle = idleHandles.popLast() ?? CurlHandle(sessions) else {
             fail(id, submission, TransportError(.internalFault, at: host, "libcurl is out of memory"))
             return false
         }
-        let transfer = CurlTransfer(submission, handle)
+        let transfer = CurlTransfer(submission, handle, at: now, connected)
         do {
             try handle.prepare(transfer, configuration)
         } catch {
@@ -108,26 +136,27 @@ struct CurlEventLoop: ~Copyable {
         }
         transfers[id] = transfer
         identifiers[handle.pointer] = id
+        connections.running(transfers.count)
         return true
     }
 
     private mutating func fail(
         _ id: ExchangeSchedule.ID, _ submission: CurlCommandQueue.Submission, _ error: TransportError
     ) {
-        schedule.finished(id)
-        resume(submission, with: .failure(error))
+        schedule.finished(id, now: clock.now)
+        submission.continuation.resume(returning: .failure(error))
     }
 
-    /// Ends all transfers that libcurl has completed. Returns true if there was at least one.
-    private mutating func collectFinished() -> Bool {
-        var hasFinished = false
+    /// Tells the schedule which connections have become ready, and ends all transfers that libcurl has completed.
+    private mutating func collectFinished() {
+        for id in connected.exchanges { schedule.connected(id) }
+        connected.exchanges.removeAll(keepingCapacity: true)
+        let now = clock.now
         while let (easy, result) = multi.nextDone() {
             guard let id = identifiers[easy], let transfer = transfers[id] else { continue }
-            schedule.finished(id)
+            schedule.finished(id, now: now)
             end(id, with: outcome(of: transfer, result))
-            hasFinished = true
         }
-        return hasFinished
     }
 
     /// Converts the end of a transfer to a response or an error.
@@ -142,7 +171,9 @@ struct CurlEventLoop: ~Copyable {
                 let reason = "the proxy rejected the request with status \(transfer.handle.proxyStatus)"
                 return .failure(TransportError(.connectFailed, at: host, reason))
             }
-            return .failure(CurlFailure.error(result, at: host, text: transfer.handle.failureText))
+            var error = CurlFailure.error(result, at: host, text: transfer.handle.failureText)
+            error.timeAtHost = transfer.timeAtHost(until: clock.now)
+            return .failure(error)
         }
         return .success(
             HTTPResponse(status: transfer.handle.status, headers: transfer.headers, body: transfer.body))
@@ -157,35 +188,43 @@ struct CurlEventLoop: ~Copyable {
             handle.reset()
             if idleHandles.count < Self.maximumIdleHandles { idleHandles.append(handle) }
             // libcurl reads the body from the submission's memory, so the submission must live until here.
-            resume(transfer.submission, with: outcome)
+            transfer.submission.continuation.resume(returning: outcome)
         } else if let submission = waiting.removeValue(forKey: id) {
-            resume(submission, with: outcome)
+            submission.continuation.resume(returning: outcome)
         }
     }
 
-    private func resume(_ submission: CurlCommandQueue.Submission, with outcome: CurlCommandQueue.Outcome) {
-        commandQueue.countFinished()
-        submission.continuation.resume(returning: outcome)
-    }
-
-    /// The error for an exchange that the schedule ended: timed out, canceled or shut down.
+    /// The error for an exchange that the schedule ended.
     private func error(_ code: TransportError.Code, of id: ExchangeSchedule.ID) -> TransportError {
-        let sent = transfers[id]?.handle.sentBytes ?? 0
         let request = transfers[id]?.request ?? waiting[id]?.request
         let reason =
             switch code {
             case .timedOut: "no complete response within \(request.map { "\($0.timeout)" } ?? "the timeout")"
+            case .noConnection: "no connection was or will be free in time"
             case .cancelled: "the request was canceled"
             default: "the transport is shut down"
             }
         var error = TransportError(code, at: request?.url.host ?? "-", reason)
-        error.endedWhileSending = sent > 0 && sent < request?.body.count ?? 0
+        error.timeAtHost = transfers[id]?.timeAtHost(until: clock.now)
         return error
     }
 
-    /// The poll timeout in ms, rounded up so that the loop does not wake just before a deadline.
-    private func pause() -> Int32 {
-        let pause = min(schedule.pause(from: clock.now) ?? Self.longestPause, Self.longestPause)
+    /// Closes connections that have not been needed for a while.
+    private mutating func trimConnections() {
+        switch connections.decision(running: transfers.count, at: clock.now) {
+        case .none: break
+        case .keep(let count): multi.keep(connections: count)
+        case .closeAll:
+            // A new multi handle has no connections. TLS sessions remain.
+            if let new = CurlMulti(configuration.limits, waits) { multi = new }
+        }
+    }
+
+    /// The time to wait in ms, rounded up so that the loop does not wake just before a deadline.
+    private mutating func pause() -> Int32 {
+        let now = clock.now
+        var pause = min(schedule.pause(from: now) ?? Self.longestPause, connections.pause(from: now))
+        if let timer = waits.timer { pause = min(pause, max(now.duration(to: timer), .zero)) }
         return Int32((pause / .milliseconds(1)).rounded(.up))
     }
 }

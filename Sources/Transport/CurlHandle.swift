@@ -15,11 +15,20 @@ final class CurlHandle {
     let pointer: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
     private var headerList: UnsafeMutablePointer<curl_slist>?
+    /// libcurl's share must be freed after the handles that use it.
+    private let sessions: CurlSessions
 
     /// Returns `nil` if libcurl is out of memory.
-    init?() {
+    ///
+    /// - Parameter sessions: The TLS sessions to resume.
+    init?(_ sessions: CurlSessions) {
         guard let pointer = curl_easy_init() else { return nil }
+        guard bridge_curl_set_share(pointer, sessions.share) == CURLE_OK else {
+            curl_easy_cleanup(pointer)
+            return nil
+        }
         self.pointer = pointer
+        self.sessions = sessions
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     }
@@ -30,8 +39,7 @@ final class CurlHandle {
         errorText.deallocate()
     }
 
-    /// Clears the options of the request. Connections, DNS results and TLS sessions cached by the multi handle
-    /// remain.
+    /// Clears the options of the request. Connections and DNS results cached by the multi handle remain, and the share.
     func reset() {
         curl_easy_reset(pointer)
         curl_slist_free_all(headerList)
@@ -181,7 +189,29 @@ private struct OptionSetter {
             bridge_curl_set_write_callback(handle, CURLOPT_HEADERFUNCTION, CurlCallbacks.headerLine),
             bridge_curl_set_pointer(handle, CURLOPT_HEADERDATA, context),
             bridge_curl_set_pointer(handle, CURLOPT_ERRORBUFFER, errorText),
+            bridge_curl_set_ready_callback(handle, CurlCallbacks.connected),
+            bridge_curl_set_pointer(handle, CURLOPT_PREREQDATA, context),
         ]
+    }
+}
+
+/// The TLS sessions of one event loop. libcurl 7.88 otherwise keeps them in each handle, so that the connections of a cold
+/// start could not resume each other's.
+final class CurlSessions {
+    fileprivate let share: UnsafeMutableRawPointer
+
+    /// Returns `nil` if libcurl is out of memory.
+    init?() {
+        guard let share = curl_share_init() else { return nil }
+        guard bridge_curl_share_sessions(share) == CURLSHE_OK else {
+            curl_share_cleanup(share)
+            return nil
+        }
+        self.share = share
+    }
+
+    deinit {
+        curl_share_cleanup(share)
     }
 }
 

@@ -9,17 +9,33 @@ final class CurlTransfer {
 
     let submission: CurlCommandQueue.Submission
     let handle: CurlHandle
+    let started: ContinuousClock.Instant
+    private let whenConnected: CurlConnected
     private(set) var headers = HTTPHeaders()
     private(set) var body: [UInt8] = []
     private(set) var isTooLarge = false
     private var headerBytes = 0
 
-    init(_ submission: CurlCommandQueue.Submission, _ handle: CurlHandle) {
+    init(
+        _ submission: CurlCommandQueue.Submission, _ handle: CurlHandle, at started: ContinuousClock.Instant,
+        _ whenConnected: CurlConnected
+    ) {
         self.submission = submission
         self.handle = handle
+        self.started = started
+        self.whenConnected = whenConnected
     }
 
     var request: HTTPRequest { submission.request }
+
+    /// The time that the host had for its response; `nil` if only part of the body was sent.
+    func timeAtHost(until now: ContinuousClock.Instant) -> Duration? {
+        let sent = handle.sentBytes
+        return sent > 0 && sent < request.body.count ? nil : started.duration(to: now)
+    }
+
+    /// Records that the connection is ready.
+    func connected() { whenConnected.exchanges.append(submission.id) }
 
     /// Appends a part of the body. Returns false to end the transfer.
     func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
@@ -60,9 +76,19 @@ final class CurlTransfer {
     }
 }
 
-/// The write callbacks of libcurl. They run on the event loop's thread inside `curl_multi_perform`. The context is
-/// the unretained ``CurlTransfer``.
+/// The exchanges whose connection has become ready since the event loop looked last.
+final class CurlConnected {
+    var exchanges: [ExchangeSchedule.ID] = []
+}
+
+/// The callbacks of a libcurl handle. They run on the event loop's thread inside `curl_multi_socket_action`. The context
+/// is the unretained ``CurlTransfer``.
 enum CurlCallbacks {
+    static let connected: curl_prereq_callback = { context, _, _, _, _ in
+        if let context { Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().connected() }
+        return CURL_PREREQFUNC_OK
+    }
+
     static let body: curl_write_callback = { bytes, size, count, context in
         deliver(bytes, size * count, context) { $0.receive(body: $1) }
     }

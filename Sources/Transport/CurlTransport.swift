@@ -18,7 +18,7 @@ package final class CurlTransport: HTTPTransport {
     /// Throws `invalidConfiguration`, or `internalFault` if no thread can be started.
     package init(_ configuration: CurlConfiguration) throws(TransportError) {
         try configuration.validate()
-        let commandQueue = CurlCommandQueue(maximumOutstanding: configuration.maximumOutstanding)
+        let commandQueue = CurlCommandQueue()
         self.commandQueue = commandQueue
         guard let thread = CurlThread({ CurlEventLoop.run(commandQueue, configuration) }) else {
             throw TransportError(.internalFault, at: "-", "cannot start a thread")

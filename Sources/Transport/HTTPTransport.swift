@@ -44,6 +44,9 @@ package struct HTTPRequest: Sendable {
     package let connectTimeout: Duration
     /// The maximum size of the response body in bytes. A longer body ends the exchange with `responseTooLarge`.
     package let maximumResponseBytes: Int
+    /// On whose behalf the request is sent, for example the bundle id of an app. Owners take turns if requests have to
+    /// wait for a connection. The number of different owners must be limited.
+    package var owner = ""
     /// True if the same request was sent before for the same purpose. Retries are limited: see
     /// ``CircuitBreakingTransport``.
     package var isRetry = false

@@ -7,9 +7,10 @@ package struct TransportError: Error, Sendable, Hashable, CustomStringConvertibl
     package let place: String
     /// A sentence for people. Contains nothing that was sent.
     package let reason: String
-    /// True if only part of the request body was sent. A timeout then says nothing about the host, because a long
-    /// body on a slow line may be the cause.
-    package var endedWhileSending = false
+    /// The time that the host had for its response, including connecting; `nil` if the request was not sent or only
+    /// part of its body was. A timeout then says nothing about the host: a queue, or a long body on a slow line, may be
+    /// the cause.
+    package var timeAtHost: Duration?
 
     /// Creates an error of the given kind for the given host.
     package init(_ code: Code, at place: String, _ reason: String) {
@@ -64,8 +65,8 @@ extension TransportError.Code {
     package static let protocolError = Self(rawValue: "protocolError")
     /// The waiting task was canceled.
     package static let cancelled = Self(rawValue: "cancelled")
-    /// The queue of requests is full.
-    package static let queueFull = Self(rawValue: "queueFull")
+    /// No connection was free before the deadline, or none is expected to be; the request was not sent.
+    package static let noConnection = Self(rawValue: "noConnection")
     /// The circuit breaker of the host is open after repeated failures; the request was not sent.
     package static let circuitOpen = Self(rawValue: "circuitOpen")
     /// The retry budget of the host is used up; the request was not sent.
@@ -77,10 +78,10 @@ extension TransportError.Code {
 
     private static let temporary: Set<Self> = [
         .nameNotResolved, .connectFailed, .tlsFailed, .timedOut, .connectionReset, .emptyReply, .truncated,
-        .protocolError, .queueFull, .circuitOpen, .tooManyRepetitions, .internalFault,
+        .protocolError, .noConnection, .circuitOpen, .tooManyRepetitions, .internalFault,
     ]
 
-    private static let refusals: Set<Self> = [.queueFull, .circuitOpen, .tooManyRepetitions]
+    private static let refusals: Set<Self> = [.noConnection, .circuitOpen, .tooManyRepetitions]
 
     /// True if the request was not sent at all, to protect the host and this process. An immediate retry would be
     /// rejected too.

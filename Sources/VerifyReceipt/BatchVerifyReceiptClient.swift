@@ -46,7 +46,7 @@ package struct BatchVerifyReceiptClient: Sendable {
         }
         writer.endObject()
         let outcome = await source.answer(
-            body: writer.finish(), route: .auto, isVerifiedHere: receipt.isVerified,
+            body: writer.finish(), route: .auto, isVerifiedHere: receipt.isVerified, owner: "",
             within: ProxyConfiguration.defaultDeadline)
         switch outcome {
         case .pass(let answer, _): return answer

@@ -256,6 +256,46 @@ struct CustomerRecordsTests {
         await api.end()
     }
 
+    @Test("With the identifier of a subscription, history and statuses are requested at the same time, each once")
+    func oneRoundTrip() async throws {
+        let statusesArrived = BlockingResponse()
+        let api = try ScriptedServerAPI { path, _ in
+            guard path.contains("subscriptions") else {
+                // Answered only when the other request has arrived.
+                return .behind(statusesArrived, try CannedResponse.history([transaction("100")]))
+            }
+            statusesArrived.open()
+            return try CannedResponse.statuses(["100"])
+        }
+        let keys = CustomerIdentifiers(originalTransactionIds: ["100"], transactionIds: [])
+        let records = try await api.client.records(
+            for: keys.asking(first: keys.originalTransactionIds), bundleId: "com.example.app",
+            environment: .production)
+        await api.end()
+        #expect(records.subscriptions.map(\.originalTransactionId) == ["100"])
+        #expect(api.requests.count == 2)
+    }
+
+    @Test("Statuses that fail before the history is known are requested again")
+    func earlyStatusesFail() async throws {
+        let failures = Mutex(1)
+        let api = try ScriptedServerAPI { path, _ in
+            guard path.contains("subscriptions") else { return try CannedResponse.history([transaction("100")]) }
+            let fails = failures.withLock { failures in
+                failures -= 1
+                return failures >= 0
+            }
+            return try fails ? .json("{}", status: 500) : CannedResponse.statuses(["100"])
+        }
+        let keys = CustomerIdentifiers(originalTransactionIds: ["100"], transactionIds: [])
+        let records = try await api.client.records(
+            for: keys.asking(first: keys.originalTransactionIds), bundleId: "com.example.app",
+            environment: .production)
+        await api.end()
+        #expect(records.subscriptions.map(\.originalTransactionId) == ["100"])
+        #expect(api.requests.count == 3)
+    }
+
     @Test("A history without auto-renewable subscriptions needs no statuses")
     func consumable() async throws {
         let api = try ScriptedServerAPI { _, _ in try CannedResponse.history([transaction("100", type: "Consumable")]) }

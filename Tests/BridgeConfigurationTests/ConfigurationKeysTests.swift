@@ -315,7 +315,7 @@ struct ConfigurationKeysTests {
                 "listen", "operations.listen", "store", "instance", "events", "database.password",
                 "database.connections",
                 "database.statementSeconds", "database.preparedStatements", "database.library", "upstream.proxy",
-                "limits.connections",
+                "upstream.connections", "limits.connections",
             ])
         #expect(needRestart.union(["tls"]) == Set(SettingsDocument.keysThatNeedRestart))
         let file = Repository.folder.appending(path: "docs/CONFIGURATION.md")

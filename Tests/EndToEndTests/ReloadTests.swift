@@ -158,11 +158,11 @@ struct ReloadTests {
             api.replacing(SimulatedConfiguration.keyFile, with: "rotated.p8") + "\nunknownApps: refuse\n",
             until: "configuration reloaded")
         #expect(try await stage.ask(body) == 0)
-        // Apple's Retry-After is respected, whatever is reloaded.
+        // Apple's Retry-After is respected, whatever is reloaded. History and statuses are asked together.
         let later = "\(Int64(Date().timeIntervalSince1970 * 1000) + 60_000)"
         stage.inner.appStore.faults.add(
             SimulatedFault(
-                .serverAPI(.failure(code: 4_290_000, retryAfter: later)), endpoint: "serverAPI", times: 1))
+                .serverAPI(.failure(code: 4_290_000, retryAfter: later)), endpoint: "serverAPI", times: 2))
         #expect(try await stage.ask(body) == 21005)
         let calls = try await stage.inner.calls
         try await stage.reload(api, until: "configuration reloaded")

@@ -48,6 +48,14 @@ struct CircuitBreakerTests {
         ])
     func states(script: String, expected: String) { #expect(run(script) == expected) }
 
+    @Test("After a hundred successes, ten failures in a row open the breaker, and nine do not")
+    func busyHost() {
+        let before = String(repeating: "s", count: 100)
+        let closed = String(repeating: "c", count: 100)
+        #expect(run(before + "fffffffff s") == closed + "cccccccccc")
+        #expect(run(before + "ffffffffff") == closed + "ccccccccco")
+    }
+
     @Test("The pause doubles after each failed probe, half of it random, up to 30 s")
     func pauses() {
         for (random, expected) in [(0.0, [0.5, 1, 2, 4, 8, 15, 15, 15]), (1, [1, 2, 4, 8, 16, 30, 30, 30])] {

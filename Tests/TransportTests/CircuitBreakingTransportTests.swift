@@ -11,13 +11,12 @@ struct CircuitBreakingTransportTests {
 
     /// Runs a test with a circuit-breaking transport, a manual clock and the recorded changes of state.
     private func withTransport(
-        maximumPerHost: Int = 256, _ work: (CircuitBreakingTransport, Clock, Changes) async throws -> Void
+        _ work: (CircuitBreakingTransport, Clock, Changes) async throws -> Void
     ) async throws {
         let curl = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
         let (clock, changes) = (Clock(), Changes())
         let transport = CircuitBreakingTransport(
-            curl, policy: Self.quick, maximumPerHost: maximumPerHost,
-            whenChanged: { changes.note($0.state) }, now: { clock.now })
+            curl, policy: Self.quick, whenChanged: { changes.note($0.state) }, now: { clock.now })
         let result: Result<Void, any Error>
         do { result = .success(try await work(transport, clock, changes)) } catch { result = .failure(error) }
         await transport.shutDown()
@@ -136,22 +135,8 @@ struct CircuitBreakingTransportTests {
         }
     }
 
-    @Test("Requests over the queue limit and retries over the retry budget fail at once")
-    func bounds() async throws {
-        let gate = BlockingResponse()
-        let server = try TestServer(reply: .behind(gate, .json("{}")))
-        defer { server.stop() }
-        try await withTransport(maximumPerHost: 4) { transport, _, _ in
-            let answers = await withTaskGroup(of: String.self) { group in
-                for _ in 0..<10 { group.addTask { await send(transport, server.url(), timeout: .seconds(60)) } }
-                return await group.reduce(into: [String]()) { answers, answer in
-                    answers.append(answer)
-                    // The others have failed at once; those within the limit are answered now.
-                    if answers.count == 6 { gate.open() }
-                }
-            }
-            #expect(answers.prefix(6).allSatisfy { $0 == "queueFull" } && answers.suffix(4).allSatisfy { $0 == "200" })
-        }
+    @Test("Retries over the retry budget fail at once")
+    func retryBudget() async throws {
         let quick = try TestServer(reply: .json("{}"))
         defer { quick.stop() }
         try await withTransport { transport, _, _ in

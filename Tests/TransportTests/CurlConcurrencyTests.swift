@@ -55,7 +55,7 @@ struct CurlConcurrencyTests {
 
     @Test("The connection limit is kept, and queued requests are all served")
     func connectionCap() async throws {
-        let configuration = CurlConfiguration(version: "0-test", maximumConnectionsPerHost: 4)
+        let configuration = CurlConfiguration(version: "0-test", limits: .init(total: 256, perOrigin: 4))
         try await withServer(
             { _ in .after(seconds: 0.01, .respond()) }, configuration: configuration
         ) { server, transport in
@@ -63,34 +63,6 @@ struct CurlConcurrencyTests {
             let outcomes = try await sendAll(64, through: transport) { _ in try HTTPRequest(method: .get, url: url) }
             #expect(outcomes.allSatisfy { (try? $0.get().status) == 200 })
             #expect(server.counts.mostOpen <= 4)
-        }
-    }
-
-    @Test("A request is rejected at once if the queue is full, and accepted again after another has ended")
-    func queueLimit() async throws {
-        let configuration = CurlConfiguration(version: "0-test", maximumConnectionsPerHost: 1, maximumOutstanding: 2)
-        try await withServer(
-            { $0.path == "/never" ? .never : .respond() }, configuration: configuration
-        ) { server, transport in
-            let request = try HTTPRequest(method: .get, url: server.url("/never"))
-            let first = Task { await transport.failure(of: request) }
-            #expect(await eventually { server.counts.requests == 1 })
-            // Retries while it is rejected, because the third request may take its place for a short time.
-            let second = Task {
-                var failure = await transport.failure(of: request)
-                while failure?.code == .queueFull, !Task.isCancelled {
-                    try? await Task.sleep(for: .milliseconds(5))
-                    failure = await transport.failure(of: request)
-                }
-                return failure
-            }
-            let brief = try HTTPRequest(method: .get, url: server.url("/never"), timeout: .milliseconds(100))
-            #expect(await eventually { await transport.failure(of: brief)?.code == .queueFull })
-            second.cancel()
-            #expect(await second.value?.code == .cancelled)
-            first.cancel()
-            #expect(await first.value?.code == .cancelled)
-            #expect(try await transport.send(HTTPRequest(method: .get, url: server.url())).status == 200)
         }
     }
 
@@ -125,7 +97,7 @@ struct CurlConcurrencyTests {
     // Covers threat T21 (docs/threat-model.md).
     @Test("Canceling every second request does not affect the others")
     func cancellingSome() async throws {
-        let configuration = CurlConfiguration(version: "0-test", maximumConnectionsPerHost: 8)
+        let configuration = CurlConfiguration(version: "0-test", limits: .init(total: 256, perOrigin: 8))
         try await withServer(
             { _ in .after(seconds: 0.02, .respond(body: [7])) }, configuration: configuration
         ) { server, transport in
@@ -143,9 +115,9 @@ struct CurlConcurrencyTests {
         }
     }
 
-    @Test("The timeout includes the wait for a connection")
+    @Test("The timeout includes the wait for a connection, and a request that only waited says nothing about the host")
     func deadlineInLine() async throws {
-        let configuration = CurlConfiguration(version: "0-test", maximumConnectionsPerHost: 1)
+        let configuration = CurlConfiguration(version: "0-test", limits: .init(total: 256, perOrigin: 1))
         try await withServer({ _ in .never }, configuration: configuration) { server, transport in
             let url = server.url()
             // Has the only connection during the whole test.
@@ -157,7 +129,7 @@ struct CurlConcurrencyTests {
             let outcomes = try await sendAll(7, through: transport) { _ in
                 try HTTPRequest(method: .get, url: url, timeout: .milliseconds(300))
             }
-            #expect(outcomes.allSatisfy { $0.failure?.code == .timedOut })
+            #expect(outcomes.allSatisfy { $0.failure?.code == .noConnection && $0.failure?.timeAtHost == nil })
             #expect(start.duration(to: .now) >= .milliseconds(300))
             #expect(server.counts.requests == 1 && server.counts.connections == 1 && server.counts.abandoned == 0)
             first.cancel()

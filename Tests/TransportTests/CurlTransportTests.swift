@@ -185,7 +185,7 @@ struct CurlTransportTests {
         arguments: [
             CurlConfiguration(version: "1\r\nEvil: yes"), CurlConfiguration(version: "1", proxy: .url("socks5://x")),
             CurlConfiguration(version: "1", proxy: .url("http://a b")),
-            CurlConfiguration(version: "1", maximumConnections: 0),
+            CurlConfiguration(version: "1", limits: .init(total: 0, perOrigin: 1)),
         ])
     func configuration(configuration: CurlConfiguration) {
         #expect(code { () throws(TransportError) in _ = try CurlTransport(configuration) } == .invalidConfiguration)

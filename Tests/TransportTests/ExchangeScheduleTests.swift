@@ -9,85 +9,171 @@ struct ExchangeScheduleTests {
 
     @Test("Exchanges start in order of arrival up to the limit, the next one when one has ended")
     func order() {
-        var schedule = ExchangeSchedule(maximumRunning: 9, maximumPerOrigin: 2)
-        for id in 1...4 { schedule.submitted(UInt64(id), origin: "a", deadline: at(1000)) }
+        var schedule = ExchangeSchedule(.init(total: 9, perOrigin: 2))
+        for id in 1...4 { schedule.submitted(.init(UInt64(id), origin: "a", deadline: at(1000)), now: start) }
         #expect(schedule.actions(now: start) == [.start(1), .start(2)])
         #expect(schedule.actions(now: start) == [])
-        schedule.finished(2)
+        schedule.finished(2, now: start)
         #expect(schedule.actions(now: start) == [.start(3)])
-        schedule.finished(1)
-        schedule.finished(1)
+        schedule.finished(1, now: start)
+        schedule.finished(1, now: start)
         #expect(schedule.actions(now: start) == [.start(4)])
     }
 
     @Test("A full queue of one origin does not delay another, and all origins share the total limit")
     func origins() {
-        var schedule = ExchangeSchedule(maximumRunning: 3, maximumPerOrigin: 2)
-        for id in 1...3 { schedule.submitted(UInt64(id), origin: "a", deadline: at(1000)) }
-        for id in 4...5 { schedule.submitted(UInt64(id), origin: "b", deadline: at(1000)) }
+        var schedule = ExchangeSchedule(.init(total: 3, perOrigin: 2))
+        for id in 1...3 { schedule.submitted(.init(UInt64(id), origin: "a", deadline: at(1000)), now: start) }
+        for id in 4...5 { schedule.submitted(.init(UInt64(id), origin: "b", deadline: at(1000)), now: start) }
         let first = schedule.actions(now: start)
         #expect(first.count == 3)
-        for case .start(let id) in first { schedule.finished(id) }
+        for case .start(let id) in first { schedule.finished(id, now: start) }
         #expect(Set(first + schedule.actions(now: start)) == Set((1...5).map { .start(UInt64($0)) }))
     }
 
     @Test("A deadline ends running and waiting exchanges once, and not early")
     func deadlines() {
-        var schedule = ExchangeSchedule(maximumRunning: 1, maximumPerOrigin: 1)
-        schedule.submitted(1, origin: "a", deadline: at(100))
-        schedule.submitted(2, origin: "a", deadline: at(50))
-        schedule.submitted(3, origin: "a", deadline: at(200))
+        var schedule = ExchangeSchedule(.init(total: 1, perOrigin: 1))
+        schedule.submitted(.init(1, origin: "a", deadline: at(100)), now: start)
+        schedule.submitted(.init(2, origin: "a", deadline: at(50)), now: start)
+        schedule.submitted(.init(3, origin: "a", deadline: at(200)), now: start)
         #expect(schedule.actions(now: start) == [.start(1)])
         #expect(schedule.pause(from: start) == .milliseconds(50))
         #expect(schedule.actions(now: at(49)) == [])
-        #expect(schedule.actions(now: at(50)) == [.fail(2, .timedOut)])
+        #expect(schedule.actions(now: at(50)) == [.fail(2, .noConnection)])
         #expect(schedule.pause(from: at(50)) == .milliseconds(50))
         #expect(schedule.actions(now: at(150)) == [.fail(1, .timedOut), .start(3)])
-        schedule.finished(3)
+        schedule.finished(3, now: start)
         #expect(schedule.pause(from: at(150)) == nil)
         #expect(schedule.actions(now: at(9999)) == [])
     }
 
     @Test("Canceling ends running and waiting exchanges; ended and unknown ones are ignored")
     func cancelling() {
-        var schedule = ExchangeSchedule(maximumRunning: 1, maximumPerOrigin: 1)
-        for id in 1...3 { schedule.submitted(UInt64(id), origin: "a", deadline: at(100)) }
+        var schedule = ExchangeSchedule(.init(total: 1, perOrigin: 1))
+        for id in 1...3 { schedule.submitted(.init(UInt64(id), origin: "a", deadline: at(100)), now: start) }
         #expect(schedule.actions(now: start) == [.start(1)])
-        for id in [2, 2, 1, 7] { schedule.cancelled(UInt64(id)) }
+        for id in [2, 2, 1, 7] { schedule.cancelled(UInt64(id), now: start) }
         #expect(schedule.actions(now: start) == [.fail(2, .cancelled), .fail(1, .cancelled), .start(3)])
-        schedule.finished(3)
-        schedule.cancelled(3)
+        schedule.finished(3, now: start)
+        schedule.cancelled(3, now: start)
         #expect(schedule.actions(now: start) == [])
     }
 
     @Test("Stopping lets exchanges finish until the deadline, then fails the rest")
     func stopping() {
-        var schedule = ExchangeSchedule(maximumRunning: 1, maximumPerOrigin: 1)
+        var schedule = ExchangeSchedule(.init(total: 1, perOrigin: 1))
         schedule.stop(at: at(500))
         #expect(schedule.isDone)
-        for id in 1...3 { schedule.submitted(UInt64(id), origin: "a", deadline: at(1000)) }
+        for id in 1...3 { schedule.submitted(.init(UInt64(id), origin: "a", deadline: at(1000)), now: start) }
         #expect(!schedule.isDone)
         #expect(schedule.actions(now: start) == [.start(1)])
         #expect(schedule.pause(from: start) == .milliseconds(500))
-        schedule.finished(1)
+        schedule.finished(1, now: start)
         #expect(schedule.actions(now: at(499)) == [.start(2)])
         schedule.stop(at: at(900))
         #expect(schedule.actions(now: at(500)) == [.fail(2, .shutDown), .fail(3, .shutDown)])
         #expect(schedule.isDone)
     }
 
+    @Test("Owners take turns, so that one that floods does not delay another; within an owner the order stays")
+    func owners() {
+        var schedule = ExchangeSchedule(.init(total: 2, perOrigin: 2))
+        for id in 1...1_000 as ClosedRange<UInt64> {
+            schedule.submitted(.init(id, origin: "a", owner: "flood", deadline: at(60_000)), now: start)
+        }
+        #expect(schedule.actions(now: start) == [.start(1), .start(2)])
+        for id in 2_001...2_003 as ClosedRange<UInt64> {
+            schedule.submitted(.init(id, origin: "a", owner: "quiet", deadline: at(60_000)), now: start)
+        }
+        var started: [ExchangeSchedule.Action] = []
+        for id in [1, 3, 2_001, 4, 2_002, 5] as [UInt64] {
+            schedule.finished(id, now: start)
+            started += schedule.actions(now: start)
+        }
+        #expect(started == [3, 2_001, 4, 2_002, 5, 2_003].map { .start($0) })
+        // A canceled one loses its turn, and an owner without others leaves the line.
+        schedule.cancelled(6, now: start)
+        schedule.finished(2_003, now: start)
+        #expect(schedule.actions(now: start) == [.fail(6, .cancelled), .start(7)])
+    }
+
+    @Test("Only some exchanges connect at once; the next starts when a connection is ready or has failed")
+    func connecting() {
+        var schedule = ExchangeSchedule(.init(total: 9, perOrigin: 9, connectingPerOrigin: 2))
+        for id in 1...5 as ClosedRange<UInt64> {
+            schedule.submitted(.init(id, origin: "a", deadline: at(1_000)), now: start)
+        }
+        #expect(schedule.actions(now: start) == [.start(1), .start(2)])
+        schedule.connected(1)
+        schedule.connected(1)
+        #expect(schedule.actions(now: start) == [.start(3)])
+        schedule.finished(2, now: start)
+        #expect(schedule.actions(now: start) == [.start(4)])
+        schedule.finished(1, now: start)
+        #expect(schedule.actions(now: start) == [])
+        schedule.connected(4)
+        #expect(schedule.actions(now: start) == [.start(5)])
+    }
+
+    /// Submits exchanges at a constant rate to a host that takes a constant time, for some seconds. Returns what became
+    /// of those of the last ten seconds, per second.
+    private func load(
+        perSecond rate: Int, seconds: Int, slots: Int, duration: Int, timeout: Int
+    ) -> (answered: Int, refused: Int, late: Int) {
+        var schedule = ExchangeSchedule(.init(total: slots, perOrigin: slots, connectingPerOrigin: slots))
+        var ends: [(at: Int, id: UInt64)] = []
+        var result = (answered: 0, refused: 0, late: 0)
+        var last: UInt64 = 0
+        let isCounted = { (id: UInt64) in id > UInt64(rate * (seconds - 10)) }
+        for millisecond in 0..<(seconds * 1_000 + timeout) {
+            while let end = ends.first, end.at <= millisecond {
+                ends.removeFirst()
+                schedule.finished(end.id, now: at(millisecond))
+                if isCounted(end.id) { result.answered += 1 }
+            }
+            if millisecond < seconds * 1_000, millisecond * rate / 1_000 != (millisecond + 1) * rate / 1_000 {
+                last += 1
+                schedule.submitted(
+                    .init(last, origin: "a", deadline: at(millisecond + timeout)), now: at(millisecond))
+            }
+            for action in schedule.actions(now: at(millisecond)) {
+                switch action {
+                case .start(let id): ends.append((millisecond + duration, id))
+                case .fail(let id, .noConnection): if isCounted(id) { result.refused += 1 }
+                case .fail(let id, _):
+                    ends.removeAll { $0.id == id }
+                    if isCounted(id) { result.late += 1 }
+                }
+            }
+        }
+        return (result.answered / 10, result.refused / 10, result.late / 10)
+    }
+
+    @Test("A host that answers in time gets all requests; above its capacity the rest is refused instead of being late")
+    func overload() {
+        // 100 slots and 0.5 s are 200 a second.
+        let below = load(perSecond: 190, seconds: 20, slots: 100, duration: 500, timeout: 3_000)
+        #expect(below == (190, 0, 0))
+        let above = load(perSecond: 400, seconds: 20, slots: 100, duration: 500, timeout: 3_000)
+        #expect(above.late == 0 && (190...230).contains(above.answered), "\(above)")
+        #expect((399...400).contains(above.answered + above.refused), "\(above)")
+        let slow = load(perSecond: 50, seconds: 20, slots: 200, duration: 2_900, timeout: 3_000)
+        #expect(slow == (50, 0, 0))
+    }
+
     @Test("The queue does not grow if waiting exchanges come and go while one is stuck")
     func churn() {
-        var schedule = ExchangeSchedule(maximumRunning: 1, maximumPerOrigin: 1)
-        schedule.submitted(0, origin: "a", deadline: at(1_000_000))
+        var schedule = ExchangeSchedule(.init(total: 1, perOrigin: 1))
+        schedule.submitted(.init(0, origin: "a", deadline: at(1_000_000)), now: start)
         #expect(schedule.actions(now: start) == [.start(0)])
         for id in 1...100_000 as ClosedRange<UInt64> {
-            schedule.submitted(id, origin: "a", deadline: at(1_000_000))
-            schedule.cancelled(id)
+            schedule.submitted(.init(id, origin: "a", deadline: at(1_000_000)), now: start)
+            schedule.cancelled(id, now: start)
             #expect(schedule.actions(now: start) == [.fail(id, .cancelled)])
         }
-        schedule.submitted(100_001, origin: "a", deadline: at(1_000_000))
-        schedule.finished(0)
+        schedule.submitted(.init(100_001, origin: "a", deadline: at(1_000_000)), now: start)
+        schedule.finished(0, now: start)
         #expect(schedule.actions(now: start) == [.start(100_001)])
     }
 }

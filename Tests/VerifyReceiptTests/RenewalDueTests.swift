@@ -99,7 +99,7 @@ struct RenewalDueTests {
         ])
         let (status, questions) = try await scenario.ask(transport)
         #expect(status == 0)
-        #expect(questions == ["history", "statuses", "history", "statuses"])
+        #expect(questions.sorted() == ["history", "history", "statuses", "statuses"])
     }
 
     @Test("A subscription that is still ended after the second lookup gives 21006")
@@ -122,7 +122,8 @@ struct RenewalDueTests {
         ] {
             let (status, questions) = try await scenario.ask(Renewing([answers]))
             #expect(status == 21006)
-            #expect(questions == ["history", "statuses"])
+            // Both are requested at the same time, because the receipt has a subscription.
+            #expect(questions.sorted() == ["history", "statuses"])
         }
     }
 

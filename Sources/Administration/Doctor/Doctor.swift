@@ -44,7 +44,10 @@ package struct Doctor: Sendable {
             all.append(CertificateCheck(certificate: certificate, now: now()).result)
         }
         all += ListenerChecks(settings: settings).all()
-        all.append(FileDescriptorCheck(connections: Int(settings.limits.connections)).result())
+        all.append(
+            FileDescriptorCheck(
+                connections: Int(settings.limits.connections), upstream: settings.upstreamConnections.map(Int.init)
+            ).result())
         guard let transport else { return all }
         all.append(await ProxyCheck(settings: settings, environment: environment).result())
         let hosts = await HostChecks(settings: settings, transport: transport, now: now).all()

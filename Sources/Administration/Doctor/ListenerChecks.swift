@@ -2,6 +2,7 @@ import BridgeConfiguration
 import ConcurrencySupport
 import Foundation
 import Server
+import Transport
 import AppStoreTypes
 
 /// Checks whether the addresses of the listeners are free.
@@ -81,30 +82,41 @@ struct CertificateCheck {
     }
 }
 
-/// Checks whether the hard limit of file descriptors is high enough for the configured number of connections. The
+/// Checks whether the hard limit of file descriptors is high enough for the configured numbers of connections. The
 /// server raises its soft limit to the hard limit.
 package struct FileDescriptorCheck {
     /// The value of `limits.connections`.
     let connections: Int
+    /// The value of `upstream.connections`.
+    let upstream: Int?
     let limit: Int
 
-    package init(connections: Int, limit: Int = FileDescriptorLimit.limits.hard) {
-        (self.connections, self.limit) = (connections, limit)
+    package init(connections: Int, upstream: Int? = nil, limit: Int = FileDescriptorLimit.limits.hard) {
+        (self.connections, self.upstream, self.limit) = (connections, upstream, limit)
     }
 
     package func result() -> CheckResult {
-        let advice = "raise the hard limit (LimitNOFILE= of systemd, ulimit -Hn), or lower limits.connections"
-        guard let budget = FileDescriptorBudget(limit: limit, connections: connections) else {
-            return CheckResult(
-                "descriptors", .fail, "the hard limit of \(limit) is too low to run the server", advice: advice)
+        func advice(_ key: String) -> String {
+            "raise the hard limit (LimitNOFILE= of systemd, ulimit -Hn), or lower \(key)"
         }
-        guard budget.connections < connections else {
+        guard let budget = FileDescriptorBudget(limit: limit, connections: connections, upstream: upstream) else {
             return CheckResult(
-                "descriptors", .pass, "the hard limit is \(limit): enough for \(connections) connections")
+                "descriptors", .fail, "the hard limit of \(limit) is too low to run the server",
+                advice: advice("limits.connections"))
         }
-        return CheckResult(
-            "descriptors", .warn,
-            "the hard limit is \(limit): enough for \(budget.connections) connections, fewer than limits.connections (\(connections))",
-            advice: advice)
+        let upstreamConnections = budget.upstream.perOrigin
+        let allowed =
+            "the hard limit is \(limit): enough for \(budget.connections) connections and \(upstreamConnections) exchanges with a host of the App Store"
+        if budget.connections < connections {
+            return CheckResult(
+                "descriptors", .warn, "\(allowed), fewer than limits.connections (\(connections))",
+                advice: advice("limits.connections"))
+        }
+        if let upstream, upstreamConnections < upstream {
+            return CheckResult(
+                "descriptors", .warn, "\(allowed), fewer than upstream.connections (\(upstream))",
+                advice: advice("upstream.connections"))
+        }
+        return CheckResult("descriptors", .pass, allowed)
     }
 }

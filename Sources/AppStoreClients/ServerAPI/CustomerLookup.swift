@@ -24,6 +24,9 @@ struct CustomerLookup {
     let callBudget: CallBudget
     /// The history from an earlier lookup of the same customer.
     let earlier: EarlierHistory?
+    /// Whether the first identifier is that of a subscription. Its statuses are then requested together with its
+    /// history, which saves a round trip. Otherwise only the history tells whether they are needed at all.
+    let expectsSubscription: Bool
 
     /// Looks the customer up.
     ///
@@ -58,6 +61,19 @@ struct CustomerLookup {
     private func records(
         of identifiers: [TransactionIdentifier], asking environment: AppStoreEnvironment
     ) async throws(ServerAPIError) -> CustomerRecords? {
+        // A call that has to wait until Apple takes calls again would only waste one for the statuses.
+        let isPaused = client.isPaused(.history, environment)
+        let early = EarlyStatuses(of: expectsSubscription && !isPaused ? identifiers.first : nil) {
+            identifier throws(ServerAPIError) in
+            try await subscriptions(of: identifier, environment, retries: false)
+        }
+        defer { early.cancel() }
+        return try await records(of: identifiers, asking: environment, early)
+    }
+
+    private func records(
+        of identifiers: [TransactionIdentifier], asking environment: AppStoreEnvironment, _ early: EarlyStatuses
+    ) async throws(ServerAPIError) -> CustomerRecords? {
         var found = MergedHistory()
         var knownIdentifiers: [TransactionIdentifier] = []
         var histories: [TransactionIdentifier] = []
@@ -80,7 +96,7 @@ struct CustomerLookup {
             throw ServerAPIError(.emptyHistory, at: "history", "the history does not contain the requested transaction")
         }
         let subscriptions = try await subscriptions(
-            of: histories.isEmpty ? Array(knownIdentifiers.prefix(1)) : histories, &found, environment)
+            of: histories.isEmpty ? Array(knownIdentifiers.prefix(1)) : histories, &found, environment, early)
         return found.records(environment: environment, bundleId: client.bundleId, subscriptions: subscriptions)
     }
 
@@ -144,13 +160,16 @@ struct CustomerLookup {
     ///
     /// - Parameter identifiers: One identifier of each history.
     private func subscriptions(
-        of identifiers: [TransactionIdentifier], _ found: inout MergedHistory, _ environment: AppStoreEnvironment
+        of identifiers: [TransactionIdentifier], _ found: inout MergedHistory, _ environment: AppStoreEnvironment,
+        _ early: EarlyStatuses
     ) async throws(ServerAPIError) -> [SubscriptionRecord] {
         var missing = found.subscriptionIdentifiers
         guard !missing.isEmpty else { return [] }
         var records: [SubscriptionRecord] = []
         for (index, identifier) in identifiers.enumerated() where !missing.isEmpty {
-            guard let statuses = try await subscriptions(of: identifier, environment) else {
+            var statuses = identifier == early.identifier ? await early.value : nil
+            if statuses == nil { statuses = try await subscriptions(of: identifier, environment) }
+            guard let statuses else {
                 guard index > 0 else {
                     throw ServerAPIError(
                         .statusesMissing, at: "statuses", "the statuses do not contain a transaction of the history")
@@ -172,11 +191,11 @@ struct CustomerLookup {
 
     /// Returns the statuses, or `nil` if the transaction is unknown.
     private func subscriptions(
-        of identifier: TransactionIdentifier, _ environment: AppStoreEnvironment
+        of identifier: TransactionIdentifier, _ environment: AppStoreEnvironment, retries: Bool = true
     ) async throws(ServerAPIError) -> [SubscriptionRecord]? {
         let response: JSONObject
         do throws(ServerAPIError) {
-            response = try await client.response(.statuses(identifier), environment, callBudget)
+            response = try await client.response(.statuses(identifier), environment, callBudget, retries: retries)
         } catch {
             guard error.isUnknownTransaction else { throw error }
             return nil
@@ -202,4 +221,35 @@ struct CustomerLookup {
         }
         return records
     }
+}
+
+/// A request for the statuses of one identifier that is made before its history is known.
+private struct EarlyStatuses {
+    /// `nil` if there is no such request.
+    let identifier: TransactionIdentifier?
+    private let task: Task<[SubscriptionRecord]?, Never>?
+
+    init(
+        of identifier: TransactionIdentifier?,
+        _ request: @escaping @Sendable (TransactionIdentifier) async throws(ServerAPIError) -> [SubscriptionRecord]?
+    ) {
+        self.identifier = identifier
+        task = identifier.map { identifier in Task { try? await request(identifier) } }
+    }
+
+    /// The statuses; `nil` if the request failed or the transaction is unknown, so that it is worth another attempt now
+    /// that the history is known.
+    var value: [SubscriptionRecord]? {
+        get async {
+            guard let task else { return nil }
+            return await withTaskCancellationHandler {
+                await task.value
+            } onCancel: {
+                task.cancel()
+            }
+        }
+    }
+
+    /// Ends the request if its result was not needed.
+    func cancel() { task?.cancel() }
 }

@@ -14,9 +14,9 @@ extension ServerAPIClient {
 
     /// Sends a call that must have a JSON response.
     func response(
-        _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ callBudget: CallBudget
+        _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ callBudget: CallBudget, retries: Bool = true
     ) async throws(ServerAPIError) -> JSONObject {
-        guard let response = try await send(call, to: environment, callBudget) else {
+        guard let response = try await send(call, to: environment, callBudget, retries: retries) else {
             throw ServerAPIError(.emptyBody, at: call.endpoint.name, "the response has no body")
         }
         return response

@@ -34,7 +34,9 @@ extension ServerAPIClient {
             identifiers: identifiers, environment: environment, priority: options.priority, revision: earlier?.revision)
         let records = try await lookups.value(for: key, within: options.timeLimit) {
             () async throws(ServerAPIError) in
-            let lookup = CustomerLookup(client: client, callBudget: client.callBudget(options), earlier: earlier)
+            let lookup = CustomerLookup(
+                client: client, callBudget: client.callBudget(options), earlier: earlier,
+                expectsSubscription: keys.beginsWithSubscription)
             return try await lookup.records(of: identifiers, in: environment)
         }
         guard let records else {

@@ -71,9 +71,16 @@ package struct ServerAPIClient: Sendable {
         CallBudget(options, uptime: parts.clock.uptime())
     }
 
-    /// Sends a call with retries. Returns the JSON object, or `nil` if the call has no response body.
+    /// Whether Apple has asked for a pause in the calls of an endpoint (429).
+    func isPaused(_ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment) -> Bool {
+        budget.pauseLeft(endpoint, environment, at: parts.clock.uptime()) != nil
+    }
+
+    /// Sends a call. Returns the JSON object, or `nil` if the call has no response body.
+    ///
+    /// - Parameter retries: False to make one attempt only.
     func send(
-        _ call: ServerAPICall, to environment: AppStoreEnvironment, _ callBudget: CallBudget
+        _ call: ServerAPICall, to environment: AppStoreEnvironment, _ callBudget: CallBudget, retries: Bool = true
     ) async throws(ServerAPIError) -> JSONObject? {
         var retryState = RetryState(policy: parts.retry, isRepeatable: call.isRepeatable)
         var previousFailure: ServerAPIError?
@@ -85,7 +92,7 @@ package struct ServerAPIClient: Sendable {
             } catch {
                 // If the transport rejected a retry, the error of the attempt before it says more.
                 failure = error.isRefusal ? previousFailure ?? error : error
-                if error.isRefusal { throw failure }
+                if error.isRefusal || !retries { throw failure }
                 previousFailure = failure
             }
             let step = retryState.step(
@@ -147,6 +154,7 @@ package struct ServerAPIClient: Sendable {
                 timeout: min(remaining, exchangeLimit), connectTimeout: min(remaining, .seconds(5)),
                 maximumResponseBytes: maximumResponseBytes)
             request.isRetry = isRetry
+            request.owner = bundleId
             response = try await parts.transport.send(request)
         } catch {
             throw ServerAPIError(error)
@@ -167,8 +175,7 @@ package struct ServerAPIClient: Sendable {
                     .budgetSpent, at: host, "hourly rate limit budget for \(endpoint.name) is used up",
                     retryAfter: .delay(pause))
             }
-            let isNamedByApple = budget.pauseLeft(endpoint, environment, at: parts.clock.uptime()) != nil
-            try await waitForRateLimit(pause, isNamedByApple: isNamedByApple)
+            try await waitForRateLimit(pause, isNamedByApple: isPaused(endpoint, environment))
         }
     }
 

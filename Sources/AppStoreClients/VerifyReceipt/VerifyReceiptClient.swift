@@ -30,26 +30,28 @@ package struct VerifyReceiptClient: Sendable {
     ///   - environment: The endpoint to use.
     ///   - timeout: The maximum time for the whole exchange.
     ///   - isRetry: True if the same request was sent before for the same client, which makes it a retry.
+    ///   - owner: The bundle id of a configured app, for ``HTTPRequest/owner``.
     package func send(
-        body: [UInt8], to environment: AppStoreEnvironment, timeout: Duration, isRetry: Bool = false
+        body: [UInt8], to environment: AppStoreEnvironment, timeout: Duration, isRetry: Bool = false, owner: String = ""
     ) async -> VerifyReceiptReply {
         guard let url = endpoints[environment] else {
             return .outage(UpstreamFailure(.noEndpoint, at: "-", "no endpoint for environment \(environment.rawValue)"))
         }
         let start = ContinuousClock.now
-        let reply = await post(url, body, timeout, isRetry: isRetry)
+        let reply = await post(url, body, timeout, isRetry: isRetry, owner: owner)
         counts?.recordExchange(with: nil, environment, UpstreamOutcome(reply), after: .now - start)
         return reply
     }
 
     private func post(
-        _ url: HTTPURL, _ body: [UInt8], _ timeout: Duration, isRetry: Bool
+        _ url: HTTPURL, _ body: [UInt8], _ timeout: Duration, isRetry: Bool, owner: String
     ) async -> VerifyReceiptReply {
         do throws(TransportError) {
             var request = try HTTPRequest(
                 method: .post, url: url, headers: ["Content-Type": "application/json"], body: body, timeout: timeout,
                 connectTimeout: min(connectTimeout, timeout), maximumResponseBytes: maximumResponseBytes)
             request.isRetry = isRetry
+            request.owner = owner
             request.isUsable = Self.isUsable
             return Self.reply(to: try await transport.send(request), from: url.host)
         } catch {

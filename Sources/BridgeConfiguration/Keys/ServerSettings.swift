@@ -219,6 +219,18 @@ extension ProxyConfiguration: Configurable {
                 settings.upstreamProxy = node.text(name, expecting: ConfigurationValidation.proxies)
             }.needingRestart { $0.upstreamProxy = $1.upstreamProxy },
             .custom(
+                "upstream.connections", "1 to 100000 connections",
+                default: "as many as the limit of file descriptors allows, at most 8192",
+                \.upstreamConnections,
+                """
+                maximum of exchanges with one host of the App Store, or with one target of `forward`, at the same time; \
+                further requests wait until their deadline. It is lower if the limit of file descriptors requires it \
+                ([OPERATIONS](OPERATIONS.md#file-descriptors))
+                """
+            ) { node, name, settings in
+                settings.upstreamConnections = node.integer(name, in: 1...100_000)
+            }.needingRestart { $0.upstreamConnections = $1.upstreamConnections },
+            .custom(
                 "upstream.serverAPI.production", "base URL without a final slash",
                 default: "`\(defaults.serverAPI.production)`", \.serverAPI.production,
                 "base URL for the source `api`; plain http is allowed for loopback only"

@@ -47,6 +47,9 @@ package struct ProxyConfiguration: Sendable {
     package var namesServerAPI = false
     /// URL of the proxy for upstream requests; `nil` uses `HTTPS_PROXY`.
     package var upstreamProxy: String?
+    /// Maximum number of exchanges with one host at the same time; `nil` for the number that the limit of file
+    /// descriptors allows.
+    package var upstreamConnections: Int64?
     /// The account's shared secret, for every configured app without one of its own.
     package var sharedSecret: SharedSecret?
     /// Handling of receipts whose bundle id is not in ``apps``.

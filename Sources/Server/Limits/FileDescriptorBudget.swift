@@ -1,30 +1,34 @@
 package import BridgeConfiguration
 package import Logging
 import NIOCore
+package import Transport
 
 /// The division of a process's file descriptors among the parts of the server, so that they never run out. A process
 /// without descriptors cannot accept, connect or write, and libdispatch aborts it.
 ///
-/// A reserve of 256 descriptors, or half of a small limit, is for files, upstream connections and the operations
-/// listener. Clients of the public listener get the rest. For example, with a limit of 1,024 there are at most 768
-/// public connections.
+/// What files and the operations listener leave is for clients of the public listener and for upstream connections. If
+/// it does not suffice for both, each gets half, because a request that is forwarded takes one of each. Upstream connections
+/// get at most 4,096 at the expense of clients. For example,
+/// with a limit of 1,024 there are at most 469 public connections and 268 upstream connections.
 package struct FileDescriptorBudget: Sendable, Hashable {
     /// Maximum number of connections to the operations listener.
     package static let maximumOperations = 64
-    /// Maximum number of upstream connections.
-    package static let maximumUpstream = 256
+    /// Maximum number of exchanges with one host, unless `upstream.connections` says otherwise.
+    private static let automaticUpstream = 8_192
 
-    /// Descriptors that are not for clients of the public listener, unless the limit is small.
-    private static let reserve = 256
     /// With fewer public connections than this, and than configured, the server does not start.
     private static let minimumConnections = 8
     /// Number of operations connections with the smallest limit.
     private static let minimumOperations = 8
-    /// Number of upstream connections with the smallest limit.
-    private static let minimumUpstream = 4
-    /// Most descriptors per upstream connection: four while its host name is resolved (two to wake libcurl and two of
-    /// the resolver), then one socket.
-    private static let perUpstreamConnection = 4
+    /// Number of descriptors for upstream connections with the smallest limit.
+    private static let minimumUpstream = 16
+    /// Number of descriptors for upstream connections beyond which clients come first.
+    private static let sufficientUpstream = 4_096
+    /// Further descriptors of an upstream connection while its host name is resolved: two to wake libcurl and two of
+    /// the resolver, instead of one socket.
+    private static let perConnecting = 3
+    /// Maximum number of connections to one host that are being established.
+    private static let maximumConnecting = 128
     /// Descriptors per NIO event loop: for the sockets (epoll or kqueue), a timer and wake-ups.
     private static let perEventLoop = 3
     /// Descriptors of the process itself: standard streams, listeners and the connections that they accept beyond
@@ -38,25 +42,36 @@ package struct FileDescriptorBudget: Sendable, Hashable {
     package let connections: Int
     /// Maximum number of open connections of the operations listener.
     package let operations: Int
-    /// Maximum number of upstream connections to all hosts together.
-    package let upstream: Int
+    /// Maximum number of upstream exchanges. A host that hangs can use at most three quarters of the total.
+    package let upstream: ExchangeSchedule.Limits
     /// Number of threads that serve connections.
     package let eventLoops: Int
 
     /// Divides the limit; `nil` if it is too small to serve any client.
     ///
-    /// - Parameter requested: The configured number of connections to the public listener.
-    package init?(limit: Int, connections requested: Int, cores: Int = System.coreCount) {
+    /// - Parameters:
+    ///   - requested: The configured number of connections to the public listener.
+    ///   - requestedUpstream: The configured number of exchanges with one host; `nil` for as many as fit, at most 8,192.
+    package init?(
+        limit: Int, connections requested: Int, upstream requestedUpstream: Int? = nil, cores: Int = System.coreCount
+    ) {
         eventLoops = max(1, min(cores, limit / 24))
-        let files = Self.files + Self.perEventLoop * eventLoops
-        let minimum = files + Self.minimumOperations + Self.perUpstreamConnection * Self.minimumUpstream
-        let available = limit - max(min(Self.reserve, limit / 2), minimum)
-        guard available >= min(requested, Self.minimumConnections) else { return nil }
+        let rest = limit - Self.files - Self.perEventLoop * eventLoops
+        guard rest >= Self.minimumOperations + Self.minimumUpstream + min(requested, Self.minimumConnections) else {
+            return nil
+        }
         self.limit = limit
-        connections = min(requested, available)
-        let rest = limit - connections - files
-        operations = min(max(rest / 4, Self.minimumOperations), Self.maximumOperations)
-        upstream = min((rest - operations) / Self.perUpstreamConnection, Self.maximumUpstream)
+        operations = min(max(rest / 32, Self.minimumOperations), Self.maximumOperations)
+        let half = max((rest - operations) / 2, Self.minimumUpstream)
+        connections = min(requested, rest - operations - min(half, Self.sufficientUpstream))
+        let descriptors = rest - operations - connections
+        // Two hosts, of production and of the sandbox, may be connected to for the first time together.
+        let connecting = 2 * Self.perConnecting
+        let total = max(descriptors - connecting * Self.maximumConnecting, descriptors / (4 + connecting / 2) * 4)
+        let perHost = min(requestedUpstream ?? min(Self.automaticUpstream, max(total / 4 * 3, 1)), total)
+        upstream = ExchangeSchedule.Limits(
+            total: min(total, perHost + perHost / 3 + 1), perOrigin: perHost,
+            connectingPerOrigin: max(1, min(total / 8, Self.maximumConnecting)))
     }
 
     /// Raises the process's limit, divides it, and makes NIO use as many threads as fit. To be called before anything
@@ -65,24 +80,34 @@ package struct FileDescriptorBudget: Sendable, Hashable {
     /// - Throws: `ConfigurationError` if the limit is too small.
     package init(of settings: ProxyConfiguration, logger: Logger) throws(ConfigurationError) {
         let requested = Int(settings.limits.connections)
+        let requestedUpstream = settings.upstreamConnections.map(Int.init)
         let limit = FileDescriptorLimit.raiseLimit()
-        guard let budget = FileDescriptorBudget(limit: limit, connections: requested) else {
+        guard let budget = FileDescriptorBudget(limit: limit, connections: requested, upstream: requestedUpstream)
+        else {
             throw ConfigurationError([
                 "\(limit) file descriptors are too few to run the server: raise the hard limit (ulimit -Hn)"
             ])
         }
         self = budget
         if eventLoops < System.coreCount { NIOSingletons.groupLoopCountSuggestion = eventLoops }
-        logger.info(
+        logger.notice(
             "file descriptor budget",
             metadata: [
-                "limit": "\(limit)", "connections": "\(connections)", "operations": "\(operations)",
-                "upstream": "\(upstream)",
+                "limit": "\(limit)", "limits.connections": "\(connections)", "operations": "\(operations)",
+                "upstream.connections": "\(upstream.perOrigin)",
             ])
         if connections < requested {
             logger.warning(
                 "file descriptor limit allows fewer connections than limits.connections; using the lower number",
                 metadata: ["limit": "\(limit)", "connections": "\(connections)", "limits.connections": "\(requested)"])
+        }
+        if let requestedUpstream, upstream.perOrigin < requestedUpstream {
+            logger.warning(
+                "file descriptor limit allows fewer connections than upstream.connections; using the lower number",
+                metadata: [
+                    "limit": "\(limit)", "connections": "\(upstream.perOrigin)",
+                    "upstream.connections": "\(requestedUpstream)",
+                ])
         }
     }
 }

@@ -109,7 +109,7 @@ struct VerifyReceiptController: Sendable {
         let isUnavailable = reply.answer.isOwnOutage && outageStatus == .serviceUnavailable
         var headers = HTTPFields()
         headers.reserveCapacity(6)
-        if isUnavailable { headers[.retryAfter] = Self.outageRetryAfter }
+        if reply.answer.isOwnOutage { headers[.retryAfter] = Self.outageRetryAfter }
         // `append` is faster than the subscript, which first searches for fields with the same name.
         headers.append(HTTPField(name: .contentType, value: "application/json"))
         headers.append(HTTPField(name: .receiptBridgeSource, value: reply.source.rawValue))

@@ -71,15 +71,17 @@ package struct AuthenticItem: Sendable {
     /// The identifiers in the item to look its customer up with, the most important first.
     var lookupKeys: CustomerIdentifiers {
         switch origin {
-        case .receipt(let receipt): receipt.contents.orderedLookupKeys
+        case .receipt(let receipt): return receipt.contents.orderedLookupKeys
         case .transaction(let transaction):
-            CustomerIdentifiers(
+            let keys = CustomerIdentifiers(
                 originalTransactionIds: [transaction.originalTransactionId],
                 transactionIds: [transaction.transactionId])
+            return transaction.isAutoRenewable ? keys.asking(first: keys.originalTransactionIds) : keys
         case .appTransaction(let transaction):
-            CustomerIdentifiers(originalTransactionIds: [], transactionIds: [transaction.appTransactionId])
+            return CustomerIdentifiers(originalTransactionIds: [], transactionIds: [transaction.appTransactionId])
         case .handle(let handle):
-            CustomerIdentifiers(originalTransactionIds: [handle.originalTransactionId.rawValue], transactionIds: [])
+            return CustomerIdentifiers(
+                originalTransactionIds: [handle.originalTransactionId.rawValue], transactionIds: [])
         }
     }
 

@@ -19,7 +19,8 @@ struct AppleResponseSource: ResponseSource {
         let outcome = await client.answer(
             body: request.request.forwardedBody(password: request.password.replacement), route: request.route,
             isVerifiedHere: request.authenticReceipt != nil, followsToSandbox: followsToSandbox(request),
-            within: limit)
+            // Whoever names an app in a receipt that is not authentic must not take a turn of that app.
+            owner: request.authenticReceipt == nil ? "" : logger.apps.logName(of: request.app.bundleId), within: limit)
         switch outcome {
         case .pass(let answer, let environment):
             if let refusal = await rules.refusal(of: answer.body, answer.status, from: environment, to: request) {

@@ -35,9 +35,10 @@ package struct VerifyReceiptSource: Sendable {
     /// - Parameters:
     ///   - isVerifiedHere: whether the receipt is authentic by our own check.
     ///   - followsToSandbox: false if the app denies sandbox receipts.
+    ///   - owner: the bundle id of the configured app whose receipt it is; empty if there is none.
     ///   - limit: the time for all attempts and pauses together.
     func answer(
-        body: [UInt8], route: UpstreamRouter.Route, isVerifiedHere: Bool, followsToSandbox: Bool = true,
+        body: [UInt8], route: UpstreamRouter.Route, isVerifiedHere: Bool, followsToSandbox: Bool = true, owner: String,
         within limit: Duration
     ) async -> Outcome {
         let end = ContinuousClock.now + limit
@@ -68,7 +69,7 @@ package struct VerifyReceiptSource: Sendable {
                     continue
                 }
                 let reply = await client.send(
-                    body: body, to: environment, timeout: remaining, isRetry: pause > 0)
+                    body: body, to: environment, timeout: remaining, isRetry: pause > 0, owner: owner)
                 wasCalled = wasCalled || !reply.isRefusal
                 isUnreachable = reply.isUnreachable
                 instruction = router.received(reply)

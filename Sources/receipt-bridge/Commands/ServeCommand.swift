@@ -60,7 +60,7 @@ struct ServeCommand: AsyncParsableCommand {
             for key in settings.unknownVariables {
                 logger.notice("environment variable is not used by this version", metadata: ["key": "\(key)"])
             }
-            transport = try CurlTransport(settings: settings, connections: descriptors.upstream)
+            transport = try CurlTransport(settings: settings, limits: descriptors.upstream)
             store = openStore(settings, logger)
             warn(of: settings, store, logger)
             let upstream = CircuitBreakingTransport(transport) { logger.note($0) }
@@ -171,13 +171,17 @@ struct ServeCommand: AsyncParsableCommand {
 }
 
 extension CurlTransport {
+    /// - Parameter limits: `nil` for the limits of a command, which makes fewer exchanges at once than a server.
     /// - Throws: `ConfigurationError`, `TransportError`.
-    convenience init(settings: ProxyConfiguration, connections: Int = FileDescriptorBudget.maximumUpstream) throws {
-        try self.init(
-            CurlConfiguration(
-                version: ReceiptBridge.version, proxy: settings.upstreamProxy.map { .url($0) } ?? .environment,
-                // A host that hangs can use at most half of the connections.
-                maximumConnectionsPerHost: min(64, connections / 2), maximumConnections: connections))
+    convenience init(settings: ProxyConfiguration, limits: ExchangeSchedule.Limits? = nil) throws {
+        var configuration = CurlConfiguration(
+            version: ReceiptBridge.version, proxy: settings.upstreamProxy.map { .url($0) } ?? .environment)
+        if let limits {
+            configuration.limits = limits
+        } else if let connections = settings.upstreamConnections {
+            configuration.limits.perOrigin = min(Int(connections), configuration.limits.total)
+        }
+        try self.init(configuration)
     }
 }
 

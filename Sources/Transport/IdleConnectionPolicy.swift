@@ -1,0 +1,44 @@
+/// Decides how many idle connections stay open: as many as were in use at the same time within the last minute.
+///
+/// A value without a clock. libcurl itself closes idle connections only when a new request looks for one.
+struct IdleConnectionPolicy: Sendable {
+    enum Decision: Sendable, Hashable {
+        /// Nothing has changed.
+        case none
+        /// Keep at most this many connections, including those in use.
+        case keep(Int)
+        /// Close all connections, because none was used for a while.
+        case closeAll
+    }
+
+    /// The most exchanges at the same time within this and the previous period count.
+    private static let period = Duration.seconds(30)
+
+    private var periodEnds: ContinuousClock.Instant
+    private var most = (current: 0, previous: 0)
+    private var isClosed = true
+
+    init(at now: ContinuousClock.Instant) {
+        periodEnds = now + Self.period
+    }
+
+    /// Records the number of exchanges that run.
+    mutating func running(_ count: Int) {
+        most.current = max(most.current, count)
+        isClosed = false
+    }
+
+    /// Returns what to do now. To be called at least at the end of each period.
+    mutating func decision(running count: Int, at now: ContinuousClock.Instant) -> Decision {
+        guard now >= periodEnds else { return .none }
+        periodEnds = now + Self.period
+        most = (current: count, previous: most.current)
+        let needed = max(most.current, most.previous)
+        if needed > 0 { return .keep(needed) }
+        defer { isClosed = true }
+        return isClosed ? .none : .closeAll
+    }
+
+    /// The time until the end of the period.
+    func pause(from now: ContinuousClock.Instant) -> Duration { max(now.duration(to: periodEnds), .zero) }
+}
