@@ -19,8 +19,8 @@ struct CurlMulti: ~Copyable {
             bridge_curl_multi_set_long(handle, CURLMOPT_MAX_TOTAL_CONNECTIONS, limits.total),
             bridge_curl_multi_set_long(handle, CURLMOPT_MAX_HOST_CONNECTIONS, min(limits.total, limits.perOrigin)),
             bridge_curl_multi_set_long(handle, CURLMOPT_MAXCONNECTS, limits.total),
-            // Only one exchange at a time per connection. With several, about one in 3,000 stalled or failed with
-            // libcurl 7.88.1 against Node's HTTP/2 server; with one, none of 60,000 did.
+            // Only one exchange at a time per connection: with several, libcurl 7.88.1 fails up to 1 in 120 when a
+            // server ends a connection (docs/decisions/0007-http-2-for-get-only.md).
             bridge_curl_multi_set_long(handle, CURLMOPT_PIPELINING, Int(CURLPIPE_NOTHING)),
             bridge_curl_multi_set_socket_callback(handle, CurlWaits.socketChanged, context),
             bridge_curl_multi_set_timer_callback(handle, CurlWaits.timerChanged, context),

@@ -169,7 +169,7 @@ extension ServiceComponents {
 
 extension VerifyReceiptService {
     /// Creates the service without a store and without the other services.
-    package init(
+    package convenience init(
         settings: ProxyConfiguration, transport: (any HTTPTransport)?, tables: FieldTables, logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now },
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }

@@ -8,7 +8,8 @@ import ReceiptDecoding
 package import AppStoreTypes
 import Telemetry
 
-/// Answers verifyReceipt requests, from HTTP and from the command line: one request body in, one response out.
+/// Answers verifyReceipt requests, from HTTP and from the command line: one request body in, one response out. A class,
+/// because thousands of requests that wait for Apple each refer to it.
 ///
 /// A request passes these steps, each of which may end it:
 ///
@@ -18,7 +19,7 @@ import Telemetry
 /// 3. The app of the receipt: with `unknownApps: refuse` an unknown one gets 21003, or 21002 if the text is no receipt.
 /// 4. Replay detection, if the caller names its user.
 /// 5. The app's sources, in ``RequestEvaluation``.
-package struct VerifyReceiptService: Sendable {
+package final class VerifyReceiptService: Sendable {
     private let decoder: ReceiptDecoder
     private let apps: AppRegistry
     let observations: UpstreamObservations
@@ -139,10 +140,9 @@ package struct VerifyReceiptService: Sendable {
             logger.debug("verifyReceipt request rejected with 21002", metadata: ["reason": "\(error.rawValue)"])
             return VerifyReceiptResult(.failure(.malformedReceipt), source: .receipt, environment: route.environment)
         }
-        let text = request.receiptText.reveal()
-        let presented = PresentedItem(text.span)
+        let presented = request.presentedItem
         guard case .receipt = presented else {
-            return await reply(to: presented, in: request, on: route, requestOptions, within: deadline)
+            return await reply(to: presented, in: consume request, on: route, requestOptions, within: deadline)
         }
         let verification = verification(of: request, requestOptions)
         if case .rejected = verification, !request.hasBase64Text {
@@ -154,7 +154,8 @@ package struct VerifyReceiptService: Sendable {
             return refusal(status, environment: verification.environment(on: route))
         case .app(let app):
             return await reply(
-                to: verification, of: app, in: request, on: route, requestOptions, within: deadline, cacheKey: cacheKey)
+                to: verification, of: app, in: consume request, on: route, requestOptions, within: deadline,
+                cacheKey: cacheKey)
         }
     }
 
@@ -167,7 +168,7 @@ package struct VerifyReceiptService: Sendable {
 
     /// Answers a request that holds a signed transaction or a handle. Nothing of it is sent to Apple.
     private func reply(
-        to presented: PresentedItem, in request: VerifyReceiptRequest, on route: UpstreamRouter.Route,
+        to presented: PresentedItem, in request: consuming VerifyReceiptRequest, on route: UpstreamRouter.Route,
         _ requestOptions: RequestOptions, within deadline: RequestDeadline
     ) async -> VerifyReceiptResult {
         let outcome = await signedItems.verify(
@@ -194,7 +195,7 @@ package struct VerifyReceiptService: Sendable {
 
     /// Answers a request whose item is verified and whose app is known.
     private func reply(
-        to verification: ReceiptVerification, of app: AppConfiguration, in request: VerifyReceiptRequest,
+        to verification: ReceiptVerification, of app: AppConfiguration, in request: consuming VerifyReceiptRequest,
         on route: UpstreamRouter.Route, _ requestOptions: RequestOptions, within deadline: RequestDeadline,
         cacheKey: [UInt8]?, handleKeys: BridgeHandleKeys? = nil
     ) async -> VerifyReceiptResult {
@@ -209,7 +210,6 @@ package struct VerifyReceiptService: Sendable {
                 .failure(.notAuthentic), source: .receipt, environment: verification.environment(on: route))
         }
         // While Apple is called, the text is in memory only if the receipt refers to it.
-        var request = request
         request.dropText()
         var requestOptions = requestOptions
         let rollout = rollout(of: app, for: verification, requestOptions)
@@ -254,6 +254,14 @@ package struct VerifyReceiptService: Sendable {
             repairSampler?.sample(at: text, refusedFor: error, at: now())
         }
         return verification
+    }
+}
+
+extension VerifyReceiptRequest {
+    /// The form of what is presented as a receipt.
+    fileprivate var presentedItem: PresentedItem {
+        let text = receiptText.reveal()
+        return PresentedItem(text.span)
     }
 }
 

@@ -78,7 +78,7 @@ struct CircuitBreakingTransportTests {
             for _ in 0..<3 {
                 #expect(
                     await send(
-                        transport, failing.url(), timeout: expected == "timedOut" ? .milliseconds(150) : .seconds(30))
+                        transport, failing.url(), timeout: expected == "timedOut" ? .milliseconds(500) : .seconds(30))
                         == expected)
             }
             // libcurl itself repeats a request once if a reused connection turns out to be closed.

@@ -25,6 +25,9 @@ struct HTTP1ProxyChannel: ServerChildChannel {
     /// Size of the kernel's send buffer in bytes. It is small so that a slow client's progress is visible and few
     /// bytes wait for it.
     private static let sendBufferBytes: SocketOptionValue = 131_072
+    /// Size of the buffer for one read in bytes. A usual request fits into one. NIO's own buffers grow with the load, and
+    /// each connection keeps its own.
+    private static let readBufferBytes = 16_384
 
     let base: HTTP1Channel
     let disconnectMonitor: ClientDisconnectMonitor
@@ -37,6 +40,8 @@ struct HTTP1ProxyChannel: ServerChildChannel {
     ) -> EventLoopFuture<NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>> {
         base.setup(channel: channel, logger: logger).flatMapThrowing { value in
             try? channel.syncOptions?.setOption(.socketOption(.so_sndbuf), value: Self.sendBufferBytes)
+            try? channel.syncOptions?.setOption(
+                .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Self.readBufferBytes))
             let pipeline = channel.pipeline.syncOperations
             let decoder = try pipeline.context(handlerType: ByteToMessageHandler<HTTPRequestDecoder>.self).handler
             let backpressure = InboundBackpressureHandler()

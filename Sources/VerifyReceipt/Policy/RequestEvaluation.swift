@@ -3,7 +3,7 @@ import Responses
 import AppStoreTypes
 
 /// Evaluates requests: asks the sources of the app in the order of ``AnswerPolicy`` until one has a response.
-package struct RequestEvaluation: Sendable {
+package final class RequestEvaluation: Sendable {
     let sources: ResponseSources
     let rules: AppRules
     /// Apple's last good responses; `nil` if they are not archived.
@@ -63,7 +63,7 @@ extension RequestEvaluation {
     /// Wires the sources and the observers of a configuration.
     ///
     /// - Parameter cachedResponses: `nil` if no app names `stored` or `api` first.
-    init(
+    convenience init(
         _ components: ServiceComponents, rules: AppRules, renderer: VerifyReceiptRenderer,
         cachedResponses: CachedResponses?
     ) {

@@ -6,7 +6,7 @@ package import AppStoreTypes
 
 /// A request whose receipt was decoded and whose app is known: all that the sources, the rules and the observers need
 /// to know about it.
-package struct ResolvedRequest: Sendable {
+package final class ResolvedRequest: Sendable {
     let request: VerifyReceiptRequest
     let route: UpstreamRouter.Route
     let verification: ReceiptVerification
