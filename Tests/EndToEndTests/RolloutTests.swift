@@ -58,7 +58,7 @@ struct RolloutTests {
         let port = try await first.port()
         #expect(await eventually { first.errors.contains("rollout is running") }, "\(first.errors)")
         // As fast as the server answers. What is not compared yet limits the share.
-        let deadline = ContinuousClock.now + .seconds(120)
+        let deadline = ContinuousClock.now + .seconds(60)
         while !first.errors.contains("rollout stopped"), ContinuousClock.now < deadline {
             try await client.post(20, to: port)
         }
