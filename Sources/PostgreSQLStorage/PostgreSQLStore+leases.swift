@@ -27,8 +27,7 @@ extension PostgreSQLStore: LeaseStore {
         let results = try await write([
             PostgreSQLQuery(
                 """
-                UPDATE lease SET expiresAt = \(Self.clock) + $4
-                WHERE name = $1 AND holder = $2 AND term = $3 AND expiresAt > \(Self.clock)
+                UPDATE lease SET expiresAt = \(Self.clock) + $4 WHERE name = $1 AND holder = $2 AND term = $3
                 RETURNING term, expiresAt
                 """, Self.arguments(lease) + [.integer(duration.inMilliseconds)])
         ])
@@ -37,8 +36,10 @@ extension PostgreSQLStore: LeaseStore {
 
     package func release(_ lease: TaskLease) async throws(StorageError) {
         try await write([
+            // Without a holder, so that a renewal which arrives later extends nothing.
             PostgreSQLQuery(
-                "UPDATE lease SET expiresAt = 0 WHERE name = $1 AND holder = $2 AND term = $3", Self.arguments(lease))
+                "UPDATE lease SET holder = '', expiresAt = 0 WHERE name = $1 AND holder = $2 AND term = $3",
+                Self.arguments(lease))
         ])
     }
 

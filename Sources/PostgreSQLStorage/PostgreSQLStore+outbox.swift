@@ -49,8 +49,9 @@ extension PostgreSQLStore: DeliveryOutbox {
     static let deliveryOrderStep = SchemaStep(
         "deliveryOrder", ["CREATE INDEX deliveryWaiting ON delivery (addressee, subject, id) WHERE state = 0"])
 
-    /// Number of due deliveries that are searched for those that may be sent.
-    private static let claimWindow = 64
+    /// Number of due deliveries that are searched for those that may be sent. Many more than are claimed at once, because
+    /// a customer can have several.
+    private static let claimWindow = 256
 
     /// SQL condition of a delivery that is due and not leased. `$4` is the time.
     private static let isDue = "state = 0 AND nextAttempt <= $4::bigint AND leasedUntil <= $4::bigint"
@@ -151,6 +152,24 @@ extension PostgreSQLStore: DeliveryOutbox {
             queuedAt: try row.timestamp(9), lease: lease)
     }
 
+    package func renew(
+        _ ids: Set<Int64>, for lease: DeliveryLease, at now: Timestamp
+    ) async throws(StorageError) -> Set<Int64> {
+        guard !ids.isEmpty else { return [] }
+        let results = try await write([
+            PostgreSQLQuery(
+                """
+                UPDATE delivery SET leasedUntil = $1::bigint WHERE id IN (
+                    SELECT id FROM delivery WHERE id = ANY ($2::bigint[]) AND lessee = $3::text
+                    AND leasedUntil > $4::bigint ORDER BY id FOR UPDATE)
+                RETURNING id
+                """, [PostgreSQLValue(lease.until), .integers(ids.sorted()), .text(lease.lessee), PostgreSQLValue(now)])
+        ])
+        return try value { () throws(PostgreSQLError) in
+            Set(try results[0].rows.map { row throws(PostgreSQLError) in try row.integer(0) })
+        }
+    }
+
     package func settle(_ delivery: StoredDelivery, _ outcome: DeliveryOutcome) async throws(StorageError) {
         let state: DeliveryState
         var (code, next): (String?, Timestamp?) = (nil, nil)
@@ -168,7 +187,8 @@ extension PostgreSQLStore: DeliveryOutbox {
                 """
                 UPDATE delivery SET state = $1::bigint, attempts = $2::bigint, bodiesSent = $3::bigint,
                 lastFailure = $4::text, nextAttempt = coalesce($5::bigint, nextAttempt), leasedUntil = 0, lessee = NULL
-                WHERE id = $6::bigint AND state = 0 AND queuedAt = $7::bigint AND (NOT $8::boolean OR lessee = $9::text)
+                WHERE id = $6::bigint AND state = 0 AND queuedAt = $7::bigint
+                AND (lessee = $9::text OR (lessee IS NULL AND NOT $8::boolean))
                 """,
                 [
                     .integer(state.rawValue), .integer(Int64(attempts)), .integer(Int64(bodies)), PostgreSQLValue(code),

@@ -108,8 +108,9 @@ extension SQLiteStore: DeliveryOutbox {
         return kill(process, 0) != 0 && errno == ESRCH
     }
 
-    /// Number of due deliveries that are searched for those that may be sent.
-    private static let claimWindow = 64
+    /// Number of due deliveries that are searched for those that may be sent. Many more than are claimed at once, because
+    /// a customer can have several.
+    private static let claimWindow = 256
 
     /// SQL condition of the deliveries to a target that are due and not leased. `?1` to `?3` identify the target, `?4`
     /// is the time.
@@ -198,6 +199,20 @@ extension SQLiteStore: DeliveryOutbox {
             bodiesSent: row[8], queuedAt: Timestamp(milliseconds: row[9]), lease: lease)
     }
 
+    package func renew(
+        _ ids: Set<Int64>, for lease: DeliveryLease, at now: Timestamp
+    ) async throws(StorageError) -> Set<Int64> {
+        guard !ids.isEmpty else { return [] }
+        return try await write { db in
+            try ids.sorted().reduce(into: []) { renewed, id in
+                try db.cachedStatement(
+                    sql: "UPDATE delivery SET leasedUntil = ? WHERE id = ? AND lessee = ? AND leasedUntil > ?"
+                ).execute(arguments: [lease.until.milliseconds, id, lease.lessee, now.milliseconds])
+                if db.changesCount > 0 { renewed.insert(id) }
+            }
+        }
+    }
+
     package func settle(_ delivery: StoredDelivery, _ outcome: DeliveryOutcome) async throws(StorageError) {
         let state: DeliveryState
         var (code, next): (String?, Int64?) = (nil, nil)
@@ -221,7 +236,7 @@ extension SQLiteStore: DeliveryOutbox {
                 sql: """
                     UPDATE delivery SET state = :state, attempts = :attempts, bodiesSent = :bodies,
                     lastFailure = :code, nextAttempt = coalesce(:next, nextAttempt), leasedUntil = NULL, lessee = NULL
-                    WHERE id = :id AND state = 0 AND queuedAt = :queuedAt AND (NOT :isFailure OR lessee IS :lessee)
+                    WHERE id = :id AND state = 0 AND queuedAt = :queuedAt AND (lessee IS :lessee OR (lessee IS NULL AND NOT :isFailure))
                     """
             ).execute(arguments: arguments)
             if db.changesCount == 0 { try Self.release(delivery, in: db) }

@@ -48,13 +48,10 @@ extension SQLiteStore: LeaseStore {
 
     package func renew(_ lease: TaskLease, lasting duration: Duration) async throws(StorageError) -> TaskLease? {
         try await write { db in
-            let now = Timestamp.now
-            let end = now.advanced(by: duration)
+            let end = Timestamp.now.advanced(by: duration)
             try db.execute(
-                sql: """
-                    UPDATE lease SET expiresAt = ?4 WHERE name = ?1 AND holder = ?2 AND term = ?3 AND expiresAt > ?5
-                    """,
-                arguments: [lease.task.rawValue, lease.holder, lease.term, end.milliseconds, now.milliseconds])
+                sql: "UPDATE lease SET expiresAt = ?4 WHERE name = ?1 AND holder = ?2 AND term = ?3",
+                arguments: [lease.task.rawValue, lease.holder, lease.term, end.milliseconds])
             guard db.changesCount > 0 else { return nil }
             return TaskLease(task: lease.task, holder: lease.holder, term: lease.term, expiresAt: end)
         }
@@ -62,8 +59,9 @@ extension SQLiteStore: LeaseStore {
 
     package func release(_ lease: TaskLease) async throws(StorageError) {
         try await write { db in
+            // Without a holder, so that a renewal which arrives later extends nothing.
             try db.execute(
-                sql: "UPDATE lease SET expiresAt = 0 WHERE name = ? AND holder = ? AND term = ?",
+                sql: "UPDATE lease SET holder = '', expiresAt = 0 WHERE name = ? AND holder = ? AND term = ?",
                 arguments: [lease.task.rawValue, lease.holder, lease.term])
         }
     }

@@ -1,6 +1,7 @@
 import AppStoreTypes
 import Foundation
 import Storage
+import Synchronization
 import TestSupport
 import Testing
 
@@ -26,7 +27,10 @@ struct LeaseStoreTests {
                 return try await group.reduce(into: []) { $0.append($1) }
             }.compactMap { $0 }
             #expect(leases.map(\.term) == [term])
-            for lease in leases { try await stage.store.leases.release(lease) }
+            for lease in leases {
+                try await stage.store.leases.release(lease)
+                #expect(try await stage.store.leases.renew(lease, lasting: .seconds(60)) == nil)
+            }
         }
         for store in stores { await store.close() }
     }
@@ -42,7 +46,9 @@ struct LeaseStoreTests {
                 try await stage.store.leases.claim(.archive, for: Self.holder("a"), lasting: .milliseconds(40)))
             #expect(same.term == first.term)
             try await Task.sleep(for: .milliseconds(60))
-            #expect(try await stage.store.leases.renew(first, lasting: .seconds(60)) == nil)
+            // Nobody has claimed it since, so it is as if it had not expired.
+            #expect(try await stage.store.leases.renew(first, lasting: .milliseconds(40)) != nil)
+            try await Task.sleep(for: .milliseconds(60))
             let second = try #require(
                 try await other.leases.claim(.archive, for: Self.holder("b"), lasting: .seconds(60)))
             #expect(second.term == first.term + 1)
@@ -66,10 +72,17 @@ struct LeaseStoreTests {
             let stage = try await StoreStage(engine)
             let leases = stage.store.leases
             let lease = try #require(
-                try await leases.claim(.retention, for: Self.holder("a"), lasting: .seconds(60)))
-            let renewal = LeaseRenewal(lease, in: leases, every: .zero, lasting: .milliseconds(30))
+                try await leases.claim(.retention, for: Self.holder("a"), lasting: .milliseconds(30)))
+            let renewal = LeaseRenewal(lease, in: leases, lasting: .milliseconds(30))
             #expect(await renewal.isHeld())
             try await Task.sleep(for: .milliseconds(50))
+            // It has expired, but nobody has claimed it.
+            #expect(await renewal.isHeld())
+            try await Task.sleep(for: .milliseconds(50))
+            let other = try #require(
+                try await leases.claim(.retention, for: Self.holder("d"), lasting: .seconds(60)))
+            #expect(await !renewal.isHeld())
+            try await leases.release(other)
             #expect(await !renewal.isHeld())
             let result = try await TaskLease.whileHolding(.retention, in: leases, for: Self.holder("b")) {
                 isHeld throws(StorageError) in
@@ -83,6 +96,45 @@ struct LeaseStoreTests {
             #expect(try await leases.claim(.retention, for: Self.holder("c"), lasting: .seconds(9)) != nil)
             await stage.store.close()
         }
+    }
+
+    /// A store that can be reached from the third renewal on.
+    private final class Unreachable: LeaseStore {
+        let renewals = Mutex(0)
+        let isTaken: Bool
+
+        init(isTaken: Bool) { self.isTaken = isTaken }
+
+        func claim(
+            _ task: SharedTask, for holder: String, lasting duration: Duration
+        ) async throws(StorageError) -> TaskLease? { nil }
+
+        func renew(_ lease: TaskLease, lasting duration: Duration) async throws(StorageError) -> TaskLease? {
+            let count = renewals.withLock { renewals in
+                renewals += 1
+                return renewals
+            }
+            guard count > 2 else { throw StorageError(.notOpen, at: "test", "no database") }
+            return isTaken ? nil : lease
+        }
+
+        func release(_ lease: TaskLease) async throws(StorageError) {}
+    }
+
+    @Test("After an outage of the store, work continues with its expired lease, unless another holder has claimed it")
+    func outage() async throws {
+        let lease = TaskLease(task: .retention, holder: "a", term: 1, expiresAt: .now)
+        for isTaken in [false, true] {
+            let store = Unreachable(isTaken: isTaken)
+            let renewal = LeaseRenewal(lease, in: store, lasting: .milliseconds(8))
+            try await Task.sleep(for: .milliseconds(10))
+            #expect(await renewal.isHeld() == !isTaken)
+            #expect(store.renewals.withLock { $0 } == 3)
+        }
+        let gone = LeaseRenewal(
+            lease, in: Unreachable(isTaken: false), lasting: .milliseconds(8), patience: .milliseconds(9))
+        try await Task.sleep(for: .milliseconds(10))
+        #expect(await !gone.isHeld())
     }
 
     @Test("An engine of one machine ends the lease of a process that has ended")

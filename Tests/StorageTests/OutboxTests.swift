@@ -121,6 +121,61 @@ struct OutboxTests {
     }
 
     @Test(
+        "A renewed lease lasts longer; one that ran out or passed to another worker is not renewed",
+        arguments: StoreTestEngine.available)
+    func renewal(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let (outbox, target) = (stage.store.outbox, target(stage))
+        try await receive(["1", "2", "3"], on: stage, target)
+        let claimed = try await claim("a", on: stage.store, target)
+        let ids = Set(claimed.map(\.id))
+        func renew(_ lessee: String, at now: Timestamp) async throws -> Set<Int64> {
+            let lease = DeliveryLease(lessee: lessee, until: now.advanced(byMilliseconds: 1_000))
+            return try await outbox.renew(ids, for: lease, at: now)
+        }
+        try await outbox.settle(claimed[0], .delivered(bodies: 1))
+        #expect(try await renew("b", at: Self.now) == [])
+        #expect(try await renew("a", at: Self.now.advanced(byMilliseconds: 500)) == ids.subtracting([claimed[0].id]))
+        #expect(try await claim("b", at: Self.later, on: stage.store, target).isEmpty)
+        let end = Self.now.advanced(byMilliseconds: 1_500)
+        #expect(try await renew("a", at: end) == [])
+        #expect(try await claim("b", at: end, limit: 1, on: stage.store, target).map(\.id) == [claimed[1].id])
+        #expect(try await outbox.renew([], for: claimed[0].lease, at: end) == [])
+    }
+
+    @Test(
+        "A late success is ignored during the attempt of another worker, and counts after its failure",
+        arguments: StoreTestEngine.available)
+    func lateSuccess(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let (outbox, target) = (stage.store.outbox, target(stage))
+        try await receive(["1", "1"], on: stage, target)
+        let late = try #require(try await claim("a", on: stage.store, target).first)
+        let second = try #require(try await claim("b", at: Self.later, on: stage.store, target).first)
+        try await outbox.settle(late, .delivered(bodies: 1))
+        // Otherwise the next one about this purchase would be sent at the same time.
+        #expect(try await claim("c", at: Self.later, on: stage.store, target).isEmpty)
+        let next = Self.later.advanced(byMilliseconds: 60_000)
+        try await outbox.settle(second, .failed(code: "x", bodiesSent: 0, next: next))
+        try await outbox.settle(late, .delivered(bodies: 1))
+        #expect(try await outbox.deliveries().map(\.state) == [.delivered, .waiting])
+        // A late failure changes nothing in any case.
+        try await outbox.settle(late, .failed(code: "late", bodiesSent: 0, next: next))
+        #expect(try await outbox.deliveries().map(\.lastFailure) == [nil, nil])
+    }
+
+    @Test(
+        "A delivery is found behind more than a hundred of a purchase that is in flight",
+        arguments: StoreTestEngine.available)
+    func crowd(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let target = target(stage)
+        try await receive(Array(repeating: "1", count: 120) + ["2"], on: stage, target)
+        #expect(try await claim("a", limit: 1, on: stage.store, target).map(\.uuid) == ["0"])
+        #expect(try await claim("b", on: stage.store, target).map(\.uuid) == ["120"])
+    }
+
+    @Test(
         "A released delivery, and one queued again during its attempt, is due at once",
         arguments: StoreTestEngine.available)
     func release(on engine: StoreTestEngine) async throws {

@@ -141,6 +141,7 @@ struct SharedOutboxTests {
         let before = try await other.outbox.deliveries()
         for delivery in stopped {
             try await stage.store.outbox.settle(delivery, .failed(code: "late", bodiesSent: 1, next: Self.now))
+            try await stage.store.outbox.settle(delivery, .delivered(bodies: 1))
         }
         try await stage.store.outbox.release(stopped)
         #expect(try await other.outbox.deliveries() == before)

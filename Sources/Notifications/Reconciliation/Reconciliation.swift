@@ -60,13 +60,13 @@ package struct Reconciliation: Sendable {
         ) { [progress] isHeld throws(StorageError) -> ReconciliationCounts? in
             let last = try await store.reconciliations.lastReconciliation()
             if let schedule, !schedule.isDue(after: last, at: receiver.now()) { return nil }
-            // A lookup can wait an hour for the rate limit, so the lease is renewed beside it.
-            let renewal = Task {
+            // A lookup can wait an hour for the rate limit, so the loss of the lease is noticed beside it.
+            let watch = Task {
                 while (try? await Task.sleep(for: .seconds(5))) != nil {
                     if await !isHeld() { progress.stop() }
                 }
             }
-            defer { renewal.cancel() }
+            defer { watch.cancel() }
             return try await self.run(after: last)
         }
         return counts ?? nil

@@ -1,45 +1,63 @@
 import Synchronization
 
-/// Renews the lease of a task while its holder works. The work asks before each step whether it may continue.
+/// Renews the lease of a task beside the work of its holder. The work asks before each step whether it may continue.
 package final class LeaseRenewal: Sendable {
     private struct State {
-        var lease: TaskLease?
+        /// Whether no other holder is known to have claimed the task.
+        var isOurs = true
+        /// The begin of the last renewal that succeeded.
         var renewedAt: ContinuousClock.Instant
     }
 
+    private let lease: TaskLease
     private let store: any LeaseStore
-    private let interval: Duration
     private let duration: Duration
+    private let patience: Duration
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - interval: time between two renewals, shorter than `duration`.
     ///   - duration: time until the lease expires after each renewal.
+    ///   - patience: how long the work waits for a store that cannot be reached. After that the lease counts as lost.
     package init(
-        _ lease: TaskLease, in store: any LeaseStore, every interval: Duration, lasting duration: Duration
+        _ lease: TaskLease, in store: any LeaseStore, lasting duration: Duration, patience: Duration = .seconds(45)
     ) {
+        self.lease = lease
         self.store = store
-        self.interval = interval
         self.duration = duration
-        state = Mutex(State(lease: lease, renewedAt: .now))
+        self.patience = patience
+        state = Mutex(State(renewedAt: .now))
     }
 
-    /// Returns whether the lease is still held, and renews it if that is due. If the store cannot be reached, the lease
-    /// counts as held for half of its duration.
+    /// Renews the lease regularly until it is lost or the task is canceled.
+    package func run(every interval: Duration) async {
+        while (try? await Task.sleep(for: interval)) != nil, await renew() != false {}
+    }
+
+    /// Returns whether the lease is still held. If it has expired because the store could not be reached, this waits until the
+    /// store says whether another holder has claimed the task: the work goes on after an outage.
     package func isHeld() async -> Bool {
-        let (lease, age) = state.withLock { ($0.lease, ContinuousClock.now - $0.renewedAt) }
-        guard let lease else { return false }
-        guard age >= interval else { return true }
+        while !Task.isCancelled {
+            let (isOurs, age) = state.withLock { ($0.isOurs, ContinuousClock.now - $0.renewedAt) }
+            guard isOurs, age >= duration else { return isOurs }
+            if let isHeld = await renew() { return isHeld }
+            guard age < patience else { return false }
+            try? await Task.sleep(for: min(.seconds(1), duration / 4))
+        }
+        return false
+    }
+
+    /// Returns whether the lease is held; `nil` if the store cannot be reached.
+    private func renew() async -> Bool? {
         let start = ContinuousClock.now
         do throws(StorageError) {
-            let renewed = try await store.renew(lease, lasting: duration)
+            let isOurs = try await store.renew(lease, lasting: duration) != nil
             state.withLock { state in
-                state.lease = renewed
-                state.renewedAt = start
+                state.isOurs = state.isOurs && isOurs
+                state.renewedAt = max(state.renewedAt, start)
             }
-            return renewed != nil
+            return isOurs
         } catch {
-            return age < duration / 2
+            return nil
         }
     }
 }

@@ -14,8 +14,19 @@ package protocol DeliveryOutbox: Sendable {
         to targetKey: ForwardingTargetKey, for lease: DeliveryLease, at now: Timestamp, limit: Int
     ) async throws(StorageError) -> [StoredDelivery]
 
+    /// Extends the leases of deliveries that have not run out.
+    ///
+    /// - Parameters:
+    ///   - ids: the deliveries that the lessee claimed.
+    ///   - lease: the lessee, and the new end of its leases.
+    /// - Returns: The deliveries whose lease was extended. The others may belong to another worker.
+    func renew(
+        _ ids: Set<Int64>, for lease: DeliveryLease, at now: Timestamp
+    ) async throws(StorageError) -> Set<Int64>
+
     /// Records the outcome of an attempt and ends the lease. The outcome is ignored if the delivery was queued again
-    /// during the attempt, and a failure also if the lease ran out and another worker has claimed the delivery.
+    /// during the attempt, or if the lease ran out and another worker has claimed the delivery. A success counts even if
+    /// that worker's attempt has failed since.
     func settle(_ delivery: StoredDelivery, _ outcome: DeliveryOutcome) async throws(StorageError)
 
     /// Ends the leases of deliveries that were not attempted or whose attempt was interrupted. They stay due.

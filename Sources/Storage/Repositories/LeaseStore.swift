@@ -12,9 +12,9 @@ package protocol LeaseStore: Sendable {
     func claim(_ task: SharedTask, for holder: String, lasting duration: Duration) async throws(StorageError)
         -> TaskLease?
 
-    /// Extends a lease.
+    /// Extends a lease, also one that has expired if nobody has claimed the task since.
     ///
-    /// - Returns: `nil` if the lease has expired or another holder has the task. Then the work must stop.
+    /// - Returns: `nil` if another holder has or had the task. Then the work must stop.
     func renew(_ lease: TaskLease, lasting duration: Duration) async throws(StorageError) -> TaskLease?
 
     /// Ends a lease before it expires. Does nothing if another holder has the task.
@@ -22,12 +22,10 @@ package protocol LeaseStore: Sendable {
 }
 
 extension TaskLease {
-    /// How long a lease lasts, and the time between two renewals.
-    private static let duration = Duration.seconds(90)
-    private static let renewalInterval = Duration.seconds(20)
+    /// How long a lease lasts without renewal. After a server was killed, others wait for this time.
+    private static let duration = Duration.milliseconds(DeliveryLease.length)
 
-    /// Does work while this process has the lease of a task. The lease is renewed during the work and released after
-    /// it.
+    /// Does work while this process has the lease of a task. The lease is renewed beside the work and released after it.
     ///
     /// - Parameter body: its argument returns `false` if the lease was lost; then the work must stop.
     /// - Returns: `nil` if another process has the task.
@@ -36,7 +34,9 @@ extension TaskLease {
         _ body: (@escaping @Sendable () async -> Bool) async throws(StorageError) -> Result
     ) async throws(StorageError) -> Result? {
         guard let lease = try await store.claim(task, for: holder, lasting: duration) else { return nil }
-        let renewal = LeaseRenewal(lease, in: store, every: renewalInterval, lasting: duration)
+        let renewal = LeaseRenewal(lease, in: store, lasting: duration)
+        let renewing = Task { await renewal.run(every: DeliveryLease.renewalInterval) }
+        defer { renewing.cancel() }
         let result: Result
         do throws(StorageError) {
             result = try await body { await renewal.isHeld() }

@@ -47,6 +47,12 @@ package struct DeliveryLease: Sendable, Hashable {
         self.until = until
     }
 
+    /// Length of a lease in milliseconds. What a server that was killed had claimed waits for others until it ends, so it
+    /// is short, and renewed several times.
+    package static let length: Int64 = 12_000
+    /// Time between two renewals.
+    package static let renewalInterval = Duration.seconds(3)
+
     /// Identifies this process: its process id and a random text, separated by a slash. The beginning of every lessee
     /// of this process, so that an engine can end the leases of a process that was killed.
     package static let process = "\(getpid())/\(UUID().uuidString)"

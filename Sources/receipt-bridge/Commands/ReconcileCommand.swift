@@ -115,7 +115,7 @@ struct ReconcileCommand: AsyncParsableCommand {
         guard let counts = try result.get() else {
             throw InvalidOperation(
                 "another process reconciles this store",
-                hint: "if it was killed on another machine, try again after 90 seconds")
+                hint: "if it was killed on another machine, try again after 15 seconds")
         }
         try report(counts)
     }

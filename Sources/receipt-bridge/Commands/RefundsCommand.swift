@@ -124,13 +124,13 @@ struct RefundsCommand: ParsableCommand {
             let monitor = SweepMonitor()
             let holder = "\(DeliveryLease.process)/refunds"
             let result = try await TaskLease.whileHolding(.refunds, in: store.leases, for: holder) { isHeld in
-                // Renews the lease. If it is lost, another sweep has taken over.
-                let renewal = Task {
+                // If the lease is lost, another sweep has taken over.
+                let watch = Task {
                     while (try? await Task.sleep(for: .seconds(5))) != nil {
                         if await !isHeld() { monitor.stop() }
                     }
                 }
-                defer { renewal.cancel() }
+                defer { watch.cancel() }
                 do {
                     return Result<Void, any Error>.success(
                         try await run(settings, clients, store.refunds, monitor, at: address))
@@ -142,7 +142,7 @@ struct RefundsCommand: ParsableCommand {
             guard let result else {
                 throw InvalidOperation(
                     "another sweep is using this store",
-                    hint: "if it was killed on another machine, try again after 90 seconds")
+                    hint: "if it was killed on another machine, try again after 15 seconds")
             }
             try result.get()
         }

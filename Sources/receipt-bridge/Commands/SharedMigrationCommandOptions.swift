@@ -10,7 +10,7 @@ struct SharedMigrationCommandOptions: ParsableArguments {
     var shard: String?
 
     @Option(help: .hidden)
-    var leaseMilliseconds: Int64 = 300_000
+    var leaseMilliseconds: Int64 = 15_000
 
     @Option(help: .hidden)
     var chunkRows: Int64 = 2_000

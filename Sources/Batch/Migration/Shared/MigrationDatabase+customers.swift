@@ -119,23 +119,27 @@ extension MigrationDatabase {
         return try value { () throws(PostgreSQLError) in try rows.first?.boolean(0) ?? false }
     }
 
-    /// Merges the customers that are the same, after all chunks have ended.
+    /// The lease of the merge has passed to another worker, whose merge counts.
+    private struct LostLease: Error {}
+
+    /// Merges the customers that are the same, after all chunks have ended. Changes nothing if the lease has passed to
+    /// another worker.
     func resolve(_ lease: WorkLease) async throws(RunError) {
         let migration = PostgreSQLValue.integer(lease.migration)
         try await on {
-            try await client.transaction(within: Self.longLimit) { transaction in
-                while try await transaction.query(Self.joinRoots(migration)).affectedRows > 0 {
-                    while try await transaction.query(Self.shortenPaths(migration)).affectedRows > 0 {}
+            do {
+                try await client.transaction(within: Self.longLimit) { transaction in
+                    while try await transaction.query(Self.joinRoots(migration)).affectedRows > 0 {
+                        while try await transaction.query(Self.shortenPaths(migration)).affectedRows > 0 {}
+                    }
+                    _ = try await transaction.run(Self.mergeStatements.map { PostgreSQLQuery($0, [migration]) })
+                    let end = try await transaction.query(
+                        PostgreSQLQuery(
+                            "UPDATE migration SET isResolved = true WHERE id = $1 AND \(WorkLease.condition)",
+                            lease.arguments))
+                    guard end.affectedRows == 1 else { throw LostLease() }
                 }
-                _ = try await transaction.run(Self.mergeStatements.map { PostgreSQLQuery($0, [migration]) })
-                let end = try await transaction.query(
-                    PostgreSQLQuery(
-                        "UPDATE migration SET isResolved = true WHERE id = $1 AND \(WorkLease.condition)",
-                        lease.arguments))
-                guard end.affectedRows == 1 else {
-                    throw PostgreSQLError(.timedOut, "another worker merges the customers")
-                }
-            }
+            } catch is LostLease {}
         }
     }
 

@@ -18,10 +18,11 @@ struct WorkLease: Sendable, Hashable {
     let holder: String
     let term: Int64
 
-    /// The condition that the lease has not passed to another worker, for the arguments ``arguments``.
+    /// The condition that the lease has not passed to another worker, for the arguments ``arguments``. A lease that expired
+    /// during an outage of the database and that nobody has claimed since still counts, so that the outage costs no results.
     static let condition = """
         EXISTS (SELECT 1 FROM migrationLease AS held WHERE held.migration = $1 AND held.task = $2 AND held.holder = $3
-            AND held.term = $4 AND held.expiresAt > \(MigrationDatabase.clock))
+            AND held.term = $4)
         """
 
     var arguments: [PostgreSQLValue] { [.integer(migration), .text(work.rawValue), .text(holder), .integer(term)] }
@@ -71,12 +72,14 @@ extension MigrationDatabase {
         return kept
     }
 
-    /// Lets another worker take over at once.
+    /// Lets another worker take over at once. The lease has no holder then, so that a renewal which arrives later extends
+    /// nothing.
     func release(_ lease: WorkLease) async throws(RunError) {
         try await run([
             PostgreSQLQuery(
                 """
-                UPDATE migrationLease SET expiresAt = 0 WHERE migration = $1 AND task = $2 AND holder = $3 AND term = $4
+                UPDATE migrationLease SET holder = '', expiresAt = 0
+                WHERE migration = $1 AND task = $2 AND holder = $3 AND term = $4
                 """, lease.arguments)
         ])
     }

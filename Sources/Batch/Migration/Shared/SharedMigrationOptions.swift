@@ -32,8 +32,8 @@ package struct SharedMigrationOptions: Sendable {
     package var shard = Shard.whole
     /// Size of the chunks, if this worker plans them.
     package var chunkSize = ChunkSize()
-    /// Time after which another worker takes over the work of one that does not answer.
-    package var lease = Duration.seconds(300)
+    /// Time after which another worker takes over the work of one that was killed. It is renewed three times within it.
+    package var lease = Duration.seconds(15)
     /// Name of this worker, which no other one has.
     package var worker: String
 
