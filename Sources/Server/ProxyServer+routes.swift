@@ -1,4 +1,5 @@
 import Hummingbird
+import Notifications
 import Transport
 
 /// The routes of the public listener and of the operations listener.
@@ -67,6 +68,7 @@ extension ProxyServer {
             store: store, shadow: shadow, state: state,
             connections: { [disconnectMonitor] in (disconnectMonitor.public.count, disconnectMonitor.operations.count)
             },
-            hosts: { [upstream] in upstream?.states ?? [] })
+            hosts: { [upstream] in upstream?.states ?? [] },
+            deliveryLimits: { [forwarder] in forwarder?.limits ?? [] })
     }
 }

@@ -27,7 +27,7 @@ package struct ProxyServer: Service {
     package let live: ReloadableState
     let store: (any Store)?
     let shadow: Shadow?
-    private let forwarder: Forwarder?
+    let forwarder: Forwarder?
     let upstream: CircuitBreakingTransport?
     let version: String
     let requests: HTTPMetrics

@@ -156,6 +156,10 @@ extension MetricFamily {
         "receipt_bridge_forwarding_dead", .gauge,
         "Deliveries that failed for good and are not retried.",
         labels: ["app"])
+    package static let deliveryLimit = Self(
+        "receipt_bridge_forwarding_concurrency", .gauge,
+        "Deliveries to a target that may be in flight at this server, as it adapts to the target.",
+        labels: ["app", "host", "as"])
     package static let orderLookups = Self(
         "receipt_bridge_order_lookups_total", .counter,
         "Lookups of orders over HTTP, by outcome and by whether the order was asked for before.",
@@ -239,8 +243,8 @@ extension MetricFamily {
             .recordCache, .responseCache, .leftOutMembers,
             .upstreamRequests, .upstreamDurations, .circuitOpen, .circuitOpened, .upstreamInFlight, .upstreamRefused,
             .callsLeft, .callsPerHour, .notifications, .rejectedNotifications, .droppedHints,
-            .deliveries, .deliveriesWaiting, .deliveriesDead, .orderLookups, .consumptionOpen, .consumptionDeadline,
-            .refundDecisions, .reconciliationEnd, .comparisons, .differences, .comparisonsWaiting,
+            .deliveries, .deliveriesWaiting, .deliveriesDead, .deliveryLimit, .orderLookups, .consumptionOpen,
+            .consumptionDeadline, .refundDecisions, .reconciliationEnd, .comparisons, .differences, .comparisonsWaiting,
             .rolloutShare, .rolloutStopped, .rolloutCustomers, .rolloutResponses, .storeOpen, .storeWritesWaiting,
             .storeWrites, .storeErrors, .droppedLogLines, .processCPU, .processStart,
             .processResident, .processVirtual, .processThreads, .processOpenFiles, .processMaximumFiles,

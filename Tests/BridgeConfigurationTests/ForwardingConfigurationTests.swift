@@ -37,13 +37,15 @@ struct ForwardingConfigurationTests {
             settings(
                 """
                 [{url: "https://a.example/x?y=1", as: raw, secret: {env: SECRET}}, {url: "http://127.0.0.1:1/", as: camel},
-                 {url: "https://a.example/x?y=1", as: v1, password: {env: PASSWORD}, v1Profile: "2020"}]
+                 {url: "https://a.example/x?y=1", as: v1, password: {env: PASSWORD}, v1Profile: "2020",
+                  concurrency: 200}]
                 """
             ).apps.first)
         #expect(app.forward.map(\.form) == [.raw, .camel, .v1])
         #expect(app.forward.map(\.secret) == [Redacted("s"), nil, nil])
         #expect(app.forward[2].password == SharedSecret("p") && app.forward[2].profile == .year2020)
         #expect(app.forward[0].profile == .current && app.forward[0].url.text == "https://a.example/x?y=1")
+        #expect(app.forward.map(\.concurrency) == [64, 64, 200])
         #expect(app.targetKeys.map(\.form) == ["raw", "camel", "v1"])
         #expect(try settings("[]").apps.first?.forward.isEmpty == true)
     }
@@ -85,6 +87,10 @@ struct ForwardingConfigurationTests {
             (
                 "[{url: \"https://a.example\", as: v1, password: {env: PASSWORD}, numbers: 1}]",
                 "apps[0].forward[0].numbers: 1 is not one of true, false"
+            ),
+            (
+                "[{url: \"https://a.example\", as: raw, concurrency: 0}]",
+                "apps[0].forward[0].concurrency: 0 is not in the range 1 to 512"
             ),
             ("[{url: \"https://a.example\", as: v1}]", "apps[0].forward: v1 needs a password"),
             ("{url: \"https://a.example\", as: raw}", "apps[0].forward: expected a list"),

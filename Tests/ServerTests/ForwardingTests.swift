@@ -173,6 +173,9 @@ struct ForwardingTests {
                 #"deliveries_total{\#(app),outcome="delivered"}"#: 3,
                 #"deliveries_total{\#(app),outcome="nothing"}"#: 3,
                 #"deliveries_total{\#(app),outcome="failed"}"#: 3, "waiting{\(app)}": 3,
+                // Two targets at one host, and one.
+                #"concurrency{\#(app),host="127.0.0.1",as="raw"}"#: 8,
+                #"concurrency{\#(app),host="127.0.0.1",as="v1"}"#: 4,
             ]
             #expect(try await samples(proxy, until: expected) == expected)
         }
@@ -188,6 +191,8 @@ struct ForwardingTests {
                 #"deliveries_total{\#(app),outcome="delivered"}"#: 2,
                 #"deliveries_total{\#(app),outcome="nothing"}"#: 2,
                 #"deliveries_total{\#(app),outcome="dead"}"#: 2, "dead{\(app)}": 2,
+                #"concurrency{\#(app),host="127.0.0.1",as="raw"}"#: 8,
+                #"concurrency{\#(app),host="127.0.0.1",as="v1"}"#: 4,
             ]
             #expect(try await samples(proxy, until: expected) == expected)
         }

@@ -34,6 +34,8 @@ package struct ForwardTarget: Sendable, Hashable {
     package var latestReceipt = LatestReceipt.handle
     /// Whether `expiration_intent` of version 1 bodies is a number instead of a text.
     package var writesNumbers = false
+    /// Maximum number of deliveries in flight.
+    package var concurrency = 64
 
     package init(url: HTTPURL, form: Form) {
         self.url = url
@@ -57,8 +59,10 @@ extension AppConfiguration {
 extension ConfigurationFile {
     /// Maximum number of targets of one app.
     private static let maximumTargets = 8
+    /// Deliveries in flight to one target. A target that answers after a second gets one a second for each.
+    private static let concurrencies: ClosedRange<Int64> = 1...512
 
-    /// Reads `forward: [{url, as, secret, password, v1Profile, latestReceipt, numbers}]`.
+    /// Reads `forward: [{url, as, secret, password, v1Profile, latestReceipt, numbers, concurrency}]`.
     static func forwardTargets(_ name: String, of app: ConfigurationNode) -> [ForwardTarget] {
         let key = app.name(name)
         let nodes = app.list(name) ?? []
@@ -90,6 +94,7 @@ extension ConfigurationFile {
         let (latestReceipt, numbers) = (
             node.choice("latestReceipt", of: ForwardTarget.LatestReceipt.self), node.choice("numbers", of: Flag.self)
         )
+        let concurrency = node.integer("concurrency", in: concurrencies)
         if text == nil { node.noteMissing("url", "missing") }
         if let form, form != .v1 {
             if password != nil { node.note("password", "needs as: v1") }
@@ -105,6 +110,7 @@ extension ConfigurationFile {
             target.profile = profile ?? .current
             target.latestReceipt = latestReceipt ?? .handle
             target.writesNumbers = numbers == .yes
+            if let concurrency { target.concurrency = Int(concurrency) }
             return target
         } catch {
             node.note("url", error.reason)

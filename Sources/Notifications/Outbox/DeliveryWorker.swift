@@ -14,6 +14,9 @@ import Transport
 /// Workers of different targets are independent. A failed delivery does not block the others of its target, because
 /// it is retried at its own time. Two deliveries about one purchase are never in flight together, so that the second
 /// cannot overtake the first.
+///
+/// Deliveries are claimed with leases. The worker renews those of all deliveries that it holds, so that another worker
+/// takes them over soon after this one was killed. No post begins after the end of its delivery's lease.
 final class DeliveryWorker: Sendable {
     /// Dependencies that all workers share.
     struct Dependencies: Sendable {
@@ -28,136 +31,197 @@ final class DeliveryWorker: Sendable {
     }
 
     private struct State {
-        /// Leased deliveries that no task has begun to send, in the order in which they are sent.
+        var concurrency: DeliveryConcurrency
+        /// Leased deliveries that wait to be sent, in the order in which they are sent.
         var claimed: [StoredDelivery] = []
-        /// Whether a task is claiming deliveries. The others wait for it.
-        var isClaiming = false
-        /// Whether a delivery was settled while a task was claiming. Another one about the same purchase may be
-        /// claimed since.
-        var hasSettledDuringClaim = false
+        /// Deliveries that are being sent, or whose outcome is being recorded.
+        var inFlight: Set<Int64> = []
+        /// The ends of the leases of all these deliveries. A delivery without one may belong to another worker.
+        var leases: [Int64: Timestamp] = [:]
+
+        /// Number of deliveries to claim now; 0 if there are enough. Half as many as can be in flight are claimed ahead, so
+        /// that few claims are needed and no slot waits for them.
+        var wanted: Int {
+            let ahead = max(8, concurrency.limit / 2)
+            let missing = max(concurrency.limit - inFlight.count, 0) + ahead - claimed.count
+            return missing > ahead / 2 ? missing : 0
+        }
+
+        func holdsLease(of id: Int64, at now: Timestamp) -> Bool { leases[id].map { $0 > now } ?? false }
     }
 
-    /// What a task does next.
-    private enum Step {
-        case deliver(StoredDelivery)
-        case claim
-        case wait
+    /// What the worker reacts to.
+    private enum Event: Sendable {
+        /// A delivery has ended. Another one about the same purchase may be due.
+        case ended
+        /// Due deliveries were claimed: all that may be sent, or as many as were wanted.
+        case claimed(areAll: Bool)
+        /// Deliveries may be due.
+        case arrived
+        /// The leases were renewed as far as possible.
+        case renewed
     }
-
-    /// Maximum number of deliveries that are leased in one transaction. Few, because they wait for a slow target.
-    private static let batch = 8
-    /// Length of a lease in milliseconds: three minutes. A batch takes less, even if every lookup and every post times
-    /// out. After a crash, other workers wait for the end of the lease.
-    private static let leaseLength: Int64 = 180_000
 
     private let target: ForwardTarget
     private let targetKey: ForwardingTargetKey
     private let dependencies: Dependencies
     /// Identifies this worker among all processes with the same store.
     private let lessee = "\(DeliveryLease.process)/\(UUID().uuidString)"
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     /// All failures of the target share one limit.
     private let logThrottle = LogThrottle<ForwardingTargetKey>()
-    /// Wakes the tasks that send.
-    private let workSignal = AsyncSignal()
-    /// How long a task waits at most without a signal.
-    private static let maximumWait = Duration.seconds(60)
 
     init(target: ForwardTarget, targetKey: ForwardingTargetKey, dependencies: Dependencies) {
         self.target = target
         self.targetKey = targetKey
         self.dependencies = dependencies
+        state = Mutex(State(concurrency: DeliveryConcurrency(maximum: target.concurrency)))
     }
 
-    /// Wakes the sending tasks when a delivery is due. Returns if `isClosing` is true or the task is canceled.
-    func signalWhenDue(until isClosing: @Sendable () -> Bool) async {
-        while true {
-            // Read the number of signals first. Otherwise, a signal between the check and the wait would be lost.
-            let signals = dependencies.wakeUp.signals
-            guard !Task.isCancelled, !isClosing() else { break }
-            do throws(StorageError) {
-                if try await outbox.hasDueDelivery(to: targetKey, at: dependencies.now()) { workSignal.signal() }
-            } catch {
-                logFailure("cannot read due deliveries from the store; will retry", error.code.rawValue)
-            }
-            await dependencies.wakeUp.wait(after: signals, atMost: dependencies.options.poll)
-        }
-        workSignal.signal()
-    }
-
-    /// Sends due deliveries one after another. Returns if `isClosing` is true or the task is canceled; deliveries that
-    /// were not sent are released.
-    func work(until isClosing: @Sendable () -> Bool) async {
-        var hasSettled = false
-        while true {
-            let signals = workSignal.signals
-            guard !Task.isCancelled, !isClosing() else { return await releaseClaimed() }
-            do throws(StorageError) {
-                if let delivery = try await next(hasSettled: hasSettled) {
-                    await deliver(delivery)
-                    hasSettled = true
-                    continue
+    /// Sends due deliveries. If `isClosing` is true or the task is canceled, it begins no further one, releases those that
+    /// it has claimed, and returns when those in flight have ended.
+    func run(until isClosing: @Sendable () -> Bool) async {
+        await withTaskGroup(of: Event.self) { group in
+            var (isClaiming, mayFind) = (false, true)
+            var signals = dependencies.wakeUp.signals
+            func awaitArrival() {
+                group.addTask { [signals, dependencies] in
+                    await dependencies.wakeUp.wait(after: signals, atMost: dependencies.options.poll)
+                    return .arrived
                 }
-            } catch {
-                logFailure("cannot read due deliveries from the store; will retry", error.code.rawValue)
             }
-            hasSettled = false
-            await workSignal.wait(after: signals, atMost: Self.maximumWait)
+            func awaitRenewal() {
+                group.addTask {
+                    try? await Task.sleep(for: self.dependencies.options.renewal)
+                    await self.renewLeases()
+                    return .renewed
+                }
+            }
+            awaitArrival()
+            awaitRenewal()
+            while true {
+                let isEnding = Task.isCancelled || isClosing()
+                if isEnding {
+                    await releaseClaimed()
+                    if !isClaiming, state.withLock({ $0.inFlight.isEmpty }) { break }
+                } else {
+                    for delivery in begin() {
+                        group.addTask {
+                            await self.deliver(delivery)
+                            self.end(delivery)
+                            return .ended
+                        }
+                    }
+                    let wanted = mayFind && !isClaiming ? state.withLock(\.wanted) : 0
+                    if wanted > 0 {
+                        (isClaiming, mayFind) = (true, false)
+                        group.addTask { .claimed(areAll: await self.claim(wanted) < wanted) }
+                    }
+                }
+                switch await group.next() {
+                case .ended: mayFind = true
+                case .claimed(let areAll):
+                    isClaiming = false
+                    mayFind = mayFind || !areAll
+                case .arrived where !isEnding:
+                    // Read before the next claim. Otherwise, a signal between the claim and the wait would be lost.
+                    signals = dependencies.wakeUp.signals
+                    mayFind = true
+                    awaitArrival()
+                case .renewed where !Task.isCancelled: awaitRenewal()
+                case .arrived, .renewed, nil: break
+                }
+            }
+            group.cancelAll()
         }
+    }
+
+    /// The present limit of deliveries in flight.
+    var limit: Forwarder.Limit {
+        Forwarder.Limit(
+            bundleId: targetKey.bundleId, host: target.url.host, form: target.form,
+            deliveries: state.withLock(\.concurrency.limit))
     }
 
     private var outbox: any DeliveryOutbox { dependencies.source.store.outbox }
 
-    // MARK: - Claiming deliveries
+    // MARK: - Leases
 
-    /// Returns the next leased delivery. Claims further ones if necessary; returns `nil` if there are no further
-    /// ones, or if another task is claiming.
-    private func next(hasSettled: Bool) async throws(StorageError) -> StoredDelivery? {
+    /// Leases due deliveries. Returns how many; 0 if the store failed.
+    private func claim(_ limit: Int) async -> Int {
         let now = dependencies.now()
-        let step = state.withLock { state -> Step in
-            // Another worker may have a delivery whose lease ran out.
-            state.claimed.removeAll { $0.lease.until <= now }
-            if !state.claimed.isEmpty { return .deliver(state.claimed.removeFirst()) }
-            if state.isClaiming {
-                state.hasSettledDuringClaim = state.hasSettledDuringClaim || hasSettled
-                return .wait
-            }
-            state.isClaiming = true
-            return .claim
-        }
-        switch step {
-        case .deliver(let delivery): return delivery
-        case .wait: return nil
-        case .claim: return try await claim(at: now)
-        }
-    }
-
-    /// Leases due deliveries. Returns the first one, and leaves the others to all tasks.
-    private func claim(at now: Timestamp) async throws(StorageError) -> StoredDelivery? {
-        let lease = DeliveryLease(lessee: lessee, until: now.advanced(byMilliseconds: Self.leaseLength))
-        let found: [StoredDelivery]
         do throws(StorageError) {
-            found = try await outbox.claim(to: targetKey, for: lease, at: now, limit: Self.batch)
+            let found = try await outbox.claim(to: targetKey, for: lease(at: now), at: now, limit: limit)
+            state.withLock { state in
+                for delivery in found {
+                    state.leases[delivery.id] = delivery.lease.until
+                    // Its lease had run out before its outcome could be recorded, and no other worker has claimed it.
+                    guard !state.inFlight.contains(delivery.id) else { continue }
+                    state.claimed.append(delivery)
+                }
+            }
+            return found.count
         } catch {
-            state.withLock { ($0.isClaiming, $0.hasSettledDuringClaim) = (false, false) }
-            throw error
+            logFailure("cannot read due deliveries from the store; will retry", error.code.rawValue)
+            return 0
         }
-        let wakesOthers = state.withLock { state in
-            state.claimed += found.dropFirst()
-            defer { (state.isClaiming, state.hasSettledDuringClaim) = (false, false) }
-            return found.count > 1 || state.hasSettledDuringClaim
-        }
-        if wakesOthers { workSignal.signal() }
-        return found.first
     }
 
-    /// Releases the leased deliveries that no task has begun to send.
+    /// Returns claimed deliveries that are now in flight, as many as the limit allows. Those whose lease has run out are
+    /// forgotten.
+    private func begin() -> [StoredDelivery] {
+        let now = dependencies.now()
+        return state.withLock { state in
+            for delivery in state.claimed where !state.holdsLease(of: delivery.id, at: now) {
+                state.leases[delivery.id] = nil
+            }
+            state.claimed.removeAll { state.leases[$0.id] == nil }
+            let count = min(state.claimed.count, max(state.concurrency.limit - state.inFlight.count, 0))
+            let first = state.claimed.prefix(count)
+            state.claimed.removeFirst(count)
+            state.inFlight.formUnion(first.map(\.id))
+            return Array(first)
+        }
+    }
+
+    private func end(_ delivery: StoredDelivery) {
+        state.withLock { state in
+            state.inFlight.remove(delivery.id)
+            state.leases[delivery.id] = nil
+        }
+    }
+
+    /// Extends the leases of all deliveries of this worker. Those that may belong to another worker since are not begun.
+    private func renewLeases() async {
+        let held = state.withLock(\.leases)
+        guard !held.isEmpty else { return }
+        let now = dependencies.now()
+        let lease = lease(at: now)
+        do throws(StorageError) {
+            let renewed = try await outbox.renew(Set(held.keys), for: lease, at: now)
+            state.withLock { state in
+                // A delivery that has ended meanwhile can even have been claimed again.
+                for (id, end) in held where state.leases[id] == end {
+                    state.leases[id] = renewed.contains(id) ? lease.until : nil
+                }
+            }
+        } catch {
+            logFailure("cannot renew the claims of deliveries in the store; will retry", error.code.rawValue)
+        }
+    }
+
+    private func lease(at now: Timestamp) -> DeliveryLease {
+        DeliveryLease(lessee: lessee, until: now.advanced(byMilliseconds: DeliveryLease.length))
+    }
+
+    /// Releases the leased deliveries that wait to be sent.
     private func releaseClaimed() async {
         let claimed = state.withLock { state in
             defer { state.claimed = [] }
+            for delivery in state.claimed { state.leases[delivery.id] = nil }
             return state.claimed
         }
-        await release(claimed)
+        if !claimed.isEmpty { await release(claimed) }
     }
 
     private func release(_ deliveries: [StoredDelivery]) async {
@@ -184,8 +248,8 @@ final class DeliveryWorker: Sendable {
             }
             outcome = bodies.isEmpty ? .skipped : .delivered(bodies: sent)
         } catch {
-            // Stopping the process is not a failure: the delivery stays due, and the next process sends it.
-            if Task.isCancelled || error == .stopped { return await release([delivery]) }
+            // Neither stopping the process nor the end of a lease is a failure: the delivery stays due.
+            if Task.isCancelled || [.stopped, .leaseEnded].contains(error) { return await release([delivery]) }
             outcome = failed(delivery, error, sent)
         }
         dependencies.counts[targetKey.bundleId].deliveries.add(DeliveryLabel(outcome).rawValue)
@@ -198,15 +262,31 @@ final class DeliveryWorker: Sendable {
     private func post(
         _ body: [UInt8], part: Int, of count: Int, _ delivery: StoredDelivery
     ) async throws(ForwardingFailure) {
+        let now = dependencies.now()
+        let (isHeld, reductions) = state.withLock {
+            ($0.holdsLease(of: delivery.id, at: now), $0.concurrency.reductions)
+        }
+        guard isHeld else { throw .leaseEnded }
+        let start = ContinuousClock.now
         let response: HTTPResponse
         do throws(TransportError) {
             let request = try DeliveryRequest.make(
-                body, part: part, of: count, delivery: delivery, to: target, now: dependencies.now(),
+                body, part: part, of: count, delivery: delivery, to: target, now: now,
                 timeout: dependencies.options.timeout)
             response = try await dependencies.transport.send(request)
         } catch {
-            throw [.shutDown, .cancelled].contains(error.code)
-                ? .stopped : ForwardingFailure("transport.\(error.code.rawValue)")
+            guard ![.shutDown, .cancelled].contains(error.code) else { throw .stopped }
+            state.withLock { $0.concurrency.recordFailure(begunAfter: reductions) }
+            throw ForwardingFailure("transport.\(error.code.rawValue)")
+        }
+        let latency = ContinuousClock.now - start
+        state.withLock { state in
+            switch response.status {
+            case 200...299: state.concurrency.recordSuccess(after: latency, inFlight: state.inFlight.count)
+            case 408, 429, 500...: state.concurrency.recordFailure(begunAfter: reductions)
+            // The target refuses this notification, or is in another place, which does not depend on the load.
+            default: break
+            }
         }
         guard (200...299).contains(response.status) else { throw ForwardingFailure("http.\(response.status)") }
     }
@@ -258,6 +338,8 @@ final class DeliveryWorker: Sendable {
 extension ForwardingFailure {
     /// The process is stopping.
     fileprivate static let stopped = ForwardingFailure("stopped")
+    /// Another worker may have claimed the delivery.
+    fileprivate static let leaseEnded = ForwardingFailure("leaseEnded")
 }
 
 extension DeliveryLabel {

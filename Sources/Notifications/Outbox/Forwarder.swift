@@ -17,17 +17,25 @@ package final class Forwarder: Service {
     /// Options of a forwarder.
     package struct Options: Sendable {
         package var schedule = DeliverySchedule()
-        /// Maximum number of concurrent deliveries to one target.
-        package var concurrency = 4
         /// Timeout of one exchange.
         package var timeout = DeliveryRequest.timeout
         /// Maximum time until a due delivery is found. Polling is needed because other processes queue deliveries
         /// too.
         package var poll = Duration.seconds(1).atTestSpeed(atLeast: .milliseconds(50))
+        /// Time between two renewals of the leases of deliveries.
+        package var renewal = DeliveryLease.renewalInterval
         /// Time for deliveries in flight when the process shuts down.
         package var grace = Duration.seconds(5)
 
         package init() {}
+    }
+
+    /// How many deliveries may be in flight to the targets of an app at one host, in one form.
+    package struct Limit: Sendable {
+        package let bundleId: BundleIdentifier
+        package let host: String
+        package let form: ForwardTarget.Form
+        package var deliveries: Int
     }
 
     /// The workers of one configuration, and its number.
@@ -77,6 +85,17 @@ package final class Forwarder: Service {
         wakeUp.signal()
     }
 
+    /// The present limits, in the order of the configuration.
+    package var limits: [Limit] {
+        plan.withLock(\.workers).reduce(into: []) { limits, worker in
+            let limit = worker.limit
+            let place = limits.firstIndex {
+                ($0.bundleId, $0.host, $0.form) == (limit.bundleId, limit.host, limit.form)
+            }
+            if let place { limits[place].deliveries += limit.deliveries } else { limits.append(limit) }
+        }
+    }
+
     /// Runs until the process shuts down; deliveries in flight then have ``Options/grace``.
     package func run() async throws {
         await withGracefulShutdownHandler {
@@ -118,10 +137,7 @@ package final class Forwarder: Service {
         }
         await withTaskGroup(of: Void.self) { group in
             for worker in plan.workers {
-                group.addTask { await worker.signalWhenDue(until: isReplaced) }
-                for _ in 0..<options.concurrency {
-                    group.addTask { await worker.work(until: isReplaced) }
-                }
+                group.addTask { await worker.run(until: isReplaced) }
             }
         }
     }

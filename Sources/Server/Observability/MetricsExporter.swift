@@ -158,6 +158,11 @@ struct MetricsExporter: Sendable {
             text.family(family)
             for row in backlog { text.sample(family, [("app", row.bundleId.rawValue)], row[keyPath: value]) }
         }
+        text.family(.deliveryLimit)
+        for limit in view.deliveryLimits() {
+            let labels = [("app", limit.bundleId.rawValue), ("host", limit.host), ("as", limit.form.rawValue)]
+            text.sample(.deliveryLimit, labels, Int64(limit.deliveries))
+        }
     }
 
     /// What support teams ask for.

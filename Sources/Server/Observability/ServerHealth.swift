@@ -1,6 +1,7 @@
 import AppStoreClients
 import BridgeConfiguration
 import Comparison
+import Notifications
 import Storage
 import VerifyReceipt
 import AppStoreTypes
@@ -24,6 +25,8 @@ struct ServerHealth: Sendable {
     let connections: @Sendable () -> (public: Int, operations: Int)
     /// Returns the circuit breaker states of the upstream hosts.
     let hosts: @Sendable () -> [CircuitBreakingTransport.HostState]
+    /// Returns the present limits of deliveries in flight.
+    let deliveryLimits: @Sendable () -> [Forwarder.Limit]
 
     /// The current configuration.
     var settings: ProxyConfiguration { live.now.settings }

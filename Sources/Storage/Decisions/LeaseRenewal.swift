@@ -36,14 +36,13 @@ package final class LeaseRenewal: Sendable {
     /// Returns whether the lease is still held. If it has expired because the store could not be reached, this waits until the
     /// store says whether another holder has claimed the task: the work goes on after an outage.
     package func isHeld() async -> Bool {
-        while !Task.isCancelled {
+        while true {
             let (isOurs, age) = state.withLock { ($0.isOurs, ContinuousClock.now - $0.renewedAt) }
             guard isOurs, age >= duration else { return isOurs }
             if let isHeld = await renew() { return isHeld }
-            guard age < patience else { return false }
+            guard age < patience, !Task.isCancelled else { return false }
             try? await Task.sleep(for: min(.seconds(1), duration / 4))
         }
-        return false
     }
 
     /// Returns whether the lease is held; `nil` if the store cannot be reached.

@@ -179,7 +179,7 @@ struct ForwarderTests {
         #expect(second.targets.all.last?.headers["Receipt-Bridge-Attempt"] == "1")
     }
 
-    @Test("A slow target does not delay others, and has at most four concurrent deliveries")
+    @Test("A target that does not respond does not delay others, and has at most four concurrent deliveries")
     func slow() async throws {
         let bridge = try ForwardingTestProxy([
             ForwardingTestProxy.target(.raw, "slow"), ForwardingTestProxy.target(.raw, "quick"),
@@ -199,6 +199,97 @@ struct ForwarderTests {
             #expect(await bridge.settled())
         }
         #expect(bridge.targets.all.count == 24)
+    }
+
+    @Test("A target that responds slowly gets more and more deliveries at once, up to the maximum", arguments: [3, 24])
+    func adaptive(maximum: Int) async throws {
+        let bridge = try ForwardingTestProxy([
+            ForwardingTestProxy.target(.raw) { $0.concurrency = maximum }
+        ])
+        let counts = Mutex((inFlight: 0, most: 0))
+        bridge.targets.answer { _ in
+            counts.withLock { counts in
+                counts.inFlight += 1
+                counts.most = max(counts.most, counts.inFlight)
+            }
+            try? await Task.sleep(for: .milliseconds(30))
+            counts.withLock { $0.inFlight -= 1 }
+            return 200
+        }
+        for _ in 0..<150 { try await bridge.bridge.receive(try bridge.bridge.appStore.notification("TEST")) }
+        try await bridge.forwarding { #expect(await bridge.settled()) }
+        let most = counts.withLock(\.most)
+        #expect(most <= maximum && (maximum < 4 || most > 4), "\(most)")
+        #expect(bridge.targets.all.count == 150)
+    }
+
+    @Test("A delivery that takes longer than a lease is not taken over, because the lease is renewed")
+    func renewal() async throws {
+        let (first, second) = try pair()
+        let open = Mutex(false)
+        first.targets.answer { _ in
+            while !open.withLock({ $0 }), !Task.isCancelled { try? await Task.sleep(for: .milliseconds(2)) }
+            return 200
+        }
+        try await first.bridge.receive(try first.bridge.appStore.notification("TEST"))
+        try await first.forwarding {
+            #expect(await eventually { first.targets.all.count == 1 })
+            try await second.forwarding {
+                for _ in 0..<3 {
+                    let now = first.bridge.now.advanced(byMilliseconds: DeliveryLease.length * 2 / 3)
+                    (first.bridge.now, second.bridge.now) = (now, now)
+                    let end = now.advanced(byMilliseconds: DeliveryLease.length)
+                    #expect(await eventually { (try? await leaseEnds(first)) == [end.milliseconds] })
+                }
+                open.withLock { $0 = true }
+                #expect(await first.settled())
+            }
+        }
+        #expect(first.targets.all.count == 1 && second.targets.all.isEmpty)
+    }
+
+    @Test("A server that was suspended begins nothing whose lease has ended, and changes no outcome of another one")
+    func suspended() async throws {
+        let (first, second) = try pair { $0.concurrency = 1 }
+        let open = Mutex(false)
+        first.targets.answer { _ in
+            while !open.withLock({ $0 }), !Task.isCancelled { try? await Task.sleep(for: .milliseconds(2)) }
+            return 500
+        }
+        for _ in 0..<3 { try await first.bridge.receive(try first.bridge.appStore.notification("TEST")) }
+        // Its renewals are as good as suspended.
+        try await first.forwarding(renewal: .seconds(60)) {
+            #expect(await eventually { first.targets.all.count == 1 })
+            #expect(await eventually { (try? await leaseEnds(first).count) == 3 })
+            let now = first.bridge.now.advanced(byMilliseconds: DeliveryLease.length)
+            second.bridge.now = now
+            try await second.forwarding { #expect(await second.settled()) }
+            first.bridge.now = now
+            open.withLock { $0 = true }
+            try await Task.sleep(for: .milliseconds(30))  // Six polls.
+        }
+        // Only what was in flight was sent twice.
+        #expect(first.targets.all.count == 1 && second.targets.all.count == 3)
+        #expect(try await first.states() == [.delivered: 3])
+        #expect(try await first.bridge.store.deliveries().map(\.lastFailure) == [nil, nil, nil])
+    }
+
+    /// Two proxies with one store.
+    private func pair(
+        _ change: (inout ForwardTarget) -> Void = { _ in }
+    ) throws -> (ForwardingTestProxy, ForwardingTestProxy) {
+        let targets = [try ForwardingTestProxy.target(.raw, change: change)]
+        let first = try ForwardingTestProxy(targets)
+        return (
+            first, try ForwardingTestProxy(targets, appStore: first.bridge.appStore, folder: first.bridge.folder)
+        )
+    }
+
+    /// Returns the ends of all leases, in milliseconds.
+    private func leaseEnds(_ bridge: ForwardingTestProxy) async throws -> [Int64] {
+        try await DatabaseQueue(path: bridge.bridge.store.path).read {
+            try Int64.fetchAll($0, sql: "SELECT leasedUntil FROM delivery WHERE leasedUntil IS NOT NULL")
+        }
     }
 
     @Test("Notifications about one purchase are delivered in order")

@@ -77,13 +77,15 @@ final class ForwardingTestProxy: Sendable {
 
     /// Runs a forwarder during `work`.
     func forwarding<Value>(
-        schedule: DeliverySchedule = DeliverySchedule(), _ work: () async throws -> Value
+        schedule: DeliverySchedule = DeliverySchedule(), renewal: Duration = .milliseconds(5),
+        _ work: () async throws -> Value
     ) async throws -> Value {
         var settings = ProxyConfiguration()
         settings.apps = [app]
         var options = Forwarder.Options()
         options.schedule = schedule
         options.poll = .milliseconds(5)
+        options.renewal = renewal
         options.grace = .milliseconds(50)
         let bridge = bridge
         guard
