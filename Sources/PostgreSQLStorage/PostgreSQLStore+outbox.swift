@@ -53,8 +53,9 @@ extension PostgreSQLStore: DeliveryOutbox {
     /// a customer can have several.
     private static let claimWindow = 256
 
-    /// SQL condition of a delivery that is due and not leased. `$4` is the time.
-    private static let isDue = "state = 0 AND nextAttempt <= $4::bigint AND leasedUntil <= $4::bigint"
+    /// SQL condition of a delivery that is due and not leased. `$4` is the time, and `$5` the end of the leases that count
+    /// no longer.
+    private static let isDue = "state = 0 AND nextAttempt <= $4::bigint AND leasedUntil <= $5::bigint"
 
     /// The row id of a target. `$1` to `$3` identify it.
     private static let target = "(SELECT id FROM addressee WHERE bundleId = $1 AND form = $2 AND url = $3)"
@@ -68,12 +69,13 @@ extension PostgreSQLStore: DeliveryOutbox {
     ) async throws(StorageError) -> Bool {
         try await !read(
             "SELECT 1::bigint FROM delivery WHERE addressee = \(Self.target) AND \(Self.isDue) LIMIT 1",
-            Self.arguments(targetKey) + [PostgreSQLValue(now)]
+            Self.arguments(targetKey) + [PostgreSQLValue(now), PostgreSQLValue(now)]
         ).isEmpty
     }
 
     package func claim(
-        to targetKey: ForwardingTargetKey, for lease: DeliveryLease, at now: Timestamp, limit: Int
+        to targetKey: ForwardingTargetKey, for lease: DeliveryLease, at now: Timestamp, takingOverUntil end: Timestamp,
+        limit: Int
     ) async throws(StorageError) -> [StoredDelivery] {
         // A lock is a write, so it is taken only if there is something to claim.
         guard try await hasDueDelivery(to: targetKey, at: now) else { return [] }
@@ -85,8 +87,8 @@ extension PostgreSQLStore: DeliveryOutbox {
             PostgreSQLQuery(
                 Self.claimStatement,
                 Self.arguments(targetKey) + [
-                    PostgreSQLValue(now), PostgreSQLValue(lease.until), .text(lease.lessee), .integer(Int64(limit)),
-                    .integer(Int64(max(Self.claimWindow, limit))),
+                    PostgreSQLValue(now), PostgreSQLValue(end), PostgreSQLValue(lease.until), .text(lease.lessee),
+                    .integer(Int64(limit)), .integer(Int64(max(Self.claimWindow, limit))),
                 ]),
         ])
         var deliveries: [StoredDelivery] = []
@@ -107,8 +109,8 @@ extension PostgreSQLStore: DeliveryOutbox {
             SELECT id, addressee, subject, nextAttempt FROM delivery
             WHERE addressee = \(target) AND \(isDue) AND NOT EXISTS (
                 SELECT 1 FROM delivery AS other WHERE other.addressee = delivery.addressee
-                AND other.subject = delivery.subject AND other.leasedUntil > $4::bigint AND other.leasedUntil > 0)
-            ORDER BY nextAttempt, id LIMIT $8::bigint),
+                AND other.subject = delivery.subject AND other.leasedUntil > $5::bigint AND other.leasedUntil > 0)
+            ORDER BY nextAttempt, id LIMIT $9::bigint),
         first AS (
             SELECT DISTINCT ON (coalesce('s' || due.subject, 'd' || due.id))
             coalesce(earliest.id, due.id) AS id, nextAttempt
@@ -120,10 +122,10 @@ extension PostgreSQLStore: DeliveryOutbox {
             ORDER BY coalesce('s' || due.subject, 'd' || due.id), coalesce(earliest.id, due.id)),
         chosen AS (
             SELECT id FROM delivery
-            WHERE id IN (SELECT id FROM first ORDER BY nextAttempt, id LIMIT $7::bigint) AND \(isDue)
+            WHERE id IN (SELECT id FROM first ORDER BY nextAttempt, id LIMIT $8::bigint) AND \(isDue)
             ORDER BY id FOR UPDATE SKIP LOCKED),
         claimed AS (
-            UPDATE delivery SET leasedUntil = $5::bigint, lessee = $6::text FROM chosen WHERE delivery.id = chosen.id
+            UPDATE delivery SET leasedUntil = $6::bigint, lessee = $7::text FROM chosen WHERE delivery.id = chosen.id
             RETURNING delivery.*)
         SELECT claimed.id, bundleId, environment, notification.id, uuid, text, body, attempts, bodiesSent, queuedAt
         FROM claimed JOIN notification ON notification.id = claimed.notification
@@ -152,18 +154,16 @@ extension PostgreSQLStore: DeliveryOutbox {
             queuedAt: try row.timestamp(9), lease: lease)
     }
 
-    package func renew(
-        _ ids: Set<Int64>, for lease: DeliveryLease, at now: Timestamp
-    ) async throws(StorageError) -> Set<Int64> {
+    package func renew(_ ids: Set<Int64>, for lease: DeliveryLease) async throws(StorageError) -> Set<Int64> {
         guard !ids.isEmpty else { return [] }
         let results = try await write([
             PostgreSQLQuery(
                 """
                 UPDATE delivery SET leasedUntil = $1::bigint WHERE id IN (
                     SELECT id FROM delivery WHERE id = ANY ($2::bigint[]) AND lessee = $3::text
-                    AND leasedUntil > $4::bigint ORDER BY id FOR UPDATE)
+                    ORDER BY id FOR UPDATE)
                 RETURNING id
-                """, [PostgreSQLValue(lease.until), .integers(ids.sorted()), .text(lease.lessee), PostgreSQLValue(now)])
+                """, [PostgreSQLValue(lease.until), .integers(ids.sorted()), .text(lease.lessee)])
         ])
         return try value { () throws(PostgreSQLError) in
             Set(try results[0].rows.map { row throws(PostgreSQLError) in try row.integer(0) })

@@ -113,14 +113,16 @@ extension SQLiteStore: DeliveryOutbox {
     private static let claimWindow = 256
 
     /// SQL condition of the deliveries to a target that are due and not leased. `?1` to `?3` identify the target, `?4`
-    /// is the time.
+    /// is the time, and `?5` the end of the leases that count no longer.
     private static let isDue = """
         addressee = (SELECT id FROM addressee WHERE bundleId = ?1 AND form = ?2 AND url = ?3)
-        AND state = 0 AND nextAttempt <= ?4 AND (leasedUntil IS NULL OR leasedUntil <= ?4)
+        AND state = 0 AND nextAttempt <= ?4 AND (leasedUntil IS NULL OR leasedUntil <= ?5)
         """
 
-    private static func arguments(_ targetKey: ForwardingTargetKey, at now: Timestamp) -> StatementArguments {
-        [targetKey.bundleId.rawValue, targetKey.form, targetKey.url, now.milliseconds]
+    private static func arguments(
+        _ targetKey: ForwardingTargetKey, at now: Timestamp, takingOverUntil end: Timestamp
+    ) -> StatementArguments {
+        [targetKey.bundleId.rawValue, targetKey.form, targetKey.url, now.milliseconds, end.milliseconds]
     }
 
     package func hasDueDelivery(
@@ -128,18 +130,20 @@ extension SQLiteStore: DeliveryOutbox {
     ) async throws(StorageError) -> Bool {
         try await read { db in
             let find = try db.cachedStatement(sql: "SELECT 1 FROM delivery WHERE \(Self.isDue) LIMIT 1")
-            return try Int.fetchOne(find, arguments: Self.arguments(targetKey, at: now)) != nil
+            return try Int.fetchOne(find, arguments: Self.arguments(targetKey, at: now, takingOverUntil: now)) != nil
         }
     }
 
     package func claim(
-        to targetKey: ForwardingTargetKey, for lease: DeliveryLease, at now: Timestamp, limit: Int
+        to targetKey: ForwardingTargetKey, for lease: DeliveryLease, at now: Timestamp, takingOverUntil end: Timestamp,
+        limit: Int
     ) async throws(StorageError) -> [StoredDelivery] {
         // The writer is needed only if there is something to claim.
         guard try await hasDueDelivery(to: targetKey, at: now) else { return [] }
         let window = max(Self.claimWindow, limit)
         let ids = try await write { db in
-            let ids = try Self.claimable(to: targetKey, at: now, window: window, limit: limit, in: db)
+            let arguments = Self.arguments(targetKey, at: now, takingOverUntil: end)
+            let ids = try Self.claimable(arguments, window: window, limit: limit, in: db)
             for id in ids {
                 try db.cachedStatement(sql: "UPDATE delivery SET leasedUntil = ?, lessee = ? WHERE id = ?").execute(
                     arguments: [lease.until.milliseconds, lease.lessee, id])
@@ -151,7 +155,7 @@ extension SQLiteStore: DeliveryOutbox {
 
     /// Returns the ids of the deliveries that may be leased now.
     private static func claimable(
-        to targetKey: ForwardingTargetKey, at now: Timestamp, window: Int, limit: Int, in db: Database
+        _ arguments: StatementArguments, window: Int, limit: Int, in db: Database
     ) throws -> [Int64] {
         let leased = try String.fetchAll(
             db.cachedStatement(
@@ -159,15 +163,15 @@ extension SQLiteStore: DeliveryOutbox {
                     SELECT originalTransactionId FROM delivery
                     JOIN notification ON notification.id = delivery.notification
                     WHERE addressee = (SELECT id FROM addressee WHERE bundleId = ?1 AND form = ?2 AND url = ?3)
-                    AND leasedUntil > ?4 AND originalTransactionId IS NOT NULL
-                    """), arguments: arguments(targetKey, at: now))
+                    AND leasedUntil > ?5 AND originalTransactionId IS NOT NULL
+                    """), arguments: arguments)
         let due = try Row.fetchAll(
             db.cachedStatement(
                 sql: """
                     SELECT delivery.id, originalTransactionId FROM delivery
                     JOIN notification ON notification.id = delivery.notification
-                    WHERE \(isDue) ORDER BY nextAttempt, delivery.id LIMIT ?5
-                    """), arguments: arguments(targetKey, at: now) + [window])
+                    WHERE \(isDue) ORDER BY nextAttempt, delivery.id LIMIT ?6
+                    """), arguments: arguments + [window])
         return ClaimSelection.ids(
             of: due.map { DueDelivery(id: $0[0], subject: $0[1]) }, leasedSubjects: Set(leased), limit: limit)
     }
@@ -199,15 +203,13 @@ extension SQLiteStore: DeliveryOutbox {
             bodiesSent: row[8], queuedAt: Timestamp(milliseconds: row[9]), lease: lease)
     }
 
-    package func renew(
-        _ ids: Set<Int64>, for lease: DeliveryLease, at now: Timestamp
-    ) async throws(StorageError) -> Set<Int64> {
+    package func renew(_ ids: Set<Int64>, for lease: DeliveryLease) async throws(StorageError) -> Set<Int64> {
         guard !ids.isEmpty else { return [] }
         return try await write { db in
             try ids.sorted().reduce(into: []) { renewed, id in
                 try db.cachedStatement(
-                    sql: "UPDATE delivery SET leasedUntil = ? WHERE id = ? AND lessee = ? AND leasedUntil > ?"
-                ).execute(arguments: [lease.until.milliseconds, id, lease.lessee, now.milliseconds])
+                    sql: "UPDATE delivery SET leasedUntil = ? WHERE id = ? AND lessee = ?"
+                ).execute(arguments: [lease.until.milliseconds, id, lease.lessee])
                 if db.changesCount > 0 { renewed.insert(id) }
             }
         }

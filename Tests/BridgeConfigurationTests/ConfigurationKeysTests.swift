@@ -114,6 +114,7 @@ struct ConfigurationKeysTests {
                 as: raw | camel
                 secret:
                   file: a.txt | b.txt
+                concurrency: 8 | 9
               - url: https://c.example
                 as: v1
                 password:

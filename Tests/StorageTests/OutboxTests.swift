@@ -121,7 +121,7 @@ struct OutboxTests {
     }
 
     @Test(
-        "A renewed lease lasts longer; one that ran out or passed to another worker is not renewed",
+        "A renewed lease lasts longer, also one that has ended; one that passed to another worker is not renewed",
         arguments: StoreTestEngine.available)
     func renewal(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
@@ -131,16 +131,35 @@ struct OutboxTests {
         let ids = Set(claimed.map(\.id))
         func renew(_ lessee: String, at now: Timestamp) async throws -> Set<Int64> {
             let lease = DeliveryLease(lessee: lessee, until: now.advanced(byMilliseconds: 1_000))
-            return try await outbox.renew(ids, for: lease, at: now)
+            return try await outbox.renew(ids, for: lease)
         }
         try await outbox.settle(claimed[0], .delivered(bodies: 1))
         #expect(try await renew("b", at: Self.now) == [])
         #expect(try await renew("a", at: Self.now.advanced(byMilliseconds: 500)) == ids.subtracting([claimed[0].id]))
         #expect(try await claim("b", at: Self.later, on: stage.store, target).isEmpty)
         let end = Self.now.advanced(byMilliseconds: 1_500)
-        #expect(try await renew("a", at: end) == [])
         #expect(try await claim("b", at: end, limit: 1, on: stage.store, target).map(\.id) == [claimed[1].id])
-        #expect(try await outbox.renew([], for: claimed[0].lease, at: end) == [])
+        #expect(try await renew("a", at: end) == [claimed[2].id])
+        #expect(try await claim("b", at: end, on: stage.store, target).isEmpty)
+        #expect(try await outbox.renew([], for: claimed[0].lease) == [])
+    }
+
+    @Test(
+        "A lease that has ended is not taken over before the given time, and holds back its purchase until then",
+        arguments: StoreTestEngine.available)
+    func takingOver(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let (outbox, target) = (stage.store.outbox, target(stage))
+        try await receive(["1", "1", "2"], on: stage, target)
+        #expect(try await claim("a", limit: 1, on: stage.store, target).map(\.uuid) == ["0"])
+        func takeOver(until end: Timestamp) async throws -> [String] {
+            let lease = DeliveryLease(lessee: "b", until: Self.later.advanced(byMilliseconds: 1_000))
+            return try await outbox.claim(
+                to: target, for: lease, at: Self.later, takingOverUntil: end, limit: 9
+            ).map(\.uuid)
+        }
+        #expect(try await takeOver(until: Self.later.advanced(byMilliseconds: -1)) == ["2"])
+        #expect(try await takeOver(until: Self.later) == ["0"])
     }
 
     @Test(

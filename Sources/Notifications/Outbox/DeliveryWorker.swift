@@ -32,6 +32,7 @@ final class DeliveryWorker: Sendable {
 
     private struct State {
         var concurrency: DeliveryConcurrency
+        var takeover: LeaseTakeover
         /// Leased deliveries that wait to be sent, in the order in which they are sent.
         var claimed: [StoredDelivery] = []
         /// Deliveries that are being sent, or whose outcome is being recorded.
@@ -75,7 +76,10 @@ final class DeliveryWorker: Sendable {
         self.target = target
         self.targetKey = targetKey
         self.dependencies = dependencies
-        state = Mutex(State(concurrency: DeliveryConcurrency(maximum: target.concurrency)))
+        state = Mutex(
+            State(
+                concurrency: DeliveryConcurrency(maximum: target.concurrency),
+                takeover: LeaseTakeover(at: dependencies.now())))
     }
 
     /// Sends due deliveries. If `isClosing` is true or the task is canceled, it begins no further one, releases those that
@@ -151,13 +155,16 @@ final class DeliveryWorker: Sendable {
     private func claim(_ limit: Int) async -> Int {
         let now = dependencies.now()
         do throws(StorageError) {
-            let found = try await outbox.claim(to: targetKey, for: lease(at: now), at: now, limit: limit)
+            let found = try await outbox.claim(
+                to: targetKey, for: lease(at: now), at: now,
+                takingOverUntil: state.withLock { $0.takeover.limit(at: now) }, limit: limit)
             state.withLock { state in
+                state.takeover.recordResponse(at: dependencies.now())
                 for delivery in found {
+                    // A delivery of this worker whose lease had ended, and that no other one has claimed, is not sent again.
+                    let isKnown = state.leases[delivery.id] != nil || state.inFlight.contains(delivery.id)
                     state.leases[delivery.id] = delivery.lease.until
-                    // Its lease had run out before its outcome could be recorded, and no other worker has claimed it.
-                    guard !state.inFlight.contains(delivery.id) else { continue }
-                    state.claimed.append(delivery)
+                    if !isKnown { state.claimed.append(delivery) }
                 }
             }
             return found.count
@@ -167,20 +174,16 @@ final class DeliveryWorker: Sendable {
         }
     }
 
-    /// Returns claimed deliveries that are now in flight, as many as the limit allows. Those whose lease has run out are
-    /// forgotten.
+    /// Returns claimed deliveries that are now in flight, as many as the limit allows. Those whose lease has ended wait for
+    /// its renewal.
     private func begin() -> [StoredDelivery] {
         let now = dependencies.now()
         return state.withLock { state in
-            for delivery in state.claimed where !state.holdsLease(of: delivery.id, at: now) {
-                state.leases[delivery.id] = nil
-            }
-            state.claimed.removeAll { state.leases[$0.id] == nil }
-            let count = min(state.claimed.count, max(state.concurrency.limit - state.inFlight.count, 0))
-            let first = state.claimed.prefix(count)
-            state.claimed.removeFirst(count)
+            let free = max(state.concurrency.limit - state.inFlight.count, 0)
+            let first = Array(state.claimed.filter { state.holdsLease(of: $0.id, at: now) }.prefix(free))
             state.inFlight.formUnion(first.map(\.id))
-            return Array(first)
+            state.claimed.removeAll { state.inFlight.contains($0.id) }
+            return first
         }
     }
 
@@ -191,19 +194,21 @@ final class DeliveryWorker: Sendable {
         }
     }
 
-    /// Extends the leases of all deliveries of this worker. Those that may belong to another worker since are not begun.
+    /// Extends the leases of all deliveries of this worker. Those that another worker has claimed since are not begun.
     private func renewLeases() async {
         let held = state.withLock(\.leases)
         guard !held.isEmpty else { return }
         let now = dependencies.now()
         let lease = lease(at: now)
         do throws(StorageError) {
-            let renewed = try await outbox.renew(Set(held.keys), for: lease, at: now)
+            let renewed = try await outbox.renew(Set(held.keys), for: lease)
             state.withLock { state in
+                state.takeover.recordResponse(at: dependencies.now())
                 // A delivery that has ended meanwhile can even have been claimed again.
                 for (id, end) in held where state.leases[id] == end {
                     state.leases[id] = renewed.contains(id) ? lease.until : nil
                 }
+                state.claimed.removeAll { state.leases[$0.id] == nil }
             }
         } catch {
             logFailure("cannot renew the claims of deliveries in the store; will retry", error.code.rawValue)

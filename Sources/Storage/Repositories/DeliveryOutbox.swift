@@ -9,20 +9,21 @@ package protocol DeliveryOutbox: Sendable {
     /// Leases due deliveries of different purchases, the one that has waited longest first. No delivery is leased to
     /// two workers, and no two deliveries about one purchase to the same target are leased at the same time.
     ///
-    /// - Parameter limit: maximum number of deliveries.
+    /// - Parameters:
+    ///   - end: leases that ended until then are taken over; at most `now`.
+    ///   - limit: maximum number of deliveries.
     func claim(
-        to targetKey: ForwardingTargetKey, for lease: DeliveryLease, at now: Timestamp, limit: Int
+        to targetKey: ForwardingTargetKey, for lease: DeliveryLease, at now: Timestamp, takingOverUntil end: Timestamp,
+        limit: Int
     ) async throws(StorageError) -> [StoredDelivery]
 
-    /// Extends the leases of deliveries that have not run out.
+    /// Extends the leases of deliveries, also those that ended if no other worker has claimed the delivery since.
     ///
     /// - Parameters:
     ///   - ids: the deliveries that the lessee claimed.
     ///   - lease: the lessee, and the new end of its leases.
     /// - Returns: The deliveries whose lease was extended. The others may belong to another worker.
-    func renew(
-        _ ids: Set<Int64>, for lease: DeliveryLease, at now: Timestamp
-    ) async throws(StorageError) -> Set<Int64>
+    func renew(_ ids: Set<Int64>, for lease: DeliveryLease) async throws(StorageError) -> Set<Int64>
 
     /// Records the outcome of an attempt and ends the lease. The outcome is ignored if the delivery was queued again
     /// during the attempt, or if the lease ran out and another worker has claimed the delivery. A success counts even if
@@ -59,6 +60,13 @@ extension DeliveryOutbox {
     /// - Parameter state: only deliveries in this state; `nil` for all.
     package func deliveries(in state: DeliveryState? = nil) async throws(StorageError) -> [DeliverySummary] {
         try await deliveries(in: state, after: 0, limit: 500)
+    }
+
+    /// Leases due deliveries, also those of all leases that have ended.
+    package func claim(
+        to targetKey: ForwardingTargetKey, for lease: DeliveryLease, at now: Timestamp, limit: Int
+    ) async throws(StorageError) -> [StoredDelivery] {
+        try await claim(to: targetKey, for: lease, at: now, takingOverUntil: now, limit: limit)
     }
 
     /// Queues deliveries to all of their targets again.

@@ -236,7 +236,7 @@ struct ForwarderTests {
             #expect(await eventually { first.targets.all.count == 1 })
             try await second.forwarding {
                 for _ in 0..<3 {
-                    let now = first.bridge.now.advanced(byMilliseconds: DeliveryLease.length * 2 / 3)
+                    let now = first.bridge.now.advanced(byMilliseconds: DeliveryLease.length / 2)
                     (first.bridge.now, second.bridge.now) = (now, now)
                     let end = now.advanced(byMilliseconds: DeliveryLease.length)
                     #expect(await eventually { (try? await leaseEnds(first)) == [end.milliseconds] })
@@ -261,10 +261,16 @@ struct ForwarderTests {
         try await first.forwarding(renewal: .seconds(60)) {
             #expect(await eventually { first.targets.all.count == 1 })
             #expect(await eventually { (try? await leaseEnds(first).count) == 3 })
-            let now = first.bridge.now.advanced(byMilliseconds: DeliveryLease.length)
-            second.bridge.now = now
-            try await second.forwarding { #expect(await second.settled()) }
-            first.bridge.now = now
+            try await second.forwarding {
+                // Twice, because after a pause of the length of a lease nothing is taken over.
+                for _ in 0..<2 {
+                    #expect(second.targets.all.isEmpty)
+                    second.bridge.now = second.bridge.now.advanced(byMilliseconds: DeliveryLease.length / 2)
+                    try await Task.sleep(for: .milliseconds(30))  // Six polls.
+                }
+                #expect(await second.settled())
+            }
+            first.bridge.now = second.bridge.now
             open.withLock { $0 = true }
             try await Task.sleep(for: .milliseconds(30))  // Six polls.
         }
@@ -272,6 +278,26 @@ struct ForwarderTests {
         #expect(first.targets.all.count == 1 && second.targets.all.count == 3)
         #expect(try await first.states() == [.delivered: 3])
         #expect(try await first.bridge.store.deliveries().map(\.lastFailure) == [nil, nil, nil])
+    }
+
+    @Test("After a pause of all servers, nothing is taken over until their workers can have renewed their leases")
+    func pause() async throws {
+        let (first, second) = try pair()
+        first.targets.answer { _ in
+            while !Task.isCancelled { try? await Task.sleep(for: .milliseconds(2)) }
+            return 0
+        }
+        try await first.bridge.receive(try first.bridge.appStore.notification("TEST"))
+        try await first.forwarding(renewal: .seconds(60)) {
+            #expect(await eventually { first.targets.all.count == 1 })
+            try await second.forwarding {
+                second.bridge.now = second.bridge.now.advanced(byMilliseconds: DeliveryLease.length)
+                try await Task.sleep(for: .milliseconds(30))  // Six polls.
+                #expect(second.targets.all.isEmpty)
+                second.bridge.now = second.bridge.now.advanced(byMilliseconds: DeliveryLease.length / 2)
+                #expect(await eventually { second.targets.all.count == 1 })
+            }
+        }
     }
 
     /// Two proxies with one store.
