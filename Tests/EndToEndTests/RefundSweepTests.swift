@@ -182,7 +182,7 @@ struct RefundSweepTests {
         let second = try await stage.run("refunds", "sweep", "--budget", "1")
         #expect(second.exit == 2 && second.errors.contains("another sweep is using this store"), "\(second.errors)")
         // By the lease in the store, which other machines see too. The lock of the progress file has no such advice.
-        #expect(second.errors.contains("try again after 90 seconds"), "\(second.errors)")
+        #expect(second.errors.contains("try again after 15 seconds"), "\(second.errors)")
         sweep.stop()
         #expect(await sweep.end() == 3 && sweep.errors.contains("stopped: a signal"))
         await stage.stop()
