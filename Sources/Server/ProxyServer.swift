@@ -20,6 +20,23 @@ package struct ListeningPorts: Sendable, Hashable {
     package var operations: Int?
 }
 
+/// A listener that the server does without if its address is in use. Only binding tells that: after a probe, another
+/// server that starts at the same time may take the address.
+private struct OptionalListener: Service {
+    let listener: any Service
+    let onAddressInUse: @Sendable () -> Void
+
+    func run() async throws {
+        do {
+            try await listener.run()
+        } catch let error as IOError where [EADDRINUSE, EADDRNOTAVAIL].contains(error.errnoCode) {
+            onAddressInUse()
+            // The end of a service would end the others.
+            try? await gracefulShutdown()
+        }
+    }
+}
+
 /// The HTTP server: a public listener and an operations listener in front of the services. Only this type connects
 /// them.
 package struct ProxyServer: Service {
@@ -106,22 +123,24 @@ package struct ProxyServer: Service {
         // disabled.
         let (operations, operationsContinuation) = AsyncStream.makeStream(of: Int.self)
         var services: [any Service] = [publicListener(after: operations)]
-        let isShared = settings.operationsListen == settings.listen && settings.listen.port != 0
-        if !isShared,
-            PortProbe.bind(host: settings.operationsListen.host, port: settings.operationsListen.port) == .free
-        {
+        @Sendable func disableOperations() {
+            logger.warning(
+                "operations address already in use; operations listener disabled",
+                metadata: ["address": "\(settings.operationsListen)"])
+            operationsContinuation.finish()
+        }
+        if settings.operationsListen == settings.listen, settings.listen.port != 0 {
+            disableOperations()
+        } else {
             // Services stop one after the other, in reverse order. The operations listener stops after the public
             // one, so that a stuck connection of an operator does not keep the public listener open.
             let listener = operationsListener { port in
                 operationsContinuation.yield(port)
                 operationsContinuation.finish()
             }
-            services.insert(listener, at: 0)
-        } else {
-            logger.warning(
-                "operations address already in use; operations listener disabled",
-                metadata: ["address": "\(settings.operationsListen)"])
-            operationsContinuation.finish()
+            services.insert(
+                settings.operationsListenIsExplicit
+                    ? listener : OptionalListener(listener: listener, onAddressInUse: disableOperations), at: 0)
         }
         // Stopped after the listeners, because the last requests still produce work for them.
         if let shadow { services.insert(shadow, at: 0) }
