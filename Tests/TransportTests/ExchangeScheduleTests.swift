@@ -167,13 +167,13 @@ struct ExchangeScheduleTests {
         var schedule = ExchangeSchedule(.init(total: 1, perOrigin: 1))
         schedule.submitted(.init(0, origin: "a", deadline: at(1_000_000)), now: start)
         #expect(schedule.actions(now: start) == [.start(0)])
-        for id in 1...100_000 as ClosedRange<UInt64> {
+        for id in 1...20_000 as ClosedRange<UInt64> {
             schedule.submitted(.init(id, origin: "a", deadline: at(1_000_000)), now: start)
             schedule.cancelled(id, now: start)
             #expect(schedule.actions(now: start) == [.fail(id, .cancelled)])
         }
-        schedule.submitted(.init(100_001, origin: "a", deadline: at(1_000_000)), now: start)
+        schedule.submitted(.init(20_001, origin: "a", deadline: at(1_000_000)), now: start)
         schedule.finished(0, now: start)
-        #expect(schedule.actions(now: start) == [.start(100_001)])
+        #expect(schedule.actions(now: start) == [.start(20_001)])
     }
 }
