@@ -59,7 +59,7 @@ final class ScriptedAppStore: HTTPTransport {
         /// The verifyReceipt response; `nil` if verifyReceipt is unavailable.
         var verifyReceipt: String?
         var questions: [String] = []
-        /// Runs between the next request and its response.
+        /// Runs between the next request for a history and its response.
         var meanwhile: (@Sendable () async -> Void)?
 
         /// Changes a transaction and moves it to the end of the history, as the Server API does.
@@ -115,7 +115,7 @@ final class ScriptedAppStore: HTTPTransport {
         let (world, meanwhile) = update { world in
             let isDownload = path.contains("/appTransactions/")
             world.questions.append(isDownload ? "download" : path.contains("/history/") ? "history" : "statuses")
-            return (world, world.meanwhile.take())
+            return (world, path.contains("/history/") ? world.meanwhile.take() : nil)
         }
         await meanwhile?()
         if world.isDown { return HTTPResponse(status: 503) }
