@@ -352,7 +352,7 @@ def fairness(bench):
 # MARK: - A constant load while the upstream changes
 
 class ConstantLoad:
-    """Sends requests at a fixed rate, whether or not the former ones were answered, as apps on many devices do."""
+    """Sends requests at a fixed rate without waiting for earlier responses, like apps on many devices."""
 
     def __init__(self, url, bodies, rate):
         parts = urllib.parse.urlsplit(url)

@@ -259,6 +259,17 @@ struct CustomerRecordsTests {
         await api.end()
     }
 
+    /// Looks up the subscriber 100 by the identifier of a subscription, and counts the calls.
+    private func expectSubscriber(of api: ScriptedServerAPI, calls: Int) async throws {
+        let keys = CustomerIdentifiers(originalTransactionIds: ["100"], transactionIds: [])
+        let records = try await api.client.records(
+            for: keys.asking(first: keys.originalTransactionIds), bundleId: "com.example.app",
+            environment: .production)
+        await api.end()
+        #expect(records.subscriptions.map(\.originalTransactionId) == ["100"])
+        #expect(api.requests.count == calls)
+    }
+
     @Test("With the identifier of a subscription, history and statuses are requested at the same time, each once")
     func oneRoundTrip() async throws {
         let statusesArrived = BlockingResponse()
@@ -270,13 +281,7 @@ struct CustomerRecordsTests {
             statusesArrived.open()
             return try CannedResponse.statuses(["100"])
         }
-        let keys = CustomerIdentifiers(originalTransactionIds: ["100"], transactionIds: [])
-        let records = try await api.client.records(
-            for: keys.asking(first: keys.originalTransactionIds), bundleId: "com.example.app",
-            environment: .production)
-        await api.end()
-        #expect(records.subscriptions.map(\.originalTransactionId) == ["100"])
-        #expect(api.requests.count == 2)
+        try await expectSubscriber(of: api, calls: 2)
     }
 
     @Test("Statuses that fail before the history is known are requested again")
@@ -290,13 +295,7 @@ struct CustomerRecordsTests {
             }
             return try fails ? .json("{}", status: 500) : CannedResponse.statuses(["100"])
         }
-        let keys = CustomerIdentifiers(originalTransactionIds: ["100"], transactionIds: [])
-        let records = try await api.client.records(
-            for: keys.asking(first: keys.originalTransactionIds), bundleId: "com.example.app",
-            environment: .production)
-        await api.end()
-        #expect(records.subscriptions.map(\.originalTransactionId) == ["100"])
-        #expect(api.requests.count == 3)
+        try await expectSubscriber(of: api, calls: 3)
     }
 
     @Test("A history without auto-renewable subscriptions needs no statuses")

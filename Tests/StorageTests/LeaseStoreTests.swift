@@ -46,7 +46,7 @@ struct LeaseStoreTests {
                 try await stage.store.leases.claim(.archive, for: Self.holder("a"), lasting: .milliseconds(40)))
             #expect(same.term == first.term)
             try await Task.sleep(for: .milliseconds(60))
-            // Nobody has claimed it since, so it is as if it had not expired.
+            // No other holder has claimed it, so it can still be renewed.
             #expect(try await stage.store.leases.renew(first, lasting: .milliseconds(40)) != nil)
             try await Task.sleep(for: .milliseconds(60))
             let second = try #require(
@@ -76,7 +76,7 @@ struct LeaseStoreTests {
             let renewal = LeaseRenewal(lease, in: leases, lasting: .milliseconds(30))
             #expect(await renewal.isHeld())
             try await Task.sleep(for: .milliseconds(50))
-            // It has expired, but nobody has claimed it.
+            // It has expired, but no other holder has claimed it.
             #expect(await renewal.isHeld())
             try await Task.sleep(for: .milliseconds(50))
             let other = try #require(

@@ -12,7 +12,7 @@ package protocol LeaseStore: Sendable {
     func claim(_ task: SharedTask, for holder: String, lasting duration: Duration) async throws(StorageError)
         -> TaskLease?
 
-    /// Extends a lease, also one that has expired if nobody has claimed the task since.
+    /// Extends a lease. A lease that has expired is extended too, unless another holder has claimed the task.
     ///
     /// - Returns: `nil` if another holder has or had the task. Then the work must stop.
     func renew(_ lease: TaskLease, lasting duration: Duration) async throws(StorageError) -> TaskLease?

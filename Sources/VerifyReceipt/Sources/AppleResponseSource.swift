@@ -19,7 +19,7 @@ struct AppleResponseSource: ResponseSource {
         let outcome = await client.answer(
             body: request.request.forwardedBody(password: request.password.replacement), route: request.route,
             isVerifiedHere: request.authenticReceipt != nil, followsToSandbox: followsToSandbox(request),
-            // Whoever names an app in a receipt that is not authentic must not take a turn of that app.
+            // A receipt that is not authentic can name any app, so it must not use that app's turn in the queue.
             owner: request.authenticReceipt == nil ? "" : logger.apps.logName(of: request.app.bundleId), within: limit)
         switch outcome {
         case .pass(let answer, let environment):

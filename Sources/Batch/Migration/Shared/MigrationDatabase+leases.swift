@@ -19,7 +19,7 @@ struct WorkLease: Sendable, Hashable {
     let term: Int64
 
     /// The condition that the lease has not passed to another worker, for the arguments ``arguments``. A lease that expired
-    /// during an outage of the database and that nobody has claimed since still counts, so that the outage costs no results.
+    /// during an outage of the database still counts if no other worker has claimed it, so that no results are lost.
     static let condition = """
         EXISTS (SELECT 1 FROM migrationLease AS held WHERE held.migration = $1 AND held.task = $2 AND held.holder = $3
             AND held.term = $4)
