@@ -171,13 +171,26 @@ package enum Base64Text {
         }
     }
 
-    /// Returns whether ``encode(_:)`` would give the same text for the decoded bytes, which means that the unused bits
-    /// are zero. The text must be valid in the form ``Form/receipt``.
-    package static func isCanonical(_ text: borrowing Span<UInt8>) -> Bool {
-        guard text.count >= 4, text[text.count - 1] == UInt8(ascii: "=") else { return true }
-        let two = text[text.count - 2] == UInt8(ascii: "=")
-        let last = text[text.count - (two ? 3 : 2)]
-        return two ? "AQgw".utf8.contains(last) : "AEIMQUYcgkosw048".utf8.contains(last)
+    /// Encodes blocks of 6 bytes to 8 characters each, and reads two bytes after the last block.
+    @inline(never)
+    private static func encode(
+        blocks: Int, of bytes: UnsafePointer<UInt8>, _ pairs: UnsafePointer<(UInt8, UInt8)>,
+        to output: UnsafeMutablePointer<UInt8>
+    ) {
+        var (source, target) = (UnsafeRawPointer(bytes), UnsafeMutableRawPointer(output))
+        let table = UnsafeRawPointer(pairs)
+        @inline(__always)
+        func pair(_ bits: UInt64) -> UInt64 {
+            UInt64(UInt16(littleEndian: table.load(fromByteOffset: Int(bits & 0xFFF) << 1, as: UInt16.self)))
+        }
+        for _ in 0..<blocks {
+            let bits = UInt64(bigEndian: source.loadUnaligned(as: UInt64.self))
+            let low = pair(bits >> 52) | pair(bits >> 40) << 16
+            let characters = low | pair(bits >> 28) << 32 | pair(bits >> 16) << 48
+            target.storeBytes(of: characters.littleEndian, as: UInt64.self)
+            source += 6
+            target += 8
+        }
     }
 
     /// Writes all characters but the padding.
@@ -185,7 +198,14 @@ package enum Base64Text {
         _ bytes: UnsafeBufferPointer<UInt8>, _ pairs: [(UInt8, UInt8)], to output: UnsafeMutableBufferPointer<UInt8>
     ) {
         pairs.withUnsafeBufferPointer { pairs in
-            var (position, written) = (0, 0)
+            // A block of 6 bytes is read with the two after it.
+            let blocks = max((bytes.count - 2) / 6, 0)
+            if blocks > 0, let source = bytes.baseAddress, let table = pairs.baseAddress,
+                let target = output.baseAddress
+            {
+                encode(blocks: blocks, of: source, table, to: target)
+            }
+            var (position, written) = (blocks * 6, blocks * 8)
             while position < bytes.count {
                 let remaining = bytes.count - position
                 let second = remaining > 1 ? bytes[position + 1] : 0

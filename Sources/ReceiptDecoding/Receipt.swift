@@ -84,8 +84,10 @@ package struct Receipt: Sendable {
     /// The decoded contents.
     package let contents: ReceiptContents
     /// The bytes of the receipt in the base64 form that Apple writes: standard alphabet, padded, no line breaks.
-    /// Bytes after the end of the container are not included.
-    package let canonicalText: Redacted<[UInt8]>
+    /// Bytes after the end of the container are not included. Encoded at each access.
+    package var canonicalText: Redacted<[UInt8]> { Redacted(Base64Text.encode(container)) }
+    /// The bytes of the receipt without those after the end of the container.
+    private let container: [UInt8]
     /// The bytes that the signature covers: the content of an App Receipt, or version and `purchase-info` of a
     /// transactionReceipt. They are the same whatever container is written around them, so they identify the receipt.
     package var signedBytes: Redacted<[UInt8]> { Redacted(Array(signed.bytes[signed.range])) }
@@ -107,11 +109,11 @@ package struct Receipt: Sendable {
     }
 
     init(
-        contents: ReceiptContents, canonicalText: Redacted<[UInt8]>, signed: SignedBytes,
+        contents: ReceiptContents, container: [UInt8], signed: SignedBytes,
         environment: AppStoreEnvironment, bundleId: BundleIdentifier
     ) {
         self.contents = contents
-        self.canonicalText = canonicalText
+        self.container = container
         self.signed = signed
         self.environment = environment
         self.bundleId = bundleId

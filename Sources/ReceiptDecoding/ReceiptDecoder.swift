@@ -16,40 +16,22 @@ package struct ReceiptDecoder: Sendable {
         self.profile = profile
     }
 
-    /// Decodes and authenticates a receipt. If its text is canonical, the result shares it.
-    ///
-    /// - Throws: ``ReceiptDecodingError`` if the text is not a receipt, or the receipt is not authentic.
-    package func decode(_ text: [UInt8]) throws(ReceiptDecodingError) -> Receipt {
-        try decode(text.span, canonicalText: { _ in text })
-    }
-
-    /// Decodes and authenticates a receipt.
+    /// Decodes and authenticates a receipt. Of several receipts in a stored text, the first authentic one counts. If
+    /// there is a signed text instead, the error is `signedTransaction`.
     ///
     /// - Throws: ``ReceiptDecodingError`` if the text is not a receipt, or the receipt is not authentic.
     package func decode(_ text: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> Receipt {
-        try decode(text, canonicalText: { $0.copy(0..<$0.count) })
-    }
-
-    /// Of several receipts in a stored text, the first authentic one counts. If there is a signed text instead, the
-    /// error is `signedTransaction`.
-    ///
-    /// - Parameter canonicalText: returns the text as an array; only called if it is canonical.
-    private func decode(
-        _ text: borrowing Span<UInt8>, canonicalText: (borrowing Span<UInt8>) -> [UInt8]
-    ) throws(ReceiptDecodingError) -> Receipt {
-        guard profile == .stored else {
-            return try receipt(in: ReceiptInput(text, profile: profile), text, canonicalText: canonicalText)
-        }
+        guard profile == .stored else { return try receipt(in: ReceiptInput(text, profile: profile)) }
         let findings = ReceiptInput.findings(in: text, profile: profile)
         var failure: ReceiptDecodingError
         do throws(ReceiptDecodingError) {
-            return try receipt(in: findings.first.get(), text, canonicalText: canonicalText)
+            return try receipt(in: findings.first.get())
         } catch {
             failure = error
         }
         for input in findings.others where failure.code != .signedTransaction {
             do throws(ReceiptDecodingError) {
-                return try receipt(in: input, text, canonicalText: canonicalText)
+                return try receipt(in: input)
             } catch {
                 if error.code == .signedTransaction { failure = error }
             }
@@ -57,9 +39,7 @@ package struct ReceiptDecoder: Sendable {
         throw failure
     }
 
-    private func receipt(
-        in found: ReceiptInput, _ text: borrowing Span<UInt8>, canonicalText: (borrowing Span<UInt8>) -> [UInt8]
-    ) throws(ReceiptDecodingError) -> Receipt {
+    private func receipt(in found: ReceiptInput) throws(ReceiptDecodingError) -> Receipt {
         var input = found
         let (contents, signed) = try authenticatedContents(of: &input)
         guard let environment = contents.environment, environment != .xcode else {
@@ -69,9 +49,7 @@ package struct ReceiptDecoder: Sendable {
             throw ReceiptDecodingError(.missingAttribute, at: "receipt", "no bundle id")
         }
         return Receipt(
-            contents: contents,
-            canonicalText: Redacted(input.isCanonicalText ? canonicalText(text) : Base64Text.encode(input.bytes)),
-            signed: signed, environment: environment, bundleId: bundleId)
+            contents: contents, container: input.bytes, signed: signed, environment: environment, bundleId: bundleId)
     }
 
     /// Verifies the signature. Returns the contents and the bytes that the signature covers.
@@ -112,7 +90,6 @@ package struct ReceiptDecoder: Sendable {
                 .trailingBytes, at: "SignedData", "\(surplus) bytes after the end of the container")
         }
         input.bytes.removeLast(surplus)
-        input.isCanonicalText = false
         input.repairs.append(.trailingBytes)
     }
 

@@ -64,7 +64,7 @@ struct ReceiptFinder {
         budget -= text.count + Self.costOfText
         let before = found.plausibleCount
         if ReceiptInput.kind(of: text) == .appReceipt {
-            found.add(ReceiptInput(kind: .appReceipt, bytes: text, repairs: [.rawBytes], isCanonicalText: false), path)
+            found.add(ReceiptInput(kind: .appReceipt, bytes: text, repairs: [.rawBytes]), path)
             if found.plausibleCount == before { searchMojibake(text, path) }
             return
         }
@@ -81,7 +81,7 @@ struct ReceiptFinder {
                 let repairs = layer.repairs + [.rawBytes]
                 found.add(
                     ReceiptInput(
-                        kind: .transactionReceipt, bytes: layer.text, repairs: repairs, isCanonicalText: false), path)
+                        kind: .transactionReceipt, bytes: layer.text, repairs: repairs), path)
                 guard found.plausibleCount == before else { return }
             }
             if searchJSON(layer.text, path.inside(layer.repairs)) { return }

@@ -9,8 +9,6 @@ struct ReceiptInput: Sendable {
     var bytes: [UInt8]
     /// The repairs in the order in which they were applied; always empty for a canonical text.
     var repairs: [ReceiptRepair]
-    /// Whether the submitted text equals ``Base64Text/encode(_:)`` of the bytes.
-    var isCanonicalText: Bool
 
     /// Maximum size of the text in bytes. It is above Apple's limit of 3,145,728, so that larger receipts can still
     /// be inspected.
@@ -24,7 +22,7 @@ struct ReceiptInput: Sendable {
         if !text.isEmpty, let bytes = Base64Text.decode(text, .receipt), !bytes.isEmpty {
             let kind = Self.kind(of: bytes)
             if kind != .unknown || profile == .apple {
-                self.init(kind: kind, bytes: bytes, repairs: [], isCanonicalText: Base64Text.isCanonical(text))
+                self.init(kind: kind, bytes: bytes, repairs: [])
                 return
             }
         }
@@ -55,11 +53,10 @@ struct ReceiptInput: Sendable {
 
     private static let tooLarge = ReceiptDecodingError(.tooLarge, at: "text", "more than \(maximumTextSize) bytes")
 
-    init(kind: ReceiptKind, bytes: [UInt8], repairs: [ReceiptRepair], isCanonicalText: Bool) {
+    init(kind: ReceiptKind, bytes: [UInt8], repairs: [ReceiptRepair]) {
         self.kind = kind
         self.bytes = bytes
         self.repairs = repairs
-        self.isCanonicalText = isCanonicalText
     }
 
     /// Apple's endpoint rejects App Receipts with line breaks but accepts transactionReceipts with them.
@@ -68,7 +65,7 @@ struct ReceiptInput: Sendable {
         let stripped = text.copy(0..<text.count).filter { !ReceiptRepairer.isWhiteSpace($0) }
         if let bytes = Base64Text.decode(stripped.span, .receipt), kind(of: bytes) == .transactionReceipt {
             return ReceiptInput(
-                kind: .transactionReceipt, bytes: bytes, repairs: [.whitespace], isCanonicalText: false)
+                kind: .transactionReceipt, bytes: bytes, repairs: [.whitespace])
         }
         if isCompactJWS(stripped) {
             throw ReceiptDecodingError(.signedTransaction, at: "text", "a signed transaction instead of a receipt")

@@ -82,7 +82,7 @@ struct ReceiptRepairer {
     /// Returns the result for a text that needs no base64 decoding.
     private mutating func raw(_ kind: ReceiptKind, repaired: Bool = true) -> ReceiptInput {
         if repaired { repairs.append(.rawBytes) }
-        return ReceiptInput(kind: kind, bytes: text, repairs: repairs, isCanonicalText: false)
+        return ReceiptInput(kind: kind, bytes: text, repairs: repairs)
     }
 
     /// Returns the result for bytes that were decoded from the text. It is never canonical, because the submitted
@@ -90,7 +90,7 @@ struct ReceiptRepairer {
     private func result(_ bytes: [UInt8]) -> ReceiptInput {
         let kind = ReceiptInput.kind(of: bytes)
         let surplus: [ReceiptRepair] = endsWithinByte && Self.isComplete(bytes, kind) ? [.trailingBytes] : []
-        return ReceiptInput(kind: kind, bytes: bytes, repairs: repairs + surplus, isCanonicalText: false)
+        return ReceiptInput(kind: kind, bytes: bytes, repairs: repairs + surplus)
     }
 
     /// Returns whether the receipt in these bytes is complete.
@@ -123,7 +123,7 @@ struct ReceiptRepairer {
         if ReceiptInput.isCompactJWS(inner.text) {
             repairs.append(.doubleBase64)
             repairs += inner.signedText().repairs.filter { !repairs.contains($0) }
-            return ReceiptInput(kind: .jws, bytes: inner.text, repairs: repairs, isCanonicalText: false)
+            return ReceiptInput(kind: .jws, bytes: inner.text, repairs: repairs)
         }
         inner.unfold()
         inner.translateAlphabet()

@@ -7,18 +7,18 @@ struct CurlEventLoop: ~Copyable {
     private let commandQueue: CurlCommandQueue
     private let configuration: CurlConfiguration
     private let sessions: CurlSessions
-    private let waits: CurlWaits
-    private var multi: CurlMulti
+    private let poller: SocketPoller
+    private var connections: CurlConnections
     private let clock = ContinuousClock()
     private var schedule: ExchangeSchedule
     private let connected = CurlConnected()
-    private var connections: IdleConnectionPolicy
+    private var idleConnections: IdleConnectionPolicy
     /// Submitted exchanges that have not been passed to libcurl yet.
     private var waiting: [ExchangeSchedule.ID: CurlCommandQueue.Submission] = [:]
     /// Exchanges passed to libcurl. Keeps the context of each callback alive.
     private var transfers: [ExchangeSchedule.ID: CurlTransfer] = [:]
     private var identifiers: [UnsafeMutableRawPointer: ExchangeSchedule.ID] = [:]
-    /// Reset handles for reuse, at most ``maximumIdleHandles``.
+    /// Reset handles of successful transfers for reuse, at most ``maximumIdleHandles``.
     private var idleHandles: [CurlHandle] = []
 
     private static let maximumIdleHandles = 256
@@ -28,11 +28,11 @@ struct CurlEventLoop: ~Copyable {
     static func run(_ commandQueue: CurlCommandQueue, _ configuration: CurlConfiguration) {
         let unprocessed: [CurlCommandQueue.Message]
         let reason: String
-        if commandQueue.wakeUps >= 0, let sessions = CurlSessions(), let waits = CurlWaits(),
-            let multi = CurlMulti(configuration.limits, waits)
+        if commandQueue.wakeUps >= 0, CurlMulti.isInitialised, let sessions = CurlSessions(),
+            let poller = SocketPoller()
         {
-            waits.watch(commandQueue.wakeUps)
-            var eventLoop = CurlEventLoop(commandQueue, configuration, sessions, waits, multi)
+            poller.watch(commandQueue.wakeUps, for: .read)
+            var eventLoop = CurlEventLoop(commandQueue, configuration, sessions, poller)
             unprocessed = eventLoop.loop()
             reason = "the transport is shut down"
         } else {
@@ -48,15 +48,15 @@ struct CurlEventLoop: ~Copyable {
 
     private init(
         _ commandQueue: CurlCommandQueue, _ configuration: CurlConfiguration, _ sessions: CurlSessions,
-        _ waits: CurlWaits, _ multi: consuming CurlMulti
+        _ poller: SocketPoller
     ) {
         self.commandQueue = commandQueue
         self.configuration = configuration
         self.sessions = sessions
-        self.waits = waits
-        self.multi = multi
+        self.poller = poller
+        connections = CurlConnections(configuration.limits, poller)
         schedule = ExchangeSchedule(configuration.limits)
-        connections = IdleConnectionPolicy(at: clock.now)
+        idleConnections = IdleConnectionPolicy(at: clock.now)
     }
 
     private mutating func loop() -> [CurlCommandQueue.Message] {
@@ -68,8 +68,8 @@ struct CurlEventLoop: ~Copyable {
             if schedule.isDone { return commandQueue.close() }
             trimConnections()
             let isQuiet = commandQueue.prepareToWait()
-            for event in waits.wait(milliseconds: isQuiet ? pause() : 0) {
-                if event.socket == commandQueue.wakeUps { commandQueue.wokeUp() } else { multi.isReady(event) }
+            for event in poller.wait(milliseconds: isQuiet ? pause() : 0) {
+                if event.socket == commandQueue.wakeUps { commandQueue.wokeUp() } else { connections.isReady(event) }
             }
             collectFinished()
         }
@@ -78,8 +78,10 @@ struct CurlEventLoop: ~Copyable {
     /// Lets libcurl work until there is nothing more to do without waiting for a socket or a timer. New transfers begin
     /// with libcurl's timer, and a connection that has become ready lets the schedule start another exchange.
     private mutating func advance() {
-        while let timer = waits.timer, timer <= clock.now {
-            multi.timerExpired()
+        while let timer = connections.timer {
+            let now = clock.now
+            guard timer <= now else { return }
+            connections.advance(to: now)
             collectFinished()
             performActions(clock.now)
         }
@@ -130,13 +132,13 @@ struct CurlEventLoop: ~Copyable {
             fail(id, submission, error)
             return false
         }
-        guard multi.add(handle) else {
+        guard connections.add(handle) else {
             fail(id, submission, TransportError(.internalFault, at: host, "libcurl rejected the request"))
             return false
         }
         transfers[id] = transfer
         identifiers[handle.pointer] = id
-        connections.running(transfers.count)
+        idleConnections.running(transfers.count)
         return true
     }
 
@@ -152,7 +154,7 @@ struct CurlEventLoop: ~Copyable {
         for id in connected.exchanges { schedule.connected(id) }
         connected.exchanges.removeAll(keepingCapacity: true)
         let now = clock.now
-        while let (easy, result) = multi.nextDone() {
+        while let (easy, result) = connections.nextDone() {
             guard let id = identifiers[easy], let transfer = transfers[id] else { continue }
             schedule.finished(id, now: now)
             end(id, with: outcome(of: transfer, result))
@@ -183,10 +185,13 @@ struct CurlEventLoop: ~Copyable {
     private mutating func end(_ id: ExchangeSchedule.ID, with outcome: CurlCommandQueue.Outcome) {
         if let transfer = transfers.removeValue(forKey: id) {
             let handle = transfer.handle
-            multi.remove(handle)
+            connections.remove(handle)
             identifiers[handle.pointer] = nil
-            handle.reset()
-            if idleHandles.count < Self.maximumIdleHandles { idleHandles.append(handle) }
+            // libcurl 7.88 may keep the receive buffer of a transfer that failed, whatever size the next one sets.
+            if case .success = outcome, idleHandles.count < Self.maximumIdleHandles {
+                handle.reset()
+                idleHandles.append(handle)
+            }
             // libcurl reads the body from the submission's memory, so the submission must live until here.
             transfer.submission.continuation.resume(returning: outcome)
         } else if let submission = waiting.removeValue(forKey: id) {
@@ -211,20 +216,19 @@ struct CurlEventLoop: ~Copyable {
 
     /// Closes connections that have not been needed for a while.
     private mutating func trimConnections() {
-        switch connections.decision(running: transfers.count, at: clock.now) {
+        switch idleConnections.decision(running: transfers.count, at: clock.now) {
         case .none: break
-        case .keep(let count): multi.keep(connections: count)
-        case .closeAll:
-            // A new multi handle has no connections. TLS sessions remain.
-            if let new = CurlMulti(configuration.limits, waits) { multi = new }
+        case .keep(let count): connections.keep(connections: count)
+        // TLS sessions remain.
+        case .closeAll: connections.keep(connections: 0)
         }
     }
 
     /// The time to wait in ms, rounded up so that the loop does not wake just before a deadline.
     private mutating func pause() -> Int32 {
         let now = clock.now
-        var pause = min(schedule.pause(from: now) ?? Self.longestPause, connections.pause(from: now))
-        if let timer = waits.timer { pause = min(pause, max(now.duration(to: timer), .zero)) }
+        var pause = min(schedule.pause(from: now) ?? Self.longestPause, idleConnections.pause(from: now))
+        if let timer = connections.timer { pause = min(pause, max(now.duration(to: timer), .zero)) }
         return Int32((pause / .milliseconds(1)).rounded(.up))
     }
 }

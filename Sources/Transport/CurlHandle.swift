@@ -17,6 +17,8 @@ final class CurlHandle {
     private var headerList: UnsafeMutablePointer<curl_slist>?
     /// libcurl's share must be freed after the handles that use it.
     private let sessions: CurlSessions
+    /// The multi handle that it was added to.
+    var multi: CurlMulti?
 
     /// Returns `nil` if libcurl is out of memory.
     ///
@@ -110,6 +112,9 @@ final class CurlHandle {
 
 /// Sets options on a handle and collects the result codes, so that they can be checked together.
 private struct OptionSetter {
+    /// Each exchange in flight has a buffer of this size. libcurl's default is 16 KB.
+    private static let receiveBufferBytes = 8 << 10
+
     let handle: UnsafeMutableRawPointer
     var results: [CURLcode] = []
 
@@ -163,6 +168,7 @@ private struct OptionSetter {
         set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(request.connectTimeout / .milliseconds(1))))
         results.append(
             bridge_curl_set_size(handle, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(request.maximumResponseBytes)))
+        set(CURLOPT_BUFFERSIZE, Self.receiveBufferBytes)
         set(CURLOPT_TCP_KEEPALIVE, 1)
         set(CURLOPT_TCP_KEEPIDLE, 30)
         set(CURLOPT_TCP_KEEPINTVL, 10)

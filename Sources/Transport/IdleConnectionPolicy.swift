@@ -32,8 +32,8 @@ struct IdleConnectionPolicy: Sendable {
     mutating func decision(running count: Int, at now: ContinuousClock.Instant) -> Decision {
         guard now >= periodEnds else { return .none }
         periodEnds = now + Self.period
-        most = (current: count, previous: most.current)
         let needed = max(most.current, most.previous)
+        most = (current: count, previous: most.current)
         if needed > 0 { return .keep(needed) }
         defer { isClosed = true }
         return isClosed ? .none : .closeAll

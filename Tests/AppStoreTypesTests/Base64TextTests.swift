@@ -60,20 +60,13 @@ struct Base64TextTests {
         #expect(decode(text, .receipt) == bytes)
     }
 
-    @Test("The standard encoding has padding, and only it is canonical", arguments: 1...40)
+    @Test("The standard encoding has padding", arguments: 1...40)
     func standardRoundTrip(count: Int) {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 37) }
         let text = Base64Text.encode(bytes)
         #expect(Data(bytes).base64EncodedData() == Data(text))
         let decoded = Base64Text.decode(text.span, .receipt)
-        let isCanonical = Base64Text.isCanonical(text.span)
-        #expect(decoded == bytes && isCanonical)
-        guard let last = text.lastIndex(where: { $0 != UInt8(ascii: "=") }), last + 1 < text.count else { return }
-        var other = text
-        other[last] += 1
-        let otherBytes = Base64Text.decode(other.span, .receipt)
-        let otherIsCanonical = Base64Text.isCanonical(other.span)
-        #expect(otherBytes == bytes && !otherIsCanonical)
+        #expect(decoded == bytes)
     }
 
     @Test("Every other character is rejected at every position", arguments: [0, 1, 15, 16, 17, 31, 32, 37, 40, 43])

@@ -21,12 +21,11 @@ enum Base64Target {
             require(
                 ReceiptDecoder.repaired(repaired.span) == repaired, "a repaired text is not changed by another repair")
             let input = try? ReceiptInput(repaired.span, profile: .apple)
-            require(input?.isCanonicalText == true, "a repaired text is in the form that Apple writes")
+            require(
+                input.map { Base64Text.encode($0.bytes) } == repaired,
+                "a repaired text is in the form that Apple writes")
         }
         if let bytes = Base64Text.decode(text.span, .receipt) {
-            require(
-                Base64Text.isCanonical(text.span) == (Base64Text.encode(bytes) == text),
-                "a canonical text equals the encoded bytes")
             if let other = Base64Text.decode(text.span, .standard) {
                 require(other == bytes, "both base64 decoders give the same bytes")
             }

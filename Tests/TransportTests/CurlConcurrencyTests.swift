@@ -1,7 +1,7 @@
 import HTTPTestServer
 import func TestSupport.eventually
 import Testing
-import Transport
+@testable import Transport
 
 @Suite("Concurrent exchanges over libcurl")
 struct CurlConcurrencyTests {
@@ -20,19 +20,24 @@ struct CurlConcurrencyTests {
         }
     }
 
-    @Test("64 concurrent requests each get their own response, and the next 64 reuse the connections")
-    func manyAtOnce() async throws {
-        try await withServer({ .after(seconds: 0.02, .respond(body: $0.body)) }) { server, transport in
+    @Test(
+        "Concurrent requests each get their own response, and the next ones reuse the connections",
+        arguments: [64, 2 * CurlConnections.groupSize + 44])
+    func manyAtOnce(count: Int) async throws {
+        let configuration = CurlConfiguration(version: "0-test", limits: .init(total: count, perOrigin: count))
+        try await withServer(
+            { .after(seconds: 0.02, .respond(body: $0.body)) }, configuration: configuration
+        ) { server, transport in
             let url = server.url()
             for round in 0..<2 {
-                let outcomes = try await sendAll(64, through: transport) { index in
+                let outcomes = try await sendAll(count, through: transport) { index in
                     try HTTPRequest(method: .post, url: url, body: Array("\(round) \(index)".utf8))
                 }
                 let bodies = try outcomes.map { String(decoding: try $0.get().body, as: UTF8.self) }
-                #expect(bodies == (0..<64).map { "\(round) \($0)" })
+                #expect(bodies == (0..<count).map { "\(round) \($0)" })
             }
-            #expect(server.counts.requests == 128)
-            #expect(server.counts.connections <= 64)
+            #expect(server.counts.requests == 2 * count)
+            #expect(server.counts.connections <= count)
         }
     }
 

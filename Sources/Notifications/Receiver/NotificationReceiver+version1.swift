@@ -90,7 +90,10 @@ extension NotificationReceiver {
 
     /// Returns the first authentic receipt in the notification that is of the app that it names, if it names one.
     private func receipt(in body: NotificationBodyV1) -> Receipt? {
-        body.receipts.lazy.compactMap { try? decoder.decode($0.reveal()) }.first { receipt in
+        body.receipts.lazy.compactMap { text in
+            let bytes = text.reveal()
+            return try? decoder.decode(bytes.span)
+        }.first { receipt in
             receipt.environment != .xcode && body.bundleId ?? receipt.bundleId == receipt.bundleId
         }
     }

@@ -11,8 +11,10 @@ package struct PurchaseHistory: Sendable {
     package let environment: AppStoreEnvironment
     /// The submitted receipt in canonical base64: standard alphabet, padded, no line breaks. It is returned as
     /// `latest_receipt`, because only Apple can sign a newer one. For a signed transaction it is a handle; `nil`
-    /// without an original transaction id.
-    package let submittedText: Redacted<[UInt8]>?
+    /// without an original transaction id. A receipt is encoded at each access.
+    package var submittedText: Redacted<[UInt8]>? { authenticReceipt?.canonicalText ?? givenText }
+    private let authenticReceipt: Receipt?
+    private let givenText: Redacted<[UInt8]>?
     /// The records of the App Store Server API; `nil` if it was not called.
     package let records: CustomerRecords?
     /// The app's Apple ID from the Server API. In the sandbox the API returns none, so the configured one is used.
@@ -29,9 +31,8 @@ package struct PurchaseHistory: Sendable {
         configuredAppAppleId: Int64? = nil, dropsRefundedConsumables: Bool = false
     ) {
         self.init(
-            receipt: receipt.contents, environment: receipt.environment, submittedText: receipt.canonicalText,
-            records: records, revocations: revocations, configuredAppAppleId: configuredAppAppleId,
-            dropsRefundedConsumables: dropsRefundedConsumables)
+            receipt.contents, of: receipt, environment: receipt.environment, submittedText: nil, records, revocations,
+            configuredAppAppleId: configuredAppAppleId, dropsRefundedConsumables: dropsRefundedConsumables)
     }
 
     /// Creates the history of a receipt's contents. The caller must have checked that they are authentic.
@@ -40,11 +41,22 @@ package struct PurchaseHistory: Sendable {
         records: CustomerRecords? = nil, revocations: RevocationIndex = RevocationIndex(),
         configuredAppAppleId: Int64? = nil, dropsRefundedConsumables: Bool = false
     ) {
+        self.init(
+            receipt, of: nil, environment: environment, submittedText: submittedText, records, revocations,
+            configuredAppAppleId: configuredAppAppleId, dropsRefundedConsumables: dropsRefundedConsumables)
+    }
+
+    private init(
+        _ receipt: ReceiptContents, of authentic: Receipt?, environment: AppStoreEnvironment,
+        submittedText: Redacted<[UInt8]>?, _ records: CustomerRecords?, _ revocations: RevocationIndex,
+        configuredAppAppleId: Int64?, dropsRefundedConsumables: Bool
+    ) {
         let contents = receipt.overlaid(with: records.map { RevocationIndex($0) } ?? revocations)
         let dropped = dropsRefundedConsumables ? records?.consumables.refunded ?? [] : []
         self.receipt = contents.dropping(dropped)
         self.environment = environment
-        self.submittedText = submittedText
+        authenticReceipt = authentic
+        givenText = submittedText
         self.records = records
         appAppleId = records?.appAppleId ?? configuredAppAppleId
     }

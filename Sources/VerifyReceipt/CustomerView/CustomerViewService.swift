@@ -122,7 +122,7 @@ package struct CustomerViewService: Sendable {
     private func view(receiptText: [UInt8]) async throws(CustomerViewError) -> [UInt8] {
         let receipt: Receipt
         do throws(ReceiptDecodingError) {
-            receipt = try decoder.decode(receiptText)
+            receipt = try decoder.decode(receiptText.span)
         } catch {
             guard error.code == .signedTransaction, let signed = decoder.inspect(receiptText.span).signedText else {
                 throw CustomerViewError(error)

@@ -12,7 +12,7 @@ package enum ReceiptVerification: Sendable {
 
     package init(of text: [UInt8], by decoder: ReceiptDecoder) {
         do throws(ReceiptDecodingError) {
-            self = .authentic(AuthenticItem(try decoder.decode(text)))
+            self = .authentic(AuthenticItem(try decoder.decode(text.span)))
         } catch {
             self = .rejected(error, decoder.claims(of: text.span))
         }

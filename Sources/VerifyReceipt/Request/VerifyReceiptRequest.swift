@@ -98,7 +98,7 @@ package struct VerifyReceiptRequest: Sendable {
     }
 
     /// Removes the text after it was decoded. The body, which is forwarded, still contains it, unless the receipt was
-    /// repaired. A decoded receipt whose base64 is canonical shares the memory of the text, which is then not freed.
+    /// repaired.
     mutating func dropText() {
         if !isRepaired { receiptText = Redacted([]) }
     }

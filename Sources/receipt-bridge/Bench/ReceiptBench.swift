@@ -103,7 +103,7 @@ struct ReceiptBench {
             (
                 decode,
                 { [decoder] in
-                    guard let receipt = try? decoder.decode(sample.text) else { return }
+                    guard let receipt = try? decoder.decode(sample.text.span) else { return }
                     BlackHole.swallow(receipt.contents)
                     BlackHole.swallow(receipt.contents.lookupKeys)
                 }
@@ -112,7 +112,7 @@ struct ReceiptBench {
                 "\(decode).cold",
                 { [decoder] in
                     decoder.trust.removeCachedSigners()
-                    guard let receipt = try? decoder.decode(sample.text) else { return }
+                    guard let receipt = try? decoder.decode(sample.text.span) else { return }
                     BlackHole.swallow(receipt.contents)
                 }
             ),
