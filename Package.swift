@@ -289,6 +289,7 @@ let package = Package(
                 "Telemetry",
                 "Transport",
                 "VerifyReceipt",
+                .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -32,7 +32,7 @@ struct DoctorTests {
         #expect(
             try verdicts(outcome).filter { !$0.hasPrefix("warn secret") } == [
                 "pass configuration", "pass openssl", "pass root", "pass root", "pass root", "warn root", "warn root",
-                "pass key com.example.app", "pass store", "pass descriptors", "pass proxy",
+                "pass key com.example.app", "pass store", "pass descriptors", "pass memory", "pass proxy",
                 "pass verifyReceipt production",
                 "pass verifyReceipt sandbox", "pass serverAPI production", "pass serverAPI sandbox", "pass clock",
                 "pass serverAPI com.example.app production", "pass serverAPI com.example.app sandbox",

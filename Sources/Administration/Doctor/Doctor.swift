@@ -48,6 +48,8 @@ package struct Doctor: Sendable {
             FileDescriptorCheck(
                 connections: Int(settings.limits.connections), upstream: settings.upstreamConnections.map(Int.init)
             ).result())
+        let connections = Int(settings.limits.connections)
+        all.append(FileDescriptorCheck.memory(.ofProcess(connections: connections), connections: connections))
         guard let transport else { return all }
         all.append(await ProxyCheck(settings: settings, environment: environment).result())
         let hosts = await HostChecks(settings: settings, transport: transport, now: now).all()

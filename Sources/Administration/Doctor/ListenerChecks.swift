@@ -1,7 +1,7 @@
 import BridgeConfiguration
 import ConcurrencySupport
 import Foundation
-import Server
+package import Server
 import Transport
 import AppStoreTypes
 
@@ -118,5 +118,15 @@ package struct FileDescriptorCheck {
                 advice: advice("upstream.connections"))
         }
         return CheckResult("descriptors", .pass, allowed)
+    }
+
+    /// Reports how many requests the memory allows.
+    package static func memory(_ budget: MemoryBudget, connections: Int) -> CheckResult {
+        let allowed =
+            "\(budget.limit >> 20) MB may be used: enough for \(budget.connections) connections and \(min(budget.bodies.requests, budget.connections)) requests at the same time"
+        guard budget.connections < connections else { return CheckResult("memory", .pass, allowed) }
+        return CheckResult(
+            "memory", .warn, "\(allowed), fewer than limits.connections (\(connections))",
+            advice: "raise the limit of the container or unit (MemoryMax= of systemd), or lower limits.connections")
     }
 }

@@ -40,7 +40,8 @@ extension Request {
             }
         }
         guard received <= maximum else { return .tooLong }
-        return isKept && reservation.complete() ? .whole(whole) : .noRoom
+        guard isKept, reservation.complete() else { return .noRoom }
+        return await reservation.begin() ? .whole(whole) : .noRoom
     }
 
     /// Returns whether the body has a content coding, for example gzip.

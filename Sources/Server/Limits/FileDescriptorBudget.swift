@@ -77,9 +77,11 @@ package struct FileDescriptorBudget: Sendable, Hashable {
     /// Raises the process's limit, divides it, and makes NIO use as many threads as fit. To be called before anything
     /// is opened.
     ///
+    /// - Parameter requested: The number of connections to the public listener that memory allows.
     /// - Throws: `ConfigurationError` if the limit is too small.
-    package init(of settings: ProxyConfiguration, logger: Logger) throws(ConfigurationError) {
-        let requested = Int(settings.limits.connections)
+    package init(
+        of settings: ProxyConfiguration, connections requested: Int, logger: Logger
+    ) throws(ConfigurationError) {
         let requestedUpstream = settings.upstreamConnections.map(Int.init)
         let limit = FileDescriptorLimit.raiseLimit()
         guard let budget = FileDescriptorBudget(limit: limit, connections: requested, upstream: requestedUpstream)

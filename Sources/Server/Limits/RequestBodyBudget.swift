@@ -1,4 +1,5 @@
 import ConcurrencySupport
+import DequeModule
 package import Logging
 import Synchronization
 
@@ -13,9 +14,11 @@ package final class RequestBodyBudget: Sendable {
         package var total: Int
         /// Bytes of memory that only small bodies may use; 64 MiB by default.
         package var reserve: Int
+        /// Requests whose body is complete and that are being answered at the same time. Further ones wait.
+        package var requests: Int
 
-        package init(total: Int = 256 << 20, reserve: Int = 64 << 20) {
-            (self.total, self.reserve) = (total, reserve)
+        package init(total: Int = 256 << 20, reserve: Int = 64 << 20, requests: Int = .max) {
+            (self.total, self.reserve, self.requests) = (total, reserve, requests)
         }
     }
 
@@ -29,7 +32,30 @@ package final class RequestBodyBudget: Sendable {
     private let now: @Sendable () -> Duration
     private let logger: Logger
     private let bodies = Mutex(BufferedBodies())
+    private let turns = Mutex(Turns())
     private let logThrottle = LogThrottle<String>()
+
+    /// The requests that are being answered, and those that wait for one of them to end.
+    private struct Turns {
+        var running = 0
+        var waiting: Deque<(since: Duration, continuation: CheckedContinuation<Bool, Never>)> = []
+
+        /// A request that has waited this long is refused at its turn, because its client waits for it, too.
+        private static let longestWait = Duration.seconds(5)
+
+        /// Ends a request. Returns the next one, and those before it that have waited too long.
+        mutating func next(
+            at time: Duration
+        ) -> (next: CheckedContinuation<Bool, Never>?, refused: [CheckedContinuation<Bool, Never>]) {
+            var refused: [CheckedContinuation<Bool, Never>] = []
+            while let first = waiting.popFirst() {
+                if time - first.since < Self.longestWait { return (first.continuation, refused) }
+                refused.append(first.continuation)
+            }
+            running -= 1
+            return (nil, refused)
+        }
+    }
 
     /// - Parameter now: Monotonic clock that measures the progress of uploads.
     package init(
@@ -49,6 +75,9 @@ package final class RequestBodyBudget: Sendable {
 
     /// Bytes of memory that are in use now.
     package var usedBytes: Int { bodies.withLock { $0.total } }
+
+    /// Number of requests that wait for others to end.
+    var waitingRequests: Int { turns.withLock { $0.waiting.count } }
 
     /// Returns a reservation for one body, which counts as an upload until ``RequestBodyReservation/complete()``.
     ///
@@ -75,6 +104,41 @@ package final class RequestBodyBudget: Sendable {
 
     fileprivate func complete(_ id: BufferedBodies.ID) -> Bool { bodies.withLock { $0.complete(id) } }
 
+    /// Waits until fewer than the allowed requests are being answered. Returns false if that takes too long.
+    fileprivate func begin() async -> Bool {
+        let isFree = turns.withLock { turns in
+            guard turns.running < limits.requests else { return false }
+            turns.running += 1
+            return true
+        }
+        if isFree { return true }
+        let time = now()
+        if logThrottle.allows("requests", at: time) {
+            logger.warning(
+                "memory for requests exhausted; further requests wait",
+                metadata: ["requests": "\(limits.requests)"])
+        }
+        return await withCheckedContinuation { continuation in
+            let isFree = turns.withLock { turns in
+                if turns.running < limits.requests {
+                    turns.running += 1
+                    return true
+                }
+                turns.waiting.append((time, continuation))
+                return false
+            }
+            if isFree { continuation.resume(returning: true) }
+        }
+    }
+
+    /// Ends a request, and lets the next one begin.
+    fileprivate func end() {
+        let time = now()
+        let (next, refused) = turns.withLock { $0.next(at: time) }
+        next?.resume(returning: true)
+        for continuation in refused { continuation.resume(returning: false) }
+    }
+
     fileprivate func release(_ id: BufferedBodies.ID) { bodies.withLock { _ = $0.remove(id) } }
 }
 
@@ -83,12 +147,21 @@ package final class RequestBodyBudget: Sendable {
 final class RequestBodyReservation: Sendable {
     private let budget: RequestBodyBudget
     private let id: BufferedBodies.ID
+    /// Whether the request is counted as one that is being answered.
+    private let isRunning = Atomic<Bool>(false)
 
     fileprivate init(_ budget: RequestBodyBudget, _ id: BufferedBodies.ID) {
         (self.budget, self.id) = (budget, id)
     }
 
     deinit { release() }
+
+    /// Waits until the request may begin. Returns false if that takes too long.
+    func begin() async -> Bool {
+        let isRunning = await budget.begin()
+        if isRunning { self.isRunning.store(true, ordering: .relaxed) }
+        return isRunning
+    }
 
     /// Counts more bytes of the body. Returns `false` if there is no room for them; the reservation is empty then.
     func reserve(_ count: Int) -> Bool { budget.reserve(count, for: id) }
@@ -98,5 +171,8 @@ final class RequestBodyReservation: Sendable {
     func complete() -> Bool { budget.complete(id) }
 
     /// Returns the memory to the budget.
-    func release() { budget.release(id) }
+    func release() {
+        budget.release(id)
+        if isRunning.exchange(false, ordering: .relaxed) { budget.end() }
+    }
 }

@@ -56,7 +56,8 @@ struct ServeCommand: AsyncParsableCommand {
             // Without SHA-1 and RSA-1024 the server would reject genuine old receipts, so it does not start.
             try SelfTest.run()
             let settings = try read()
-            let descriptors = try FileDescriptorBudget(of: settings, logger: logger)
+            let memory = MemoryBudget(of: settings, logger: logger)
+            let descriptors = try FileDescriptorBudget(of: settings, connections: memory.connections, logger: logger)
             for key in settings.unknownVariables {
                 logger.notice("environment variable is not used by this version", metadata: ["key": "\(key)"])
             }
@@ -75,7 +76,8 @@ struct ServeCommand: AsyncParsableCommand {
                 logger: logger)
             server = try ProxyServer(
                 settings: settings, pipelines: pipelines, store: store, shadow: shadow, forwarder: forwarder,
-                upstream: upstream, version: ReceiptBridge.version, descriptors: descriptors, logger: logger
+                upstream: upstream, version: ReceiptBridge.version,
+                bodies: RequestBodyBudget(memory.bodies, logger: logger), descriptors: descriptors, logger: logger
             ) { ports in
                 var address = settings.listen
                 address.port = ports.public

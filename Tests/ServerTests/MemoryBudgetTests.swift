@@ -1,0 +1,66 @@
+import Administration
+import Logging
+import TestSupport
+import Testing
+@testable import Server
+
+@Suite("Memory budget")
+struct MemoryBudgetTests {
+    @Test(
+        "Memory is divided among requests, connections and bodies; much of it limits nothing beyond the configuration",
+        arguments: [
+            (96, 614, 148, 16), (256, 1_638, 397, 42), (1_024, 6_553, 1_588, 170), (8_192, 10_000, 12_710, 256),
+        ])
+    func division(megabytes: Int, connections: Int, requests: Int, bodies: Int) {
+        let budget = MemoryBudget(limit: megabytes << 20, connections: 10_000)
+        #expect(budget.connections == connections && budget.bodies.requests == requests)
+        #expect(budget.bodies.total >> 20 == bodies && budget.bodies.reserve == budget.bodies.total / 4)
+        let row = FileDescriptorCheck.memory(budget, connections: 10_000)
+        #expect(row.verdict == (connections < 10_000 ? .warn : .pass))
+        #expect(row.detail.hasPrefix("\(megabytes) MB may be used: enough for \(connections) connections and"))
+    }
+
+    @Test(
+        "The limits of a control group and of those around it are found, in versions 1 and 2",
+        arguments: [
+            (
+                "0::/a/b.service\n",
+                ["/sys/fs/cgroup/a/memory.max": "268435456\n", "/sys/fs/cgroup/a/b.service/memory.max": "max\n"],
+                [268_435_456]
+            ),
+            ("0::/\n", ["/sys/fs/cgroup/memory.max": "1048576\n"], [1_048_576]),
+            (
+                "5:cpu:/x\n9:memory,other:/docker/x\n0::/x\n",
+                ["/sys/fs/cgroup/memory/memory.limit_in_bytes": "4096\n"], [4_096]
+            ),
+            ("", [:], []), ("nonsense\n1:memory\n", ["/sys/fs/cgroup/memory/memory.limit_in_bytes": "1"], []),
+        ])
+    func groups(text: String, files: [String: String], limits: [Int]) {
+        #expect(MemoryBudget.limits(of: text) { files[$0] } == limits)
+    }
+
+    @Test("A request waits until another one ends, in order; one that has waited 5 s is refused at its turn")
+    func turns() async throws {
+        let clock = StandingClock()
+        let budget = RequestBodyBudget(
+            .init(requests: 1), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: clock.time)
+        let reservations = (0..<4).map { _ in budget.reservation {} }
+        #expect(await reservations[0].begin())
+        var outcomes: [Task<Bool, Never>] = []
+        for (waiting, reservation) in reservations.enumerated().dropFirst() {
+            if waiting == 3 { clock.move(by: .seconds(4)) }
+            outcomes.append(Task { await reservation.begin() })
+            #expect(await eventually { budget.waitingRequests == waiting })
+        }
+        reservations[0].release()
+        reservations[0].release()
+        #expect(await outcomes[0].value)
+        clock.move(by: .seconds(1))
+        reservations[1].release()
+        #expect(await !outcomes[1].value)
+        #expect(await outcomes[2].value)
+        #expect(budget.waitingRequests == 0)
+        reservations[3].release()
+        #expect(await budget.reservation {}.begin())
+    }
+}
