@@ -1,5 +1,6 @@
 import Administration
 import Logging
+import Telemetry
 import TestSupport
 import Testing
 @testable import Server
@@ -36,7 +37,7 @@ struct MemoryBudgetTests {
             ("", [:], []), ("nonsense\n1:memory\n", ["/sys/fs/cgroup/memory/memory.limit_in_bytes": "1"], []),
         ])
     func groups(text: String, files: [String: String], limits: [Int]) {
-        #expect(MemoryBudget.limits(of: text) { files[$0] } == limits)
+        #expect(ProcessMemory.limits(of: text) { files[$0] } == limits)
     }
 
     @Test("A request waits until another one ends, in order; one that has waited 5 s is refused at its turn")

@@ -3,6 +3,7 @@ import ConcurrencySupport
 import Storage
 import AppStoreTypes
 import Synchronization
+import Telemetry
 
 /// The records of a customer, and the number of the cache entry that holds them.
 package struct CachedRecords: Sendable {
@@ -62,7 +63,7 @@ final class CustomerRecordsCache: Sendable {
     }
 
     /// The limit for all records together, in bytes.
-    static let capacity = 48 << 20
+    static let capacity = ProcessMemory.cacheSize(atMost: 48 << 20)
     /// The time before and after the end of a period in which records expire early, in milliseconds.
     private static let margin: Int64 = 120_000
     /// The lifetime of records within the margin, in milliseconds.

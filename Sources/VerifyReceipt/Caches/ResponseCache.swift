@@ -5,6 +5,7 @@ import Storage
 import Responses
 import AppStoreTypes
 import Synchronization
+import Telemetry
 
 /// A cache of `stored` and `api` responses by request. For example, if an app posts its receipt four times at launch, the
 /// receipt is decoded twice and the response is rendered twice: only a body that was received before is digested and
@@ -16,7 +17,7 @@ import Synchronization
 /// this cache.
 final class ResponseCache: Sendable {
     /// Maximum size of all cached responses together, in bytes.
-    private static let capacity = 64 << 20
+    private static let capacity = ProcessMemory.cacheSize(atMost: 64 << 20)
 
     /// A response, and the data that it was rendered from.
     struct Entry: Sendable {

@@ -7,6 +7,7 @@ import Logging
 import Responses
 import AppStoreTypes
 import Synchronization
+import Telemetry
 
 /// The reads of the source `stored`: customer records from earlier lookups and notifications, without a Server API
 /// call.
@@ -25,7 +26,7 @@ package struct StoreSource: Sendable {
     }
 
     /// Maximum size of all cached customers together, in bytes.
-    private static let capacity = 64 << 20
+    private static let capacity = ProcessMemory.cacheSize(atMost: 64 << 20)
     /// Lifetime of a cached customer, in milliseconds. It bounds how long a change that another process writes to the
     /// same file goes unnoticed.
     private static let lifetime: Int64 = 60_000

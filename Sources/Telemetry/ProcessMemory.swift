@@ -1,0 +1,41 @@
+import Foundation
+
+/// The memory that this process may use.
+package enum ProcessMemory {
+    /// The smallest of the limits of the machine and of the control groups, in bytes. Read once.
+    package static let limit: Int = {
+        let machine = Int(clamping: ProcessInfo.processInfo.physicalMemory)
+        guard let groups = try? String(contentsOfFile: "/proc/self/cgroup", encoding: .utf8) else { return machine }
+        return limits(of: groups) { try? String(contentsOfFile: $0, encoding: .utf8) }.reduce(machine, min)
+    }()
+
+    /// The size of a cache in bytes: at most a sixteenth of the memory. For example, 16 MiB in a container of 256 MiB.
+    package static func cacheSize(atMost bytes: Int) -> Int { min(bytes, limit / 16) }
+
+    /// The limits of the control groups of a process and of those around them, in bytes.
+    ///
+    /// - Parameters:
+    ///   - groups: The text of `/proc/self/cgroup`; see cgroups(7). A line is `0::/path` (version 2) or
+    ///     `9:memory:/path` (version 1). In a container, the path may not exist, and its limit is that of the root.
+    ///   - read: Returns the text of a file; `nil` if there is none.
+    package static func limits(of groups: String, read: (String) -> String?) -> [Int] {
+        groups.split(separator: "\n").flatMap { line -> [Int] in
+            let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+            guard fields.count == 3 else { return [] }
+            let (root, file): (String, String)
+            if fields[0] == "0", fields[1].isEmpty {
+                (root, file) = ("/sys/fs/cgroup", "memory.max")
+            } else if fields[1].split(separator: ",").contains("memory") {
+                (root, file) = ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
+            } else {
+                return []
+            }
+            let names = fields[2].split(separator: "/")
+            return (0...names.count).compactMap { count in
+                let path = ([root] + names.prefix(count).map(String.init) + [file]).joined(separator: "/")
+                // Version 2 writes `max` for no limit, and version 1 a number near 2^63.
+                return read(path).flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
+            }
+        }
+    }
+}
