@@ -23,7 +23,7 @@ extension PostgreSQLStore: PersonalDataStore {
     package func erase(_ request: ErasureRequest, at now: Timestamp) async throws(StorageError) -> Erasure {
         for _ in 0..<Self.attempts {
             let found = try await locate(request)
-            guard !found.isEmpty else { return Erasure() }
+            guard !found.isEmpty || request.marks != nil else { return Erasure() }
             let erasure = try await transaction { transaction in
                 try await self.erase(found, request, at: now, in: transaction)
             }
@@ -63,6 +63,9 @@ extension PostgreSQLStore: PersonalDataStore {
                 _ = try await transaction.query(
                     Self.leave(marks, of: search.identifiers, in: search.scope, at: now))
             }
+        }
+        if let marks = request.marks, let (id, scopes) = marks.unconditional(for: request) {
+            for scope in scopes { _ = try await transaction.query(Self.leave(marks, of: [id], in: scope, at: now)) }
         }
         if !erasure.isEmpty {
             let rows = erasure.kinds.reduce(0) { $0 + $1.count }

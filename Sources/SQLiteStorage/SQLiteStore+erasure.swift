@@ -28,6 +28,9 @@ extension SQLiteStore: PersonalDataStore {
                     try Self.leave(marks, of: locator.identifiers, in: locator.scope, at: now, db)
                 }
             }
+            if let marks = request.marks, let (id, scopes) = marks.unconditional(for: request) {
+                for scope in scopes { try Self.leave(marks, of: [id], in: scope, at: now, db) }
+            }
             let rows = erasure.kinds.reduce(0) { $0 + $1.count }
             if !erasure.isEmpty {
                 try db.execute(

@@ -54,6 +54,23 @@ struct ConfigurationFindingsTests {
             ])
     }
 
+    // T34
+    @Test("A key of handles must not be a secret that apps, callers or targets know")
+    func handleKeys() throws {
+        let environment = ["KEY": "a secret of 16 bytes or more", "OTHER": "another key, which is as long"]
+        for place in [
+            "sharedSecret: {env: KEY}", "tokens: [{env: KEY}]", "apps: [{\(Self.app), sharedSecret: {env: KEY}}]",
+            "apps: [{\(Self.app), acceptedSecrets: [{env: KEY}]}]",
+            "apps: [{\(Self.app), forward: [{url: \"https://a.example\", as: raw, secret: {env: KEY}}]}]",
+        ] {
+            #expect(try findings("handleKeys: [{env: OTHER}]\n\(place)", environment: environment) == [], "\(place)")
+            #expect(
+                try findings("handleKeys: [{env: OTHER}, {env: KEY}]\n\(place)", environment: environment) == [
+                    "handleKeys: a key is also a shared secret, a token, or a secret or password of forward"
+                ], "\(place)")
+        }
+    }
+
     @Test("A finding names the environment variable or flag that set the value")
     func places() throws {
         let folder = try TemporaryFolder()

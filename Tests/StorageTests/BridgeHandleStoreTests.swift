@@ -3,6 +3,7 @@ import Storage
 import TestSupport
 import Testing
 
+// T34
 @Suite("Keys of bridge handles in the store")
 struct BridgeHandleStoreTests {
     private static func key(_ byte: UInt8) -> Redacted<[UInt8]> { Redacted(Array(repeating: byte, count: 32)) }
@@ -48,6 +49,14 @@ struct BridgeHandleStoreTests {
         }
         #expect(
             try await stage.store.handles.lastErasure(leaving: [[1], digest]) == Timestamp(milliseconds: 9))
+        // Nothing of this customer is stored, and nothing at all of the sandbox.
+        let sandbox = AppScope(bundleId: stage.scope.bundleId, environment: .sandbox)
+        var unknown = ErasureRequest(.transaction(try #require(TransactionIdentifier(rawValue: "99"))))
+        unknown.marks = ErasureMarks(of: [sandbox], digests.digests)
+        #expect(try await stage.store.personalData.erase(unknown, at: Timestamp(milliseconds: 9)).isEmpty)
+        #expect(
+            try await stage.store.handles.lastErasure(leaving: [Array("99 Sandbox".utf8)])
+                == Timestamp(milliseconds: 9))
         #expect(try await stage.store.handles.lastErasure(leaving: [[1]]) == nil)
         #expect(try await stage.store.handles.lastErasure(leaving: []) == nil)
         await stage.store.close()

@@ -310,6 +310,11 @@ struct SignedTransactionTests {
         let bridge = try Bridge(store: store)
         let signed = try bridge.signed()
         let handle = try await bridge.handle(signed)
+        // Its server's clock is two hours ahead.
+        bridge.clock.now = SharedSimulator.noon.advanced(byMilliseconds: 7_200_000)
+        let future = try await bridge.handle(signed)
+        bridge.clock.now = SharedSimulator.noon
+        #expect(await bridge.short(future) == "0 api")
         let id = try #require(TransactionIdentifier(rawValue: "700000000000100"))
         #expect(
             await eventually {
@@ -317,10 +322,17 @@ struct SignedTransactionTests {
             })
         var settings = ProxyConfiguration()
         settings.handleKeys = Self.keys.map { Redacted($0) }
+        settings.apps = [AppConfiguration(bundleId: BundleIdentifier(rawValue: ScriptedAppStore.bundleId))]
         var request = ErasureRequest(.transaction(id))
         request.marks = try await HandleKeyring(settings: settings, store: store).erasureMarks(within: .seconds(5))
-        _ = try await store.erase(request, at: bridge.clock.now)
-        #expect(await bridge.short(handle) == "21003 receipt")
+        // The other store has nothing of the customer.
+        let other = try SQLiteStore(path: folder.path("other.sqlite"))
+        let stranger = try Bridge(store: other)
+        for (bridge, store) in [(bridge, store), (stranger, other)] {
+            #expect(try await store.erase(request, at: bridge.clock.now).isEmpty == (store === other))
+            for handle in [handle, future] { #expect(await bridge.short(handle) == "21003 receipt") }
+        }
+        await other.close()
         bridge.clock.now = bridge.clock.now.advanced(byMilliseconds: 1_000)
         #expect(await bridge.short(try await bridge.handle(signed)) == "0 api")
         await store.close()

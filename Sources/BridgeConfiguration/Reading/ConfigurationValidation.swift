@@ -12,7 +12,7 @@ enum ConfigurationValidation {
         let hasRoots = !settings.trustedRoots.isEmpty || file.keysWithFindings.contains("trust.roots")
         let all =
             upstreams(settings, hasRoots: hasRoots) + listeners(settings, hasRoots: hasRoots)
-            + proxyAndUserHeader(settings)
+            + proxyAndUserHeader(settings) + handleKeys(settings)
         return all.filter { !([$0.key] + $0.relatedKeys).contains(where: file.hasFinding) }
             .map { "\(file.sources[$0.key] ?? $0.key): \($0.sentence)" }
     }
@@ -79,6 +79,18 @@ enum ConfigurationValidation {
             findings.append(("userHeader", [], "\(name) is not a valid header name"))
         }
         return findings
+    }
+
+    /// Checks that no handle key is a secret that others know: old apps contain shared secrets, and every caller of
+    /// `/v1` has a token. With it they could forge handles.
+    private static func handleKeys(_ settings: ProxyConfiguration) -> [Finding] {
+        let ofApps = settings.apps.flatMap { app in
+            [app.sharedSecret].compactMap(\.self) + app.acceptedSecrets
+                + app.forward.flatMap { [$0.secret, $0.password].compactMap(\.self) }
+        }
+        let known = Set(ofApps + [settings.sharedSecret].compactMap(\.self) + settings.tokens)
+        guard settings.handleKeys.contains(where: known.contains) else { return [] }
+        return [("handleKeys", [], "a key is also a shared secret, a token, or a secret or password of forward")]
     }
 
     /// The expected form of a proxy URL, for findings.

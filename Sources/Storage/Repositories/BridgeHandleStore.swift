@@ -17,8 +17,24 @@ package protocol BridgeHandleStore: Sendable {
 /// There is one for each key, so that a key can be replaced.
 package struct ErasureMarks: Sendable {
     package let digests: @Sendable (_ id: TransactionIdentifier, _ scope: AppScope) -> [[UInt8]]
+    /// The apps whose handles are accepted. There may be handles of a customer of whom nothing is stored.
+    private let scopes: [AppScope]
 
-    package init(_ digests: @escaping @Sendable (TransactionIdentifier, AppScope) -> [[UInt8]]) {
+    package init(
+        of scopes: [AppScope] = [], _ digests: @escaping @Sendable (TransactionIdentifier, AppScope) -> [[UInt8]]
+    ) {
+        self.scopes = scopes
         self.digests = digests
+    }
+
+    /// Returns the id of the customer to erase and the apps to mark it in, whether they are stored or not; `nil` for an
+    /// account token, which no handle contains.
+    package func unconditional(for request: ErasureRequest) -> (id: String, scopes: [AppScope])? {
+        guard case .transaction(let id) = request.subject else { return nil }
+        let matching = scopes.filter { scope in
+            request.bundleId ?? scope.bundleId == scope.bundleId
+                && request.environment ?? scope.environment == scope.environment
+        }
+        return (id.rawValue, matching)
     }
 }

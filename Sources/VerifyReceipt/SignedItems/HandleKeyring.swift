@@ -14,7 +14,12 @@ package final class HandleKeyring: Sendable {
     /// Size of a key that is made in the store, in bytes.
     private static let keySize = 32
 
+    /// How far the clock of the server that issued a handle may be ahead, in milliseconds.
+    private static let clockDifference: Int64 = 300_000
+
     private let configured: BridgeHandleKeys?
+    /// The apps whose handles are accepted.
+    private let scopes: [AppScope]
     private let store: (any Store)?
     /// The key of the store, once it was read.
     private let stored = Mutex<BridgeHandleKeys?>(nil)
@@ -25,6 +30,9 @@ package final class HandleKeyring: Sendable {
     package init(settings: ProxyConfiguration, store: (any Store)?) {
         configured = BridgeHandleKeys(
             settings.handleKeys.compactMap { BridgeHandleKeys.Key(Array($0.reveal().utf8)) })
+        scopes = settings.apps.compactMap(\.bundleId).flatMap { bundleId in
+            [.production, .sandbox].map { AppScope(bundleId: bundleId, environment: $0) }
+        }
         self.store = store
     }
 
@@ -45,18 +53,20 @@ package final class HandleKeyring: Sendable {
         return keys
     }
 
-    /// Returns whether the customer of an authentic handle was erased after the handle was issued.
+    /// Returns whether the customer of an authentic handle was erased after the handle was issued. If a handle claims to
+    /// be from the future, it is unknown which of the two was first.
     ///
     /// - Parameter limit: maximum time of reading from the store.
-    func isErased(_ handle: BridgeHandle, _ keys: BridgeHandleKeys, within limit: Duration) async throws(Unavailable)
-        -> Bool
-    {
+    func isErased(
+        _ handle: BridgeHandle, _ keys: BridgeHandleKeys, at now: Timestamp, within limit: Duration
+    ) async throws(Unavailable) -> Bool {
         guard let store else { return false }
         let digests = keys.erasureDigests(of: handle.originalTransactionId, handle.bundleId, handle.environment)
         let erasedAt = try await Self.read(within: limit) { () throws(StorageError) in
             try await store.handles.lastErasure(leaving: digests)
         }
-        return erasedAt.map { handle.issuedAt <= $0 } ?? false
+        guard let erasedAt else { return false }
+        return handle.issuedAt <= erasedAt || handle.issuedAt > now.advanced(byMilliseconds: Self.clockDifference)
     }
 
     /// Returns what an erasure leaves, so that handles issued before are refused; `nil` if there are no handles.
@@ -64,7 +74,7 @@ package final class HandleKeyring: Sendable {
     /// - Parameter limit: maximum time of reading from the store.
     package func erasureMarks(within limit: Duration) async throws(Unavailable) -> ErasureMarks? {
         try await keys(within: limit).map { keys in
-            ErasureMarks { keys.erasureDigests(of: $0, $1.bundleId, $1.environment) }
+            ErasureMarks(of: scopes) { keys.erasureDigests(of: $0, $1.bundleId, $1.environment) }
         }
     }
 

@@ -46,7 +46,7 @@ package struct SignedItemVerifier: Sendable {
         guard !apps.isEmpty else { return .refused(.malformedReceipt) }
         switch item {
         case .receipt, .identifier: return .refused(.malformedReceipt)
-        case .handle: return await verify(handle: text, within: limit)
+        case .handle: return await verify(handle: text, at: now, within: limit)
         case .signedTransaction(let signed):
             switch Self.item(signed.reveal(), verifier, now) {
             case .refused(let status, let failure): return .refused(status, failure)
@@ -63,13 +63,15 @@ package struct SignedItemVerifier: Sendable {
         apps.configured(item.bundleId).flatMap { $0.signedTransactions == .answer ? $0 : nil }
     }
 
-    private func verify(handle text: [UInt8], within limit: Duration) async -> Outcome {
+    private func verify(handle text: [UInt8], at now: Timestamp, within limit: Duration) async -> Outcome {
         do throws(HandleKeyring.Unavailable) {
             guard let keys = try await handles.keys(within: limit), let handle = try? keys.handle(in: text.span),
                 let app = apps.configured(handle.bundleId)
             else { return .refused(.notAuthentic) }
             guard app.signedTransactions == .answer else { return .refused(.malformedReceipt) }
-            guard try await !handles.isErased(handle, keys, within: limit) else { return .refused(.notAuthentic) }
+            guard try await !handles.isErased(handle, keys, at: now, within: limit) else {
+                return .refused(.notAuthentic)
+            }
             return .authentic(AuthenticItem(handle), app, keys)
         } catch {
             return .refused(.temporarilyUnavailable)
