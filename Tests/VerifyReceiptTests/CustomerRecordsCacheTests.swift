@@ -106,6 +106,61 @@ struct CustomerRecordsCacheTests {
         }
     }
 
+    // T37
+    @Test("All signed transactions of a customer, the app transaction and the receipts cost one lookup")
+    func oneLookup() async throws {
+        try await ServerAPIWorld.asking { store, port, transport in
+            for kind in [CustomerKind.activeSubscription, .longHistory] {
+                let customer = try #require(store.world.customers.first { $0.kind == kind })
+                let pipeline = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: [.api])
+                store.requests.removeAll()
+                var calls: [Int] = []
+                var items = try customer.transactions.prefix(10).map { try signed($0, customer, store) }
+                items.append(try #require(try store.signedRecords.appTransaction(of: customer)))
+                items += store.receipts(of: customer).map(\.base64)
+                for item in items {
+                    let reply = await pipeline.answer(body: Question.body(item), route: .auto)
+                    #expect(reply.answer.status == .valid && reply.source == .api)
+                    calls.append(store.requests.total)
+                }
+                // The pages of the transaction history, the subscription statuses and the app transaction.
+                #expect(Set(calls) == [(customer.transactions.count + 19) / 20 + 2], "\(kind)")
+            }
+        }
+    }
+
+    @Test("A signed transaction that the history lacks is looked up at once, and again after five seconds")
+    func lacking() async throws {
+        try await ServerAPIWorld.asking { store, port, transport in
+            let clock = MovableClock()
+            let pipeline = try ServerAPIWorld.pipeline(
+                store, port: port, transport: transport, answer: [.api], now: { clock.now })
+            let customer = try #require(store.world.customers.first { $0.kind == .activeSubscription })
+            let known = try #require(customer.transactions.last)
+            let unknown = try signed(known, customer, store, transactionId: "730999999999999")
+            var calls: [Int] = []
+            for (item, seconds) in [(try signed(known, customer, store), 0), (unknown, 1), (unknown, 5), (unknown, 6)] {
+                store.requests.removeAll()
+                clock.now = SharedSimulator.noon.advanced(byMilliseconds: Int64(seconds) * 1_000)
+                #expect(await pipeline.answer(body: Question.body(item), route: .auto).answer.status == .valid)
+                calls.append(store.requests.total)
+            }
+            #expect(calls[1] > 0 && calls[2] == 0 && calls[3] > 0, "\(calls)")
+        }
+    }
+
+    private func signed(
+        _ transaction: SimulatedTransaction, _ customer: SimulatedCustomer, _ store: SimulatedStore,
+        transactionId: String? = nil
+    ) throws -> String {
+        var row = transaction.row(customer.environment, signedDate: SharedSimulator.noon)
+        if let transactionId, case .object(let members) = row {
+            row = .object(
+                members.map { .init($0.key, $0.key == "transactionId" ? .string(transactionId) : $0.value) })
+        }
+        return try store.pki.jwsSigner.jws(payload: row)
+    }
+
     @Test("A transaction unknown to the Server API is answered by the receipt or with 21010, as configured")
     func unknown() async throws {
         try await ServerAPIWorld.asking { store, port, transport in

@@ -15,15 +15,16 @@ package struct CachedRecords: Sendable {
 /// A cache of the Server API's most recent records. For example, an app that posts its receipt three times at launch
 /// costs one lookup.
 ///
-/// Only complete records are cached, never failures. They expire after the app's `cacheSeconds`, and at the latest when
+/// Failures are never cached, and incomplete records for five seconds. Others expire after the app's `cacheSeconds`, and at the latest when
 /// a subscription ends or renews. From two minutes before that instant to two minutes after it they expire after five
 /// seconds.
 ///
 /// A sandbox subscription renews every few minutes and costs nothing. Without these five seconds, one of them could use
 /// up the hourly rate limit.
 ///
-/// The key holds all identifiers of the receipt, so a receipt with a newer purchase has another key. An entry takes
-/// about 6 KB per transaction, most of it the JWS.
+/// The key holds all identifiers of the receipt, so a receipt with a newer purchase has another key. Records that contain
+/// all of its identifiers answer it too: the signed transactions and older receipts of one customer cost one lookup. An
+/// entry takes about 6 KB per transaction, most of it the JWS.
 final class CustomerRecordsCache: Sendable {
     struct Key: Hashable, Sendable {
         let bundleId: BundleIdentifier
@@ -62,6 +63,19 @@ final class CustomerRecordsCache: Sendable {
         }
     }
 
+    /// One identifier of a customer.
+    private struct Identity: Hashable, Sendable {
+        let bundleId: BundleIdentifier
+        let environment: AppStoreEnvironment?
+        let identifier: TransactionIdentifier
+
+        init(_ identifier: TransactionIdentifier, of key: Key) {
+            (bundleId, environment, self.identifier) = (key.bundleId, key.environment, identifier)
+        }
+    }
+
+    /// The maximum number of identifiers of all customers together, about 150 bytes each.
+    private static let maximumIdentities = 100_000
     /// The limit for all records together, in bytes.
     static let capacity = ProcessMemory.cacheSize(atMost: 48 << 20)
     /// The time before and after the end of a period in which records expire early, in milliseconds.
@@ -70,6 +84,8 @@ final class CustomerRecordsCache: Sendable {
     private static let shortLifetime: Int64 = 5_000
 
     private let entries = GenerationalCache<Key, Entry>(limit: capacity)
+    /// The key of the newest whole history with an identifier: an original transaction id or an app transaction id.
+    private let histories = GenerationalCache<Identity, Key>(limit: maximumIdentities)
     private let changes = CacheInvalidationLog()
     private let lastSerial = Atomic<UInt64>(0)
 
@@ -84,6 +100,7 @@ final class CustomerRecordsCache: Sendable {
     func removeAll() {
         changes.markAllChanged()
         entries.removeAll()
+        histories.removeAll()
     }
 
     /// Returns the cached records; `nil` if there are none or they have expired.
@@ -93,19 +110,29 @@ final class CustomerRecordsCache: Sendable {
     ///     because of a reload.
     ///   - confirmed: returns only the records of a second lookup, no older than five seconds.
     func records(for key: Key, at now: Timestamp, lifetime: Int64, confirmed: Bool = false) -> CachedRecords? {
-        guard let entry = validEntry(for: key, at: now, lifetime: lifetime) else { return nil }
+        guard let (_, entry) = answer(to: key, at: now, lifetime: lifetime) else { return nil }
         let isRecent = now < entry.storedAt.advanced(byMilliseconds: Self.shortLifetime)
         return !confirmed || (entry.isConfirmed && isRecent) ? entry.cached : nil
     }
 
     /// Returns whether the entry that was given this number is still valid.
     func isValid(_ serial: UInt64, for key: Key, at now: Timestamp, lifetime: Int64) -> Bool {
-        validEntry(for: key, at: now, lifetime: lifetime)?.cached.serial == serial
+        answer(to: key, at: now, lifetime: lifetime)?.entry.cached.serial == serial
     }
 
     /// Returns the cached download of the app of a customer whose records are cached; `nil` if it is not cached.
     func download(for key: Key, at now: Timestamp, lifetime: Int64) -> Download? {
-        validEntry(for: key, at: now, lifetime: lifetime)?.download
+        answer(to: key, at: now, lifetime: lifetime)?.entry.download
+    }
+
+    /// Returns the entry for a key, otherwise that of the same customer if it has all identifiers of the key.
+    private func answer(to key: Key, at now: Timestamp, lifetime: Int64) -> (key: Key, entry: Entry)? {
+        if let entry = validEntry(for: key, at: now, lifetime: lifetime) { return (key, entry) }
+        guard let first = key.identifiers.originalTransactionIds.first ?? key.identifiers.transactionIds.first,
+            let other = histories[Identity(first, of: key)], other != key,
+            let entry = validEntry(for: other, at: now, lifetime: lifetime), entry.records.contains(key.identifiers)
+        else { return nil }
+        return (other, entry)
     }
 
     /// Returns the entry unless it has expired, in which case it is removed.
@@ -125,12 +152,13 @@ final class CustomerRecordsCache: Sendable {
     /// Caches the download of the app with the records of the customer. It expires with them; without cached records
     /// it is not cached.
     func insert(_ download: Download, for key: Key, at now: Timestamp, lifetime: Int64) {
-        guard var entry = validEntry(for: key, at: now, lifetime: lifetime) else { return }
+        guard let found = answer(to: key, at: now, lifetime: lifetime) else { return }
+        var entry = found.entry
         entry.download = download
-        entries.insert(entry, for: key, cost: entry.cost)
+        entries.insert(entry, for: found.key, cost: entry.cost)
     }
 
-    /// Caches records, unless they are incomplete.
+    /// Caches records.
     ///
     /// - Parameters:
     ///   - lifetime: in milliseconds; 0 caches nothing.
@@ -151,13 +179,20 @@ final class CustomerRecordsCache: Sendable {
             changeKeys: records.watchedIdentifiers, mark: mark,
             isConfirmed: isConfirmed)
         entries.insert(entry, for: key, cost: entry.cost)
+        // Several histories in one result can belong to several customers.
+        if records.revision != nil, records.anomalies.isEmpty {
+            for identifier in entry.changeKeys.lazy.compactMap(TransactionIdentifier.init(rawValue:)) {
+                histories.insert(key, for: Identity(identifier, of: key), cost: 1)
+            }
+        }
         return entry.cached
     }
 
     /// Returns when the records expire; `nil` if they must not be cached at all.
     static func staleAt(_ records: CustomerRecords, cachedAt now: Timestamp, lifetime: Int64) -> Timestamp? {
-        guard lifetime > 0, records.anomalies.isEmpty else { return nil }
-        var staleAt = now.milliseconds + lifetime
+        guard lifetime > 0 else { return nil }
+        // Incomplete records, for example without the presented transaction.
+        var staleAt = now.milliseconds + (records.anomalies.isEmpty ? lifetime : min(lifetime, shortLifetime))
         for periodEnd in records.periodEnds.map(\.milliseconds) where periodEnd > now.milliseconds - margin {
             let end = max(periodEnd - margin, now.milliseconds + shortLifetime)
             staleAt = min(staleAt, periodEnd > now.milliseconds ? min(periodEnd, end) : end)
@@ -167,6 +202,18 @@ final class CustomerRecordsCache: Sendable {
 }
 
 extension CustomerRecords {
+    /// Returns whether all of the identifiers are in the records.
+    fileprivate func contains(_ keys: CustomerIdentifiers) -> Bool {
+        var missing = Set(keys.originalTransactionIds + keys.transactionIds)
+        for transaction in transactions where !missing.isEmpty {
+            let payload = transaction.payload
+            for text in [payload.transactionId, payload.originalTransactionId, payload.appTransactionId] {
+                if let id = text.flatMap(TransactionIdentifier.init(rawValue:)) { missing.remove(id) }
+            }
+        }
+        return missing.isEmpty
+    }
+
     /// The times at which a subscription of the customer ends or renews.
     fileprivate var periodEnds: [Timestamp] {
         transactions.compactMap(\.payload.expiresDate)
