@@ -63,7 +63,7 @@ struct CustomerDataSearch: Sendable {
             .integer(app), .texts(identifiers.sorted()), .integers(customers.sorted()),
             .integers(notifications.sorted()), .integers(examples.sorted()), .integers(archivedResponses.sorted()),
             .byteStrings(Array(receipts)), .integers(identifiers.map(SHA.short)), .text(scope.bundleId.rawValue),
-            .text(scope.environment.rawValue),
+            .text(scope.environment.rawValue), .texts(identifiers.union(appTransactionIds).sorted()),
         ]
     }
 

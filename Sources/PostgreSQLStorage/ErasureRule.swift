@@ -24,7 +24,7 @@ package struct ErasureRule: Sendable {
         .init("customer", .customers, "id = ANY (\(customers))"),
         .init("revocation", .revocations, "transactionId = ANY (\(ids)) AND app = \(app)"),
         .init("events", .events, events),
-        .init("presenter", .presenters, "originalTransactionId = ANY (\(ids)) AND app = \(app)"),
+        .init("presenter", .presenters, "originalTransactionId = ANY ($11::text[]) AND app = \(app)"),
         .init("refund", .refunds, "transactionId = ANY (\(ids)) AND app = \(app)"),
         .init("refundSweep", .refundSweeps, "identifier = ANY (\(ids)) AND app = \(app)"),
         .init("renewalExtension", .renewalExtensions, "originalTransactionId = ANY (\(ids)) AND app = \(app)"),

@@ -60,7 +60,8 @@ struct CustomerDataLocator: Sendable {
     /// The arguments for the conditions of ``ErasureRule``.
     var arguments: StatementArguments {
         [
-            "app": app, "ids": Self.list(identifiers), "customers": Self.list(customers),
+            "app": app, "ids": Self.list(identifiers), "owners": Self.list(identifiers.union(appTransactionIds)),
+            "customers": Self.list(customers),
             "notifications": Self.list(notifications), "examples": Self.list(examples),
             "answers": Self.list(archivedResponses),
             "learnt": Self.list(receiptDigests), "digests": Self.list(Set(identifiers.map(SHA.short))),

@@ -7,8 +7,8 @@ package struct ErasureRule: Sendable {
     /// Name of the table.
     package let table: String
     package let data: DataKind
-    /// SQL condition that selects the customer's rows. `:app` is the row id of the app; `:ids`, `:customers`,
-    /// `:notifications`, `:examples`, `:answers`, `:learnt` and `:digests` are JSON arrays.
+    /// SQL condition that selects the customer's rows. `:app` is the row id of the app; `:ids`, `:owners`,
+    /// `:customers`, `:notifications`, `:examples`, `:answers`, `:learnt` and `:digests` are JSON arrays.
     let condition: String
 
     /// The rules in an order in which foreign keys allow the rows to be deleted.
@@ -24,7 +24,7 @@ package struct ErasureRule: Sendable {
         .init("customer", .customers, "id IN \(list("customers"))"),
         .init("revocation", .revocations, "transactionId IN \(ids) AND app = :app"),
         .init("events", .events, events),
-        .init("presenter", .presenters, "originalTransactionId IN \(ids) AND app = :app"),
+        .init("presenter", .presenters, "originalTransactionId IN \(list("owners")) AND app = :app"),
         .init("refund", .refunds, "transactionId IN \(ids) AND app = :app"),
         .init("refundSweep", .refundSweeps, "identifier IN \(ids) AND app = :app"),
         .init("renewalExtension", .renewalExtensions, "originalTransactionId IN \(ids) AND app = :app"),

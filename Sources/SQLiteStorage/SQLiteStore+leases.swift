@@ -69,11 +69,13 @@ extension SQLiteStore: LeaseStore {
 
 extension SQLiteStore: PresenterStore {
     package func presenters(
-        of purchases: [TransactionIdentifier], in scope: AppScope, claimingFor presenter: [UInt8], at now: Timestamp
+        of purchases: [TransactionIdentifier], in scope: AppScope, claimingFor presenter: [UInt8]?, at now: Timestamp
     ) async throws(StorageError) -> [TransactionIdentifier: [UInt8]] {
         let ids = Self.list(purchases.map(\.rawValue))
         let known = try await read { try Self.presenters(of: ids, in: scope, $0) }
-        guard known.count < Set(purchases).count, known.values.allSatisfy({ $0 == presenter }) else { return known }
+        guard let presenter, known.count < Set(purchases).count, known.values.allSatisfy({ $0 == presenter }) else {
+            return known
+        }
         // The writer is needed only if there is something to assign.
         return try await write { db in
             let known = try Self.presenters(of: ids, in: scope, db)

@@ -18,7 +18,7 @@ import Telemetry
 ///    are verified by ``SignedItemVerifier``.
 /// 3. The app of the receipt: with `unknownApps: refuse` an unknown one gets 21003, or 21002 if the text is no receipt.
 /// 4. Replay detection, if the caller names its user.
-/// 5. The app's sources, in ``RequestEvaluation``.
+/// 5. The app's rules and sources, in ``RequestEvaluation``. The rules are checked again on what the response shows.
 package final class VerifyReceiptService: Sendable {
     private let decoder: ReceiptDecoder
     private let apps: AppRegistry
@@ -203,7 +203,8 @@ package final class VerifyReceiptService: Sendable {
         var isReplay = false
         if let item {
             isReplay = await rules.isReplay(
-                item.replayKeys, in: item.scope, of: app, requestOptions, within: deadline.reading(before: 1))
+                item.ownerIdentifiers, in: item.scope, of: app, requestOptions, claims: false,
+                within: deadline.reading(before: 1))
         }
         if isReplay, app.replay == .refuse {
             return VerifyReceiptResult(

@@ -18,18 +18,21 @@ struct LookupStoreTests {
         let other = try await stage.second()
         let ids = try Self.ids("1", "2", "3")
         func claim(
-            _ ids: [TransactionIdentifier], _ presenter: [UInt8], _ store: any Store, _ scope: AppScope? = nil
+            _ ids: [TransactionIdentifier], _ presenter: [UInt8]?, _ store: any Store, _ scope: AppScope? = nil
         ) async throws -> [TransactionIdentifier: [UInt8]] {
             try await store.presenters.presenters(
                 of: ids, in: scope ?? stage.scope, claimingFor: presenter, at: Self.now)
         }
         #expect(try await claim([], Self.first, stage.store) == [:])
+        // Without a presenter nothing is assigned.
+        for _ in 0..<2 { #expect(try await claim(ids, nil, stage.store) == [:]) }
         let two = [ids[0]: Self.first, ids[1]: Self.first]
         #expect(try await claim([ids[0], ids[1], ids[0]], Self.first, stage.store) == two)
         // Another user presents one of them, so the new purchase is not assigned.
         #expect(try await claim([ids[1], ids[2]], Self.second, other) == [ids[1]: Self.first])
         #expect(try await claim([ids[2]], Self.second, other) == [ids[2]: Self.second])
         #expect(try await claim(ids, Self.first, stage.store) == two.merging([ids[2]: Self.second]) { $1 })
+        #expect(try await claim(ids, nil, other).count == 3)
         let sandbox = AppScope(bundleId: stage.scope.bundleId, environment: .sandbox)
         #expect(try await claim([ids[0]], Self.second, other, sandbox) == [ids[0]: Self.second])
         // Retention deletes them with the customers.

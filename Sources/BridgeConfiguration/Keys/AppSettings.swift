@@ -18,7 +18,7 @@ extension AppConfiguration: Configurable {
             .secrets("acceptedSecrets", \.acceptedSecrets, "previous shared secrets that old app versions still send"),
             .choice(
                 "clientPassword", \.clientPassword,
-                "`required`: 21004 for a request without a password if the receipt has auto-renewables"),
+                "`required`: 21004 for a request without a password if the receipt or the response has auto-renewables"),
         ]
     }
 
@@ -89,15 +89,15 @@ extension AppConfiguration: Configurable {
             .custom(
                 "sandbox.testers", "list of transaction ids and appAccountTokens", default: "none", \.testers,
                 """
-                21003 for all sandbox receipts but those with one of these ([decision \
-                20](decisions/0020-sandbox-allow-list-and-replay-detection.md))
+                21003 for all sandbox customers but those with one of these; without `serverAPI`, what is presented \
+                must contain the id ([decision 20](decisions/0020-sandbox-allow-list-and-replay-detection.md))
                 """),
             .choice(
                 "replay", \.replay,
                 """
                 a purchase that another user presented before, if `userHeader` is set: counted and logged (`report`), \
-                or also refused with 21003 (`refuse`). Users are stored in memory: after a restart, the first \
-                user to present a purchase counts as its owner
+                or also refused with 21003 (`refuse`). Without a `store`, the first user to present a purchase after \
+                a restart counts as its owner
                 """),
         ]
     }

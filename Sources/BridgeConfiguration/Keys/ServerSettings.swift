@@ -305,7 +305,7 @@ extension ProxyConfiguration: Configurable {
                 "handleKeys", "list of secrets", default: "one key, made in `store`", \.handleKeys,
                 """
                 keys of the [handles](COMPATIBILITY.md#signed-transactions-and-handles) in `latest_receipt`: the first \
-                signs, all verify; each has at least 16 bytes. Servers with the same keys accept each other's handles
+                signs, all verify; each has at least 16 bytes, and is no other secret of this file. Servers with the same keys accept each other's handles
                 """
             ) { node, name, settings in
                 settings.handleKeys = node.secrets(name)

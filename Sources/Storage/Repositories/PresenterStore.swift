@@ -6,10 +6,10 @@ package protocol PresenterStore: Sendable {
     /// without a presenter are assigned to this one.
     ///
     /// - Parameters:
-    ///   - purchases: original transaction ids.
-    ///   - presenter: a digest of the user's name.
+    ///   - purchases: original transaction ids, and ids of app transactions.
+    ///   - presenter: a digest of the user's name; `nil` assigns nothing.
     /// - Returns: only the purchases that have a presenter.
     func presenters(
-        of purchases: [TransactionIdentifier], in scope: AppScope, claimingFor presenter: [UInt8], at now: Timestamp
+        of purchases: [TransactionIdentifier], in scope: AppScope, claimingFor presenter: [UInt8]?, at now: Timestamp
     ) async throws(StorageError) -> [TransactionIdentifier: [UInt8]]
 }

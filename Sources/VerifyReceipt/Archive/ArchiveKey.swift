@@ -16,11 +16,10 @@ struct ArchiveKey: Sendable {
         /// request with the same password.
         case unchecked(SharedSecret)
 
-        /// Returns `nil` if the password is wrong, or missing although it is required; then no archived response may
-        /// be used.
+        /// Returns `nil` if the password is wrong; then no archived response may be used.
         init?(_ password: VerifyReceiptRequest.Password, check: SharedSecretCheck) {
             switch (check, password) {
-            case (.wrong, _), (.missing, _), (.unchecked, .notText): return nil
+            case (.wrong, _), (.unchecked, .notText): return nil
             case (.absent, _), (.unchecked, .absent): self = .none
             case (.accepted, _): self = .right
             case (.unchecked, .text(let text)): self = .unchecked(text)

@@ -8,18 +8,16 @@ import AppStoreTypes
 package struct LastGoodResponses: ResponseObserver {
     let archive: ResponseArchive
     let apps: AppRegistry
-    let rules: AppRules
 
     /// Returns Apple's last good response to a request; `nil` if there is none or it no longer holds.
-    func response(to request: ResolvedRequest) async -> VerifyReceiptResult? {
+    func response(to request: ResolvedRequest) async -> SourceResponse? {
         guard let key = key(of: request) else { return nil }
         let archived = await archive.answer(
             to: key, on: request.route, mayBeStale: request.app.staleSubscription == .answer, at: request.now,
             within: request.deadline.reading(before: 0))
         guard let (answer, environment) = archived else { return nil }
-        // The archived response may be older than one of the app's rules.
-        return await rules.refusal(of: answer.body, answer.status, from: environment, to: request)
-            ?? VerifyReceiptResult(answer, source: .stored, environment: environment)
+        return SourceResponse(
+            VerifyReceiptResult(answer, source: .stored, environment: environment), origin: .archived)
     }
 
     /// Stores a response of Apple's, in the background.

@@ -7,17 +7,18 @@ import Responses
 import Storage
 import AppStoreTypes
 
-/// An app's rules: checked against the receipt before any source is asked, and against Apple's response before it is
-/// returned.
+/// An app's rules: checked against the presented item before any source is asked, and against what the response shows
+/// before it is returned.
 ///
-/// Apple may be able to read a receipt whose bytes are unreadable here, and may find another receipt in them than they
-/// claim to be. For such bytes the rules are therefore checked against Apple's response: which app it names, which
-/// environment it is from, and which customer's purchases it holds.
+/// An item can say less than the response to it. One signed transaction opens the whole history of its customer. And Apple
+/// may be able to read a receipt whose bytes are unreadable here, and may find another receipt in them than they claim to
+/// be. So the response decides: which app it is about, which environment it is from, and which customer's purchases it
+/// shows.
 package struct AppRules: Sendable {
     let apps: AppRegistry
     let decoder: ReceiptDecoder
     let observations: UpstreamObservations
-    /// The only source of an `appAccountToken`; `nil` if there are no network connections.
+    /// Knows the other purchases of a customer, and each `appAccountToken`; `nil` if there are no network connections.
     let serverAPI: ServerAPISource?
     let replays: ReplayDetector
     let now: @Sendable () -> Timestamp
@@ -52,21 +53,24 @@ package struct AppRules: Sendable {
         }
     }
 
-    /// Returns whether the caller's user presents a purchase that another user presented before.
+    /// Returns whether the caller's user presents the purchases of a customer that another user presented before.
+    ///
+    /// - Parameters:
+    ///   - identifiers: see ``ShownPurchases/ownerIdentifiers``.
+    ///   - claims: whether the customer is assigned to this user if no other user has it.
     func isReplay(
-        _ keys: @autoclosure () -> CustomerIdentifiers, in scope: AppScope, of app: AppConfiguration,
-        _ options: VerifyReceiptService.RequestOptions, within limit: @autoclosure () -> Duration
+        _ identifiers: @autoclosure () -> [TransactionIdentifier], in scope: AppScope, of app: AppConfiguration,
+        _ options: VerifyReceiptService.RequestOptions, claims: Bool, within limit: @autoclosure () -> Duration
     ) async -> Bool {
         guard let user = options.user, app.replay != .off else { return false }
         return await replays.detectReplay(
-            keys(), in: scope, of: user, at: now(), logName: apps.logName(of: scope.bundleId), logger: logger,
-            within: limit())
+            identifiers(), in: scope, of: user, claims: claims, at: now(), logName: apps.logName(of: scope.bundleId),
+            logger: logger, within: limit())
     }
 
     /// Returns the refusal by a rule before any source is asked; `nil` if the request may continue.
     func refusal(of request: ResolvedRequest) async -> VerifyReceiptResult? {
         let app = request.app
-        guard app.sandbox == .deny || app.testers != nil else { return nil }
         let claimed: AppStoreEnvironment?
         switch request.verification {
         case .authentic(let item): claimed = item.environment
@@ -74,59 +78,117 @@ package struct AppRules: Sendable {
         // answers such a receipt.
         case .rejected(_, let claims): claimed = request.itemForRules?.environment ?? claims.environment
         }
-        guard claimed == .sandbox || request.route == .only(.sandbox) else { return nil }
-        let refused = request.reply(.failure(.notAuthentic), from: .receipt)
-        guard app.sandbox != .deny, let testers = app.testers else { return refused }
-        // The source that answers redirects a receipt of the other endpoint (21007, 21008).
-        if request.itemForRules?.environment == .production { return nil }
-        guard let item = request.itemForRules else { return refused }
-        let limit = request.deadline.reading(before: request.sources.count(where: \.needsUpstream))
-        let keys = await observations.lookupKeys(of: item, within: limit)
-        switch await isTester(keys, of: item.bundleId, among: testers, request) {
-        case true?: return nil
-        case false?: return refused
-        case nil: return request.unavailable(from: .api)
+        if app.sandbox == .deny || app.testers != nil, claimed == .sandbox || request.route == .only(.sandbox),
+            app.sandbox == .deny || request.itemForRules == nil
+        {
+            return request.reply(.failure(.notAuthentic), from: .receipt)
         }
+        guard let item = request.itemForRules else { return nil }
+        let verdict = await verdict(
+            on: ShownPurchases(in: item), of: item.bundleId, app, in: item.environment, to: request)
+        // The endpoint is checked before the password: a receipt of the other endpoint is redirected (21007, 21008)
+        // with or without one.
+        if case .refused(.wrongSharedSecret) = verdict, let redirected = request.misroutedStatus(item) {
+            return request.reply(.failure(redirected), from: .receipt)
+        }
+        return refusal(verdict, in: item.environment, to: request)
     }
 
-    // MARK: - Apple's response
+    // MARK: - The response
 
-    /// Returns the refusal of one of Apple's responses; `nil` if it may be returned. Does no work if no rule applies.
-    ///
-    /// - Parameter endpoint: the endpoint that Apple answered from.
-    func refusal(
-        of body: [UInt8], _ status: VerifyReceiptStatus, from endpoint: AppStoreEnvironment, to request: ResolvedRequest
-    ) async -> VerifyReceiptResult? {
-        let options = request.options
-        guard status == .valid || status == .subscriptionExpired, apps.checksUpstreamResponses || options.user != nil
+    /// Returns the refusal of a response that a request would get; `nil` if it may be returned. Every response passes
+    /// here, whatever source it is from: what was presented says less than what the response shows.
+    func refusal(of response: SourceResponse, to request: ResolvedRequest) async -> VerifyReceiptResult? {
+        guard response.result.answer.status.promisesReceipt else { return nil }
+        guard let purchases = response.purchases, let item = request.authenticItem else {
+            return await refusal(ofUnread: response, to: request)
+        }
+        let verdict = await verdict(
+            on: purchases, of: item.bundleId, request.app, in: item.environment, to: request, response)
+        return refusal(verdict, in: item.environment, to: request)
+    }
+
+    /// Returns the refusal of a response of which only the body says what it shows, as Apple's. Does no work if no rule
+    /// applies.
+    private func refusal(ofUnread response: SourceResponse, to request: ResolvedRequest) async -> VerifyReceiptResult? {
+        let (result, options) = (response.result, request.options)
+        guard
+            apps.checksUpstreamResponses || options.user != nil
+                || !request.password.permitsAutoRenewable(fromApple: response.isApples)
         else { return nil }
-        let response = try? VerifyReceiptResponse(body)
+        let read = try? VerifyReceiptResponse(result.answer.body)
         let isProduction =
-            endpoint == .production
-            && (response?.environment ?? AppStoreEnvironment.production.rawValue)
+            result.environment == .production
+            && (read?.environment ?? AppStoreEnvironment.production.rawValue)
                 == AppStoreEnvironment.production.rawValue
         let environment: AppStoreEnvironment = isProduction ? .production : .sandbox
-        let refused = VerifyReceiptResult(.failure(.notAuthentic), source: .receipt, environment: environment)
-        let bundleId = (response?.bundleId).map(BundleIdentifier.init(rawValue:)) ?? request.authenticReceipt?.bundleId
-        guard case .app(let app) = resolution(of: response, bundleId) else { return refused }
-        let keys = response?.lookupKeys ?? CustomerIdentifiers([])
-        if !isProduction {
-            if app.sandbox == .deny { return refused }
-            // Skipped if the receipt itself says that it is from the sandbox, because it was checked before.
-            if let testers = app.testers, let bundleId, request.itemForRules?.environment != .sandbox {
-                switch await isTester(keys, of: bundleId, among: testers, request) {
+        let bundleId = (read?.bundleId).map(BundleIdentifier.init(rawValue:)) ?? request.authenticReceipt?.bundleId
+        guard case .app(let app) = resolution(of: read, bundleId) else {
+            return refusal(.refused(.notAuthentic), in: environment, to: request)
+        }
+        let purchases = ShownPurchases(in: read, to: request.itemForRules)
+        let verdict = await verdict(on: purchases, of: bundleId, app, in: environment, to: request, response)
+        return refusal(verdict, in: environment, to: request)
+    }
+
+    // MARK: - The verdict
+
+    /// What the rules of an app say about the purchases that a response shows.
+    private enum Verdict {
+        case allowed
+        /// With 21003 or 21004.
+        case refused(VerifyReceiptStatus)
+        /// The App Store Server API has no response now, without which the allow list cannot be checked.
+        case undecided
+    }
+
+    /// Decides whether a request may get a response with these purchases.
+    ///
+    /// - Parameters:
+    ///   - bundleId: `nil` if Apple's response names no app. The strictest rules of all apps name no testers.
+    ///   - response: the response that shows the purchases; `nil` before any source is asked. Only a response assigns
+    ///     them to the caller's user.
+    private func verdict(
+        on purchases: ShownPurchases, of bundleId: BundleIdentifier?, _ app: AppConfiguration,
+        in environment: AppStoreEnvironment, to request: ResolvedRequest, _ response: SourceResponse? = nil
+    ) async -> Verdict {
+        if environment == .sandbox {
+            if app.sandbox == .deny { return .refused(.notAuthentic) }
+            // An item of the sandbox was checked before any source was asked, with the records of its customer.
+            if let testers = app.testers, let bundleId,
+                response == nil || request.itemForRules?.environment != .sandbox
+            {
+                switch await isTester(purchases, of: bundleId, among: testers, request) {
                 case true?: break
-                case false?: return refused
-                case nil: return request.unavailable(from: .api)
+                case false?: return .refused(.notAuthentic)
+                case nil: return .undecided
                 }
             }
         }
-        guard !request.isReplay else { return nil }
-        guard let bundleId else { return options.user != nil && app.replay == .refuse ? refused : nil }
-        let scope = AppScope(bundleId: bundleId, environment: environment)
+        if !request.password.permitsAutoRenewable(fromApple: response?.isApples ?? true), purchases.hasAutoRenewable {
+            return .refused(.wrongSharedSecret)
+        }
+        guard response != nil, !request.isReplay else { return .allowed }
+        guard let bundleId else {
+            return request.options.user != nil && app.replay == .refuse ? .refused(.notAuthentic) : .allowed
+        }
         let isReplay = await isReplay(
-            keys, in: scope, of: app, options, within: request.deadline.reading(before: 0))
-        return isReplay && app.replay == .refuse ? refused : nil
+            purchases.ownerIdentifiers, in: AppScope(bundleId: bundleId, environment: environment), of: app,
+            request.options, claims: true, within: request.deadline.reading(before: 0))
+        return isReplay && app.replay == .refuse ? .refused(.notAuthentic) : .allowed
+    }
+
+    private func refusal(
+        _ verdict: Verdict, in environment: AppStoreEnvironment, to request: ResolvedRequest
+    ) -> VerifyReceiptResult? {
+        let answer: VerifyReceiptAnswer
+        switch verdict {
+        case .allowed: return nil
+        case .undecided: return request.unavailable(from: .api)
+        case .refused(.wrongSharedSecret): answer = .wrongSharedSecret(environment: environment)
+        case .refused(let status): answer = .failure(status)
+        }
+        return VerifyReceiptResult(answer, source: .receipt, environment: environment)
     }
 
     /// The app whose rules apply to a response.
@@ -141,21 +203,26 @@ package struct AppRules: Sendable {
 
     // MARK: - The sandbox allow list
 
-    /// Returns whether the customer is on the app's sandbox allow list. `nil` if the list holds tokens and the Server
-    /// API, the only source of an `appAccountToken`, has no response now.
+    /// Returns whether a customer is on the app's sandbox allow list. What was presented or shown need not name the tester,
+    /// so the customer's records are looked up if it does not. `nil` if the Server API has no response now.
     private func isTester(
-        _ keys: CustomerIdentifiers, of bundleId: BundleIdentifier, among testers: SandboxAllowlist,
+        _ purchases: ShownPurchases, of bundleId: BundleIdentifier, among testers: SandboxAllowlist,
         _ request: ResolvedRequest
     ) async -> Bool? {
+        let laterCalls = request.sources.count(where: \.needsUpstream)
+        var keys = purchases.lookupKeys
+        if let item = purchases.presented {
+            keys = await observations.lookupKeys(of: item, within: request.deadline.reading(before: laterCalls))
+        }
         if testers.contains(keys) { return true }
-        guard testers.hasTokens, !keys.isEmpty else { return false }
-        let limit = request.deadline.share(before: request.sources.count(where: \.needsUpstream))
+        guard !keys.isEmpty, testers.hasTokens || serverAPI?.handles(bundleId) ?? false else { return false }
         do throws(ServerAPIError) {
             let records = try await serverAPI?.records(
-                for: keys, bundleId: bundleId, environment: .sandbox, priority: request.options.priority, within: limit)
+                for: keys, bundleId: bundleId, environment: .sandbox, priority: request.options.priority,
+                within: request.deadline.share(before: laterCalls))
             return records.map(testers.contains)
         } catch {
-            return error.isUnknownTransaction ? false : nil
+            return error.isUnknownTransaction || error.code == .emptyHistory ? false : nil
         }
     }
 }

@@ -19,8 +19,8 @@ final class ReplayDetector: Sendable {
     }
 
     private static let capacity = 200_000
-    /// Maximum number of purchases of one receipt that are checked.
-    private static let maximumPurchases = 100
+    /// Maximum number of identifiers of one customer that are checked.
+    private static let maximumIdentifiers = 1_000
 
     /// The first 8 bytes of the SHA-256 of each user's name; names themselves are not stored.
     private let users = GenerationalCache<Purchase, [UInt8]>(limit: capacity)
@@ -37,25 +37,28 @@ final class ReplayDetector: Sendable {
     /// Forgets all users, for example after customer data was erased.
     func removeAll() { users.removeAll() }
 
-    /// Returns whether one of the receipt's purchases was first presented by another user. If none was, purchases
-    /// without a user are assigned to this one.
+    /// Returns whether a customer's purchases were first presented by another user.
     ///
     /// - Parameters:
+    ///   - identifiers: original transaction ids, and the id of the app transaction.
+    ///   - claims: whether identifiers without a user are assigned to this one, if no other user has one of them.
     ///   - logName: the name of the app in the log, see ``AppRegistry/logName(of:)``.
     ///   - limit: timeout of the access to the store, which is asked about purchases that are not in memory.
     func detectReplay(
-        _ keys: CustomerIdentifiers, in scope: AppScope, of user: Redacted<String>, at now: Timestamp, logName: String,
-        logger: Logger, within limit: Duration
+        _ identifiers: [TransactionIdentifier], in scope: AppScope, of user: Redacted<String>, claims: Bool,
+        at now: Timestamp, logName: String, logger: Logger, within limit: Duration
     ) async -> Bool {
         let name = Array(SHA.digest(Array(user.reveal().utf8), with: .sha256).prefix(8))
-        let ids = Array(keys.originalTransactionIds.prefix(Self.maximumPurchases))
-        await loadUsers(of: ids, in: scope, claimingFor: name, at: now, within: limit)
+        let ids = Array(identifiers.prefix(Self.maximumIdentifiers))
+        await loadUsers(of: ids, in: scope, claimingFor: claims ? name : nil, at: now, within: limit)
         let purchases = ids.map { id in
             let purchase = Purchase(scope: scope, originalTransactionId: id)
             return (purchase, first: users[purchase])
         }
         guard purchases.contains(where: { $0.first != nil && $0.first != name }) else {
-            for (purchase, first) in purchases where first == nil { users.insert(name, for: purchase, cost: 1) }
+            for (purchase, first) in purchases where claims && first == nil {
+                users.insert(name, for: purchase, cost: 1)
+            }
             return false
         }
         let count = count.add(1, ordering: .relaxed).newValue
@@ -73,7 +76,7 @@ final class ReplayDetector: Sendable {
     /// Loads the first users of purchases from the store, unless all of them are in memory. Purchases without a user
     /// are assigned to this one in the store, if no other user has presented one of them.
     private func loadUsers(
-        of ids: [TransactionIdentifier], in scope: AppScope, claimingFor name: [UInt8], at now: Timestamp,
+        of ids: [TransactionIdentifier], in scope: AppScope, claimingFor name: [UInt8]?, at now: Timestamp,
         within limit: Duration
     ) async {
         let isKnown = ids.allSatisfy { users[Purchase(scope: scope, originalTransactionId: $0)] != nil }

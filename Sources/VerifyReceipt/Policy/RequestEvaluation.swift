@@ -25,23 +25,33 @@ package final class RequestEvaluation: Sendable {
     }
 
     /// Returns the response for the client. A request that one of the app's rules refuses, or that lacks a required
-    /// password, is answered without asking a source.
+    /// password, is answered without asking a source. Whatever source has a response, the rules decide about it by what
+    /// it shows.
     package func answer(_ request: ResolvedRequest) async -> VerifyReceiptResult {
         logger.logUndecodedReceipt(of: request)
         if let refusal = await rules.refusal(of: request) { return refusal }
-        if let refusal = request.responseToMissingPassword { return refusal }
+        let (response, isOfSource) = await response(to: request)
+        if let refusal = await rules.refusal(of: response, to: request) { return refusal }
+        if isOfSource { for observer in observers { observer.observe(response, to: request) } }
+        return response.result
+    }
+
+    /// Returns the first response of a source, otherwise what the client gets without one.
+    private func response(to request: ResolvedRequest) async -> (SourceResponse, isOfSource: Bool) {
         var policy = AnswerPolicy(sources: request.sources, isAuthentic: request.authenticItem != nil)
         while let turn = policy.next() {
-            if let reply = responseToDisconnectedClient(request, turn.firstCall) { return reply }
-            if turn.prefersArchive, let reply = await archive?.response(to: request) { return reply }
+            if let reply = responseToDisconnectedClient(request, turn.firstCall) {
+                return (SourceResponse(reply), false)
+            }
+            if turn.prefersArchive, let response = await archive?.response(to: request) { return (response, false) }
             let result = await sources[turn.source].answer(request, on: turn)
-            guard let response = policy.response(in: result, from: turn.source) else { continue }
-            for observer in observers { observer.observe(response, to: request) }
-            return response.result
+            if let response = policy.response(in: result, from: turn.source) { return (response, true) }
         }
-        if policy.archiveMayAnswer, !Task.isCancelled, let reply = await archive?.response(to: request) { return reply }
-        return responseToDisconnectedClient(request, policy.firstCall) ?? policy.fallback
-            ?? request.unavailable(from: policy.last)
+        if policy.archiveMayAnswer, !Task.isCancelled, let response = await archive?.response(to: request) {
+            return (response, false)
+        }
+        let reply = responseToDisconnectedClient(request, policy.firstCall) ?? policy.fallback
+        return (SourceResponse(reply ?? request.unavailable(from: policy.last)), false)
     }
 
     /// The response to a client that has disconnected; `nil` while the client is connected, or if no source made a
@@ -70,14 +80,14 @@ extension RequestEvaluation {
         let (serverAPI, observations) = (components.serverAPI, components.observations)
         let logger = RequestLogger(components.logger, apps: components.apps)
         let receipts = ReceiptResponseSource(revocations: observations.revocations, renderer: renderer)
-        let archive = components.lastGood.map { LastGoodResponses(archive: $0, apps: components.apps, rules: rules) }
+        let archive = components.lastGood.map { LastGoodResponses(archive: $0, apps: components.apps) }
         let observers: [(any ResponseObserver)?] = [
             UpstreamResponseLog(logger: logger),
             UpstreamResponseRecorder(observations: observations, serverAPI: serverAPI), archive, cachedResponses,
         ]
         self.init(
             sources: ResponseSources(
-                apple: AppleResponseSource(client: components.apple, rules: rules, logger: logger),
+                apple: AppleResponseSource(client: components.apple, logger: logger),
                 api: ServerAPIResponseSource(
                     customers: serverAPI, observations: observations, renderer: renderer, receipts: receipts,
                     logger: logger, sleep: components.sleep),

@@ -8,10 +8,13 @@ extension SandboxAllowlist {
         (keys.originalTransactionIds + keys.transactionIds).contains { identifiers.contains($0.rawValue) }
     }
 
-    /// Returns whether one of the records has one of the tokens.
+    /// Returns whether one of the records has one of the ids or tokens.
     func contains(_ records: CustomerRecords) -> Bool {
         records.transactions.contains { transaction in
-            transaction.payload.appAccountToken.map { tokens.contains($0.lowercased()) } ?? false
+            let payload = transaction.payload
+            return [payload.transactionId, payload.originalTransactionId, payload.appTransactionId].contains { id in
+                id.map(identifiers.contains) ?? false
+            } || payload.appAccountToken.map { tokens.contains($0.lowercased()) } ?? false
         }
     }
 }

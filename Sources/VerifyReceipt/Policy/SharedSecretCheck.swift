@@ -8,7 +8,7 @@ import AppStoreTypes
 /// | `password` | result |
 /// |---|---|
 /// | missing, `clientPassword: optional` | accepted; Apple gets the app's `sharedSecret`. Unchecked if it has none |
-/// | missing, `clientPassword: required` | 21004 for a receipt with an auto-renewable |
+/// | missing, `clientPassword: required` | 21004 if an auto-renewable would be shown |
 /// | the `sharedSecret` | accepted |
 /// | one of `acceptedSecrets` | accepted; Apple gets the current `sharedSecret` |
 /// | anything else | wrong; unchecked if the app has no secret to compare it with |
@@ -19,27 +19,22 @@ enum SharedSecretCheck: Sendable {
     /// Not known to be correct, because the app has no secret that it could be. The request continues with it.
     case unchecked
     /// Present, but not a secret of the app. The source `apple` forwards it unchanged, because Apple checks it itself.
-    /// Every other source returns 21004 for a receipt with an auto-renewable, and omits what the password protects for
-    /// any other receipt.
+    /// Every other source returns 21004 for a response with an auto-renewable, and omits what the password protects from
+    /// any other response.
     case wrong
-    /// Missing, although the app requires a password for such a receipt: 21004.
-    case missing
-    /// Missing, although the app requires one, but the receipt holds no auto-renewable. As at Apple, the request
-    /// continues without a password.
+    /// Missing, although the app requires one. As at Apple, the request continues without a password if there is no
+    /// auto-renewable.
     case absent
 
     /// Checks a password.
-    ///
-    /// - Parameter hasAutoRenewable: whether the authenticated receipt holds an auto-renewable. Only such receipts need
-    ///   a password.
-    init(_ password: VerifyReceiptRequest.Password, for app: AppConfiguration, hasAutoRenewable: Bool) {
+    init(_ password: VerifyReceiptRequest.Password, for app: AppConfiguration) {
         switch password {
         case .absent:
             guard app.clientPassword == .required else {
                 self = app.sharedSecret.map { .accepted(replacement: $0) } ?? .unchecked
                 return
             }
-            self = hasAutoRenewable ? .missing : .absent
+            self = .absent
         case .notText:
             self = app.hasSecret ? .wrong : .unchecked
         case .text(let text):
@@ -52,12 +47,23 @@ enum SharedSecretCheck: Sendable {
         if case .accepted(let replacement) = self { replacement } else { nil }
     }
 
+    /// Returns whether a response may show an auto-renewable.
+    ///
+    /// - Parameter isApples: whether Apple gives the response. Apple checks each password that it gets itself.
+    func permitsAutoRenewable(fromApple isApples: Bool) -> Bool {
+        switch self {
+        case .accepted, .unchecked: true
+        case .wrong: isApples
+        case .absent: false
+        }
+    }
+
     /// When a rendered response contains `latest_receipt`, `latest_receipt_info` and `pending_renewal_info`. Apple
     /// returns them only for a correct password.
     var latest: AnswerOptions.Latest {
         switch self {
         case .wrong, .absent: .omitted
-        case .unchecked, .missing: .ofSubscriptions
+        case .unchecked: .ofSubscriptions
         case .accepted: .ofPurchases
         }
     }

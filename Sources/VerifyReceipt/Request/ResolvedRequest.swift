@@ -43,9 +43,7 @@ package final class ResolvedRequest: Sendable {
         self.now = now
         self.deadline = deadline
         self.handleKeys = handleKeys
-        password = SharedSecretCheck(
-            request.password, for: app,
-            hasAutoRenewable: verification.authenticItem?.hasAutoRenewable ?? false)
+        password = SharedSecretCheck(request.password, for: app)
     }
 
     /// The sources to ask, in order.
@@ -61,17 +59,6 @@ package final class ResolvedRequest: Sendable {
     var environment: AppStoreEnvironment { verification.environment(on: route) }
 
     // MARK: - Checks
-
-    /// The response to a request without a required password; `nil` if the request may continue.
-    var responseToMissingPassword: VerifyReceiptResult? {
-        guard case .missing = password else { return nil }
-        // The endpoint is checked before the password: a receipt of the other endpoint is redirected (21007, 21008)
-        // with or without one.
-        if let redirected = authenticItem.flatMap(misroutedStatus) {
-            return reply(.failure(redirected), from: .receipt)
-        }
-        return reply(.wrongSharedSecret(environment: environment), from: .receipt)
-    }
 
     /// The reason why a source other than Apple's own endpoint must not answer.
     struct Refusal: Error {
@@ -91,7 +78,7 @@ package final class ResolvedRequest: Sendable {
             throw refusal(.failure(status))
         }
         if let redirected = misroutedStatus(item) { throw refusal(.failure(redirected)) }
-        if case .wrong = password, item.hasAutoRenewable {
+        if item.hasAutoRenewable, !password.permitsAutoRenewable(fromApple: false) {
             throw refusal(.wrongSharedSecret(environment: item.environment))
         }
         return item
@@ -103,7 +90,7 @@ package final class ResolvedRequest: Sendable {
 
     /// The status that redirects the client, 21007 or 21008. `nil` if the item belongs to the endpoint that the
     /// client named, or if it named none.
-    private func misroutedStatus(_ item: AuthenticItem) -> VerifyReceiptStatus? {
+    func misroutedStatus(_ item: AuthenticItem) -> VerifyReceiptStatus? {
         guard case .only(let environment) = route, environment != item.environment else { return nil }
         return environment == .production ? .sandboxReceipt : .productionReceipt
     }
@@ -139,16 +126,17 @@ package final class ResolvedRequest: Sendable {
 }
 
 extension VerifyReceiptRenderer {
-    /// Renders a history, with the options of the request and of its app.
-    func answer(
-        _ history: PurchaseHistory, to request: ResolvedRequest, from source: AnswerSource
-    ) -> VerifyReceiptResult {
+    /// Renders the history of an item's customer, with the options of the request and of its app.
+    func response(
+        _ history: PurchaseHistory, of item: AuthenticItem, to request: ResolvedRequest, from source: AnswerSource,
+        origin: SourceResponse.Origin = .rendered
+    ) -> SourceResponse {
         let options = AnswerOptions(
             excludesOldTransactions: request.request.excludesOldTransactions,
             latestReceiptInfoOrder: request.app.latestReceiptInfoOrder, latest: request.password.latest)
         var reply = request.reply(
             answer(history: history, requestDate: request.now, options: options), from: source)
         reply.consumables = history.records?.consumables ?? ConsumableIdentifiers()
-        return reply
+        return SourceResponse(reply, origin: origin, showing: ShownPurchases(in: history, of: item))
     }
 }

@@ -105,8 +105,18 @@ package struct AuthenticItem: Sendable {
         }
     }
 
-    /// The identifiers that replay detection compares.
-    var replayKeys: CustomerIdentifiers { receipt?.contents.lookupKeys ?? lookupKeys }
+    /// The identifiers in the item by which its customer is recognized again: original transaction ids, and the id of
+    /// the app transaction.
+    var ownerIdentifiers: [TransactionIdentifier] {
+        let texts: [String?]
+        switch origin {
+        case .receipt(let receipt): return receipt.contents.lookupKeys.originalTransactionIds
+        case .transaction(let transaction): texts = [transaction.originalTransactionId, transaction.appTransactionId]
+        case .appTransaction(let transaction): texts = [transaction.appTransactionId]
+        case .handle(let handle): return [handle.originalTransactionId]
+        }
+        return CustomerIdentifiers(originalTransactionIds: texts, transactionIds: []).originalTransactionIds
+    }
 
     /// Returns whether an answer would need the status of a subscription that the records do not have.
     func lacksStatus(in records: CustomerRecords) -> Bool { receipt?.contents.lacksStatus(in: records) ?? false }

@@ -4,12 +4,10 @@ import Responses
 import Logging
 import AppStoreTypes
 
-/// The source `apple`: forwards the request to Apple's verifyReceipt and returns the response byte for byte, unless one
-/// of the app's rules refuses it.
+/// The source `apple`: forwards the request to Apple's verifyReceipt and returns the response byte for byte.
 struct AppleResponseSource: ResponseSource {
     /// `nil` if there are no network connections.
     let client: VerifyReceiptSource?
-    let rules: AppRules
     let logger: RequestLogger
 
     /// Forwards the request. The configured secret is sent if the client sent no password, or one of `acceptedSecrets`.
@@ -23,9 +21,6 @@ struct AppleResponseSource: ResponseSource {
             owner: request.authenticReceipt == nil ? "" : logger.apps.logName(of: request.app.bundleId), within: limit)
         switch outcome {
         case .pass(let answer, let environment):
-            if let refusal = await rules.refusal(of: answer.body, answer.status, from: environment, to: request) {
-                return .answered(SourceResponse(refusal))
-            }
             return .answered(
                 SourceResponse(forwarded(answer, from: environment), origin: .apple(answer, from: environment)))
         case .sandboxDenied:

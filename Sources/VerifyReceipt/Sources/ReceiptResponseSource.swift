@@ -29,7 +29,7 @@ struct ReceiptResponseSource: ResponseSource {
         if isFallback, request.app.staleSubscription == .retry, history.receipt.mayBeStale(at: request.now) {
             return .unavailable(fallback: request.unavailable(from: .receipt))
         }
-        return .answered(SourceResponse(renderer.answer(history, to: request, from: .receipt)))
+        return .answered(renderer.response(history, of: item, to: request, from: .receipt))
     }
 }
 
@@ -37,7 +37,7 @@ extension VerifyReceiptRenderer {
     /// Renders the response to an item that holds no purchase which the Server API could be called for: the item
     /// alone is complete.
     func completeAnswer(_ item: AuthenticItem, to request: ResolvedRequest) -> SourceResult {
-        .answered(SourceResponse(answer(request.history(of: item), to: request, from: .receipt)))
+        .answered(response(request.history(of: item), of: item, to: request, from: .receipt))
     }
 }
 

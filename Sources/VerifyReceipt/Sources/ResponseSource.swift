@@ -28,8 +28,10 @@ package struct SourceResponse: Sendable {
     package enum Origin: Sendable {
         /// From the request, or from records that the source handles itself.
         case rendered
-        /// Apple's verifyReceipt returned it, from this environment, and the app's rules allow it.
+        /// Apple's verifyReceipt returned it, from this environment.
         case apple(UpstreamResponse, from: AppStoreEnvironment)
+        /// Apple's verifyReceipt returned it to an earlier request.
+        case archived
         /// Rendered from stored records that are as good as a call to the Server API.
         case current(StoredCustomerSnapshot)
         /// Rendered from records of the Server API.
@@ -37,11 +39,26 @@ package struct SourceResponse: Sendable {
     }
 
     package let result: VerifyReceiptResult
-    package let origin: Origin
+    package var origin: Origin
+    /// What the response shows; `nil` if only its body says so.
+    let purchases: ShownPurchases?
 
     package init(_ result: VerifyReceiptResult, origin: Origin = .rendered) {
+        self.init(result, origin: origin, showing: nil)
+    }
+
+    init(_ result: VerifyReceiptResult, origin: Origin, showing purchases: ShownPurchases?) {
         self.result = result
         self.origin = origin
+        self.purchases = purchases
+    }
+
+    /// Whether Apple wrote the response, now or earlier.
+    var isApples: Bool {
+        switch origin {
+        case .apple, .archived: true
+        case .rendered, .current, .lookedUp: false
+        }
     }
 }
 

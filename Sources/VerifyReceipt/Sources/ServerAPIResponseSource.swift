@@ -74,15 +74,17 @@ struct ServerAPIResponseSource: ResponseSource {
                 of: records, for: lookup.keys, bundleId: item.bundleId, environment: item.environment,
                 within: min(lookup.end - .now, Self.downloadLimit))?.payload
         }
-        let reply = renderer.answer(
-            request.history(of: item, records: records, download: download), to: request, from: .api)
-        guard !isFresh, reply.answer.status == .subscriptionExpired, records.mayBeRenewing(at: request.now),
+        var response = renderer.response(
+            request.history(of: item, records: records, download: download), of: item, to: request, from: .api,
+            origin: .lookedUp(cached))
+        guard !isFresh, response.result.answer.status == .subscriptionExpired, records.mayBeRenewing(at: request.now),
             lookup.end - .now > Self.renewalPause
-        else { return SourceResponse(reply, origin: .lookedUp(cached)) }
+        else { return response }
         // The record of a renewal can appear minutes after it is due. The API is called a second time before a paying
         // subscriber is locked out.
         await sleep(Self.renewalPause)
-        return (try? await self.response(to: lookup, isFresh: true)) ?? SourceResponse(reply)
+        response.origin = .rendered
+        return (try? await self.response(to: lookup, isFresh: true)) ?? response
     }
 
     /// The result of a lookup that failed.

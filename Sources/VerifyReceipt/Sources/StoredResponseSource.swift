@@ -34,8 +34,8 @@ struct StoredResponseSource: ResponseSource {
         else { return .notAttempted }
         let history = request.history(of: item, records: snapshot.records)
         return .answered(
-            SourceResponse(
-                renderer.answer(history, to: request, from: .stored),
+            renderer.response(
+                history, of: item, to: request, from: .stored,
                 origin: turn.isFallback ? .rendered : .current(snapshot)))
     }
 

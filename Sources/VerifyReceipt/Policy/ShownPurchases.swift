@@ -1,0 +1,68 @@
+import AppStorePayloads
+import AppStoreTypes
+import ReceiptDecoding
+import Responses
+
+/// The purchases that a response shows, as far as the rules of an app need to know them. Before a source is asked, these
+/// are the purchases that the presented item itself holds.
+struct ShownPurchases: Sendable {
+    private enum Content: Sendable {
+        case presented(AuthenticItem)
+        case rendered(PurchaseHistory, of: AuthenticItem)
+        /// `nil` if the response is not a JSON object. Nothing in it is signed.
+        case forwarded(VerifyReceiptResponse?, to: AuthenticItem?)
+    }
+
+    private let content: Content
+
+    init(in item: AuthenticItem) { content = .presented(item) }
+
+    init(in history: PurchaseHistory, of item: AuthenticItem) { content = .rendered(history, of: item) }
+
+    /// - Parameter item: what was presented; `nil` if it is not authentic.
+    init(in response: VerifyReceiptResponse?, to item: AuthenticItem?) { content = .forwarded(response, to: item) }
+
+    /// Whether an auto-renewable is among the rows that no password protects.
+    var hasAutoRenewable: Bool {
+        switch content {
+        case .presented(let item): item.hasAutoRenewable
+        case .rendered(let history, _): history.receipt.hasAutoRenewable
+        case .forwarded(let response, _): response?.purchases.contains { $0.expires != nil } ?? false
+        }
+    }
+
+    /// The item to look the customer up with; `nil` if only the response says who it is.
+    var presented: AuthenticItem? {
+        switch content {
+        case .presented(let item), .rendered(_, let item): item
+        case .forwarded: nil
+        }
+    }
+
+    /// The identifiers to look the customer up with.
+    var lookupKeys: CustomerIdentifiers {
+        switch content {
+        case .presented(let item), .rendered(_, let item): item.lookupKeys
+        case .forwarded(let response, _): response?.lookupKeys ?? CustomerIdentifiers([])
+        }
+    }
+
+    /// The identifiers by which the customer is recognized again: original transaction ids, and the id of the app
+    /// transaction. Those of the presented item come first, then those of the response, then all others of its customer.
+    /// Empty if there is no purchase.
+    var ownerIdentifiers: [TransactionIdentifier] {
+        var identifiers: [TransactionIdentifier]
+        switch content {
+        case .presented(let item): return item.ownerIdentifiers
+        case .forwarded(let response, let item):
+            identifiers = (item?.ownerIdentifiers ?? []) + (response?.lookupKeys.originalTransactionIds ?? [])
+        case .rendered(let history, let item):
+            let others = CustomerIdentifiers(
+                originalTransactionIds: history.records?.watchedIdentifiers ?? [], transactionIds: [])
+            let all = history.receipt.lookupKeys.originalTransactionIds + others.originalTransactionIds
+            identifiers = all.isEmpty ? [] : item.ownerIdentifiers + all
+        }
+        var seen: Set<TransactionIdentifier> = []
+        return identifiers.filter { seen.insert($0).inserted }
+    }
+}
