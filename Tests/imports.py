@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compares the imports of each target with its dependencies in Package.swift.
+"""Compares the imports of each target with its dependencies in Package.swift, and finds reads that can end the process.
 
-A missing dependency does not build on every machine, and an unused one hides what a target needs.
+GRDB's subscripts end the process if a value has another type, so rows are read in SQLiteRow.swift only. A missing dependency does not build on every machine, and an unused one hides what a target needs.
 With --graph it prints the targets of Sources instead: files and lines, the targets they import with the number of importing
 files, and the depth of the graph.
 """
@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 IMPORT = re.compile(
     r"^(?:@\w+(?:\([^)]*\))?\s+)*(?:public |package |internal |private |fileprivate )?import (?:(?:struct|class|enum|func|protocol|var) )?(\w+)",
     re.M)
+READ = re.compile(r"\.fetch(?:One|All|Set|Cursor)\(|\brow\[")
 TARGET = re.compile(r'\.(target|testTarget|executableTarget|systemLibrary)\(\s*name: "([^"]+)"')
 
 
@@ -64,6 +65,10 @@ def main():
         problems += [f"{name} imports {other} without declaring it" for other in used[name] if other not in declared and other != name]
         problems += [f"{name} declares {other} without importing it" for other in declared if other not in used[name] and other not in executables]
         problems += [f"{name} declares {other} twice" for other in set(declared) if declared.count(other) > 1]
+    for file in sorted((ROOT / "Sources").rglob("*.swift")):
+        text = file.read_text()
+        if re.search(r"import GRDB$", text, re.M) and file.name != "SQLiteRow.swift":
+            problems += [f"{file.relative_to(ROOT)} reads a row with {match}: use SQLiteRow" for match in READ.findall(text)]
     print("\n".join(sorted(problems)) or f"imports: {len(targets)} targets import exactly what Package.swift declares")
     return 1 if problems else 0
 

@@ -139,7 +139,7 @@ extension PostgreSQLStore: DeliveryOutbox {
         do throws(StorageError) {
             return try await texts([text]).first
         } catch {
-            guard error.code == .changed else { throw error }
+            guard error.code == .damaged else { throw error }
             return nil
         }
     }

@@ -87,6 +87,6 @@ extension PostgreSQLStore {
     }
 
     private func damaged(_ subject: String) -> StorageError {
-        StorageError(.changed, at: place, "\(subject) failed its integrity check")
+        StorageError(.damaged, at: place, "\(subject) failed its integrity check")
     }
 }

@@ -71,7 +71,7 @@ extension PostgreSQLStore: StoreTransfer {
         return try value { () throws(PostgreSQLError) in try result.rows.first?.integer(0) } ?? 0
     }
 
-    package func beginCopy(from source: String) async throws(StorageError) -> [String: TransferKey] {
+    package func beginCopy(from source: String) async throws(StorageError) -> [String: TransferKey]? {
         try await transaction { [place] transaction in
             let find = PostgreSQLQuery("SELECT to_regclass('storeCopy') IS NOT NULL")
             if try await transaction.query(find).rows.first?.boolean(0) == true {
@@ -86,9 +86,7 @@ extension PostgreSQLStore: StoreTransfer {
             }
             for table in TransferTable.all {
                 let first = PostgreSQLQuery("SELECT 1::bigint FROM \(table.name) LIMIT 1")
-                guard try await transaction.query(first).rows.isEmpty else {
-                    throw StorageError(.changed, at: place, "the store is not empty: it has \(table.title)")
-                }
+                guard try await transaction.query(first).rows.isEmpty else { return nil }
             }
             _ = try await transaction.run([
                 PostgreSQLQuery("CREATE TABLE storeCopy (name text PRIMARY KEY, value bytea NOT NULL)"),

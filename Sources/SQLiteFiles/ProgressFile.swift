@@ -28,11 +28,8 @@ package final class ProgressFile {
     ///   `changed` for one of another version.
     package init(path: String) throws(StorageError) {
         self.path = path
-        if !FileManager.default.fileExists(atPath: path) {
-            guard
-                FileManager.default.createFile(
-                    atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
-            else { throw StorageError(.notPermitted, at: path, "the file cannot be created") }
+        guard StoreFiles.createIfMissing(path) else {
+            throw StorageError(.notPermitted, at: path, "the file cannot be created")
         }
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
@@ -69,18 +66,18 @@ package final class ProgressFile {
     private static func open(_ db: Database, at path: String) throws {
         // The lock is SQLite's own, so it is released when the process exits.
         try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
-        let found = try Int64.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        let found = try db.integer("PRAGMA user_version") ?? 0
         guard found <= version else {
             throw StorageError(.changed, at: path, "a newer version of receipt-bridge wrote this file")
         }
-        let isNew = try Int64.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0
+        let isNew = try db.integer("SELECT count(*) FROM sqlite_master") == 0
         guard isNew || found >= oldestVersion else {
             throw StorageError(
                 .changed, at: path,
                 "an older version of receipt-bridge or another program wrote this file. Move it and the output "
                     + "away, and the same command starts over")
         }
-        let checkResult = try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? ""
+        let checkResult = try db.text("PRAGMA quick_check(1)") ?? ""
         guard checkResult == "ok" else {
             throw StorageError(.notADatabase, at: path, checkResult.replacing("\n", with: " "))
         }
@@ -111,9 +108,7 @@ package final class ProgressFile {
 
     /// Returns the value stored under a key, or `nil` if there is none.
     package func state(_ key: String) throws(StorageError) -> [UInt8]? {
-        try read { db in
-            try Data.fetchOne(db, sql: "SELECT value FROM state WHERE key = ?", arguments: [key]).map { [UInt8]($0) }
-        }
+        try read { db in try db.row("SELECT value FROM state WHERE key = ?", [key])?.bytes(0) }
     }
 
     /// Returns the value that ``save(encoding:as:)`` stored under a key, or `nil` if there is none.
@@ -169,6 +164,10 @@ package final class ProgressFile {
 
     /// Runs a query, inside the open transaction if there is one.
     package func read<Result>(_ body: (Database) throws -> Result) throws(StorageError) -> Result {
-        try asStorageError(at: path) { try queue.inDatabase(body) }
+        do throws(StorageError) {
+            return try asStorageError(at: path) { try queue.inDatabase(body) }
+        } catch {
+            throw error.code == .damaged ? Self.explained(StorageError(.notADatabase, at: path, error.reason)) : error
+        }
     }
 }

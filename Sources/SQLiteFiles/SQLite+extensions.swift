@@ -23,7 +23,7 @@ extension Database {
     }
 
     /// The effective value of `PRAGMA synchronous`.
-    package func synchronousLevel() throws -> Int { try Int.fetchOne(self, sql: "PRAGMA synchronous") ?? 0 }
+    package func synchronousLevel() throws -> Int { Int(try integer("PRAGMA synchronous") ?? 0) }
 }
 
 extension SQLiteStatement {

@@ -8,6 +8,11 @@ extension StorageError {
             self = known
         } else if let failure = error as? DatabaseError {
             self.init(Self.code(for: failure.resultCode), at: place, failure.message ?? "\(failure.resultCode)")
+        } else if let value = error as? DamagedValue {
+            self.init(.damaged, at: place, "a value of \(value.column) is damaged")
+        } else if error is RowDecodingError {
+            // Its description contains the row.
+            self.init(.damaged, at: place, "a value is damaged")
         } else {
             self.init(.failed, at: place, "\(error)")
         }

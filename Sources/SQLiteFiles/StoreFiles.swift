@@ -35,6 +35,27 @@ package enum StoreFiles {
         }
     }
 
+    /// Creates the file if it is missing, so that only this user can read it: SQLite would create it readable by other
+    /// users. A symbolic link to a missing file is followed, as SQLite does. Returns `false` if that fails.
+    package static func createIfMissing(_ path: String) -> Bool {
+        var status = stat()
+        guard stat(path, &status) != 0 else { return true }
+        // Not the file of another thread: closing a descriptor of it would release that thread's locks.
+        let isLink = lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | (isLink ? 0 : O_EXCL), 0o600)
+        guard file >= 0 else { return errno == EEXIST }
+        close(file)
+        return true
+    }
+
+    /// Size of the database and its log in bytes.
+    package static func size(of path: String) -> Int64 {
+        [path, path + "-wal"].reduce(0) { size, file in
+            var status = stat()
+            return stat(file, &status) == 0 ? size + Int64(status.st_size) : size
+        }
+    }
+
     /// Removes the permissions of group and others from the existing files that this user owns. SQLite creates new
     /// ones with the permissions of the database file.
     ///

@@ -2,6 +2,7 @@ import Storage
 import Cryptography
 import Foundation
 import GRDB
+import SQLiteFiles
 import AppStoreTypes
 
 extension PersonalIdentifierScanner {
@@ -74,12 +75,11 @@ struct CustomerDataLocator: Sendable {
     /// Adds customers that have one of the identifiers as an alias (table `companion`).
     private mutating func followAliases(in db: Database) throws {
         customers.formUnion(
-            try Int64.fetchAll(
-                db,
-                sql: """
-                    SELECT DISTINCT companion.customer FROM companion JOIN customer ON customer.id = companion.customer
-                    WHERE app = ? AND identifier IN (SELECT value FROM json_each(?))
-                    """, arguments: [app, Self.list(identifiers)]))
+            try db.integers(
+                """
+                SELECT DISTINCT companion.customer FROM companion JOIN customer ON customer.id = companion.customer
+                WHERE app = ? AND identifier IN (SELECT value FROM json_each(?))
+                """, [app, Self.list(identifiers)]))
     }
 
     /// Follows identifiers to records, and from these to the customer and to the app transaction id, until nothing
@@ -92,17 +92,16 @@ struct CustomerDataLocator: Sendable {
                 ("transactionId", Self.list(identifiers)), ("originalTransactionId", Self.list(identifiers)),
                 ("appTransactionId", Self.list(appTransactionIds)), ("customer", Self.list(customers)),
             ] {
-                let rows = try Row.fetchCursor(
-                    db,
-                    sql: """
-                        SELECT transactionId, originalTransactionId, appTransactionId, customer FROM transactionRecord
-                        WHERE \(column) IN (SELECT value FROM json_each(?)) AND app = ?
-                        """, arguments: [list, app])
-                while let row = try rows.next() {
-                    identifiers.insert(row[0])
-                    identifiers.insert(row[1])
-                    if let appTransactionId: String = row[2] { appTransactionIds.insert(appTransactionId) }
-                    if let customer: Int64 = row[3] { customers.insert(customer) }
+                try db.forEachRow(
+                    """
+                    SELECT transactionId, originalTransactionId, appTransactionId, customer FROM transactionRecord
+                    WHERE \(column) IN (SELECT value FROM json_each(?)) AND app = ?
+                    """, [list, app]
+                ) { row in
+                    identifiers.insert(try row.text(0))
+                    identifiers.insert(try row.text(1))
+                    if let appTransactionId = try row.optionalText(2) { appTransactionIds.insert(appTransactionId) }
+                    if let customer = try row.optionalInteger(3) { customers.insert(customer) }
                 }
             }
         }
@@ -111,21 +110,19 @@ struct CustomerDataLocator: Sendable {
     /// Adds the keys that events of the customer have, also those from before customers were merged.
     private mutating func followEvents(in db: Database) throws {
         identifiers.formUnion(
-            try String.fetchAll(
-                db,
-                sql: """
-                    SELECT eventKey FROM customer WHERE id IN (SELECT value FROM json_each(?)) AND eventKey IS NOT NULL
-                    """, arguments: [Self.list(customers)]))
+            try db.texts(
+                """
+                SELECT eventKey FROM customer WHERE id IN (SELECT value FROM json_each(?)) AND eventKey IS NOT NULL
+                """, [Self.list(customers)]))
         var before = -1
         while before != identifiers.count {
             before = identifiers.count
-            let bodies = try String.fetchAll(
-                db,
-                sql: """
-                    SELECT body FROM events WHERE customer IN (SELECT value FROM json_each(?)) AND app = ?
-                    AND environment = ? AND type = ?
-                    """,
-                arguments: [
+            let bodies = try db.texts(
+                """
+                SELECT body FROM events WHERE customer IN (SELECT value FROM json_each(?)) AND app = ?
+                AND environment = ? AND type = ?
+                """,
+                [
                     Self.list(identifiers), scope.bundleId.rawValue, scope.environment.rawValue,
                     EventType.merge.rawValue,
                 ])
@@ -136,13 +133,11 @@ struct CustomerDataLocator: Sendable {
     /// Adds the identifiers of receipts for which Apple once returned one of the identifiers. All identifiers of such
     /// a receipt belong to the customer.
     private mutating func followReceiptIdentifiers(in db: Database) throws {
-        let rows = try Row.fetchCursor(
-            db, sql: "SELECT hex(receipt), originals || ' ' || others FROM learntIdentifiers")
-        while let row = try rows.next() {
-            let named = Set((row[1] as String).split(separator: " ").map(String.init))
-            guard !named.isDisjoint(with: identifiers) else { continue }
+        try db.forEachRow("SELECT hex(receipt), originals || ' ' || others FROM learntIdentifiers") { row in
+            let named = Set(try row.text(1).split(separator: " ").map(String.init))
+            guard !named.isDisjoint(with: identifiers) else { return }
             identifiers.formUnion(named)
-            receiptDigests.insert(row[0])
+            receiptDigests.insert(try row.text(0))
         }
     }
 
@@ -154,26 +149,24 @@ struct CustomerDataLocator: Sendable {
     private mutating func followArchivedResponses(in db: Database) throws -> Bool {
         let before = identifiers.count
         var named: Set<String> = []
-        let rows = try Row.fetchCursor(
-            db, sql: "SELECT id, originals, body FROM lastGood WHERE app = ?", arguments: [app])
-        while let row = try rows.next() {
-            guard !archivedResponses.contains(row[0]) else { continue }
-            let contained = PersonalIdentifierScanner.all(in: row[2] as DatabaseValue)
-            guard !contained.isDisjoint(with: identifiers) else { continue }
-            archivedResponses.insert(row[0])
+        try db.forEachRow("SELECT id, originals, body FROM lastGood WHERE app = ?", [app]) { row in
+            let id = try row.integer(0)
+            guard !archivedResponses.contains(id) else { return }
+            let contained = PersonalIdentifierScanner.all(in: row.value(2))
+            guard !contained.isDisjoint(with: identifiers) else { return }
+            archivedResponses.insert(id)
             // The tokens of a customer in the store are read from the records. A response may also contain another
             // customer's token.
             if customers.isEmpty { tokens.formUnion(contained.filter { UUID(uuidString: $0) != nil }) }
-            named.formUnion((row[1] as String).split(separator: " ").map(String.init))
+            named.formUnion(try row.text(1).split(separator: " ").map(String.init))
         }
         identifiers.formUnion(
-            try String.fetchAll(
-                db,
-                sql: """
-                    SELECT value FROM json_each(?1) WHERE ?4 OR NOT EXISTS (
-                        SELECT 1 FROM transactionRecord WHERE originalTransactionId = value AND app = ?2
-                        AND customer NOT IN (SELECT value FROM json_each(?3)))
-                    """, arguments: [Self.list(named), app, Self.list(customers), customers.isEmpty]))
+            try db.texts(
+                """
+                SELECT value FROM json_each(?1) WHERE ?4 OR NOT EXISTS (
+                    SELECT 1 FROM transactionRecord WHERE originalTransactionId = value AND app = ?2
+                    AND customer NOT IN (SELECT value FROM json_each(?3)))
+                """, [Self.list(named), app, Self.list(customers), customers.isEmpty]))
         return identifiers.count > before
     }
 
@@ -181,26 +174,24 @@ struct CustomerDataLocator: Sendable {
     /// or original transaction id. Otherwise another customer's data could be erased.
     private mutating func addAliases(in db: Database) throws {
         identifiers.formUnion(
-            try String.fetchAll(
-                db,
-                sql: """
-                    SELECT identifier FROM companion WHERE customer IN (SELECT value FROM json_each(?1))
-                    AND NOT EXISTS (SELECT 1 FROM transactionRecord WHERE transactionId = identifier AND app = ?2)
-                    AND NOT EXISTS (SELECT 1 FROM transactionRecord WHERE originalTransactionId = identifier AND app = ?2)
-                    """, arguments: [Self.list(customers), app]))
+            try db.texts(
+                """
+                SELECT identifier FROM companion WHERE customer IN (SELECT value FROM json_each(?1))
+                AND NOT EXISTS (SELECT 1 FROM transactionRecord WHERE transactionId = identifier AND app = ?2)
+                AND NOT EXISTS (SELECT 1 FROM transactionRecord WHERE originalTransactionId = identifier AND app = ?2)
+                """, [Self.list(customers), app]))
     }
 
     /// Adds the account tokens in the customer's current and replaced transactions.
     private mutating func addAccountTokens(in db: Database) throws {
-        for text in try DatabaseValue.fetchAll(
-            db,
-            sql: """
-                SELECT text FROM transactionRecord WHERE transactionId IN (SELECT value FROM json_each(?1)) AND app = ?2
-                UNION ALL SELECT text FROM supersededTransaction
-                WHERE transactionId IN (SELECT value FROM json_each(?1)) AND app = ?2
-                """, arguments: [Self.list(identifiers), app])
-        {
-            tokens.formUnion(PersonalIdentifierScanner.all(in: text).filter { UUID(uuidString: $0) != nil })
+        try db.forEachRow(
+            """
+            SELECT text FROM transactionRecord WHERE transactionId IN (SELECT value FROM json_each(?1)) AND app = ?2
+            UNION ALL SELECT text FROM supersededTransaction
+            WHERE transactionId IN (SELECT value FROM json_each(?1)) AND app = ?2
+            """, [Self.list(identifiers), app]
+        ) { row in
+            tokens.formUnion(PersonalIdentifierScanner.all(in: row.value(0)).filter { UUID(uuidString: $0) != nil })
         }
     }
 
@@ -208,28 +199,25 @@ struct CustomerDataLocator: Sendable {
     /// for example, and those of version 1.
     private mutating func findNotifications(in db: Database) throws {
         let targets = personalIdentifiers
-        let rows = try Row.fetchCursor(
-            db,
-            sql: "SELECT id, text FROM notification WHERE app = ? AND (originalTransactionId IS NULL OR version = 1)",
-            arguments: [app])
-        while let row = try rows.next() {
-            let contained = PersonalIdentifierScanner.all(in: row[1] as DatabaseValue)
-            if !contained.isDisjoint(with: targets) { notifications.insert(row[0]) }
+        try db.forEachRow(
+            "SELECT id, text FROM notification WHERE app = ? AND (originalTransactionId IS NULL OR version = 1)", [app]
+        ) { row in
+            let contained = PersonalIdentifierScanner.all(in: row.value(1))
+            if !contained.isDisjoint(with: targets) { notifications.insert(try row.integer(0)) }
         }
     }
 
     /// Finds difference examples that contain one of the customer's identifiers or tokens.
     private mutating func findExamples(in db: Database) throws {
         let targets = personalIdentifiers
-        let rows = try Row.fetchCursor(
-            db,
-            sql: """
-                SELECT differenceExample.rowid, example FROM differenceExample
-                JOIN difference ON key = difference WHERE bundleId = ?
-                """, arguments: [scope.bundleId.rawValue])
-        while let row = try rows.next() {
-            let contained = PersonalIdentifierScanner.all(in: row[1] as DatabaseValue)
-            if !contained.isDisjoint(with: targets) { examples.insert(row[0]) }
+        try db.forEachRow(
+            """
+            SELECT differenceExample.rowid, example FROM differenceExample
+            JOIN difference ON key = difference WHERE bundleId = ?
+            """, [scope.bundleId.rawValue]
+        ) { row in
+            let contained = PersonalIdentifierScanner.all(in: row.value(1))
+            if !contained.isDisjoint(with: targets) { examples.insert(try row.integer(0)) }
         }
     }
 

@@ -1,6 +1,7 @@
 package import Storage
 import Foundation
 import GRDB
+import SQLiteFiles
 package import AppStoreTypes
 
 extension SQLiteStore: ResponseArchiveStore {
@@ -28,11 +29,16 @@ extension SQLiteStore: ResponseArchiveStore {
         _ row: ArchivedResponseRow, of scope: AppScope, at now: Timestamp
     ) async throws(StorageError) -> ArchiveChange {
         try await write { db in
-            let find = try db.cachedStatement(sql: "SELECT digest, keptAt, size, app FROM lastGood WHERE question = ?")
-            let before = try Row.fetchOne(find, arguments: [Data(row.question)])
+            let stored = try db.rows(
+                "SELECT digest, keptAt, size, app FROM lastGood WHERE question = ?", [Data(row.question)])
+            let before = try Self.intact(stored) {
+                (
+                    digest: try $0.bytes(0), keptAt: try $0.integer(1), size: try $0.integer(2), app: try $0.integer(3)
+                )
+            }.first
             let app = try Self.appID(of: scope, in: db)
-            if let before, before[0] as Data == Data(row.digest), before[3] as Int64 == app {
-                let age = now.milliseconds - (before[1] as Int64)
+            if let before, before.digest == row.digest, before.app == app {
+                let age = now.milliseconds.subtractingReportingOverflow(before.keptAt).partialValue
                 if !(0..<Self.day).contains(age) {
                     try db.cachedStatement(sql: "UPDATE lastGood SET keptAt = ? WHERE question = ?").execute(
                         arguments: [now.milliseconds, Data(row.question)])
@@ -52,7 +58,7 @@ extension SQLiteStore: ResponseArchiveStore {
                 ])
             let excess = try Self.deleteExcess(of: row, keeping: db.lastInsertedRowID, app: app, in: db)
             return ArchiveChange(
-                bytes: row.size - (before.map { $0[2] as Int } ?? 0) - excess.bytes, deleted: excess.questions)
+                bytes: row.size - Int(before?.size ?? 0) - excess.bytes, deleted: excess.questions)
         }
     }
 
@@ -65,41 +71,36 @@ extension SQLiteStore: ResponseArchiveStore {
         of row: ArchivedResponseRow, keeping id: Int64, app: Int64, in db: Database
     ) throws -> (bytes: Int, questions: [[UInt8]]) {
         let receipt = Data(row.question.prefix(ArchivedResponseRow.receiptDigestSize))
-        let find = try db.cachedStatement(
-            sql: """
-                SELECT id, size, question FROM lastGood
-                WHERE id <> :id
-                AND (app = :app AND originals = :originals AND originals <> '' OR question >= :first AND question < :end)
-                ORDER BY keptAt DESC, id DESC LIMIT -1 OFFSET \(answersPerCustomer - 1)
-                """)
-        let excess = try Row.fetchAll(
-            find,
-            arguments: [
+        let excess = try db.rows(
+            """
+            SELECT id, size, question FROM lastGood
+            WHERE id <> :id
+            AND (app = :app AND originals = :originals AND originals <> '' OR question >= :first AND question < :end)
+            ORDER BY keptAt DESC, id DESC LIMIT -1 OFFSET \(answersPerCustomer - 1)
+            """,
+            [
                 "id": id, "app": app, "originals": row.originals.joined(separator: " "), "first": receipt,
                 "end": receipt + Data(repeating: 0xFF, count: row.question.count),
             ])
         for row in excess {
-            try db.cachedStatement(sql: "DELETE FROM lastGood WHERE id = ?").execute(arguments: [row[0] as Int64])
+            try db.cachedStatement(sql: "DELETE FROM lastGood WHERE id = ?").execute(arguments: [try row.integer(0)])
         }
-        return (excess.reduce(0) { $0 + ($1[1] as Int) }, excess.map { [UInt8]($0[2] as Data) })
+        let deleted = try intact(excess) { (bytes: try $0.integer(1), question: try $0.bytes(2)) }
+        return (deleted.reduce(0) { $0 + Int($1.bytes) }, deleted.map(\.question))
     }
 
     /// Returns the archived response to a request, or `nil` if there is none.
     package func archivedResponse(to question: [UInt8]) async throws(StorageError) -> ArchivedResponseMatch? {
         try await read { db in
-            let find = try db.cachedStatement(
-                sql: """
-                    SELECT bundleId, environment, keptAt, status, body, latestReceipt
-                    FROM lastGood JOIN app ON app.id = lastGood.app WHERE question = ?
-                    """)
-            guard let row = try Row.fetchOne(find, arguments: [Data(question)]),
-                let bundleId = BundleIdentifier(rawValue: row[0]),
-                let environment = AppStoreEnvironment(rawValue: row[1])
-            else { return nil }
+            let row = try db.row(
+                """
+                SELECT bundleId, environment, keptAt, status, body, latestReceipt
+                FROM lastGood JOIN app ON app.id = lastGood.app WHERE question = ?
+                """, [Data(question)])
+            guard let row, let scope = try row.scope(0, 1) else { return nil }
             return ArchivedResponseMatch(
-                scope: AppScope(bundleId: bundleId, environment: environment),
-                keptAt: Timestamp(milliseconds: row[2]), status: row[3], body: [UInt8](row[4] as Data),
-                latestReceipt: row[5])
+                scope: scope, keptAt: try row.timestamp(2), status: Int(try row.integer(3)), body: try row.bytes(4),
+                latestReceipt: try row.optionalData(5))
         }
     }
 
@@ -109,16 +110,12 @@ extension SQLiteStore: ResponseArchiveStore {
         of originals: [String], in scope: AppScope, since: Timestamp
     ) async throws(StorageError) -> Bool {
         try await read { db in
-            let find = try db.cachedStatement(
-                sql: """
+            try originals.contains { original in
+                try db.exists(
+                    """
                     SELECT 1 FROM transactionRecord JOIN app ON app.id = transactionRecord.app
                     WHERE originalTransactionId = ? AND bundleId = ? AND environment = ? AND signedDate > ? LIMIT 1
-                    """)
-            return try originals.contains { original in
-                try Int.fetchOne(
-                    find,
-                    arguments: [original, scope.bundleId.rawValue, scope.environment.rawValue, since.milliseconds])
-                    != nil
+                    """, [original, scope.bundleId.rawValue, scope.environment.rawValue, since.milliseconds])
             }
         }
     }
@@ -126,8 +123,8 @@ extension SQLiteStore: ResponseArchiveStore {
     /// Returns the number of archived responses, and their size in bytes.
     package func lastGoodUsage() async throws(StorageError) -> (count: Int, bytes: Int) {
         try await read { db in
-            let row = try Row.fetchOne(db, sql: "SELECT count(*), coalesce(sum(size), 0) FROM lastGood")
-            return (row?[0] ?? 0, row?[1] ?? 0)
+            let row = try db.row("SELECT count(*), \(Self.bytes) FROM lastGood")
+            return (Int(try row?.integer(0) ?? 0), Int(try row?.integer(1) ?? 0))
         }
     }
 
@@ -137,20 +134,25 @@ extension SQLiteStore: ResponseArchiveStore {
     /// - Returns: whether there may be more to delete.
     package func deleteArchivedResponses(before time: Timestamp, downTo bytes: Int) async throws(StorageError) -> Bool {
         try await write { db in
-            let total = try Int.fetchOne(db, sql: "SELECT coalesce(sum(size), 0) FROM lastGood") ?? 0
-            var excess = total - bytes
-            let oldest = try Row.fetchAll(
-                db, sql: "SELECT id, keptAt, size FROM lastGood ORDER BY keptAt LIMIT \(Self.deletionBatch)")
+            let total = try db.integer("SELECT \(Self.bytes) FROM lastGood") ?? 0
+            var excess = total - Int64(bytes)
+            let oldest = try db.rows(
+                """
+                SELECT id, keptAt < ?, CAST(size AS INTEGER) FROM lastGood ORDER BY keptAt LIMIT \(Self.deletionBatch)
+                """, [time.milliseconds])
             var count = 0
-            for row in oldest where excess > 0 || (row[1] as Int64) < time.milliseconds {
-                try db.cachedStatement(sql: "DELETE FROM lastGood WHERE id = ?").execute(arguments: [row[0] as Int64])
-                excess -= row[2] as Int
-                count += 1
+            for row in oldest where try excess > 0 || row.boolean(1) {
+                try db.cachedStatement(sql: "DELETE FROM lastGood WHERE id = ?").execute(arguments: [try row.integer(0)]
+                )
+                excess -= try row.integer(2)
+                count += db.changesCount
             }
             return count == Self.deletionBatch
         }
     }
 
+    /// SQL of the size of all responses. A damaged size counts as the number that it begins with.
+    private static let bytes = "coalesce(sum(CAST(size AS INTEGER)), 0)"
     /// Maximum number of responses that are deleted in one transaction.
     private static let deletionBatch = 500
 }

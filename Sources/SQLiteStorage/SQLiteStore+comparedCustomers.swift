@@ -1,5 +1,6 @@
 package import Storage
 import GRDB
+import SQLiteFiles
 
 extension SQLiteStore {
     /// Creates the table with one row for each customer and the day of the last comparison. So several receipts of a
@@ -17,10 +18,10 @@ extension SQLiteStore {
     ///
     /// - Parameter limit: maximum number of customers of one app and environment. Further ones are not counted.
     static func add(_ customers: ComparedCustomers, limit: Int, to db: Database) throws {
-        let existing = try Int.fetchOne(
-            db.cachedStatement(sql: "SELECT count(*) FROM comparedCustomer WHERE bundleId = ? AND environment = ?"),
-            arguments: [customers.bundleId, customers.environment])
-        var remaining = limit - (existing ?? 0)
+        let existing = try db.integer(
+            "SELECT count(*) FROM comparedCustomer WHERE bundleId = ? AND environment = ?",
+            [customers.bundleId, customers.environment])
+        var remaining = limit - Int(existing ?? 0)
         for digest in customers.digests {
             try db.cachedStatement(
                 sql: """
@@ -40,13 +41,12 @@ extension SQLiteStore {
         since day: Int64
     ) async throws(StorageError) -> [(bundleId: String, environment: String, count: Int64)] {
         try await read { db in
-            try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT bundleId, environment, count(*) FROM comparedCustomer WHERE day >= ?
-                    GROUP BY bundleId, environment
-                    """, arguments: [day]
-            ).map { ($0[0], $0[1], $0[2]) }
+            let rows = try db.rows(
+                """
+                SELECT bundleId, environment, count(*) FROM comparedCustomer WHERE day >= ?
+                GROUP BY bundleId, environment
+                """, [day])
+            return try self.intact(rows) { (try $0.text(0), try $0.text(1), try $0.integer(2)) }
         }
     }
 }

@@ -1,6 +1,7 @@
 package import Storage
 import Foundation
 import GRDB
+import SQLiteFiles
 
 extension SQLiteStore: ComparisonLog {
     /// Maximum number of examples of each difference.
@@ -48,24 +49,18 @@ extension SQLiteStore: ComparisonLog {
     }
 
     private static func add(_ row: DifferenceCount, to db: Database) throws {
-        let key = try Int64.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    INSERT INTO difference (day, bundleId, environment, verdict, rule, path, count, first, last)
-                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-                    ON CONFLICT DO UPDATE SET
-                        count = count + excluded.count, last = max(last, excluded.last)
-                    RETURNING key
-                    """),
-            arguments: [
-                row.day, row.bundleId, row.environment, row.verdict, row.rule, row.path, row.count, row.first, row.last,
-            ])
+        let key = try db.integer(
+            """
+            INSERT INTO difference (day, bundleId, environment, verdict, rule, path, count, first, last)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT DO UPDATE SET
+                count = count + excluded.count, last = max(last, excluded.last)
+            RETURNING key
+            """,
+            [row.day, row.bundleId, row.environment, row.verdict, row.rule, row.path, row.count, row.first, row.last])
         guard let key, !row.examples.isEmpty else { return }
-        let existing =
-            try Int.fetchOne(
-                db.cachedStatement(sql: "SELECT count(*) FROM differenceExample WHERE difference = ?"),
-                arguments: [key]) ?? 0
-        for example in row.examples.prefix(max(Self.differenceExamples - existing, 0)) {
+        let existing = try db.integer("SELECT count(*) FROM differenceExample WHERE difference = ?", [key]) ?? 0
+        for example in row.examples.prefix(max(Self.differenceExamples - Int(existing), 0)) {
             try db.cachedStatement(sql: "INSERT INTO differenceExample VALUES (?, ?)").execute(
                 arguments: [key, Data(example)])
         }
@@ -76,25 +71,27 @@ extension SQLiteStore: ComparisonLog {
         since day: Int64
     ) async throws(StorageError) -> (comparisons: [ComparisonCount], differences: [DifferenceCount]) {
         try await read { db in
-            let comparisons = try Row.fetchAll(db, sql: "SELECT * FROM comparison WHERE day >= ?", arguments: [day])
-                .map { row in
-                    ComparisonCount(
-                        day: row["day"], bundleId: row["bundleId"], environment: row["environment"],
-                        outcome: row["outcome"], count: row["count"])
-                }
-            let differences = try Row.fetchAll(
-                db, sql: "SELECT * FROM difference WHERE day >= ? ORDER BY key", arguments: [day])
+            let comparisons = try db.rows(
+                "SELECT day, bundleId, environment, outcome, count FROM comparison WHERE day >= ?", [day])
+            let differences = try db.rows(
+                """
+                SELECT key, day, bundleId, environment, verdict, rule, path, count, first, last FROM difference
+                WHERE day >= ? ORDER BY key
+                """, [day])
             return (
-                comparisons,
-                try differences.map { row in
-                    let key: Int64 = row["key"]
-                    let examples = try Data.fetchAll(
-                        db.cachedStatement(sql: "SELECT example FROM differenceExample WHERE difference = ?"),
-                        arguments: [key])
+                try self.intact(comparisons) { row in
+                    ComparisonCount(
+                        day: try row.integer(0), bundleId: try row.text(1), environment: try row.text(2),
+                        outcome: try row.text(3), count: try row.integer(4))
+                },
+                try self.intact(differences) { row in
+                    let examples = try db.rows(
+                        "SELECT example FROM differenceExample WHERE difference = ?", [try row.integer(0)])
                     return DifferenceCount(
-                        day: row["day"], bundleId: row["bundleId"], environment: row["environment"],
-                        verdict: row["verdict"], rule: row["rule"], path: row["path"], count: row["count"],
-                        first: row["first"], last: row["last"], examples: examples.map { [UInt8]($0) })
+                        day: try row.integer(1), bundleId: try row.text(2), environment: try row.text(3),
+                        verdict: try row.text(4), rule: try row.text(5), path: try row.text(6),
+                        count: try row.integer(7), first: try row.integer(8), last: try row.integer(9),
+                        examples: try self.intact(examples) { try $0.bytes(0) })
                 }
             )
         }

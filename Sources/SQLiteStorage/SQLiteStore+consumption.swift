@@ -1,5 +1,6 @@
 package import AppStoreTypes
 import GRDB
+import SQLiteFiles
 package import Storage
 
 extension SQLiteStore: ConsumptionCaseStore {
@@ -19,13 +20,14 @@ extension SQLiteStore: ConsumptionCaseStore {
         _ filter: ConsumptionCaseFilter, after id: Int64, limit: Int
     ) async throws(StorageError) -> [ConsumptionCase] {
         try await cases(
+            after: id, limit: limit,
             """
-            receivedAt >= ?1 AND notification.id > ?2 AND coalesce(signedDate, receivedAt) < ?3
-            AND (NOT ?4 OR settledAt IS NULL) AND (?5 IS NULL OR uuid = ?5) ORDER BY notification.id LIMIT ?6
+            receivedAt >= ?3 AND coalesce(signedDate, receivedAt) < ?4
+            AND (NOT ?5 OR settledAt IS NULL) AND (?6 IS NULL OR uuid = ?6)
             """,
             [
-                filter.receivedSince.milliseconds, id, filter.requestedBefore?.milliseconds ?? .max,
-                filter.isUnsettled, filter.uuid, limit,
+                filter.receivedSince.milliseconds, filter.requestedBefore?.milliseconds ?? .max, filter.isUnsettled,
+                filter.uuid,
             ])
     }
 
@@ -33,34 +35,34 @@ extension SQLiteStore: ConsumptionCaseStore {
         about originalTransactionId: String, in scope: AppScope
     ) async throws(StorageError) -> [ConsumptionCase] {
         try await cases(
-            "originalTransactionId = ? AND bundleId = ? AND environment = ? ORDER BY notification.id",
+            "originalTransactionId = ?3 AND bundleId = ?4 AND environment = ?5",
             [originalTransactionId, scope.bundleId.rawValue, scope.environment.rawValue])
     }
 
-    /// Returns the cases that satisfy a condition in SQL.
+    /// Returns the cases that satisfy a condition in SQL, in the order of row ids. `?1` and `?2` are `id` and `limit`.
     private func cases(
-        _ condition: String, _ arguments: StatementArguments
+        after id: Int64 = .min, limit: Int = .max, _ condition: String, _ arguments: StatementArguments
     ) async throws(StorageError) -> [ConsumptionCase] {
         try await read { db in
-            let rows = try Row.fetchAll(
-                db,
-                sql: """
+            try self.page(after: id, limit: limit) {
+                try db.rows(
+                    """
                     SELECT notification.id, uuid, bundleId, environment, text, coalesce(signedDate, receivedAt),
                         answeredAt, decision, settledAt
                     FROM notification JOIN app ON app.id = notification.app
                     LEFT JOIN consumptionCase ON consumptionCase.notification = notification.id
-                    WHERE type = 'CONSUMPTION_REQUEST' AND version = 2 AND \(condition)
-                    """, arguments: arguments)
-            return try rows.compactMap { row in
-                guard let bundleId = BundleIdentifier(rawValue: row[2]),
-                    let environment = AppStoreEnvironment(rawValue: row[3])
-                else { return nil }
-                return ConsumptionCase(
-                    id: row[0], uuid: row[1], scope: AppScope(bundleId: bundleId, environment: environment),
-                    text: try self.text(row[4], in: db), requestedAt: Timestamp(milliseconds: row[5]),
-                    answeredAt: (row[6] as Int64?).map(Timestamp.init(milliseconds:)),
-                    decision: (row[7] as String?).flatMap(RefundDecision.init(rawValue:)),
-                    settledAt: (row[8] as Int64?).map(Timestamp.init(milliseconds:)))
+                    WHERE type = 'CONSUMPTION_REQUEST' AND version = 2 AND notification.id > ?1 AND \(condition)
+                    ORDER BY notification.id LIMIT ?2
+                    """, [$0, limit] + arguments)
+            } _: { row in
+                try row.scope(2, 3).map { scope in
+                    ConsumptionCase(
+                        id: try row.integer(0), uuid: try row.text(1), scope: scope,
+                        text: try self.text(row, 4, in: db), requestedAt: try row.timestamp(5),
+                        answeredAt: try row.optionalTimestamp(6),
+                        decision: try row.optionalText(7).flatMap(RefundDecision.init(rawValue:)),
+                        settledAt: try row.optionalTimestamp(8))
+                }
             }
         }
     }
@@ -94,23 +96,20 @@ extension SQLiteStore: ConsumptionCaseStore {
         since time: Timestamp
     ) async throws(StorageError) -> [OpenConsumptionRequests] {
         try await read { db in
-            try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT bundleId, environment, count(*), min(coalesce(signedDate, receivedAt))
-                    FROM notification JOIN app ON app.id = notification.app
-                    LEFT JOIN consumptionCase ON consumptionCase.notification = notification.id
-                    WHERE type = 'CONSUMPTION_REQUEST' AND version = 2 AND receivedAt >= ?1
-                        AND coalesce(signedDate, receivedAt) >= ?1 AND answeredAt IS NULL AND settledAt IS NULL
-                    GROUP BY bundleId, environment ORDER BY bundleId, environment
-                    """, arguments: [time.milliseconds]
-            ).compactMap { row in
-                guard let bundleId = BundleIdentifier(rawValue: row[0]),
-                    let environment = AppStoreEnvironment(rawValue: row[1])
-                else { return nil }
-                return OpenConsumptionRequests(
-                    scope: AppScope(bundleId: bundleId, environment: environment), count: row[2],
-                    oldest: Timestamp(milliseconds: row[3]))
+            let rows = try db.rows(
+                """
+                SELECT bundleId, environment, count(*), min(coalesce(signedDate, receivedAt))
+                FROM notification JOIN app ON app.id = notification.app
+                LEFT JOIN consumptionCase ON consumptionCase.notification = notification.id
+                WHERE type = 'CONSUMPTION_REQUEST' AND version = 2 AND receivedAt >= ?1
+                    AND coalesce(signedDate, receivedAt) >= ?1 AND answeredAt IS NULL AND settledAt IS NULL
+                GROUP BY bundleId, environment ORDER BY bundleId, environment
+                """, [time.milliseconds])
+            return try self.intact(rows) { row in
+                try row.scope(0, 1).map {
+                    OpenConsumptionRequests(
+                        scope: $0, count: try row.integer(2), oldest: try row.timestamp(3))
+                }
             }
         }
     }

@@ -1,5 +1,6 @@
 package import Storage
 import GRDB
+import SQLiteFiles
 package import AppStoreTypes
 
 extension SQLiteStore: CustomerStore, RevocationStore {
@@ -23,16 +24,13 @@ extension SQLiteStore: CustomerStore, RevocationStore {
             }
             // A record that is no longer in the history is detached from the customer, unless it was signed after the
             // history.
-            let detached = try String.fetchAll(
-                db,
-                sql: """
-                    UPDATE transactionRecord SET customer = NULL, place = 0 WHERE customer = ? AND signedDate < ?
-                    AND transactionId NOT IN (SELECT value FROM json_each(?)) RETURNING transactionId
-                    """,
-                arguments: [
-                    id, customer.signedDate.milliseconds, Self.list(customer.transactions.map(\.transactionId)),
-                ])
-            before?.detached = detached.sorted()
+            let detached = try db.rows(
+                """
+                UPDATE transactionRecord SET customer = NULL, place = 0 WHERE customer = ? AND signedDate < ?
+                AND transactionId NOT IN (SELECT value FROM json_each(?)) RETURNING transactionId
+                """,
+                [id, customer.signedDate.milliseconds, Self.list(customer.transactions.map(\.transactionId))])
+            before?.detached = try Self.intact(detached) { try $0.text(0) }.sorted()
             for (position, row) in customer.statuses.enumerated() {
                 try Self.save(row, place: position, app: app, in: transaction)
             }
@@ -67,10 +65,10 @@ extension SQLiteStore: CustomerStore, RevocationStore {
         -> StoredCustomer?
     {
         try await read { db in
-            let find = try db.cachedStatement(sql: "SELECT id FROM app WHERE bundleId = ? AND environment = ?")
             guard
-                let app = try Int64.fetchOne(
-                    find, arguments: [scope.bundleId.rawValue, scope.environment.rawValue]),
+                let app = try db.integer(
+                    "SELECT id FROM app WHERE bundleId = ? AND environment = ?",
+                    [scope.bundleId.rawValue, scope.environment.rawValue]),
                 let id = try Self.customer(of: keys, app: app, in: db)
             else { return nil }
             return try self.customer(id, covering: keys, app: app, in: db)
@@ -107,24 +105,22 @@ extension SQLiteStore: CustomerStore, RevocationStore {
     ) async throws(StorageError) -> [RevocationRow] {
         let (ids, lineItems) = (Self.list(transactionIds), Self.list(lineItems))
         return try await read { db in
-            let find = try db.cachedStatement(
-                sql: """
-                    SELECT transactionId, webOrderLineItemId, date, reason, signedDate FROM revocation
-                    WHERE app = (SELECT id FROM app WHERE bundleId = ?1 AND environment = ?2) AND (
-                        transactionId IN (SELECT value FROM json_each(?3))
-                        OR webOrderLineItemId IN (SELECT value FROM json_each(?4)))
-                    """)
-            return try Row.fetchAll(
-                find, arguments: [scope.bundleId.rawValue, scope.environment.rawValue, ids, lineItems]
-            ).map(Self.revocation)
+            let rows = try db.rows(
+                """
+                SELECT transactionId, webOrderLineItemId, date, reason, signedDate FROM revocation
+                WHERE app = (SELECT id FROM app WHERE bundleId = ?1 AND environment = ?2) AND (
+                    transactionId IN (SELECT value FROM json_each(?3))
+                    OR webOrderLineItemId IN (SELECT value FROM json_each(?4)))
+                """, [scope.bundleId.rawValue, scope.environment.rawValue, ids, lineItems])
+            return try self.intact(rows, Self.revocation)
         }
     }
 
     /// Returns the revocation in a row of transaction id, line item, date, reason and signing date.
-    private static func revocation(_ row: Row) -> RevocationRow {
+    private static func revocation(_ row: SQLiteRow) throws -> RevocationRow {
         RevocationRow(
-            transactionId: row[0], webOrderLineItemId: row[1], date: Timestamp(milliseconds: row[2]), reason: row[3],
-            signedDate: (row[4] as Int64?).map(Timestamp.init(milliseconds:)))
+            transactionId: try row.text(0), webOrderLineItemId: try row.optionalText(1), date: try row.timestamp(2),
+            reason: try row.optionalInteger(3), signedDate: try row.optionalTimestamp(4))
     }
 
     /// Returns the latest revocations by scope.
@@ -133,18 +129,17 @@ extension SQLiteStore: CustomerStore, RevocationStore {
     package func revocations(limit: Int) async throws(StorageError) -> [AppScope: [RevocationRow]] {
         try await read { db in
             var found: [AppScope: [RevocationRow]] = [:]
-            for app in try Row.fetchAll(db, sql: "SELECT id, bundleId, environment FROM app") {
-                guard let bundleId = BundleIdentifier(rawValue: app[1]),
-                    let environment = AppStoreEnvironment(rawValue: app[2])
-                else { continue }
-                let rows = try Row.fetchAll(
-                    db,
-                    sql: """
-                        SELECT transactionId, webOrderLineItemId, date, reason, signedDate FROM revocation
-                        WHERE app = ?
-                        ORDER BY date DESC LIMIT ?
-                        """, arguments: [app[0] as Int64, limit])
-                found[AppScope(bundleId: bundleId, environment: environment)] = rows.map(Self.revocation)
+            let apps = try self.intact(db.rows("SELECT id, bundleId, environment FROM app")) { app in
+                try app.scope(1, 2).map { (id: try app.integer(0), scope: $0) }
+            }
+            for (id, scope) in apps {
+                let rows = try db.rows(
+                    """
+                    SELECT transactionId, webOrderLineItemId, date, reason, signedDate FROM revocation
+                    WHERE app = ?
+                    ORDER BY date DESC LIMIT ?
+                    """, [id, limit])
+                found[scope] = try self.intact(rows, Self.revocation)
             }
             return found
         }
@@ -155,13 +150,13 @@ extension SQLiteStore: CustomerStore, RevocationStore {
     /// Returns the id of the customer that has these records, and updates its row. Inserts a customer if there is
     /// none. If several customers have some of the records, they are merged into one.
     private static func customer(with row: CustomerRow, app: Int64, in db: Database) throws -> Int64 {
-        let existing = try Int64.fetchAll(
-            db,
-            sql: """
-                SELECT DISTINCT customer FROM transactionRecord
-                WHERE app = ? AND customer IS NOT NULL AND transactionId IN (SELECT value FROM json_each(?))
-                ORDER BY customer
-                """, arguments: [app, list(row.transactions.map(\.transactionId))])
+        let records = try db.rows(
+            """
+            SELECT DISTINCT customer FROM transactionRecord
+            WHERE app = ? AND customer IS NOT NULL AND transactionId IN (SELECT value FROM json_each(?))
+            ORDER BY customer
+            """, [app, list(row.transactions.map(\.transactionId))])
+        let existing = try intact(records) { try $0.integer(0) }
         guard let id = existing.first else {
             try db.execute(
                 sql: "INSERT INTO customer (app, askedAt, appAppleId, revision) VALUES (?, ?, ?, ?)",
@@ -198,11 +193,12 @@ extension SQLiteStore: CustomerStore, RevocationStore {
         in transaction: WriteTransaction
     ) throws {
         let db = transaction.db
-        let find = try db.cachedStatement(
-            sql: "SELECT id, signedDate FROM transactionRecord WHERE transactionId = ? AND app = ?")
-        let old = try Row.fetchOne(find, arguments: [row.transactionId, app])
-        let change = RecordChange(
-            lookedUp: row.signedDate, stored: old.map { Timestamp(milliseconds: $0[1]) })
+        // A record whose date is damaged is replaced.
+        let old = try db.row(
+            "SELECT id, signedDate FROM transactionRecord WHERE transactionId = ? AND app = ?",
+            [row.transactionId, app]
+        ).map { (id: try $0.integer(0), signedDate: (try? $0.timestamp(1)) ?? Timestamp(milliseconds: 0)) }
+        let change = RecordChange(lookedUp: row.signedDate, stored: old?.signedDate)
         guard let old else {
             try insert(row, as: text, customer: customer, place: place, app: app, in: transaction)
             try updateRevocation(row, app: app, in: transaction)
@@ -211,10 +207,10 @@ extension SQLiteStore: CustomerStore, RevocationStore {
         guard change.isNew else {
             // A newer record arrived during the lookup. It belongs to the customer all the same.
             try db.cachedStatement(sql: "UPDATE transactionRecord SET customer = ? WHERE id = ?").execute(
-                arguments: [customer, old[0] as Int64])
+                arguments: [customer, old.id])
             return
         }
-        try update(row, as: text, id: old[0], customer: customer, place: place, in: transaction)
+        try update(row, as: text, id: old.id, customer: customer, place: place, in: transaction)
         try updateRevocation(row, app: app, in: transaction)
     }
 
@@ -232,44 +228,41 @@ extension SQLiteStore: CustomerStore, RevocationStore {
         _ id: Int64, covering keys: CustomerIdentifiers, app: Int64, in db: Database
     ) throws -> StoredCustomer? {
         guard
-            let row = try Row.fetchOne(
-                db, sql: "SELECT askedAt, needsLookupSince, appAppleId, revision FROM customer WHERE id = ?",
-                arguments: [id])
+            let row = try db.row(
+                "SELECT askedAt, needsLookupSince, appAppleId, revision FROM customer WHERE id = ?", [id])
         else { return nil }
-        var covered = Set(
-            try String.fetchAll(db, sql: "SELECT identifier FROM companion WHERE customer = ?", arguments: [id]))
+        var covered = Set(try db.texts("SELECT identifier FROM companion WHERE customer = ?", [id]))
         var transactions: [String] = []
         var revoked: Set<String> = []
-        let records = try Row.fetchCursor(
-            db.cachedStatement(
-                sql: """
-                    SELECT transactionId, originalTransactionId, text, EXISTS
-                    (SELECT 1 FROM revocation WHERE transactionId = record.transactionId AND app = ?1)
-                    FROM transactionRecord AS record WHERE customer = ?2 ORDER BY place, id
-                    """), arguments: [app, id])
-        while let record = try records.next() {
-            covered.insert(record[0])
-            covered.insert(record[1])
-            transactions.append(try text(record[2], in: db))
-            if record[3] { revoked.insert(record[0]) }
+        try db.forEachRow(
+            """
+            SELECT transactionId, originalTransactionId, text, EXISTS
+            (SELECT 1 FROM revocation WHERE transactionId = record.transactionId AND app = ?1)
+            FROM transactionRecord AS record WHERE customer = ?2 ORDER BY place, id
+            """, [app, id]
+        ) { record in
+            covered.insert(try record.text(0))
+            covered.insert(try record.text(1))
+            transactions.append(try text(record, 2, in: db))
+            if try record.boolean(3) { revoked.insert(try record.text(0)) }
         }
         guard (keys.originalTransactionIds + keys.transactionIds).allSatisfy({ covered.contains($0.rawValue) }) else {
             return nil
         }
-        let subscriptions = try Row.fetchAll(
-            db.cachedStatement(
-                sql: """
-                    SELECT originalTransactionId, status, subscriptionGroupIdentifier, renewal FROM subscription
-                    WHERE app = ?1 AND status IS NOT NULL AND originalTransactionId IN
-                    (SELECT originalTransactionId FROM transactionRecord WHERE customer = ?2) ORDER BY place, id
-                    """), arguments: [app, id])
+        let subscriptions = try db.rows(
+            """
+            SELECT originalTransactionId, status, subscriptionGroupIdentifier, renewal FROM subscription
+            WHERE app = ?1 AND status IS NOT NULL AND originalTransactionId IN
+            (SELECT originalTransactionId FROM transactionRecord WHERE customer = ?2) ORDER BY place, id
+            """, [app, id])
         return StoredCustomer(
-            askedAt: Timestamp(milliseconds: row[0]), needsLookup: row[1] as Int64? != nil, appAppleId: row[2],
-            revision: row[3], transactions: transactions, revokedTransactionIds: revoked,
+            askedAt: try row.timestamp(0), needsLookup: !row.isNull(1), appAppleId: try row.optionalInteger(2),
+            revision: try row.optionalText(3), transactions: transactions, revokedTransactionIds: revoked,
             subscriptions: try subscriptions.map {
                 StoredCustomer.Subscription(
-                    originalTransactionId: $0[0], status: $0[1], subscriptionGroupIdentifier: $0[2],
-                    renewal: try ($0[3] as EncodedJWS?).map { try text($0, in: db) })
+                    originalTransactionId: try $0.text(0), status: Int(try $0.integer(1)),
+                    subscriptionGroupIdentifier: try $0.optionalText(2),
+                    renewal: $0.isNull(3) ? nil : try text($0, 3, in: db))
             })
     }
 

@@ -1,6 +1,7 @@
 package import Storage
 import Foundation
 import GRDB
+import SQLiteFiles
 package import AppStoreTypes
 
 extension SQLiteStore: PersonalDataStore {
@@ -54,7 +55,7 @@ extension SQLiteStore: PersonalDataStore {
 
     /// Returns the id of the last erasure, which changes with every erasure; `nil` if there was none.
     package func lastErasure() async throws(StorageError) -> Int64? {
-        try await read { try Int64.fetchOne($0, sql: "SELECT max(id) FROM erasure") }
+        try await read { try $0.integer("SELECT max(id) FROM erasure") }
     }
 
     // MARK: - Parts
@@ -76,11 +77,11 @@ extension SQLiteStore: PersonalDataStore {
     private static func apps(
         _ bundleId: BundleIdentifier?, _ environment: AppStoreEnvironment?, in db: Database
     ) throws -> [(app: Int64, scope: AppScope)] {
-        try Row.fetchAll(db, sql: "SELECT id, bundleId, environment FROM app ORDER BY id").compactMap { row in
-            guard let app = BundleIdentifier(rawValue: row[1]), let part = AppStoreEnvironment(rawValue: row[2]),
-                bundleId ?? app == app, environment ?? part == part
+        try db.rows("SELECT id, bundleId, environment FROM app ORDER BY id").compactMap { row in
+            guard let scope = try row.scope(1, 2), bundleId ?? scope.bundleId == scope.bundleId,
+                environment ?? scope.environment == scope.environment
             else { return nil }
-            return (row[0], AppScope(bundleId: app, environment: part))
+            return (try row.integer(0), scope)
         }
     }
 
@@ -93,28 +94,26 @@ extension SQLiteStore: PersonalDataStore {
         // Account tokens occur only inside JWS, in the current ones or in replaced ones.
         let tokenText = token.uuidString.lowercased()
         var found: Set<String> = []
-        let rows = try Row.fetchCursor(
-            db,
-            sql: """
-                SELECT transactionId, text FROM transactionRecord WHERE app = ?1
-                UNION ALL SELECT transactionId, text FROM supersededTransaction WHERE app = ?1
-                UNION ALL SELECT transactionId, text FROM refund WHERE app = ?1
-                UNION ALL SELECT originalTransactionId, renewal FROM subscription WHERE app = ?1 AND renewal IS NOT NULL
-                UNION ALL SELECT originalTransactionId, text FROM notification
-                WHERE app = ?1 AND originalTransactionId IS NOT NULL
-                """, arguments: [app])
-        while let row = try rows.next() {
-            if PersonalIdentifierScanner.all(in: row[1] as DatabaseValue).contains(tokenText) { found.insert(row[0]) }
+        try db.forEachRow(
+            """
+            SELECT transactionId, text FROM transactionRecord WHERE app = ?1
+            UNION ALL SELECT transactionId, text FROM supersededTransaction WHERE app = ?1
+            UNION ALL SELECT transactionId, text FROM refund WHERE app = ?1
+            UNION ALL SELECT originalTransactionId, renewal FROM subscription WHERE app = ?1 AND renewal IS NOT NULL
+            UNION ALL SELECT originalTransactionId, text FROM notification
+            WHERE app = ?1 AND originalTransactionId IS NOT NULL
+            """, [app]
+        ) { row in
+            if PersonalIdentifierScanner.all(in: row.value(1)).contains(tokenText) { found.insert(try row.text(0)) }
         }
-        let responses = try Row.fetchCursor(
-            db,
-            sql: """
-                SELECT originals, body FROM lastGood WHERE app = ?1
-                UNION ALL SELECT identifiers, transactions FROM orderLookup WHERE app = ?1
-                """, arguments: [app])
-        while let row = try responses.next() {
-            guard PersonalIdentifierScanner.all(in: row[1] as DatabaseValue).contains(tokenText) else { continue }
-            found.formUnion((row[0] as String).split(separator: " ").map(String.init))
+        try db.forEachRow(
+            """
+            SELECT originals, body FROM lastGood WHERE app = ?1
+            UNION ALL SELECT identifiers, transactions FROM orderLookup WHERE app = ?1
+            """, [app]
+        ) { row in
+            guard PersonalIdentifierScanner.all(in: row.value(1)).contains(tokenText) else { return }
+            found.formUnion(try row.text(0).split(separator: " ").map(String.init))
         }
         return found
     }
@@ -126,9 +125,8 @@ extension SQLiteStore: PersonalDataStore {
     ) throws {
         let (arguments, before) = (locator.arguments, erasure)
         for rule in ErasureRule.erased {
-            let count =
-                try Int.fetchOne(
-                    db, sql: "SELECT count(*) FROM \(rule.table) WHERE \(rule.condition)", arguments: arguments) ?? 0
+            let count = Int(
+                try db.integer("SELECT count(*) FROM \(rule.table) WHERE \(rule.condition)", arguments) ?? 0)
             guard count > 0 else { continue }
             let isReduced = keepsRevocations && rule.data.erasure == .reducedOnRequest
             if isReduced {
@@ -137,11 +135,10 @@ extension SQLiteStore: PersonalDataStore {
                 erasure.add(count, rule.data.rawValue)
             }
             if rule.data == .deliveries {
-                erasure.waitingDeliveries +=
-                    try Int.fetchOne(
-                        db,
-                        sql: "SELECT count(*) FROM delivery WHERE state = :waiting AND \(rule.condition)",
-                        arguments: arguments + ["waiting": DeliveryState.waiting.rawValue]) ?? 0
+                erasure.waitingDeliveries += Int(
+                    try db.integer(
+                        "SELECT count(*) FROM delivery WHERE state = :waiting AND \(rule.condition)",
+                        arguments + ["waiting": DeliveryState.waiting.rawValue]) ?? 0)
             }
             guard !isDryRun else { continue }
             let change =

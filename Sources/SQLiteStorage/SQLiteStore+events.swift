@@ -1,5 +1,6 @@
 package import Storage
 import GRDB
+import SQLiteFiles
 import AppStoreTypes
 import Cryptography
 
@@ -21,23 +22,23 @@ extension SQLiteStore: EventStore {
     }
 
     package func eventHorizon() async throws(StorageError) -> Int64 {
-        try await read { try Int64.fetchOne($0, sql: "SELECT max(sequence) FROM events") ?? 0 }
+        try await read { try $0.integer("SELECT max(sequence) FROM events") ?? 0 }
     }
 
     package func events(
         after sequence: Int64, upTo horizon: Int64, limit: Int
     ) async throws(StorageError) -> [EventRow] {
         try await read { db in
-            try Row.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT sequence, time, app, environment, customer, type, body FROM events
-                        WHERE sequence > ? AND sequence <= ? ORDER BY sequence LIMIT ?
-                        """), arguments: [sequence, horizon, limit]
-            ).map {
+            try self.page(after: sequence, limit: limit) {
+                try db.rows(
+                    """
+                    SELECT sequence, time, app, environment, customer, type, body FROM events
+                    WHERE sequence > ? AND sequence <= ? ORDER BY sequence LIMIT ?
+                    """, [$0, horizon, limit])
+            } _: {
                 EventRow(
-                    sequence: $0[0], time: Timestamp(milliseconds: $0[1]), app: $0[2], environment: $0[3],
-                    customer: $0[4], type: $0[5], body: $0[6])
+                    sequence: try $0.integer(0), time: try $0.timestamp(1), app: try $0.text(2),
+                    environment: try $0.text(3), customer: try $0.text(4), type: try $0.text(5), body: try $0.text(6))
             }
         }
     }
@@ -74,14 +75,13 @@ extension SQLiteStore: EventStore {
     /// without a customer have their own id as the key.
     static func eventKey(of transactionId: String?, _ original: String, app: Int64, in db: Database) throws -> String {
         for (column, value) in [("transactionId", transactionId), ("originalTransactionId", original)] {
-            let key = try String.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT \(eventKey) FROM customer WHERE id = (
-                            SELECT customer FROM transactionRecord
-                            WHERE \(column) = ? AND app = ? AND customer IS NOT NULL LIMIT 1)
-                        """), arguments: [value, app])
-            if let key { return key }
+            let rows = try db.rows(
+                """
+                SELECT \(eventKey) FROM customer WHERE id = (
+                    SELECT customer FROM transactionRecord
+                    WHERE \(column) = ? AND app = ? AND customer IS NOT NULL LIMIT 1)
+                """, [value, app])
+            if let key = try intact(rows, { try $0.optionalText(0) }).first { return key }
         }
         return original
     }
@@ -92,47 +92,53 @@ extension SQLiteStore: EventStore {
     static func history(before row: CustomerRow, app: Int64, in db: Database) throws -> StoredHistory {
         var history = StoredHistory()
         let ids = list(row.transactions.map(\.transactionId))
-        let records = try Row.fetchCursor(
-            db.cachedStatement(
-                sql: """
-                    SELECT record.transactionId, originalTransactionId, record.signedDate, customer, text,
-                        webOrderLineItemId, date, reason, revocation.signedDate
-                    FROM transactionRecord AS record LEFT JOIN revocation
-                        ON revocation.transactionId = record.transactionId AND revocation.app = record.app
-                    WHERE record.app = ? AND record.transactionId IN (SELECT value FROM json_each(?))
-                    """), arguments: [app, ids])
-        while let record = try records.next() {
-            let date: Int64? = record[6]
-            let signedDate: Int64? = record[8]
-            history.records[record[0]] = StoredHistory.Record(
-                originalTransactionId: record[1], signedDate: Timestamp(milliseconds: record[2]), customer: record[3],
-                text: record[4],
-                revocation: date.map {
-                    RevocationRow(
-                        transactionId: record[0], webOrderLineItemId: record[5], date: Timestamp(milliseconds: $0),
-                        reason: record[7], signedDate: signedDate.map { Timestamp(milliseconds: $0) })
-                })
+        let records = try db.rows(
+            """
+            SELECT record.transactionId, originalTransactionId, record.signedDate, customer, text,
+                webOrderLineItemId, date, reason, revocation.signedDate
+            FROM transactionRecord AS record LEFT JOIN revocation
+                ON revocation.transactionId = record.transactionId AND revocation.app = record.app
+            WHERE record.app = ? AND record.transactionId IN (SELECT value FROM json_each(?))
+            """, [app, ids])
+        let stored = try intact(records) { record in
+            let id = try record.text(0)
+            let revocation = try record.optionalTimestamp(6).map {
+                RevocationRow(
+                    transactionId: id, webOrderLineItemId: try record.optionalText(5), date: $0,
+                    reason: try record.optionalInteger(7), signedDate: try record.optionalTimestamp(8))
+            }
+            return (
+                id,
+                StoredHistory.Record(
+                    originalTransactionId: try record.text(1), signedDate: try record.timestamp(2),
+                    customer: try record.optionalInteger(3), text: record.jws(4), revocation: revocation)
+            )
         }
-        history.keys = try String.fetchAll(
-            db.cachedStatement(
-                sql: """
-                    SELECT \(eventKey) FROM customer WHERE id IN (
-                        SELECT customer FROM transactionRecord
-                        WHERE app = ? AND transactionId IN (SELECT value FROM json_each(?)) AND customer IS NOT NULL)
-                    ORDER BY id
-                    """), arguments: [app, ids])
+        for (id, record) in stored { history.records[id] = record }
+        history.keys = try intact(
+            db.rows(
+                """
+                SELECT \(eventKey) FROM customer WHERE id IN (
+                    SELECT customer FROM transactionRecord
+                    WHERE app = ? AND transactionId IN (SELECT value FROM json_each(?)) AND customer IS NOT NULL)
+                ORDER BY id
+                """, [app, ids])
+        ) { try $0.text(0) }
         let originals = row.statuses.map(\.originalTransactionId) + row.renewals.map(\.originalTransactionId)
-        let subscriptions = try Row.fetchCursor(
-            db.cachedStatement(
-                sql: """
-                    SELECT originalTransactionId, status, statusClock, subscriptionGroupIdentifier, renewal,
-                        renewalClock
-                    FROM subscription WHERE app = ? AND originalTransactionId IN (SELECT value FROM json_each(?))
-                    """), arguments: [app, list(originals)])
-        while let row = try subscriptions.next() {
-            history.subscriptions[row[0]] = StoredHistory.Subscription(
-                status: row[1], statusClock: row[2], group: row[3], renewal: row[4], renewalClock: row[5])
+        let subscriptions = try db.rows(
+            """
+            SELECT originalTransactionId, status, statusClock, subscriptionGroupIdentifier, renewal, renewalClock
+            FROM subscription WHERE app = ? AND originalTransactionId IN (SELECT value FROM json_each(?))
+            """, [app, list(originals)])
+        let found = try intact(subscriptions) { row in
+            (
+                try row.text(0),
+                StoredHistory.Subscription(
+                    status: try row.optionalInteger(1), statusClock: try row.integer(2), group: try row.optionalText(3),
+                    renewal: row.isNull(4) ? nil : row.jws(4), renewalClock: try row.integer(5))
+            )
         }
+        for (id, subscription) in found { history.subscriptions[id] = subscription }
         return history
     }
 }
@@ -156,31 +162,27 @@ extension SQLiteStore {
 
     /// Returns the key of the customer with a transaction, of which nothing else may be known.
     private static func eventKey(ofRecord id: String, app: Int64, in db: Database) throws -> String {
-        let original = try String.fetchOne(
-            db.cachedStatement(
-                sql: "SELECT originalTransactionId FROM transactionRecord WHERE transactionId = ? AND app = ?"),
-            arguments: [id, app])
-        return try eventKey(of: id, original ?? id, app: app, in: db)
+        let rows = try db.rows(
+            "SELECT originalTransactionId FROM transactionRecord WHERE transactionId = ? AND app = ?", [id, app])
+        return try eventKey(of: id, intact(rows) { try $0.text(0) }.first ?? id, app: app, in: db)
     }
 
-    private static func date(ofRevocation id: String, app: Int64, in db: Database) throws -> Int64? {
-        try Int64.fetchOne(
-            db.cachedStatement(sql: "SELECT date FROM revocation WHERE transactionId = ? AND app = ?"),
-            arguments: [id, app])
+    static func date(ofRevocation id: String, app: Int64, in db: Database) throws -> Int64? {
+        let rows = try db.rows("SELECT date FROM revocation WHERE transactionId = ? AND app = ?", [id, app])
+        return try intact(rows) { try $0.integer(0) }.first
     }
 }
 
 extension CustomerDataLocator {
     /// The keys under which events of the customer were stored, and under which the next one would be.
     func eventKeys(in db: Database) throws -> [String] {
-        try String.fetchAll(
-            db,
-            sql: """
-                SELECT customer FROM events WHERE \(ErasureRule.events)
-                UNION SELECT \(SQLiteStore.eventKey) FROM customer WHERE id IN (SELECT value FROM json_each(:customers))
-                    AND eventKey IS NOT NULL
-                ORDER BY 1
-                """, arguments: arguments)
+        try db.texts(
+            """
+            SELECT customer FROM events WHERE \(ErasureRule.events)
+            UNION SELECT \(SQLiteStore.eventKey) FROM customer WHERE id IN (SELECT value FROM json_each(:customers))
+                AND eventKey IS NOT NULL
+            ORDER BY 1
+            """, arguments)
     }
 }
 

@@ -1,5 +1,6 @@
 package import Storage
 import GRDB
+import SQLiteFiles
 package import AppStoreTypes
 
 extension SQLiteStore: ExtensionLog {
@@ -33,19 +34,18 @@ extension SQLiteStore: ExtensionLog {
         of originalTransactionId: TransactionIdentifier, in scope: AppScope
     ) async throws(StorageError) -> [ExtensionRow] {
         try await read { db in
-            let rows = try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT requestIdentifier, days, reason, extendedAt, effectiveDate
-                    FROM renewalExtension JOIN app ON app.id = renewalExtension.app
-                    WHERE originalTransactionId = ? AND bundleId = ? AND environment = ? ORDER BY extendedAt
-                    """,
-                arguments: [originalTransactionId.rawValue, scope.bundleId.rawValue, scope.environment.rawValue])
-            return rows.map { row in
+            // An extension that cannot be read must not look like one that was never made.
+            try db.rows(
+                """
+                SELECT requestIdentifier, days, reason, extendedAt, effectiveDate
+                FROM renewalExtension JOIN app ON app.id = renewalExtension.app
+                WHERE originalTransactionId = ? AND bundleId = ? AND environment = ? ORDER BY extendedAt
+                """, [originalTransactionId.rawValue, scope.bundleId.rawValue, scope.environment.rawValue]
+            ).map { row in
                 ExtensionRow(
-                    originalTransactionId: originalTransactionId.rawValue, requestIdentifier: row[0], days: row[1],
-                    reason: row[2], extendedAt: Timestamp(milliseconds: row[3]),
-                    effectiveDate: (row[4] as Int64?).map(Timestamp.init(milliseconds:)))
+                    originalTransactionId: originalTransactionId.rawValue, requestIdentifier: try row.text(0),
+                    days: Int(try row.integer(1)), reason: try row.integer(2), extendedAt: try row.timestamp(3),
+                    effectiveDate: try row.optionalTimestamp(4))
             }
         }
     }

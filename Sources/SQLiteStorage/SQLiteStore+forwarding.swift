@@ -1,6 +1,7 @@
 package import Storage
 import Foundation
 import GRDB
+import SQLiteFiles
 package import AppStoreTypes
 
 /// The outbox of forwarded notifications: one row for each notification and target, inserted in the transaction that
@@ -65,8 +66,9 @@ extension SQLiteStore: DeliveryOutbox {
     /// Returns the row id of a target. Inserts a missing row.
     private static func targetID(of targetKey: ForwardingTargetKey, in db: Database) throws -> Int64 {
         let arguments: StatementArguments = [targetKey.bundleId.rawValue, targetKey.form, targetKey.url]
-        let find = try db.cachedStatement(sql: "SELECT id FROM addressee WHERE bundleId = ? AND form = ? AND url = ?")
-        if let id = try Int64.fetchOne(find, arguments: arguments) { return id }
+        let existing = try db.integer(
+            "SELECT id FROM addressee WHERE bundleId = ? AND form = ? AND url = ?", arguments)
+        if let existing { return existing }
         try db.cachedStatement(sql: "INSERT INTO addressee (bundleId, form, url) VALUES (?, ?, ?)").execute(
             arguments: arguments)
         return db.lastInsertedRowID
@@ -85,9 +87,9 @@ extension SQLiteStore: DeliveryOutbox {
     /// Ends the leases of processes of this machine that no longer run, so that the next process does not wait for their
     /// end. Lessees of another form keep their leases.
     static func releaseLeasesOfEndedProcesses(_ db: Database) throws {
-        let lessees = try String.fetchAll(
-            db, sql: "SELECT DISTINCT lessee FROM delivery WHERE leasedUntil IS NOT NULL AND lessee IS NOT NULL")
-        for lessee in lessees where hasEnded(lessee) {
+        let lessees = try db.rows(
+            "SELECT DISTINCT lessee FROM delivery WHERE leasedUntil IS NOT NULL AND lessee IS NOT NULL")
+        for lessee in try intact(lessees, { try $0.text(0) }) where hasEnded(lessee) {
             try db.execute(
                 sql:
                     "UPDATE delivery SET leasedUntil = NULL, lessee = NULL WHERE leasedUntil IS NOT NULL AND lessee = ?",
@@ -96,7 +98,7 @@ extension SQLiteStore: DeliveryOutbox {
     }
 
     static func hasLeases(_ db: Database) throws -> Bool {
-        try Int.fetchOne(db, sql: "SELECT 1 FROM delivery WHERE leasedUntil IS NOT NULL LIMIT 1") != nil
+        try db.exists("SELECT 1 FROM delivery WHERE leasedUntil IS NOT NULL LIMIT 1")
     }
 
     /// Returns whether a process of this machine has ended that began its lessees with ``DeliveryLease/process``.
@@ -129,8 +131,9 @@ extension SQLiteStore: DeliveryOutbox {
         to targetKey: ForwardingTargetKey, at now: Timestamp
     ) async throws(StorageError) -> Bool {
         try await read { db in
-            let find = try db.cachedStatement(sql: "SELECT 1 FROM delivery WHERE \(Self.isDue) LIMIT 1")
-            return try Int.fetchOne(find, arguments: Self.arguments(targetKey, at: now, takingOverUntil: now)) != nil
+            try db.exists(
+                "SELECT 1 FROM delivery WHERE \(Self.isDue) LIMIT 1",
+                Self.arguments(targetKey, at: now, takingOverUntil: now))
         }
     }
 
@@ -150,57 +153,52 @@ extension SQLiteStore: DeliveryOutbox {
             }
             return ids
         }
-        return try await read { db in try ids.compactMap { try self.delivery($0, lease, in: db) } }
+        return try await read { db in try self.deliveries(ids, lease, in: db) }
     }
 
     /// Returns the ids of the deliveries that may be leased now.
     private static func claimable(
         _ arguments: StatementArguments, window: Int, limit: Int, in db: Database
     ) throws -> [Int64] {
-        let leased = try String.fetchAll(
-            db.cachedStatement(
-                sql: """
-                    SELECT originalTransactionId FROM delivery
-                    JOIN notification ON notification.id = delivery.notification
-                    WHERE addressee = (SELECT id FROM addressee WHERE bundleId = ?1 AND form = ?2 AND url = ?3)
-                    AND leasedUntil > ?5 AND originalTransactionId IS NOT NULL
-                    """), arguments: arguments)
-        let due = try Row.fetchAll(
-            db.cachedStatement(
-                sql: """
-                    SELECT delivery.id, originalTransactionId FROM delivery
-                    JOIN notification ON notification.id = delivery.notification
-                    WHERE \(isDue) ORDER BY nextAttempt, delivery.id LIMIT ?6
-                    """), arguments: arguments + [window])
+        let leased = try db.rows(
+            """
+            SELECT originalTransactionId FROM delivery
+            JOIN notification ON notification.id = delivery.notification
+            WHERE addressee = (SELECT id FROM addressee WHERE bundleId = ?1 AND form = ?2 AND url = ?3)
+            AND leasedUntil > ?5 AND originalTransactionId IS NOT NULL
+            """, arguments)
+        let due = try db.rows(
+            """
+            SELECT delivery.id, originalTransactionId FROM delivery
+            JOIN notification ON notification.id = delivery.notification
+            WHERE \(isDue) ORDER BY nextAttempt, delivery.id LIMIT ?6
+            """, arguments + [window])
         return ClaimSelection.ids(
-            of: due.map { DueDelivery(id: $0[0], subject: $0[1]) }, leasedSubjects: Set(leased), limit: limit)
+            of: try intact(due) { DueDelivery(id: try $0.integer(0), subject: try $0.optionalText(1)) },
+            leasedSubjects: Set(try intact(leased) { try $0.text(0) }), limit: limit)
     }
 
-    /// Returns a leased delivery; `nil` if its notification was deleted since.
-    private func delivery(_ id: Int64, _ lease: DeliveryLease, in db: Database) throws -> StoredDelivery? {
-        let find = try db.cachedStatement(
-            sql: """
+    /// Returns leased deliveries, without those whose notification was deleted since.
+    private func deliveries(_ ids: [Int64], _ lease: DeliveryLease, in db: Database) throws -> [StoredDelivery] {
+        let rows = try ids.compactMap { id in
+            try db.row(
+                """
                 SELECT delivery.id, app.bundleId, app.environment, notification.id, uuid, text, body,
                 attempts, bodiesSent, queuedAt
                 FROM delivery JOIN notification ON notification.id = delivery.notification
                 JOIN app ON app.id = notification.app
                 LEFT JOIN unusualBody ON unusualBody.notification = notification.id
                 WHERE delivery.id = ?
-                """)
-        guard let row = try Row.fetchOne(find, arguments: [id]),
-            let bundleId = BundleIdentifier(rawValue: row[1]),
-            let environment = AppStoreEnvironment(rawValue: row[2])
-        else { return nil }
-        let text: String?
-        do {
-            text = try self.text(row[5], in: db)
-        } catch let error as StorageError where error.code == .changed {
-            text = nil
+                """, [id])
         }
-        return StoredDelivery(
-            id: row[0], scope: AppScope(bundleId: bundleId, environment: environment), notification: row[3],
-            uuid: row[4], text: text, rawBody: (row[6] as Data?).map { [UInt8]($0) }, attempts: row[7],
-            bodiesSent: row[8], queuedAt: Timestamp(milliseconds: row[9]), lease: lease)
+        return try intact(rows) { row in
+            guard let scope = try row.scope(1, 2) else { return nil }
+            return StoredDelivery(
+                id: try row.integer(0), scope: scope, notification: try row.integer(3), uuid: try row.text(4),
+                text: try intact([row]) { try text($0, 5, in: db) }.first, rawBody: try row.optionalBytes(6),
+                attempts: Int(try row.integer(7)), bodiesSent: Int(try row.integer(8)), queuedAt: try row.timestamp(9),
+                lease: lease)
+        }
     }
 
     package func renew(_ ids: Set<Int64>, for lease: DeliveryLease) async throws(StorageError) -> Set<Int64> {
@@ -270,14 +268,16 @@ extension SQLiteStore: DeliveryOutbox {
         in state: DeliveryState? = nil, after id: Int64 = 0, limit: Int = 500
     ) async throws(StorageError) -> [DeliverySummary] {
         try await read { db in
-            try Row.fetchAll(
-                db,
-                sql: Self.summaries + " WHERE delivery.id > ? "
-                    // A literal state, because SQLite otherwise does not use the partial index of abandoned
-                    // deliveries.
-                    + (state.map { "AND state = \($0.rawValue) " } ?? "") + "ORDER BY delivery.id LIMIT ?",
-                arguments: [id, limit]
-            ).compactMap(Self.summary)
+            try self.page(after: id, limit: limit) {
+                try db.rows(
+                    Self.summaries + " WHERE delivery.id > ? "
+                        // A literal state, because SQLite otherwise does not use the partial index of abandoned
+                        // deliveries.
+                        + (state.map { "AND state = \($0.rawValue) " } ?? "") + "ORDER BY delivery.id LIMIT ?",
+                    [$0, limit])
+            } _: {
+                try Self.summary($0)
+            }
         }
     }
 
@@ -293,8 +293,7 @@ extension SQLiteStore: DeliveryOutbox {
             let ofTarget = "AND (?1 IS NULL OR addressee IN (SELECT id FROM addressee WHERE url = ?1))"
             switch replay {
             case .allDead:
-                chosen = try Int64.fetchAll(
-                    db, sql: "SELECT id FROM delivery WHERE state = 2 \(ofTarget) ORDER BY id", arguments: [url])
+                chosen = try db.integers("SELECT id FROM delivery WHERE state = 2 \(ofTarget) ORDER BY id", [url])
             case .notification(let uuid):
                 try db.execute(
                     sql: """
@@ -303,12 +302,11 @@ extension SQLiteStore: DeliveryOutbox {
                         JOIN app ON app.id = notification.app JOIN addressee ON addressee.bundleId = app.bundleId
                         WHERE uuid = ?2 AND version = 2 AND addressee.url = ?1
                         """, arguments: [url, uuid, now.milliseconds])
-                chosen = try Int64.fetchAll(
-                    db,
-                    sql: """
-                        SELECT delivery.id FROM delivery JOIN notification ON notification.id = delivery.notification
-                        WHERE uuid = ?2 \(ofTarget) ORDER BY delivery.id
-                        """, arguments: [url, uuid])
+                chosen = try db.integers(
+                    """
+                    SELECT delivery.id FROM delivery JOIN notification ON notification.id = delivery.notification
+                    WHERE uuid = ?2 \(ofTarget) ORDER BY delivery.id
+                    """, [url, uuid])
             }
             for id in chosen {
                 try db.cachedStatement(
@@ -318,10 +316,8 @@ extension SQLiteStore: DeliveryOutbox {
                         """
                 ).execute(arguments: [now.milliseconds, id])
             }
-            return try chosen.compactMap { id in
-                try Row.fetchOne(db, sql: Self.summaries + " WHERE delivery.id = ?", arguments: [id])
-                    .flatMap(Self.summary)
-            }
+            let rows = try chosen.compactMap { try db.row(Self.summaries + " WHERE delivery.id = ?", [$0]) }
+            return try Self.intact(rows) { try Self.summary($0) }
         }
     }
 
@@ -333,16 +329,16 @@ extension SQLiteStore: DeliveryOutbox {
         """
 
     /// Returns the delivery in a row of ``summaries``.
-    private static func summary(_ row: Row) -> DeliverySummary? {
-        guard let bundleId = BundleIdentifier(rawValue: row[5]), let state = DeliveryState(rawValue: row[8]) else {
-            return nil
-        }
+    private static func summary(_ row: SQLiteRow) throws(DamagedValue) -> DeliverySummary? {
+        guard let bundleId = BundleIdentifier(rawValue: try row.text(5)),
+            let state = DeliveryState(rawValue: try row.integer(8))
+        else { return nil }
         return DeliverySummary(
-            id: row[0], uuid: row[1], type: row[2], subtype: row[3], environment: row[4],
-            targetKey: ForwardingTargetKey(bundleId: bundleId, form: row[6], url: row[7]), state: state,
-            attempts: row[9],
-            lastFailure: row[10], createdAt: Timestamp(milliseconds: row[11]),
-            nextAttempt: state == .waiting ? Timestamp(milliseconds: row[12]) : nil)
+            id: try row.integer(0), uuid: try row.text(1), type: try row.optionalText(2),
+            subtype: try row.optionalText(3), environment: try row.text(4),
+            targetKey: ForwardingTargetKey(bundleId: bundleId, form: try row.text(6), url: try row.text(7)),
+            state: state, attempts: Int(try row.integer(9)), lastFailure: try row.optionalText(10),
+            createdAt: try row.timestamp(11), nextAttempt: state == .waiting ? try row.timestamp(12) : nil)
     }
 }
 
@@ -351,19 +347,18 @@ extension SQLiteStore {
     package func deliveryBacklog() async throws(StorageError) -> [DeliveryBacklog] {
         try await read { db in
             // The states are literals, because SQLite otherwise does not use the partial indices.
-            try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT bundleId, sum(waiting), sum(dead) FROM (
-                        SELECT addressee AS target, count(*) AS waiting, 0 AS dead FROM delivery WHERE state = 0
-                        GROUP BY addressee
-                        UNION ALL
-                        SELECT addressee, 0, count(*) FROM delivery WHERE state = 2 GROUP BY addressee)
-                    JOIN addressee ON addressee.id = target GROUP BY bundleId ORDER BY bundleId
-                    """
-            ).compactMap { row in
-                BundleIdentifier(rawValue: row[0]).map {
-                    DeliveryBacklog(bundleId: $0, waiting: row[1], abandoned: row[2])
+            let rows = try db.rows(
+                """
+                SELECT bundleId, sum(waiting), sum(dead) FROM (
+                    SELECT addressee AS target, count(*) AS waiting, 0 AS dead FROM delivery WHERE state = 0
+                    GROUP BY addressee
+                    UNION ALL
+                    SELECT addressee, 0, count(*) FROM delivery WHERE state = 2 GROUP BY addressee)
+                JOIN addressee ON addressee.id = target GROUP BY bundleId ORDER BY bundleId
+                """)
+            return try self.intact(rows) { row in
+                try BundleIdentifier(rawValue: try row.text(0)).map {
+                    DeliveryBacklog(bundleId: $0, waiting: try row.integer(1), abandoned: try row.integer(2))
                 }
             }
         }

@@ -1,6 +1,7 @@
 package import Storage
 import Foundation
 import GRDB
+import SQLiteFiles
 package import AppStoreTypes
 
 extension SQLiteStore: BridgeHandleStore {
@@ -28,17 +29,16 @@ extension SQLiteStore: BridgeHandleStore {
     package func lastErasure(leaving digests: [[UInt8]]) async throws(StorageError) -> Timestamp? {
         guard !digests.isEmpty else { return nil }
         return try await read { db in
-            try Int64.fetchOne(
-                db,
-                sql: """
-                    SELECT max(erasedAt) FROM erasedIdentifier
-                    WHERE digest IN (\(digests.map { _ in "?" }.joined(separator: ", ")))
-                    """, arguments: StatementArguments(digests.map { Data($0) }))
+            try db.integer(
+                """
+                SELECT max(erasedAt) FROM erasedIdentifier
+                WHERE digest IN (\(digests.map { _ in "?" }.joined(separator: ", ")))
+                """, StatementArguments(digests.map { Data($0) }))
         }.map(Timestamp.init(milliseconds:))
     }
 
     private static func handleKey(_ db: Database) throws -> Redacted<[UInt8]>? {
-        try Data.fetchOne(db, sql: "SELECT key FROM handleKey").map { Redacted(Array($0)) }
+        try db.row("SELECT key FROM handleKey").map { Redacted(try $0.bytes(0)) }
     }
 
     /// Leaves the digests of a customer's erased ids.

@@ -1,5 +1,6 @@
 package import Storage
 import GRDB
+import SQLiteFiles
 package import AppStoreTypes
 
 /// Version 1 notifications. They are unsigned, so they count only as hints, and only the transaction ids of the body
@@ -59,7 +60,7 @@ extension SQLiteStore {
 
     /// Returns the number of bodies that ``reduceHints(pause:)`` would reduce.
     func wholeHintCount() async throws(StorageError) -> Int {
-        try await read { try Int.fetchOne($0, sql: "SELECT count(*) FROM notification WHERE \(Self.isWhole)") ?? 0 }
+        Int(try await read { try $0.integer("SELECT count(*) FROM notification WHERE \(Self.isWhole)") } ?? 0)
     }
 
     /// Replaces the bodies that older versions stored by the transaction ids in them. Works in small batches, between

@@ -1,6 +1,7 @@
 package import Storage
 import Foundation
 import GRDB
+import SQLiteFiles
 package import AppStoreTypes
 
 /// The customer identifiers of receipts that contain no purchase, as Apple returned them once.
@@ -45,25 +46,16 @@ extension SQLiteStore {
         limit: Int
     ) async throws(StorageError) -> [(receipt: [UInt8], keys: CustomerIdentifiers)] {
         try await read { db in
-            let rows = try Row.fetchAll(
-                db, sql: "SELECT receipt, originals, others FROM learntIdentifiers ORDER BY learntAt DESC LIMIT ?",
-                arguments: [limit])
-            return rows.reversed().map { row in
-                let keys = CustomerIdentifiers(
-                    originalTransactionIds: Self.identifiers(row[1]), transactionIds: Self.identifiers(row[2]))
-                return ([UInt8](row[0] as Data), keys)
-            }
+            let rows = try db.rows(
+                "SELECT receipt, originals, others FROM learntIdentifiers ORDER BY learntAt DESC LIMIT ?", [limit])
+            return try self.intact(rows.reversed()) { (try $0.bytes(0), try Self.identifiers($0, 1, 2)) }
         }
     }
 
     package func customerIdentifiers(of receipt: [UInt8]) async throws(StorageError) -> CustomerIdentifiers? {
         try await read { db in
-            try Row.fetchOne(
-                db.cachedStatement(sql: "SELECT originals, others FROM learntIdentifiers WHERE receipt = ?"),
-                arguments: [Data(receipt)]
-            ).map { row in
-                CustomerIdentifiers(
-                    originalTransactionIds: Self.identifiers(row[0]), transactionIds: Self.identifiers(row[1]))
+            try db.row("SELECT originals, others FROM learntIdentifiers WHERE receipt = ?", [Data(receipt)]).map {
+                try Self.identifiers($0, 0, 1)
             }
         }
     }
@@ -72,5 +64,11 @@ extension SQLiteStore {
         identifiers.map(\.rawValue).joined(separator: " ")
     }
 
-    private static func identifiers(_ text: String) -> [String] { text.split(separator: " ").map(String.init) }
+    private static func identifiers(
+        _ row: SQLiteRow, _ originals: Int, _ others: Int
+    ) throws(DamagedValue) -> CustomerIdentifiers {
+        CustomerIdentifiers(
+            originalTransactionIds: try row.text(originals).split(separator: " ").map(String.init),
+            transactionIds: try row.text(others).split(separator: " ").map(String.init))
+    }
 }

@@ -1,6 +1,7 @@
 package import Storage
 import Foundation
 import GRDB
+import SQLiteFiles
 package import AppStoreTypes
 
 extension SQLiteStore: LeaseStore {
@@ -28,13 +29,15 @@ extension SQLiteStore: LeaseStore {
     ) async throws(StorageError) -> TaskLease? {
         try await write { db in
             let now = Timestamp.now
-            let current = try Row.fetchOne(
-                db, sql: "SELECT holder, term, expiresAt FROM lease WHERE name = ?", arguments: [task.rawValue])
+            let rows = try db.rows("SELECT holder, term, expiresAt FROM lease WHERE name = ?", [task.rawValue])
+            let current = try Self.intact(rows) {
+                (holder: try $0.text(0), term: try $0.integer(1), expiresAt: try $0.timestamp(2))
+            }.first
             var term: Int64 = 1
             if let current {
-                let isHeld = Timestamp(milliseconds: current[2]) > now && !Self.hasEnded(current[0] as String)
-                guard !isHeld || current[0] == holder else { return nil }
-                term = (current[1] as Int64) + (isHeld ? 0 : 1)
+                let isHeld = current.expiresAt > now && !Self.hasEnded(current.holder)
+                guard !isHeld || current.holder == holder else { return nil }
+                term = current.term &+ (isHeld ? 0 : 1)
             }
             let lease = TaskLease(task: task, holder: holder, term: term, expiresAt: now.advanced(by: duration))
             try db.execute(
@@ -93,16 +96,15 @@ extension SQLiteStore: PresenterStore {
     private static func presenters(
         of ids: String, in scope: AppScope, _ db: Database
     ) throws -> [TransactionIdentifier: [UInt8]] {
-        let rows = try Row.fetchAll(
-            db.cachedStatement(
-                sql: """
-                    SELECT originalTransactionId, presenter FROM presenter JOIN app ON app.id = presenter.app
-                    WHERE originalTransactionId IN (SELECT value FROM json_each(?)) AND bundleId = ?
-                    AND environment = ?
-                    """), arguments: [ids, scope.bundleId.rawValue, scope.environment.rawValue])
+        let rows = try db.rows(
+            """
+            SELECT originalTransactionId, presenter FROM presenter JOIN app ON app.id = presenter.app
+            WHERE originalTransactionId IN (SELECT value FROM json_each(?)) AND bundleId = ?
+            AND environment = ?
+            """, [ids, scope.bundleId.rawValue, scope.environment.rawValue])
         var found: [TransactionIdentifier: [UInt8]] = [:]
         for row in rows {
-            if let id = TransactionIdentifier(rawValue: row[0]) { found[id] = [UInt8](row[1] as Data) }
+            if let id = TransactionIdentifier(rawValue: try row.text(0)) { found[id] = try row.bytes(1) }
         }
         return found
     }

@@ -1,5 +1,6 @@
 package import Storage
 import GRDB
+import SQLiteFiles
 package import AppStoreTypes
 
 extension SQLiteStore: NotificationStore {
@@ -55,12 +56,11 @@ extension SQLiteStore: NotificationStore {
         try await read { db in
             var found: [(TransactionIdentifier, AppStoreEnvironment)] = []
             for identifier in identifiers {
-                let name = try String.fetchOne(
-                    db,
-                    sql: """
-                        SELECT environment FROM transactionRecord JOIN app ON app.id = transactionRecord.app
-                        WHERE (transactionId = ?1 OR originalTransactionId = ?1) AND bundleId = ?2 LIMIT 1
-                        """, arguments: [identifier.rawValue, bundleId.rawValue])
+                let name = try db.text(
+                    """
+                    SELECT environment FROM transactionRecord JOIN app ON app.id = transactionRecord.app
+                    WHERE (transactionId = ?1 OR originalTransactionId = ?1) AND bundleId = ?2 LIMIT 1
+                    """, [identifier.rawValue, bundleId.rawValue])
                 if let environment = name.flatMap(AppStoreEnvironment.init(rawValue:)) {
                     found.append((identifier, environment))
                 }
@@ -71,7 +71,7 @@ extension SQLiteStore: NotificationStore {
 
     /// Returns the number of stored notifications.
     package func notificationCount() async throws(StorageError) -> Int {
-        try await read { try Int.fetchOne($0, sql: "SELECT count(*) FROM notification WHERE version > 0") ?? 0 }
+        Int(try await read { try $0.integer("SELECT count(*) FROM notification WHERE version > 0") } ?? 0)
     }
 
     // MARK: - Parts
@@ -240,9 +240,7 @@ extension SQLiteStore: NotificationStore {
             case .notLookedUp: try self.customer(ofPurchase: original, app: app, in: transaction)
             }
         guard let customer else { return original }
-        let key = try String.fetchOne(
-            transaction.db.cachedStatement(sql: "SELECT \(eventKey) FROM customer WHERE id = ?"),
-            arguments: [customer])
-        return key ?? original
+        let rows = try transaction.db.rows("SELECT \(eventKey) FROM customer WHERE id = ?", [customer])
+        return try intact(rows) { try $0.optionalText(0) }.first ?? original
     }
 }

@@ -1,6 +1,7 @@
 package import AppStoreTypes
 import Foundation
 import GRDB
+import SQLiteFiles
 package import Storage
 
 extension SQLiteStore: OrderLog {
@@ -23,19 +24,18 @@ extension SQLiteStore: OrderLog {
         try await write { db in
             let app = try Self.appID(of: scope, in: db)
             let asked =
-                try Int64.fetchOne(
-                    db,
-                    sql: """
-                        INSERT INTO orderLookup
-                        (app, orderId, status, transactions, identifiers, asked, firstAskedAt, lastAskedAt)
-                        VALUES (?, ?, ?, ?, ?, 1, ?, ?)
-                        ON CONFLICT (orderId, app) DO UPDATE SET
-                            status = excluded.status, transactions = excluded.transactions,
-                            identifiers = excluded.identifiers, asked = asked + 1,
-                            lastAskedAt = max(lastAskedAt, excluded.lastAskedAt)
-                        RETURNING asked
-                        """,
-                    arguments: [
+                try db.integer(
+                    """
+                    INSERT INTO orderLookup
+                    (app, orderId, status, transactions, identifiers, asked, firstAskedAt, lastAskedAt)
+                    VALUES (?, ?, ?, ?, ?, 1, ?, ?)
+                    ON CONFLICT (orderId, app) DO UPDATE SET
+                        status = excluded.status, transactions = excluded.transactions,
+                        identifiers = excluded.identifiers, asked = asked + 1,
+                        lastAskedAt = max(lastAskedAt, excluded.lastAskedAt)
+                    RETURNING asked
+                    """,
+                    [
                         app, row.orderId, row.status, Data(row.transactionsJSON),
                         row.identifiers.joined(separator: " "), now.milliseconds, now.milliseconds,
                     ]) ?? 1
@@ -53,17 +53,16 @@ extension SQLiteStore: OrderLog {
 
     package func order(_ orderId: String, in scope: AppScope) async throws(StorageError) -> StoredOrder? {
         try await read { db in
-            try Row.fetchOne(
-                db,
-                sql: """
-                    SELECT status, transactions, asked, firstAskedAt, lastAskedAt
-                    FROM orderLookup JOIN app ON app.id = orderLookup.app
-                    WHERE orderId = ? AND bundleId = ? AND environment = ?
-                    """, arguments: [orderId, scope.bundleId.rawValue, scope.environment.rawValue]
+            try db.row(
+                """
+                SELECT status, transactions, asked, firstAskedAt, lastAskedAt
+                FROM orderLookup JOIN app ON app.id = orderLookup.app
+                WHERE orderId = ? AND bundleId = ? AND environment = ?
+                """, [orderId, scope.bundleId.rawValue, scope.environment.rawValue]
             ).map { row in
                 StoredOrder(
-                    orderId: orderId, status: row[0], transactionsJSON: [UInt8](row[1] as Data), asked: row[2],
-                    firstAskedAt: Timestamp(milliseconds: row[3]), lastAskedAt: Timestamp(milliseconds: row[4]))
+                    orderId: orderId, status: try row.integer(0), transactionsJSON: try row.bytes(1),
+                    asked: try row.integer(2), firstAskedAt: try row.timestamp(3), lastAskedAt: try row.timestamp(4))
             }
         }
     }

@@ -1,5 +1,6 @@
 package import Storage
 import GRDB
+import SQLiteFiles
 package import AppStoreTypes
 
 /// Queries of single rows.
@@ -7,7 +8,7 @@ extension SQLiteStore {
     /// Returns whether a notification with this UUID is stored.
     package func holdsNotification(_ uuid: String) async throws(StorageError) -> Bool {
         try await read { db in
-            try Int.fetchOne(db, sql: "SELECT 1 FROM notification WHERE uuid = ?", arguments: [uuid]) != nil
+            try db.exists("SELECT 1 FROM notification WHERE uuid = ?", [uuid])
         }
     }
 
@@ -16,13 +17,12 @@ extension SQLiteStore {
         _ id: TransactionIdentifier, in scope: AppScope
     ) async throws(StorageError) -> String? {
         try await read { db in
-            try EncodedJWS.fetchOne(
-                db,
-                sql: """
-                    SELECT text FROM transactionRecord JOIN app ON app.id = transactionRecord.app
-                    WHERE transactionId = ? AND bundleId = ? AND environment = ?
-                    """, arguments: [id.rawValue, scope.bundleId.rawValue, scope.environment.rawValue]
-            ).map { try self.text($0, in: db) }
+            try db.row(
+                """
+                SELECT text FROM transactionRecord JOIN app ON app.id = transactionRecord.app
+                WHERE transactionId = ? AND bundleId = ? AND environment = ?
+                """, [id.rawValue, scope.bundleId.rawValue, scope.environment.rawValue]
+            ).map { try self.text($0, 0, in: db) }
         }
     }
 
@@ -33,17 +33,13 @@ extension SQLiteStore {
         _ type: String, about originalTransactionId: String, in scope: AppScope
     ) async throws(StorageError) -> [(text: String, receivedAt: Timestamp)] {
         try await read { db in
-            let rows = try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT text, receivedAt FROM notification JOIN app ON app.id = notification.app
-                    WHERE type = ? AND originalTransactionId = ? AND bundleId = ? AND environment = ? AND version = 2
-                    ORDER BY coalesce(signedDate, receivedAt) DESC
-                    """,
-                arguments: [type, originalTransactionId, scope.bundleId.rawValue, scope.environment.rawValue])
-            return try rows.map {
-                (try self.text($0[0], in: db), Timestamp(milliseconds: $0[1]))
-            }
+            let rows = try db.rows(
+                """
+                SELECT text, receivedAt FROM notification JOIN app ON app.id = notification.app
+                WHERE type = ? AND originalTransactionId = ? AND bundleId = ? AND environment = ? AND version = 2
+                ORDER BY coalesce(signedDate, receivedAt) DESC
+                """, [type, originalTransactionId, scope.bundleId.rawValue, scope.environment.rawValue])
+            return try self.intact(rows) { (try self.text($0, 0, in: db), try $0.timestamp(1)) }
         }
     }
 }
@@ -58,18 +54,18 @@ extension SQLiteStore {
         of id: Int64, type: String? = nil, limit: Int
     ) async throws(StorageError) -> [PreviousNotification] {
         try await read { db in
-            let find = try db.cachedStatement(
-                sql: """
-                    SELECT old.type, old.signedDate, old.text FROM notification AS new
-                    JOIN notification AS old ON old.originalTransactionId = new.originalTransactionId
-                    AND old.app = new.app AND old.id < new.id AND old.version = 2
-                    WHERE new.id = ?1 AND (?2 IS NULL OR old.type = ?2)
-                    ORDER BY coalesce(old.signedDate, old.receivedAt) DESC, old.id DESC LIMIT ?3
-                    """)
-            return try Row.fetchAll(find, arguments: [id, type, limit]).map {
+            let rows = try db.rows(
+                """
+                SELECT old.type, old.signedDate, old.text FROM notification AS new
+                JOIN notification AS old ON old.originalTransactionId = new.originalTransactionId
+                AND old.app = new.app AND old.id < new.id AND old.version = 2
+                WHERE new.id = ?1 AND (?2 IS NULL OR old.type = ?2)
+                ORDER BY coalesce(old.signedDate, old.receivedAt) DESC, old.id DESC LIMIT ?3
+                """, [id, type, limit])
+            return try self.intact(rows) {
                 PreviousNotification(
-                    type: $0[0], signedDate: ($0[1] as Int64?).map(Timestamp.init(milliseconds:)),
-                    text: try self.text($0[2], in: db))
+                    type: try $0.optionalText(0), signedDate: try $0.optionalTimestamp(1),
+                    text: try self.text($0, 2, in: db))
             }
         }
     }

@@ -1,5 +1,6 @@
 package import AppStoreTypes
 import GRDB
+import SQLiteFiles
 package import Storage
 
 /// The ends of subscriptions, and the state of the last reconciliation.
@@ -24,6 +25,7 @@ extension SQLiteStore: ReconciliationStore {
         after position: ReconciliationPage.Position
     ) async throws(StorageError) -> ReconciliationPage {
         try await page(
+            after: position,
             """
             SELECT record.id, expiresDate, customer, bundleId, environment, record.originalTransactionId,
                 (NOT ?3 OR EXISTS (
@@ -51,6 +53,7 @@ extension SQLiteStore: ReconciliationStore {
         notAskedSince begin: Timestamp, after position: ReconciliationPage.Position
     ) async throws(StorageError) -> ReconciliationPage {
         try await page(
+            after: position,
             """
             SELECT customer.id, 0, customer.id, bundleId, environment,
                 (SELECT originalTransactionId FROM transactionRecord WHERE transactionRecord.customer = customer.id
@@ -64,32 +67,35 @@ extension SQLiteStore: ReconciliationStore {
     /// Returns a page of rows of: row id, end of the period, customer, bundle id, environment, original transaction id,
     /// and whether the customer is asked about.
     private func page(
-        _ sql: String, _ arguments: StatementArguments
+        after position: ReconciliationPage.Position, _ sql: String, _ arguments: StatementArguments
     ) async throws(StorageError) -> ReconciliationPage {
         try await read { db in
-            let rows = try Row.fetchAll(db.cachedStatement(sql: sql), arguments: arguments)
-            let targets = rows.compactMap { row -> ReconciliationTarget? in
-                guard row[6] as Bool, let bundleId = BundleIdentifier(rawValue: row[3]),
-                    let environment = AppStoreEnvironment(rawValue: row[4]),
-                    let identifier = (row[5] as String?).flatMap(TransactionIdentifier.init(rawValue:))
+            let rows = try db.rows(sql, arguments)
+            let targets = try self.intact(rows) { row -> ReconciliationTarget? in
+                guard try row.boolean(6), let scope = try row.scope(3, 4),
+                    let identifier = try row.optionalText(5).flatMap(TransactionIdentifier.init(rawValue:))
                 else { return nil }
                 return ReconciliationTarget(
-                    customer: row[2], scope: AppScope(bundleId: bundleId, environment: environment),
-                    identifier: identifier)
+                    customer: try row.optionalInteger(2), scope: scope, identifier: identifier)
             }
             guard rows.count == ReconciliationPage.size, let last = rows.last else {
                 return ReconciliationPage(targets: targets, next: nil)
             }
-            return ReconciliationPage(targets: targets, next: .init(expiresDate: last[1], id: last[0]))
+            let next = ReconciliationPage.Position(expiresDate: try last.integer(1), id: try last.integer(0))
+            guard (next.expiresDate, next.id) > (position.expiresDate, position.id) else { throw last.damage(0) }
+            return ReconciliationPage(targets: targets, next: next)
         }
     }
 
     package func transactionsWithoutExpiry(limit: Int) async throws(StorageError) -> [(id: Int64, text: String)] {
         try await read { db in
-            try Row.fetchAll(
-                db, sql: "SELECT id, text FROM transactionRecord WHERE expiresDate IS NULL ORDER BY id LIMIT ?",
-                arguments: [limit]
-            ).map { ($0[0], try self.text($0[1], in: db)) }
+            try self.page(after: .min, limit: limit) {
+                try db.rows(
+                    "SELECT id, text FROM transactionRecord WHERE expiresDate IS NULL AND id > ? ORDER BY id LIMIT ?",
+                    [$0, limit])
+            } _: {
+                (try $0.integer(0), try self.text($0, 1, in: db))
+            }
         }
     }
 
@@ -103,21 +109,24 @@ extension SQLiteStore: ReconciliationStore {
 
     package func lastReconciliation() async throws(StorageError) -> ReconciliationRow? {
         try await read { db in
-            try Row.fetchOne(
-                db,
-                sql: """
-                    SELECT startedAt, endedAt, continuesAt, windowSeconds, notifications, customers, different, refunds,
-                        failed
-                    FROM reconciliation
-                    """
-            ).map { row in
-                var last = ReconciliationRow(startedAt: Timestamp(milliseconds: row[0]), window: row[3])
-                last.endedAt = (row[1] as Int64?).map(Timestamp.init(milliseconds:))
-                last.continuesAt = (row[2] as Int64?).map(Timestamp.init(milliseconds:))
-                (last.notifications, last.customers, last.different) = (row[4], row[5], row[6])
-                (last.refunds, last.failed) = (row[7], row[8])
+            // Without a readable row, the next reconciliation begins and replaces it.
+            let rows = try db.rows(
+                """
+                SELECT startedAt, endedAt, continuesAt, windowSeconds, notifications, customers, different, refunds,
+                    failed
+                FROM reconciliation
+                """)
+            return try self.intact(rows) { row in
+                var last = ReconciliationRow(startedAt: try row.timestamp(0), window: try row.integer(3))
+                last.endedAt = try row.optionalTimestamp(1)
+                last.continuesAt = try row.optionalTimestamp(2)
+                last.notifications = try row.integer(4)
+                last.customers = try row.integer(5)
+                last.different = try row.integer(6)
+                last.refunds = try row.integer(7)
+                last.failed = try row.integer(8)
                 return last
-            }
+            }.first
         }
     }
 

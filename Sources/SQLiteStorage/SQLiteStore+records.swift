@@ -1,5 +1,6 @@
 import Storage
 import GRDB
+import SQLiteFiles
 import AppStoreTypes
 
 /// Inserts and updates of single records. The most recently signed version is stored.
@@ -222,12 +223,9 @@ extension SQLiteStore {
     /// Returns the customer with this transaction id or original transaction id, or `nil` if there is none.
     static func customer(of identifier: String, app: Int64, in db: Database) throws -> Int64? {
         for column in ["originalTransactionId", "transactionId"] {
-            let found = try Int64.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT customer FROM transactionRecord
-                        WHERE \(column) = ? AND app = ? AND customer IS NOT NULL LIMIT 1
-                        """), arguments: [identifier, app])
+            let found = try db.integer(
+                "SELECT customer FROM transactionRecord WHERE \(column) = ? AND app = ? AND customer IS NOT NULL LIMIT 1",
+                [identifier, app])
             if let found { return found }
         }
         return nil

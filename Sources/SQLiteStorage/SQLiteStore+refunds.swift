@@ -1,5 +1,6 @@
 package import Storage
 import GRDB
+import SQLiteFiles
 package import AppStoreTypes
 
 extension SQLiteStore: RefundStore {
@@ -28,53 +29,53 @@ extension SQLiteStore: RefundStore {
         notSweptSince start: Timestamp, after position: Int64
     ) async throws(StorageError) -> RefundTargetPage {
         try await read { db in
-            let rows = try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT record.id, bundleId, environment, record.transactionId, revision,
-                        coalesce(sweptAt, -1) < ?
-                        AND NOT EXISTS (
-                            SELECT 1 FROM transactionRecord AS earlier
-                            WHERE earlier.customer = record.customer AND earlier.id < record.id)
-                        AND (record.customer IS NOT NULL OR NOT EXISTS (
-                            SELECT 1 FROM transactionRecord AS earlier
-                            WHERE earlier.appTransactionId = record.appTransactionId AND earlier.app = record.app
-                                AND earlier.customer IS NULL AND earlier.id < record.id))
-                        AND (record.customer IS NOT NULL OR record.appTransactionId IS NOT NULL OR NOT EXISTS (
-                            SELECT 1 FROM transactionRecord AS earlier
-                            WHERE earlier.originalTransactionId = record.originalTransactionId
-                                AND earlier.app = record.app AND earlier.customer IS NULL
-                                AND earlier.appTransactionId IS NULL AND earlier.id < record.id))
-                    FROM (
-                        SELECT id, app, customer, transactionId, originalTransactionId, appTransactionId
-                        FROM transactionRecord WHERE id > ? ORDER BY id LIMIT \(RefundTargetPage.size)
-                    ) AS record
-                    JOIN app ON app.id = record.app
-                    LEFT JOIN refundSweep ON identifier = record.transactionId AND refundSweep.app = record.app
-                    ORDER BY record.id
-                    """, arguments: [start.milliseconds, position])
-            let targets = rows.compactMap { row -> RefundTarget? in
-                guard row[5] as Bool, let scope = Self.scope(row[1], row[2]),
-                    let id = TransactionIdentifier(rawValue: row[3])
+            let rows = try db.rows(
+                """
+                SELECT record.id, bundleId, environment, record.transactionId, revision,
+                    coalesce(sweptAt, -1) < ?
+                    AND NOT EXISTS (
+                        SELECT 1 FROM transactionRecord AS earlier
+                        WHERE earlier.customer = record.customer AND earlier.id < record.id)
+                    AND (record.customer IS NOT NULL OR NOT EXISTS (
+                        SELECT 1 FROM transactionRecord AS earlier
+                        WHERE earlier.appTransactionId = record.appTransactionId AND earlier.app = record.app
+                            AND earlier.customer IS NULL AND earlier.id < record.id))
+                    AND (record.customer IS NOT NULL OR record.appTransactionId IS NOT NULL OR NOT EXISTS (
+                        SELECT 1 FROM transactionRecord AS earlier
+                        WHERE earlier.originalTransactionId = record.originalTransactionId
+                            AND earlier.app = record.app AND earlier.customer IS NULL
+                            AND earlier.appTransactionId IS NULL AND earlier.id < record.id))
+                FROM (
+                    SELECT id, app, customer, transactionId, originalTransactionId, appTransactionId
+                    FROM transactionRecord WHERE id > ? ORDER BY id LIMIT \(RefundTargetPage.size)
+                ) AS record
+                JOIN app ON app.id = record.app
+                LEFT JOIN refundSweep ON identifier = record.transactionId AND refundSweep.app = record.app
+                ORDER BY record.id
+                """, [start.milliseconds, position])
+            try Self.requireAscendingKeys(rows, after: position)
+            let targets = try self.intact(rows) { row -> RefundTarget? in
+                guard try row.boolean(5), let scope = try row.scope(1, 2),
+                    let id = TransactionIdentifier(rawValue: try row.text(3))
                 else { return nil }
-                return RefundTarget(scope: scope, identifier: id, revision: row[4])
+                return RefundTarget(scope: scope, identifier: id, revision: try row.optionalText(4))
             }
             let isLast = rows.count < RefundTargetPage.size
-            return RefundTargetPage(targets: targets, next: isLast ? nil : rows.last?[0])
+            return RefundTargetPage(targets: targets, next: isLast ? nil : try rows.last?.integer(0))
         }
     }
 
     package func countRefundTargets(notSweptSince start: Timestamp) async throws(StorageError) -> Int {
         try await read { db in
-            try Int.fetchOne(
-                db,
-                sql: """
-                    SELECT count(*) FROM transactionRecord
-                    LEFT JOIN refundSweep ON identifier = transactionId AND refundSweep.app = transactionRecord.app
-                    WHERE coalesce(sweptAt, -1) < ? AND transactionRecord.id IN (
-                        SELECT min(id) FROM transactionRecord
-                        GROUP BY app, coalesce('c' || customer, 'd' || appTransactionId, 'o' || originalTransactionId))
-                    """, arguments: [start.milliseconds]) ?? 0
+            let count = try db.integer(
+                """
+                SELECT count(*) FROM transactionRecord
+                LEFT JOIN refundSweep ON identifier = transactionId AND refundSweep.app = transactionRecord.app
+                WHERE coalesce(sweptAt, -1) < ? AND transactionRecord.id IN (
+                    SELECT min(id) FROM transactionRecord
+                    GROUP BY app, coalesce('c' || customer, 'd' || appTransactionId, 'o' || originalTransactionId))
+                """, [start.milliseconds])
+            return Int(count ?? 0)
         }
     }
 
@@ -83,16 +84,16 @@ extension SQLiteStore: RefundStore {
         _ identifier: TransactionIdentifier, in scope: AppScope, notSweptSince start: Timestamp
     ) async throws(StorageError) -> RefundTarget? {
         try await read { db in
-            let row = try Row.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT revision, sweptAt FROM refundSweep JOIN app ON app.id = app
-                        WHERE identifier = ? AND bundleId = ? AND environment = ?
-                        """),
-                arguments: [identifier.rawValue, scope.bundleId.rawValue, scope.environment.rawValue])
-            guard let row else { return RefundTarget(scope: scope, identifier: identifier, revision: nil) }
-            guard (row[1] as Int64) < start.milliseconds else { return nil }
-            return RefundTarget(scope: scope, identifier: identifier, revision: row[0])
+            let rows = try db.rows(
+                """
+                SELECT revision, sweptAt FROM refundSweep JOIN app ON app.id = app
+                WHERE identifier = ? AND bundleId = ? AND environment = ?
+                """, [identifier.rawValue, scope.bundleId.rawValue, scope.environment.rawValue])
+            // Without a readable row the whole history is read again.
+            let swept = try self.intact(rows) { (revision: try $0.optionalText(0), at: try $0.timestamp(1)) }.first
+            guard let swept else { return RefundTarget(scope: scope, identifier: identifier, revision: nil) }
+            guard swept.at < start else { return nil }
+            return RefundTarget(scope: scope, identifier: identifier, revision: swept.revision)
         }
     }
 
@@ -132,18 +133,15 @@ extension SQLiteStore: RefundStore {
     private static func differs(
         _ text: EncodedJWS, from transactionId: String, app: Int64, in db: Database
     ) throws -> Bool {
-        let stored = try EncodedJWS.fetchOne(
-            db.cachedStatement(sql: "SELECT text FROM transactionRecord WHERE transactionId = ? AND app = ?"),
-            arguments: [transactionId, app])
-        return stored.map { text.differs(from: $0) } ?? true
+        let stored = try db.row(
+            "SELECT text FROM transactionRecord WHERE transactionId = ? AND app = ?", [transactionId, app])
+        return stored.map { text.differs(from: $0.jws(0)) } ?? true
     }
 
     /// Stores a refund. Returns whether its transaction is now the most recently signed one.
     private static func save(_ refund: RefundRow, as text: EncodedJWS, app: Int64, in db: Database) throws -> Bool {
         let row = refund.transaction
-        let storedDate = try Int64.fetchOne(
-            db.cachedStatement(sql: "SELECT date FROM revocation WHERE transactionId = ? AND app = ?"),
-            arguments: [row.transactionId, app])
+        let storedDate = try date(ofRevocation: row.transactionId, app: app, in: db)
         let (isLatest, _) = try applyReportedTransaction(
             row, as: text, app: app, since: row.signedDate, in: WriteTransaction(db))
         let cause = StalenessCause.refund(
@@ -154,24 +152,24 @@ extension SQLiteStore: RefundStore {
         }
         try db.cachedStatement(
             sql: "INSERT OR IGNORE INTO refund (app, transactionId, date, text) VALUES (?, ?, ?, ?)"
-        ).execute(arguments: [app, row.transactionId, refund.date.milliseconds, text])
+        ).execute(arguments: [app, row.transactionId, refund.date.milliseconds, text.databaseValue])
         return isLatest
     }
 
     /// Returns refunds that have not been reported, in the order in which they were found.
     package func unreportedRefunds(limit: Int) async throws(StorageError) -> [UnreportedRefund] {
         try await read { db in
-            let rows = try Row.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT refund.id, bundleId, environment, date, text FROM refund JOIN app ON app.id = refund.app
-                        WHERE isTold = 0 ORDER BY refund.id LIMIT ?
-                        """), arguments: [limit])
-            return try rows.compactMap { row in
-                try Self.scope(row[1], row[2]).map {
+            try self.page(after: .min, limit: limit) {
+                try db.rows(
+                    """
+                    SELECT refund.id, bundleId, environment, date, text FROM refund JOIN app ON app.id = refund.app
+                    WHERE isTold = 0 AND refund.id > ? ORDER BY refund.id LIMIT ?
+                    """, [$0, limit])
+            } _: { row in
+                try row.scope(1, 2).map {
                     UnreportedRefund(
-                        id: row[0], scope: $0, date: Timestamp(milliseconds: row[3]),
-                        text: try self.text(row[4], in: db))
+                        id: try row.integer(0), scope: $0, date: try row.timestamp(3),
+                        text: try self.text(row, 4, in: db))
                 }
             }
         }
@@ -212,14 +210,7 @@ extension SQLiteStore: RefundStore {
     /// Returns the recorded size of an output file in bytes, or `nil` if none is recorded.
     package func sizeOfRefundOutput(_ path: String) async throws(StorageError) -> Int64? {
         try await read { db in
-            try Int64.fetchOne(db, sql: "SELECT size FROM refundOutput WHERE path = ?", arguments: [path])
+            try db.integer("SELECT size FROM refundOutput WHERE path = ?", [path])
         }
-    }
-
-    private static func scope(_ bundleId: String, _ environment: String) -> AppScope? {
-        guard let bundleId = BundleIdentifier(rawValue: bundleId),
-            let environment = AppStoreEnvironment(rawValue: environment)
-        else { return nil }
-        return AppScope(bundleId: bundleId, environment: environment)
     }
 }

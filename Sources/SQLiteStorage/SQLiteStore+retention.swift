@@ -1,5 +1,6 @@
 package import Storage
 import GRDB
+import SQLiteFiles
 package import AppStoreTypes
 
 extension SQLiteStore {
@@ -28,13 +29,25 @@ extension SQLiteStore {
         return erasure.kinds
     }
 
+    package func newestSignedDate() async throws(StorageError) -> Timestamp? {
+        try await read { db in
+            let newest = ["notification", "transactionRecord"].map { table in
+                """
+                SELECT * FROM (
+                    SELECT signedDate FROM \(table) WHERE typeof(signedDate) = 'integer' ORDER BY id DESC LIMIT 100)
+                """
+            }
+            return try db.integer("SELECT max(signedDate) FROM (\(newest.joined(separator: " UNION ALL ")))")
+        }.map(Timestamp.init(milliseconds:))
+    }
+
     /// Name of version 1 notifications in the result of a retention run.
     private static let reducedBodies = "version1Bodies"
 
     /// Counts the expired rows of one rule.
     private func count(_ rule: RetentionRule, before: Timestamp) async throws(StorageError) -> Int {
         try await read { db in
-            try Int.fetchOne(db, sql: "SELECT count(*) \(rule.source)", arguments: rule.arguments(before)) ?? 0
+            Int(try db.integer("SELECT count(*) \(rule.source)", rule.arguments(before)) ?? 0)
         }
     }
 
@@ -100,13 +113,15 @@ extension SQLiteStore {
         _ rule: RetentionRule, after key: Int64, before: Timestamp
     ) async throws(StorageError) -> [(key: Int64, isExpired: Bool, isDeletable: Bool)] {
         try await read { db in
-            try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT rowid, \(rule.expiredCondition), \(rule.expiredCondition) AND \(rule.deletableCondition)
-                    FROM \(rule.table) WHERE rowid > :after AND \(rule.filter ?? "1") ORDER BY rowid LIMIT :window
-                    """, arguments: rule.arguments(before) + ["after": key, "window": Self.window]
-            ).map { ($0[0], $0[1], $0[2]) }
+            // The conditions are null for a missing age.
+            let rows = try db.rows(
+                """
+                SELECT rowid, coalesce(\(rule.expiredCondition), 0),
+                    coalesce(\(rule.expiredCondition) AND \(rule.deletableCondition), 0)
+                FROM \(rule.table) WHERE rowid > :after AND \(rule.filter ?? "1") ORDER BY rowid LIMIT :window
+                """, rule.arguments(before) + ["after": key, "window": Self.window])
+            try Self.requireAscendingKeys(rows, after: key)
+            return try rows.map { (try $0.integer(0), try $0.boolean(1), try $0.boolean(2)) }
         }
     }
 }
@@ -130,9 +145,8 @@ extension RetentionRule {
     /// their number.
     func delete(_ keys: [Int64], before: Timestamp, in db: Database) throws -> Int {
         func list(_ keys: [Int64]) -> String { "[" + keys.map(String.init).joined(separator: ",") + "]" }
-        let old = try Int64.fetchAll(
-            db.cachedStatement(sql: "SELECT rowid \(source) AND rowid IN \(Self.keys)"),
-            arguments: arguments(before) + ["keys": list(keys)])
+        let old = try db.integers(
+            "SELECT rowid \(source) AND rowid IN \(Self.keys)", arguments(before) + ["keys": list(keys)])
         guard !old.isEmpty else { return 0 }
         for statement in dependents + ["DELETE FROM \(table) WHERE rowid IN \(Self.keys)"] {
             try db.cachedStatement(sql: statement).execute(arguments: ["keys": list(old)])

@@ -1,5 +1,6 @@
 package import AppStoreTypes
 import GRDB
+import SQLiteFiles
 package import Storage
 
 extension SQLiteStore: RolloutStore {
@@ -63,15 +64,14 @@ extension SQLiteStore: RolloutStore {
 
     /// Deletes the customers that were compared longest ago.
     private static func deleteOldest(of rollout: Int64, downTo limit: Int, _ db: Database) throws {
-        let count = try Int.fetchOne(
-            db.cachedStatement(sql: "SELECT count(*) FROM rolloutCustomer WHERE rollout = ?"), arguments: [rollout])
+        let count = try db.integer("SELECT count(*) FROM rolloutCustomer WHERE rollout = ?", [rollout])
         guard let count, count > limit else { return }
         try db.execute(
             sql: """
                 DELETE FROM rolloutCustomer WHERE rollout = ?1 AND (environment, customer) IN (
                     SELECT environment, customer FROM rolloutCustomer WHERE rollout = ?1
                     ORDER BY comparedAt, environment, customer LIMIT ?2)
-                """, arguments: [rollout, count - limit])
+                """, arguments: [rollout, count - Int64(limit)])
     }
 
     /// Returns a rollout, and adds it if it is not stored.
@@ -86,17 +86,14 @@ extension SQLiteStore: RolloutStore {
     }
 
     private static func rollout(_ key: RolloutKey, _ db: Database) throws -> (id: Int64, state: StoredRollout)? {
-        try Row.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    SELECT id, startedAt, stoppedAt, compared, different FROM rollout WHERE bundleId = ? AND block = ?
-                    """), arguments: [key.bundleId.rawValue, key.block]
+        try db.row(
+            "SELECT id, startedAt, stoppedAt, compared, different FROM rollout WHERE bundleId = ? AND block = ?",
+            [key.bundleId.rawValue, key.block]
         ).map { row in
-            let stoppedAt: Int64? = row[2]
             let state = StoredRollout(
-                startedAt: Timestamp(milliseconds: row[1]), stoppedAt: stoppedAt.map { Timestamp(milliseconds: $0) },
-                compared: row[3], different: row[4])
-            return (row[0], state)
+                startedAt: try row.timestamp(1), stoppedAt: try row.optionalTimestamp(2), compared: try row.integer(3),
+                different: try row.integer(4))
+            return (try row.integer(0), state)
         }
     }
 }

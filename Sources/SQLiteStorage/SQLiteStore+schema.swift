@@ -1,5 +1,6 @@
 import Storage
 import GRDB
+import SQLiteFiles
 import AppStoreTypes
 
 extension SQLiteStore {
@@ -75,8 +76,7 @@ extension SQLiteStore {
     /// Returns the row id of an app in one environment. Inserts a missing row.
     static func appID(of scope: AppScope, in db: Database) throws -> Int64 {
         let arguments: StatementArguments = [scope.bundleId.rawValue, scope.environment.rawValue]
-        let find = try db.cachedStatement(sql: "SELECT id FROM app WHERE bundleId = ? AND environment = ?")
-        if let id = try Int64.fetchOne(find, arguments: arguments) { return id }
+        if let id = try db.integer("SELECT id FROM app WHERE bundleId = ? AND environment = ?", arguments) { return id }
         try db.cachedStatement(sql: "INSERT INTO app (bundleId, environment) VALUES (?, ?)").execute(
             arguments: arguments)
         return db.lastInsertedRowID

@@ -1,6 +1,7 @@
 import Storage
 import Foundation
 import GRDB
+import SQLiteFiles
 import AppStoreTypes
 
 /// The table of JWS headers, see ``JWSEncoder``.
@@ -23,11 +24,10 @@ extension SQLiteStore {
     /// stored already.
     private static func headerID(of header: [UInt8], in db: Database) throws -> UInt16? {
         let text = Data(header)
-        if let existing = try UInt16.fetchOne(db, sql: "SELECT id FROM signedHeader WHERE text = ?", arguments: [text])
-        {
-            return existing
+        if let existing = try db.integer("SELECT id FROM signedHeader WHERE text = ?", [text]) {
+            return UInt16(exactly: existing)
         }
-        let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM signedHeader") ?? 0
+        let count = try db.integer("SELECT count(*) FROM signedHeader") ?? 0
         guard count < JWSHeaderTable.capacity else { return nil }
         try db.execute(sql: "INSERT INTO signedHeader (text) VALUES (?)", arguments: [text])
         return UInt16(exactly: db.lastInsertedRowID)
@@ -35,49 +35,34 @@ extension SQLiteStore {
 
     // MARK: - Out of the store
 
-    /// Returns the original text. Use it in read transactions only: a write may be rolled back, and the headers read
-    /// here are cached.
-    func text(_ stored: EncodedJWS, in db: Database) throws -> String {
-        switch stored {
+    /// Returns the original text of a column. Use it in read transactions only: a write may be rolled back, and the
+    /// headers read here are cached.
+    func text(_ row: SQLiteRow, _ column: Int, in db: Database) throws -> String {
+        switch row.jws(column) {
         case .raw(let text): text
         case .packed(let packed):
             String(decoding: try packed.text { id in try header(id, in: db) }, as: UTF8.self)
-        case .damaged: throw damaged("a stored JWS")
+        case .damaged: throw row.damage(column)
         }
     }
 
     private func header(_ id: UInt16, in db: Database) throws -> [UInt8] {
         if let existing = headers.text(of: id) { return existing }
-        let find = try db.cachedStatement(sql: "SELECT text FROM signedHeader WHERE id = ?")
-        guard let bytes = try Data.fetchOne(find, arguments: [id]) else {
-            throw damaged("the header of a stored JWS")
+        guard let header = try db.row("SELECT text FROM signedHeader WHERE id = ?", [id])?.bytes(0) else {
+            throw DamagedValue(column: "signedHeader.id")
         }
-        let header = [UInt8](bytes)
         headers.insert(id, header)
         return header
     }
-
-    private func damaged(_ subject: String) -> StorageError {
-        StorageError(.changed, at: path, "\(subject) failed its integrity check")
-    }
 }
 
-extension EncodedJWS: DatabaseValueConvertible {
+extension EncodedJWS {
     /// TEXT for a raw JWS, BLOB for a packed one. SQLite stores a BLOB unchanged, also in a TEXT column.
     var databaseValue: DatabaseValue {
         switch self {
         case .raw(let text): text.databaseValue
         case .packed(let text): text.bytes.databaseValue
         case .damaged: .null
-        }
-    }
-
-    static func fromDatabaseValue(_ value: DatabaseValue) -> EncodedJWS? {
-        switch value.storage {
-        case .null: nil
-        case .string(let text): .raw(text)
-        case .blob(let bytes): PackedJWS(bytes).map { .packed($0) } ?? .damaged
-        default: .damaged
         }
     }
 }

@@ -1,5 +1,6 @@
 import AppStoreTypes
 import GRDB
+import SQLiteFiles
 package import Storage
 
 /// Account tokens of transactions. The column is empty for a transaction without a token, and null for one that an
@@ -18,33 +19,33 @@ extension SQLiteStore {
 
     package func customers(withToken token: String, limit: Int) async throws(StorageError) -> [TokenCustomer] {
         try await read { db in
-            try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT bundleId, environment, min(originalTransactionId)
-                    FROM transactionRecord JOIN app ON app.id = transactionRecord.app
-                    WHERE appAccountToken = ? AND appAccountToken IS NOT NULL AND appAccountToken <> ''
-                    GROUP BY bundleId, environment, coalesce('c' || customer, originalTransactionId)
-                    ORDER BY bundleId, environment, 3 LIMIT ?
-                    """, arguments: [token, limit]
-            ).compactMap { row in
-                guard let bundleId = BundleIdentifier(rawValue: row[0]),
-                    let environment = AppStoreEnvironment(rawValue: row[1]),
-                    let identifier = TransactionIdentifier(rawValue: row[2])
+            let rows = try db.rows(
+                """
+                SELECT bundleId, environment, min(originalTransactionId)
+                FROM transactionRecord JOIN app ON app.id = transactionRecord.app
+                WHERE appAccountToken = ? AND appAccountToken IS NOT NULL AND appAccountToken <> ''
+                GROUP BY bundleId, environment, coalesce('c' || customer, originalTransactionId)
+                ORDER BY bundleId, environment, 3 LIMIT ?
+                """, [token, limit])
+            return try self.intact(rows) { row in
+                guard let scope = try row.scope(0, 1),
+                    let identifier = TransactionIdentifier(rawValue: try row.text(2))
                 else { return nil }
-                return TokenCustomer(
-                    scope: AppScope(bundleId: bundleId, environment: environment), identifier: identifier)
+                return TokenCustomer(scope: scope, identifier: identifier)
             }
         }
     }
 
     package func transactionsWithoutToken(limit: Int) async throws(StorageError) -> [(id: Int64, text: String)] {
         try await read { db in
-            try Row.fetchAll(
-                db,
-                sql: "SELECT id, text FROM transactionRecord WHERE appAccountToken IS NULL ORDER BY id LIMIT ?",
-                arguments: [limit]
-            ).map { ($0[0], try self.text($0[1], in: db)) }
+            try self.page(after: .min, limit: limit) {
+                try db.rows(
+                    """
+                    SELECT id, text FROM transactionRecord WHERE appAccountToken IS NULL AND id > ? ORDER BY id LIMIT ?
+                    """, [$0, limit])
+            } _: {
+                (try $0.integer(0), try self.text($0, 1, in: db))
+            }
         }
     }
 

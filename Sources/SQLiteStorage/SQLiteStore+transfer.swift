@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import SQLiteFiles
 package import Storage
 
 /// Copies to and from other stores.
@@ -9,8 +10,8 @@ package import Storage
 extension SQLiteStore: StoreTransfer {
     package func columns() async throws(StorageError) -> [String: Set<String>] {
         try await read { db in
-            let tables = try String.fetchAll(
-                db, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+            let tables = try db.texts(
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
             return try Dictionary(
                 uniqueKeysWithValues: tables.map { table in
                     var columns = Set(try db.columns(in: table).map(\.name))
@@ -28,39 +29,40 @@ extension SQLiteStore: StoreTransfer {
         }
         return try await read { db in
             let arguments = StatementArguments((key?.values ?? []).map(\.databaseValue))
-            let cursor = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
             var rows: [TransferRow] = []
-            while let row = try cursor.next() {
-                let values = try query.types.enumerated().map { index, type in
-                    let value = TransferValue(row[index] as DatabaseValue, as: type)
-                    guard decodesJWS, case .encoded(let encoded) = value else { return value }
-                    return .text(try self.text(encoded, in: db))
+            var last = key
+            try db.forEachRow(sql, arguments) { row in
+                let values = try query.types.enumerated().map { column, type in
+                    decodesJWS && type == .jws && !row.isNull(column)
+                        ? .text(try self.text(row, column, in: db)) : try TransferValue(row, column, as: type)
                 }
-                rows.append(TransferRow(values, of: query))
+                let found = TransferRow(values, of: query)
+                // In a damaged file a key can come again, and reading after it would never end.
+                if let last, !last.isBelow(found.key) { throw row.damage(0) }
+                last = found.key
+                rows.append(found)
             }
             return rows
         }
     }
 
     package func count(of table: TransferTable) async throws(StorageError) -> Int64 {
-        try await read { db in try Int64.fetchOne(db, sql: "SELECT count(*) FROM \(table.name)") ?? 0 }
+        try await read { db in try db.integer("SELECT count(*) FROM \(table.name)") ?? 0 }
     }
 
-    package func beginCopy(from source: String) async throws(StorageError) -> [String: TransferKey] {
+    package func beginCopy(from source: String) async throws(StorageError) -> [String: TransferKey]? {
         let path = path
         return try await write { db in
             if try db.tableExists("storeCopy") {
-                let rows = try Row.fetchAll(db, sql: "SELECT name, value FROM storeCopy")
-                let marks = Dictionary(uniqueKeysWithValues: rows.map { ($0[0] as String, [UInt8]($0[1] as Data)) })
+                let rows = try db.rows("SELECT name, value FROM storeCopy").map { (try $0.text(0), try $0.bytes(1)) }
+                let marks = Dictionary(rows) { first, _ in first }
                 guard marks[""] == Array(source.utf8) else {
                     throw StorageError(.changed, at: path, "the store holds an unfinished copy of another store")
                 }
                 return marks.compactMapValues { TransferKey(bytes: $0) }.filter { !$0.key.isEmpty }
             }
             for table in TransferTable.all
-            where try Int.fetchOne(db, sql: "SELECT 1 FROM \(table.name) LIMIT 1") != nil {
-                throw StorageError(.changed, at: path, "the store is not empty: it has \(table.title)")
-            }
+            where try db.exists("SELECT 1 FROM \(table.name) LIMIT 1") { return nil }
             try db.execute(sql: "CREATE TABLE storeCopy (name TEXT PRIMARY KEY, value BLOB NOT NULL)")
             try Self.mark("", Array(source.utf8), in: db)
             return [:]
@@ -94,19 +96,36 @@ extension SQLiteStore: StoreTransfer {
     private static let tablesWithHiddenRowID: Set<String> = ["supersededTransaction", "differenceExample"]
 }
 
+extension TransferKey {
+    /// Compares as SQLite does: numbers before texts before bytes, and texts by their bytes.
+    fileprivate func isBelow(_ other: TransferKey) -> Bool {
+        for (value, other) in zip(values, other.values) where value != other {
+            switch (value, other) {
+            case (.integer(let value), .integer(let other)): return value < other
+            case (.text(let value), .text(let other)): return value.utf8.lexicographicallyPrecedes(other.utf8)
+            case (.bytes(let value), .bytes(let other)): return value.lexicographicallyPrecedes(other)
+            case (.null, _), (.integer, _), (.text, .bytes): return true
+            default: return false
+            }
+        }
+        return false
+    }
+}
+
 extension TransferValue {
-    fileprivate init(_ value: DatabaseValue, as type: TransferTable.ColumnType) {
-        if value.isNull {
+    fileprivate init(_ row: SQLiteRow, _ column: Int, as type: TransferTable.ColumnType) throws(DamagedValue) {
+        if row.isNull(column) {
             self = .null
             return
         }
         self =
             switch type {
-            case .integer, .boolean: Int64.fromDatabaseValue(value).map { .integer($0) } ?? .null
-            case .text: String.fromDatabaseValue(value).map { .text($0) } ?? .null
-            case .bytes: Data.fromDatabaseValue(value).map { .bytes([UInt8]($0)) } ?? .null
-            case .jws: .encoded(EncodedJWS.fromDatabaseValue(value) ?? .damaged)
+            case .integer, .boolean: .integer(try row.integer(column))
+            case .text: .text(try row.text(column))
+            case .bytes: .bytes(try row.bytes(column))
+            case .jws: .encoded(row.jws(column))
             }
+        if case .encoded(.damaged) = self { throw row.damage(column) }
     }
 
     fileprivate var databaseValue: DatabaseValue {

@@ -87,13 +87,8 @@ package final class SQLiteStore: Sendable {
     func openFile() throws(StorageError) -> OpenedDatabase {
         let (maximumPages, allowsUnfinishedCopy) = (maximumPages, allowsUnfinishedCopy)
         StoreFiles.makePrivate(path)
-        // SQLite would create it readable by other users.
-        if !FileManager.default.fileExists(atPath: path) {
-            let file = Foundation.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-            guard file >= 0 || errno == EEXIST else {
-                throw StorageError(.notPermitted, at: path, "the file cannot be created")
-            }
-            if file >= 0 { Foundation.close(file) }
+        guard StoreFiles.createIfMissing(path) else {
+            throw StorageError(.notPermitted, at: path, "the file cannot be created")
         }
         var configuration = Configuration()
         configuration.busyMode = .timeout(lockTimeout ?? Self.timeout)

@@ -23,6 +23,9 @@ package struct StorageError: Error, Sendable, Hashable, CustomStringConvertible 
         case notOpen
         /// Commits would not wait until the data is on disk.
         case notDurable
+        /// A value differs from what was written: its type is another one, or its integrity check failed. The reason names
+        /// the table and the column.
+        case damaged
         /// The database differs from what was written to it: it was replaced, changed, or written by another version.
         case changed
         /// Any other error, with the engine's own message.

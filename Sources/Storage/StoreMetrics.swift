@@ -8,6 +8,10 @@ package final class StoreMetrics: Sendable {
     /// Number of failed reads and writes, by ``StorageError/Code``.
     package let errors = CounterTable("code", StorageError.Code.allCases.map(\.rawValue))
 
+    /// The last damaged value that was found; `nil` if there was none.
+    package var lastDamage: StorageError? { damage.withLock(\.self) }
+
+    private let damage = Mutex<StorageError?>(nil)
     private let lastWriteFailed = Atomic<Bool>(false)
     private let lastReadFailed = Atomic<Bool>(false)
 
@@ -39,8 +43,12 @@ package final class StoreMetrics: Sendable {
         count(error)
     }
 
+    /// Counts a row that is left out because a value of it is damaged.
+    package func foundDamage(_ error: StorageError) { count(error) }
+
     /// Counts an error by its code.
     private func count(_ error: StorageError) {
+        if error.code == .damaged { damage.withLock { $0 = error } }
         if let index = StorageError.Code.allCases.firstIndex(of: error.code) { errors.add(index) }
     }
 }

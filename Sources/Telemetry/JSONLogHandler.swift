@@ -56,8 +56,9 @@ extension JSONLogHandler {
     /// text: Unicode's control (Cc) and format (Cf) characters, line and paragraph separators. A JSON parser reads
     /// the same values as before. For example, U+202E (right-to-left override) becomes `\u202e`.
     ///
-    /// - Parameter json: One line of JSON. Controls below U+0020 are already escaped in it.
-    static func escapingControls(_ json: [UInt8]) -> [UInt8] {
+    /// - Parameter json: JSON. Controls below U+0020 are already escaped in its strings; others are line breaks between
+    ///   values, and stay.
+    package static func escapingControls(_ json: [UInt8]) -> [UInt8] {
         // Such characters occur only inside strings, because the rest of a JSON text is ASCII punctuation, digits and
         // letters.
         guard json.contains(where: { $0 >= 0x7F }) else { return json }
@@ -65,6 +66,7 @@ extension JSONLogHandler {
         escaped.reserveCapacity(json.count + 64)
         for scalar in String(decoding: json, as: UTF8.self).unicodeScalars {
             switch scalar.properties.generalCategory {
+            case .control where scalar.value < 0x20: escaped.append(UInt8(scalar.value))
             case .control, .format, .lineSeparator, .paragraphSeparator:
                 for unit in String(scalar).utf16 { append(unit, to: &escaped) }
             default: escaped.append(contentsOf: UTF8.encode(scalar).map { Array($0) } ?? [])

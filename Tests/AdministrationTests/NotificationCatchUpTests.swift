@@ -18,8 +18,9 @@ struct NotificationCatchUpTests {
     /// after a few pages.
     private final class AppStore: HTTPTransport {
         private let life: Int
+        private let isCircling: Bool
 
-        init(life: Int) { self.life = life }
+        init(life: Int, isCircling: Bool = false) { (self.life, self.isCircling) = (life, isCircling) }
 
         func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
             guard let body = try? JSONValue(reading: request.body), let from = body["startDate"]?.integer,
@@ -34,7 +35,7 @@ struct NotificationCatchUpTests {
                 return answer(400, .object(["errorCode": .number(4_000_017), "errorMessage": .string("expired")]))
             }
             let page = hours.dropFirst(token).prefix(3)
-            let hasMore = page.endIndex < hours.count
+            let hasMore = isCircling || page.endIndex < hours.count
             let records = page.map { hour -> JSONValue in
                 .object(["signedPayload": .string("hour.\(hour).x"), "sendAttempts": .array([])])
             }
@@ -42,7 +43,7 @@ struct NotificationCatchUpTests {
                 200,
                 .object([
                     "notificationHistory": .array(records), "hasMore": .bool(hasMore),
-                    "paginationToken": hasMore ? .string("\(page.endIndex)") : nil,
+                    "paginationToken": hasMore ? .string("\(isCircling ? token % 2 + 1 : page.endIndex)") : nil,
                 ]))
         }
 
@@ -85,6 +86,19 @@ struct NotificationCatchUpTests {
         ) { _ in lines += 1 }
         #expect(isDone && lines == 48 && counts.records == 48 && counts.notVerified == 48)
         #expect(checkpoints == [Self.start.advanced(byMilliseconds: Self.day), end])
+    }
+
+    // T23
+    @Test("Tokens that come again are an error, not an endless history")
+    func circling() async throws {
+        let catchUp = NotificationCatchUp(
+            client: try client(AppStore(life: 100, isCircling: true)), environment: .production, receiver: nil,
+            query: try HistoryFilter().query)
+        let end = Self.start.advanced(byMilliseconds: Self.day)
+        let error = await #expect(throws: ServerAPIError.self) {
+            try await catchUp.run(over: HistoryWindows(from: Self.start, to: end, length: Self.day))
+        }
+        #expect(error?.code == .endlessPages)
     }
 
     @Test("A checkpoint can stop the run")

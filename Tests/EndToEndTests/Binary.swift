@@ -47,10 +47,12 @@ final class Running: Sendable {
     private let files: (output: URL, errors: URL)
     private let command: String
 
-    /// - Parameter terminal: terminal for standard error, instead of a file.
+    /// - Parameters:
+    ///   - terminal: terminal for standard error, instead of a file.
+    ///   - showsResults: whether standard output goes to the terminal, too.
     init(
         _ arguments: [String], of executable: URL = Binary.url, input: [UInt8] = [], in folder: TemporaryFolder,
-        environment: [String: String] = [:], terminal: PseudoTerminal? = nil
+        environment: [String: String] = [:], terminal: PseudoTerminal? = nil, showsResults: Bool = false
     ) throws {
         func file(_ name: String, _ bytes: [UInt8] = []) throws -> URL {
             URL(filePath: try folder.write(".\(UUID().uuidString).\(name)", bytes))
@@ -72,6 +74,7 @@ final class Running: Sendable {
         defer { for handle in handles { try? handle.close() } }
         (process.standardInput, process.standardOutput) = (handles[0], handles[1])
         process.standardError = terminal?.terminal ?? handles[2]
+        if showsResults { process.standardOutput = terminal?.terminal }
         let (exits, exit) = AsyncStream.makeStream(of: Int32.self)
         process.terminationHandler = { process in
             exit.yield(process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus)

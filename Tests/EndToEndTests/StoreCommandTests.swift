@@ -37,14 +37,47 @@ struct StoreCommandTests {
         let lines = same.text.split(separator: "\n")
         #expect(same.exit == 0 && lines.count > 20 && lines.allSatisfy { $0.hasPrefix("same ") }, "\(same.text)")
         let again = try await stage.run(["store", "copy"] + stores)
-        #expect(again.exit == 2 && again.errors.contains("the store is not empty"), "\(again.errors)")
+        #expect(again.exit == 0 && again.errors.contains("the copy is complete"), "\(again.errors)")
+        let intact = try await stage.run("store", "check", stores[1])
+        #expect(intact.exit == 0 && intact.output.isEmpty, "\(intact.errors)")
         try await DatabaseQueue(path: stage.folder.path("copy.sqlite")).write { db in
             try db.execute(sql: "DELETE FROM notification WHERE id = (SELECT max(id) FROM notification)")
         }
         let differs = try await stage.run(["store", "check"] + stores)
+        let other = try await stage.run(["store", "copy"] + stores)
+        #expect(other.exit == 2 && other.errors.contains("the store is not empty"), "\(other.errors)")
         let different = differs.text.split(separator: "\n").filter { $0.hasPrefix("differs ") }
         #expect(differs.exit == 1 && different.count == 1, "\(differs.text)")
         #expect(different.first?.contains("notifications") == true)
+        await stage.stop()
+    }
+
+    @Test("store check finds damaged values and names their columns; doctor and the other commands go on")
+    func damaged() async throws {
+        let stage = try await filled()
+        try await DatabaseQueue(path: stage.folder.path("bridge.sqlite")).write { db in
+            try db.execute(
+                sql: """
+                    UPDATE notification SET type = x'C29B00', receivedAt = 'canary' WHERE id < 3;
+                    UPDATE notification SET type = char(0x9B, 0x202E) WHERE id = 3
+                    """)
+        }
+        let check = try await stage.run("store", "check", "sqlite:bridge.sqlite")
+        #expect(check.exit == 1, "\(check.errors)")
+        #expect(check.text == "damaged  notification.type  2\ndamaged  notification.receivedAt  2\n")
+        let doctor = try await stage.run("doctor", "--offline")
+        #expect(doctor.exit == 1 && doctor.text.contains("2 values of notification.receivedAt"), "\(doctor.text)")
+        let list = try await stage.run("notifications", "list")
+        #expect(list.exit == 0 && list.lines.count > 2, "\(list.errors)")
+        #expect(list.errors.contains("left out") && !list.errors.contains("canary"), "\(list.errors)")
+        // Signed text cannot control a terminal.
+        let terminal = try PseudoTerminal(columns: 80)
+        let running = try Running(
+            ["notifications", "list", "--config", "receipt-bridge.yaml"], in: stage.folder, terminal: terminal,
+            showsResults: true)
+        #expect(await eventually { terminal.text.contains(#""\u009b\u202e""#) })
+        #expect(await running.end() == 0)
+        #expect(!terminal.text.contains("\u{202E}"))
         await stage.stop()
     }
 

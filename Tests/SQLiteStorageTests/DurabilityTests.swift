@@ -111,4 +111,15 @@ struct DurabilityTests {
         await second.close()
         await first.close()
     }
+
+    @Test("A store behind a symbolic link to a missing file is private, too")
+    func link() async throws {
+        let link = folder.path("link.sqlite")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+        let store = try SQLiteStore(path: link)
+        try await save(0, in: store)
+        #expect(try folder.permissions("bridge.sqlite") == 0o600 && StoreFiles.exposed(of: link).isEmpty)
+        #expect(StoreFiles.size(of: link) >= 4_096)
+        await store.close()
+    }
 }

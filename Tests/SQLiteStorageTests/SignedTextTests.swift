@@ -304,6 +304,6 @@ struct SignedTextTests {
         // Ignoring a customer's record without its text would give a response without a purchase.
         guard change == "DELETE FROM signedHeader" else { return }
         let error = await #expect(throws: StorageError.self) { try await transaction("10", of: again) }
-        #expect(error?.code == .changed)
+        #expect(error?.code == .damaged)
     }
 }

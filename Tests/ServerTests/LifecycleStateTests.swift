@@ -3,6 +3,7 @@ import Foundation
 import AppStoreClients
 import Simulator
 import AppStoreTypes
+import SQLiteStorage
 import Storage
 import TestSupport
 import Testing
@@ -38,6 +39,37 @@ struct LifecycleStateTests {
             let (status, body) = try await report(proxy)
             #expect(status == 200 && body["status"]?.text == "ok")
             #expect(body["warnings"]?.elements?.compactMap { $0["code"]?.text } == ["storeNotOpen"])
+        }
+    }
+
+    @Test("A server with a damaged store starts, serves requests and warns, without a value of the row")
+    func damagedStore() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("bridge.sqlite")
+        let store = try SQLiteStore(path: path)
+        let scope = AppScope(
+            bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
+        let row = RevocationRow(
+            transactionId: "1", webOrderLineItemId: nil, date: Timestamp(milliseconds: 77_777), reason: 0)
+        try await store.save(revoked: [row], valid: [], of: scope)
+        await store.close()
+        // The last column of the only row: a date of three bytes, which becomes text.
+        var bytes = try folder.read("bridge.sqlite")
+        let date: [UInt8] = [0x01, 0x2F, 0xD1]
+        let place = try #require(bytes.indices.last { bytes[$0...].starts(with: date) })
+        let head = try #require(bytes[..<place].lastIndex(of: 0x03))
+        bytes[head] = 0x13
+        try folder.write("bridge.sqlite", bytes)
+        try await Proxy.serving({ settings, _ in settings.store = .sqlite(path: path) }) { proxy in
+            let answer = try await proxy.send(RawConnection.post("/verifyReceipt", try proxy.question(), ["Host: a"]))
+            #expect(answer?.status == 200)
+            let (_, body) = try await report(proxy)
+            #expect(body["warnings"]?.elements?.compactMap { $0["code"]?.text } == ["storeDamaged"])
+            #expect(
+                body["warnings"]?.elements?.first?["detail"]?.text
+                    == "The store has damaged rows, which are left out: a value of revocation.date is damaged.")
+            let metrics = try await proxy.operations("/metrics")
+            #expect(metrics?.text.contains(#"receipt_bridge_store_errors_total{code="damaged"} 1"#) == true)
         }
     }
 

@@ -167,20 +167,23 @@ struct StoreTransferTests {
         await source.close()
     }
 
-    @Test("A store with other data, or with a begun copy of another store, is refused")
+    @Test("A store with other data, or with a begun copy of another store, is refused; one with the same is complete")
     func refused() async throws {
         let source = try await filled("source.sqlite")
-        let other = try await filled("other.sqlite")
-        await #expect(throws: StorageError.self) {
+        let other = try await filled("other.sqlite", rows: 6)
+        let refusal = await #expect(throws: StorageError.self) {
             try await StoreCopy(from: source, named: "a", to: other).run { _ in true }
         }
+        #expect(refusal?.reason == "the store is not empty: it has other apps")
+        let same = try await filled("same.sqlite")
+        #expect(try await StoreCopy(from: source, named: "a", to: same).run { _ in false })
         let begun = try sqlite("begun.sqlite")
         _ = try await StoreCopy(from: source, named: "a", to: begun, batch: 2).run { _ in false }
         let error = await #expect(throws: StorageError.self) {
             try await StoreCopy(from: source, named: "b", to: begun).run { _ in true }
         }
         #expect(error?.reason == "the store holds an unfinished copy of another store")
-        for store in [source, other, begun] { await store.close() }
+        for store in [source, other, same, begun] { await store.close() }
     }
 
     @Test("The digest does not depend on row ids, and shows a changed, a missing and a doubled row")

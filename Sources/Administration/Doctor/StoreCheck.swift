@@ -43,7 +43,7 @@ struct StoreCheck {
         }
         do throws(StorageError) {
             let facts = try StoreOpening.inspect(path)
-            if let problem = problem(facts.integrity, path) { return problem }
+            if let problem = problem(facts, path) { return problem }
             if let file = StoreOpening.exposedFiles(of: path).first {
                 return CheckResult(
                     "store", .warn, "\(file.path) can be read or changed by \(file.by)",
@@ -60,11 +60,15 @@ struct StoreCheck {
     }
 
     /// Returns the result for a damaged store, or for one that is too large to check; `nil` if it is intact.
-    private static func problem(_ integrity: StoreInspection.Integrity, _ path: String) -> CheckResult? {
-        switch integrity {
+    private static func problem(_ facts: StoreInspection, _ path: String) -> CheckResult? {
+        switch facts.integrity {
         case .intact: nil
         case .damaged(let reason):
-            CheckResult("store", .fail, "\(path) is damaged: \(reason)", advice: advice(for: .notADatabase))
+            CheckResult(
+                "store", .fail, "\(path) is damaged: \(reason)",
+                advice: facts.damage.isEmpty
+                    ? advice(for: .notADatabase)
+                    : "what can be read is used; receipt-bridge store check sqlite:\(path) says more")
         case .unfinished:
             CheckResult(
                 "store", .warn, "\(path) can be opened; it is too large for a complete check in 30 seconds",

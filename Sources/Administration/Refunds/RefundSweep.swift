@@ -146,9 +146,12 @@ package struct RefundSweep: Sendable {
 
     /// Writes unreported refunds to the output and marks them as reported.
     private func report(_ output: inout LineOutput, _ path: String?) async throws {
+        var last = Int64.min
         while true {
             let refunds = try await store.unreportedRefunds(limit: 500)
-            guard !refunds.isEmpty else { return }
+            // In a damaged store a refund can stay unreported, and would be written without an end.
+            guard let end = refunds.last?.id, end > last else { return }
+            last = end
             for refund in refunds where since.map({ refund.date >= $0 }) ?? true {
                 try output.append(RefundLine.line(refund))
                 monitor.change { $0.reported += 1 }

@@ -32,13 +32,16 @@ package struct StoreCopy: Sendable {
         self.batch = batch
     }
 
-    /// Runs or resumes the copy.
+    /// Runs or resumes the copy. One that is complete already stays as it is.
     ///
     /// - Parameter report: called after each transaction; returns `false` to stop.
     /// - Returns: whether the copy is complete.
     /// - Throws: ``StorageError``; `changed` if the destination holds other data.
     package func run(_ report: @Sendable (Progress) -> Bool) async throws(StorageError) -> Bool {
-        let begun = try await destination.beginCopy(from: sourceName)
+        guard let begun = try await destination.beginCopy(from: sourceName) else {
+            try await requireSameData()
+            return true
+        }
         var rows: Int64 = 0
         for table in TransferTable.all { rows += try await source.count(of: table) }
         var copied: Int64 = 0
@@ -57,5 +60,12 @@ package struct StoreCopy: Sendable {
         }
         try await destination.finishCopy()
         return true
+    }
+
+    private func requireSameData() async throws(StorageError) {
+        guard try await StoreDigest.all(of: source) != StoreDigest.all(of: destination) else { return }
+        for table in TransferTable.all where try await destination.count(of: table) > 0 {
+            throw StorageError(.changed, at: destination.place, "the store is not empty: it has other \(table.title)")
+        }
     }
 }

@@ -78,9 +78,12 @@ package enum StoreOpening {
 
     /// Inspects a store in a file without changing it. Other processes can write to it at the same time.
     ///
+    /// - Parameter limit: time limit of the checks.
     /// - Throws: ``StorageError``; `changed` for a store of a newer version.
-    package static func inspect(_ path: String) throws(StorageError) -> StoreInspection {
-        try SQLiteStore.inspect(path: path)
+    package static func inspect(
+        _ path: String, limit: Duration = .seconds(30)
+    ) throws(StorageError) -> StoreInspection {
+        try SQLiteStore.inspect(path: path, limit: limit)
     }
 
     /// Returns the files of the store that users other than the owner can read or change, each with a phrase that

@@ -82,7 +82,7 @@ extension MigrationStore {
 
     /// Returns the row ids of all scopes, that is, of each app and environment. Each has its own hourly rate limit.
     package func scopes() throws(StorageError) -> [Int64] {
-        try read { try Int64.fetchAll($0, sql: "SELECT key FROM scope ORDER BY key") }
+        try read { try $0.integers("SELECT key FROM scope ORDER BY key") }
     }
 
     /// Returns customers whose lookup is pending, in the order of keys.
@@ -99,10 +99,7 @@ extension MigrationStore {
 
     /// Returns `false` if the customer was merged into another one, or was already looked up.
     package func isWaiting(_ key: Int64) throws(StorageError) -> Bool {
-        try read { db in
-            try Int64.fetchOne(db.cachedStatement(sql: "SELECT state FROM customer WHERE key = ?"), arguments: [key])
-                == 0
-        }
+        try read { try $0.integer("SELECT state FROM customer WHERE key = ?", [key]) == 0 }
     }
 
     /// Returns customers whose account token is not yet set on their purchases.
@@ -113,8 +110,7 @@ extension MigrationStore {
     /// Returns the number of customers whose account token is not yet set on their purchases.
     package func countOfCustomersWithToken() throws(StorageError) -> Int64 {
         try read { db in
-            try Int64.fetchOne(
-                db, sql: "SELECT count(*) FROM customer WHERE state = 1 AND tokens = 1 AND tokenState IS NULL") ?? 0
+            try db.integer("SELECT count(*) FROM customer WHERE state = 1 AND tokens = 1 AND tokenState IS NULL") ?? 0
         }
     }
 
@@ -122,25 +118,19 @@ extension MigrationStore {
         _ condition: String, after key: Int64, limit: Int
     ) throws(StorageError) -> [MigrationCustomer] {
         try read { db in
-            let select = try db.cachedStatement(
-                sql: """
-                    SELECT identifier FROM identifier WHERE customer = ? ORDER BY identifier
-                    LIMIT \(Self.maximumIdentifiers)
-                    """)
-            return try Row.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT customer.key, bundleId, coalesce(customer.environment, scope.environment),
-                        accountToken, tokens, revision, signedTransactions, claims,
-                        appTransactionId
-                        FROM customer JOIN scope ON scope.key = customer.scope
-                        WHERE \(condition) customer.key > ? ORDER BY customer.key LIMIT ?
-                        """), arguments: [key, limit]
+            try db.rows(
+                """
+                SELECT customer.key, bundleId, coalesce(customer.environment, scope.environment),
+                accountToken, tokens, revision, signedTransactions, claims,
+                appTransactionId
+                FROM customer JOIN scope ON scope.key = customer.scope
+                WHERE \(condition) customer.key > ? ORDER BY customer.key LIMIT ?
+                """, [key, limit]
             ).map { row in
                 MigrationCustomer(
-                    key: row[0], bundleId: row[1], environment: row[2],
-                    identifiers: try self.identifiers(of: row, select), appTransactionId: row[8],
-                    accountToken: (row[4] as Int64) == 1 ? row[3] : nil,
+                    key: try row.integer(0), bundleId: try row.text(1), environment: try row.text(2),
+                    identifiers: try Self.identifiers(of: row, in: db), appTransactionId: try row.optionalText(8),
+                    accountToken: try row.integer(4) == 1 ? try row.optionalText(3) : nil,
                     previousLookup: try self.previousLookup(of: row))
             }
         }
@@ -148,15 +138,17 @@ extension MigrationStore {
 
     /// Returns the identifiers in the eighth column (`claims`) if the row is not authentic, otherwise those of table
     /// `identifier`.
-    private func identifiers(of row: Row, _ select: Statement) throws -> [String] {
-        if let claims = row[7] as String? { return claims.split(separator: " ").map(String.init) }
-        return try String.fetchAll(select, arguments: [row[0] as Int64])
+    private static func identifiers(of row: SQLiteRow, in db: Database) throws -> [String] {
+        if let claims = try row.optionalText(7) { return claims.split(separator: " ").map(String.init) }
+        return try db.texts(
+            "SELECT identifier FROM identifier WHERE customer = ? ORDER BY identifier LIMIT \(maximumIdentifiers)",
+            [try row.integer(0)])
     }
 
     /// Reads the sixth and seventh column; `nil` if there was no lookup.
-    private func previousLookup(of row: Row) throws(StorageError) -> (revision: String, signedTransactions: [UInt8])? {
-        guard let revision = row[5] as String?, let data = row[6] as Data? else { return nil }
-        return (revision, try file.validated([UInt8](data), "the lookup result of customer \(row[0] as Int64)"))
+    private func previousLookup(of row: SQLiteRow) throws -> (revision: String, signedTransactions: [UInt8])? {
+        guard let revision = try row.optionalText(5), let json = try row.optionalBytes(6) else { return nil }
+        return (revision, try file.validated(json, "the lookup result of customer \(try row.integer(0))"))
     }
 
     /// Records the result of a lookup. Pending customers with an identifier of this customer's history are merged
@@ -210,8 +202,7 @@ extension MigrationStore {
     /// Returns the number of customers that have data of an earlier lookup and whose latest lookup failed.
     package func staleCustomers() throws(StorageError) -> Int64 {
         try read { db in
-            try Int64.fetchOne(db, sql: "SELECT count(*) FROM customer WHERE state = 3 AND transactions IS NOT NULL")
-                ?? 0
+            try db.integer("SELECT count(*) FROM customer WHERE state = 3 AND transactions IS NOT NULL") ?? 0
         }
     }
 
@@ -231,19 +222,20 @@ extension MigrationStore {
     /// Returns the number of customers whose rows have different account tokens. No token is set for these, because
     /// the right one is unknown.
     package func customersWithSeveralTokens() throws(StorageError) -> Int64 {
-        try read { try Int64.fetchOne($0, sql: "SELECT count(*) FROM customer WHERE tokens > 1") ?? 0 }
+        try read { try $0.integer("SELECT count(*) FROM customer WHERE tokens > 1") ?? 0 }
     }
 
     /// Returns the numbers of customers by state.
     package func tally() throws(StorageError) -> CustomerTally {
         try read { db in
             var tally = CustomerTally()
-            for row in try Row.fetchAll(db, sql: "SELECT state, count(*) FROM customer GROUP BY state") {
-                switch State(rawValue: row[0]) {
-                case .waiting: tally.waiting = row[1]
-                case .known: tally.known = row[1]
-                case .notFound: tally.notFound = row[1]
-                case .failed: tally.failed = row[1]
+            for row in try db.rows("SELECT state, count(*) FROM customer GROUP BY state") {
+                let count = try row.integer(1)
+                switch State(rawValue: try row.integer(0)) {
+                case .waiting: tally.waiting = count
+                case .known: tally.known = count
+                case .notFound: tally.notFound = count
+                case .failed: tally.failed = count
                 case nil: break
                 }
             }

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import SQLiteFiles
 package import Storage
 
 /// Identity of customers: authentic rows that share an identifier belong to the same customer.
@@ -15,13 +16,13 @@ extension MigrationStore {
     ) throws(StorageError) -> Int64 {
         try write { db in
             let scope = try self.scope(bundleId, environment, in: db)
-            let select = try db.cachedStatement(
-                sql: "SELECT customer FROM identifier WHERE scope = ? AND identifier = ?")
             var found: Set<Int64> = []
             var gained: [String] = []
             for identifier in identifiers {
-                if let key = try Int64.fetchOne(select, arguments: [scope, identifier]) {
-                    found.insert(key)
+                let owner = try db.integer(
+                    "SELECT customer FROM identifier WHERE scope = ? AND identifier = ?", [scope, identifier])
+                if let owner {
+                    found.insert(owner)
                 } else {
                     gained.append(identifier)
                 }
@@ -35,9 +36,8 @@ extension MigrationStore {
             }
             let insert = try db.cachedStatement(sql: "INSERT OR IGNORE INTO identifier VALUES (?, ?, ?)")
             for identifier in gained { try insert.execute(arguments: [scope, identifier, key]) }
-            let all = try db.cachedStatement(sql: "SELECT identifier FROM identifier WHERE customer = ?")
             for other in found where other != key {
-                gained += try String.fetchAll(all, arguments: [other])
+                gained += try db.texts("SELECT identifier FROM identifier WHERE customer = ?", [other])
                 try self.merge(other, into: key, in: db)
             }
             if !found.isEmpty { try self.requestLookup(about: key, with: gained, in: db) }
@@ -59,8 +59,8 @@ extension MigrationStore {
         let claims = Set(identifiers).sorted().prefix(Self.maximumIdentifiers).joined(separator: " ")
         return try write { db in
             let scope = try self.scope(bundleId, environment, in: db)
-            let select = try db.cachedStatement(sql: "SELECT key FROM customer WHERE scope = ? AND claims = ?")
-            if let key = try Int64.fetchOne(select, arguments: [scope, claims]) { return key }
+            let existing = try db.integer("SELECT key FROM customer WHERE scope = ? AND claims = ?", [scope, claims])
+            if let existing { return existing }
             try db.cachedStatement(sql: "INSERT INTO customer (scope, claims) VALUES (?, ?)").execute(
                 arguments: [scope, claims])
             return db.lastInsertedRowID
@@ -74,9 +74,9 @@ extension MigrationStore {
     ) throws(StorageError) -> Int64 {
         try write { db in
             let scope = try self.scope(bundleId, environment, in: db)
-            let select = try db.cachedStatement(
-                sql: "SELECT key FROM customer WHERE scope = ? AND appTransactionId = ?")
-            if let key = try Int64.fetchOne(select, arguments: [scope, appTransactionId]) { return key }
+            let existing = try db.integer(
+                "SELECT key FROM customer WHERE scope = ? AND appTransactionId = ?", [scope, appTransactionId])
+            if let existing { return existing }
             try db.cachedStatement(sql: "INSERT INTO customer (scope, appTransactionId) VALUES (?, ?)").execute(
                 arguments: [scope, appTransactionId])
             return db.lastInsertedRowID
@@ -85,8 +85,9 @@ extension MigrationStore {
 
     /// Returns the key of an app in one environment. Inserts a missing row.
     private func scope(_ bundleId: String, _ environment: String, in db: Database) throws -> Int64 {
-        let select = try db.cachedStatement(sql: "SELECT key FROM scope WHERE bundleId = ? AND environment = ?")
-        if let key = try Int64.fetchOne(select, arguments: [bundleId, environment]) { return key }
+        let existing = try db.integer(
+            "SELECT key FROM scope WHERE bundleId = ? AND environment = ?", [bundleId, environment])
+        if let existing { return existing }
         try db.execute(
             sql: "INSERT INTO scope (bundleId, environment) VALUES (?, ?)", arguments: [bundleId, environment])
         return db.lastInsertedRowID
@@ -96,8 +97,9 @@ extension MigrationStore {
     /// otherwise the one with the smallest key; `nil` if the set is empty.
     private func survivor(of keys: Set<Int64>, in db: Database) throws -> Int64? {
         guard keys.count > 1 else { return keys.first }
-        let select = try db.cachedStatement(sql: "SELECT transactions IS NOT NULL FROM customer WHERE key = ?")
-        let withData = try keys.filter { try Bool.fetchOne(select, arguments: [$0]) ?? false }
+        let withData = try keys.filter {
+            try db.exists("SELECT 1 FROM customer WHERE key = ? AND transactions IS NOT NULL", [$0])
+        }
         return withData.min() ?? keys.min()
     }
 
@@ -119,9 +121,11 @@ extension MigrationStore {
             try db.cachedStatement(sql: "UPDATE \(table) SET customer = ? WHERE customer = ?").execute(
                 arguments: [key, other])
         }
-        let token = try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT accountToken, tokens FROM customer WHERE key = ?"), arguments: [other])
-        if let token, let text = token[0] as String? { try record(text, tokens: token[1], of: key, in: db) }
+        if let row = try db.row("SELECT accountToken, tokens FROM customer WHERE key = ?", [other]),
+            let token = try row.optionalText(0)
+        {
+            try record(token, tokens: try row.integer(1), of: key, in: db)
+        }
         try db.cachedStatement(sql: "DELETE FROM customer WHERE key = ?").execute(arguments: [other])
     }
 
@@ -140,16 +144,14 @@ extension MigrationStore {
     /// Merges pending customers with one of these identifiers into this customer, unless this customer comes from a
     /// row that is not authentic.
     func join(_ identifiers: [String], to key: Int64, in db: Database) throws {
-        let waiting = try db.cachedStatement(
-            sql: """
+        for identifier in identifiers {
+            let other = try db.integer(
+                """
                 SELECT customer.key FROM identifier JOIN customer ON customer.key = identifier.customer
                 WHERE identifier.scope = (SELECT scope FROM customer WHERE key = ?1 AND claims IS NULL)
                 AND identifier.identifier = ?2 AND customer.state = 0 AND customer.key <> ?1
-                """)
-        for identifier in identifiers {
-            if let other = try Int64.fetchOne(waiting, arguments: [key, identifier]) {
-                try merge(other, into: key, in: db)
-            }
+                """, [key, identifier])
+            if let other { try merge(other, into: key, in: db) }
         }
     }
 }

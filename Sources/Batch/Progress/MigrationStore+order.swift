@@ -1,4 +1,5 @@
 import GRDB
+import SQLiteFiles
 package import Storage
 
 /// The order of customers by the expiry dates in their receipts, for `--active-first` and `--plan`.
@@ -30,27 +31,25 @@ extension MigrationStore {
         in scope: Int64, after place: Int64, limit: Int
     ) throws(StorageError) -> [(place: Int64, key: Int64)] {
         try read { db in
-            try Row.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT place, customer.key FROM temp.expiryOrder
-                        CROSS JOIN customer ON customer.key = expiryOrder.customer
-                        WHERE place > ? AND customer.state = 0 AND customer.scope = ? ORDER BY place LIMIT ?
-                        """), arguments: [place, scope, limit]
-            ).map { ($0[0], $0[1]) }
+            try db.rows(
+                """
+                SELECT place, customer.key FROM temp.expiryOrder
+                CROSS JOIN customer ON customer.key = expiryOrder.customer
+                WHERE place > ? AND customer.state = 0 AND customer.scope = ? ORDER BY place LIMIT ?
+                """, [place, scope, limit]
+            ).map { (try $0.integer(0), try $0.integer(1)) }
         }
     }
 
     /// Returns the number of waiting customers with a subscription that expires after a time, by their receipts.
     package func activeCustomers(at time: Int64) throws(StorageError) -> Int64 {
         try read { db in
-            try Int64.fetchOne(
-                db,
-                sql: """
-                    SELECT count(*) FROM (
-                        SELECT 1 FROM staged JOIN customer ON customer.key = staged.customer
-                        WHERE customer.state = 0 GROUP BY staged.customer HAVING \(Self.expiry) > ?)
-                    """, arguments: [time]) ?? 0
+            try db.integer(
+                """
+                SELECT count(*) FROM (
+                    SELECT 1 FROM staged JOIN customer ON customer.key = staged.customer
+                    WHERE customer.state = 0 GROUP BY staged.customer HAVING \(Self.expiry) > ?)
+                """, [time]) ?? 0
         }
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import SQLiteFiles
 package import Storage
 
 /// A refused row: the data needed to find it in the source, without any part of the receipt.
@@ -24,7 +25,7 @@ extension String {
     /// For columns with text from outside, which are stored as BLOB: SQLite would end TEXT at the first zero byte.
     var asBytes: Data { Data(utf8) }
 
-    init(bytes: Data) { self.init(decoding: bytes, as: UTF8.self) }
+    init(bytes: [UInt8]) { self.init(decoding: bytes, as: UTF8.self) }
 }
 
 extension MigrationStore {
@@ -42,9 +43,9 @@ extension MigrationStore {
     /// Returns the key of a reason. Inserts a missing row.
     private func reasonKey(of refusal: Refusal, in db: Database) throws -> Int64 {
         let reason: StatementArguments = [refusal.code, refusal.place.asBytes, refusal.reason.asBytes]
-        let select = try db.cachedStatement(
-            sql: "SELECT key FROM refusalReason WHERE code = ? AND place = ? AND reason = ?")
-        if let key = try Int64.fetchOne(select, arguments: reason) { return key }
+        let existing = try db.integer(
+            "SELECT key FROM refusalReason WHERE code = ? AND place = ? AND reason = ?", reason)
+        if let existing { return existing }
         try db.cachedStatement(sql: "INSERT INTO refusalReason (code, place, reason) VALUES (?, ?, ?)").execute(
             arguments: reason)
         return db.lastInsertedRowID
@@ -53,17 +54,16 @@ extension MigrationStore {
     /// Returns the next refusals after a row, in the order of rows.
     package func refusals(after row: Int64, limit: Int) throws(StorageError) -> [Refusal] {
         try read { db in
-            try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT row, id, code, place, refusalReason.reason
-                    FROM refusal JOIN refusalReason ON refusalReason.key = refusal.reason
-                    WHERE row > ? ORDER BY row LIMIT ?
-                    """, arguments: [row, limit]
+            try db.rows(
+                """
+                SELECT row, id, code, place, refusalReason.reason
+                FROM refusal JOIN refusalReason ON refusalReason.key = refusal.reason
+                WHERE row > ? ORDER BY row LIMIT ?
+                """, [row, limit]
             ).map { row in
                 Refusal(
-                    row: row[0], id: String(bytes: row[1]), code: row[2], place: String(bytes: row[3]),
-                    reason: String(bytes: row[4]))
+                    row: try row.integer(0), id: String(bytes: try row.bytes(1)), code: try row.text(2),
+                    place: String(bytes: try row.bytes(3)), reason: String(bytes: try row.bytes(4)))
             }
         }
     }

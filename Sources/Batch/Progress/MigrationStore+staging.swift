@@ -38,18 +38,18 @@ extension MigrationStore {
         after row: Int64, limit: Int
     ) throws(StorageError) -> [(staged: StagedRow, finding: CustomerLookupResult?)] {
         try read { db in
-            let statement = try db.cachedStatement(
-                sql: """
-                    SELECT row, id, customer, result, state, reason, environment, appAppleId, transactions,
-                    subscriptions, signedTransactions, revision, transactions IS NOT NULL,
-                    appTransaction
-                    FROM staged LEFT JOIN customer ON customer.key = staged.customer
-                    WHERE row > ? ORDER BY row LIMIT ?
-                    """)
-            return try Row.fetchAll(statement, arguments: [row, limit]).map { row in
+            try db.rows(
+                """
+                SELECT row, id, customer, result, state, reason, environment, appAppleId, transactions,
+                subscriptions, signedTransactions, revision, appTransaction
+                FROM staged LEFT JOIN customer ON customer.key = staged.customer
+                WHERE row > ? ORDER BY row LIMIT ?
+                """, [row, limit]
+            ).map { row in
                 (
                     StagedRow(
-                        row: row[0], id: String(bytes: row[1]), customer: row[2], result: [UInt8](row[3] as Data)),
+                        row: try row.integer(0), id: String(bytes: try row.bytes(1)),
+                        customer: try row.optionalInteger(2), result: try row.bytes(3)),
                     try self.finding(in: row)
                 )
             }
@@ -57,21 +57,22 @@ extension MigrationStore {
     }
 
     /// Returns the lookup result in a row of the join of `staged` and `customer`.
-    private func finding(in row: Row) throws(StorageError) -> CustomerLookupResult? {
-        func bytes(_ column: Int) throws(StorageError) -> [UInt8] {
+    private func finding(in row: SQLiteRow) throws -> CustomerLookupResult? {
+        func bytes(_ column: Int) throws -> [UInt8] {
             try file.validated(
-                (row[column] as Data?).map { [UInt8]($0) } ?? [], "the lookup result of row \(row[0] as Int64)")
+                try row.optionalBytes(column) ?? [], "the lookup result of row \(try row.integer(0))")
         }
         // While a new lookup is pending, the previous result counts.
-        if row[12] as Bool {
+        if !row.isNull(8) {
             return .known(
                 CustomerColumns(
-                    environment: row[6] ?? "", appAppleId: row[7], transactions: try bytes(8),
-                    subscriptions: try bytes(9), signedTransactions: try bytes(10), revision: row[11], identifiers: [],
-                    appTransaction: row.hasNull(atIndex: 13) ? nil : try bytes(13)))
+                    environment: try row.optionalText(6) ?? "", appAppleId: try row.optionalInteger(7),
+                    transactions: try bytes(8), subscriptions: try bytes(9), signedTransactions: try bytes(10),
+                    revision: try row.optionalText(11), identifiers: [],
+                    appTransaction: row.isNull(12) ? nil : try bytes(12)))
         }
-        let reason = row[5] as String?
-        switch row[4] as Int64? {
+        let reason = try row.optionalText(5)
+        switch try row.optionalInteger(4) {
         case 0: return reason.map { CustomerLookupResult.notFound(reason: $0) }
         case 2: return .notFound(reason: reason ?? "")
         case 3: return .failed(reason: reason ?? "")

@@ -76,7 +76,7 @@ package final class ResultsTable {
         configuration.busyMode = .timeout(timeout)
         let last = try asStorageError(at: path) {
             try DatabaseQueue(path: path, configuration: configuration).read { db in
-                try db.tableExists("results") ? Int64.fetchOne(db, sql: "SELECT max(rowid) FROM results") : nil
+                try db.tableExists("results") ? db.integer("SELECT max(rowid) FROM results") : nil
             }
         }
         try check(path, has: last ?? 0, of: rows)
@@ -114,11 +114,8 @@ package final class ResultsTable {
         let existing = FingerprintSet()
         if rows > 0 {
             try onDatabase { db in
-                let statement = try db.makeStatement(sql: "SELECT \(SQLName(columns[0].name)) FROM results")
-                let steps = try Row.fetchCursor(statement)
-                while try steps.next() != nil {
-                    _ = try existing.insert(
-                        statement.sqliteStatement.utf8(at: 0) ?? UnsafeRawBufferPointer(start: nil, count: 0))
+                try db.forEachRow("SELECT \(SQLName(columns[0].name)) FROM results") { row in
+                    _ = try existing.insert(row.utf8(0) ?? UnsafeRawBufferPointer(start: nil, count: 0))
                 }
             }
         }
@@ -151,7 +148,7 @@ package final class ResultsTable {
 
     /// Returns whether ``close()`` has already created the index.
     private func isFinished(_ db: Database) throws -> Bool {
-        try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master WHERE name = ?", arguments: [Self.index]) == 1
+        try db.exists("SELECT 1 FROM sqlite_master WHERE name = ?", [Self.index])
     }
 
     /// Runs the body. Saves the first error and throws it again on every later call.
@@ -200,9 +197,9 @@ package final class ResultsTable {
     private func truncate(_ rowsToKeep: Int64, in db: Database) throws {
         // Returns the disk space of what an earlier process wrote to the log and did not commit.
         try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
-        let names = try String.fetchAll(db, sql: "SELECT name FROM pragma_table_info('results') ORDER BY cid")
+        let names = try db.texts("SELECT name FROM pragma_table_info('results') ORDER BY cid")
         guard !names.isEmpty else {
-            let others = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
+            let others = try db.integer("SELECT count(*) FROM sqlite_master") ?? 0
             guard rowsToKeep == 0, others == 0 else {
                 throw StorageError(.changed, at: path, "there is no table results with \(rowsToKeep) rows")
             }
@@ -212,7 +209,7 @@ package final class ResultsTable {
             throw StorageError(
                 .changed, at: path, "the table results has different columns: \(names.joined(separator: ", "))")
         }
-        let last = try Int64.fetchOne(db, sql: "SELECT max(rowid) FROM results") ?? 0
+        let last = try db.integer("SELECT max(rowid) FROM results") ?? 0
         try Self.check(path, has: last, of: rowsToKeep)
         if last > rowsToKeep { try db.execute(sql: "DELETE FROM results WHERE rowid > ?", arguments: [rowsToKeep]) }
     }

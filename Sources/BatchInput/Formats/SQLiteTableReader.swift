@@ -98,12 +98,15 @@ package struct SQLiteTableReader: Sendable {
             """
         return try asStorageError(at: place) {
             try queue.inDatabase { db in
-                let statement = try db.cachedStatement(sql: sql)
                 var rows: [Row] = []
                 var bytes = 0
-                let steps = try GRDB.Row.fetchCursor(statement, arguments: key.map { [$0] } ?? [])
-                while bytes < maximumBytes, try steps.next() != nil {
-                    let row = try row(of: statement.sqliteStatement, largestValue: largestValue)
+                try db.forEachRow(sql, key.map { [$0] } ?? [], while: { bytes < maximumBytes }) { found in
+                    let row = try row(of: found.handle, largestValue: largestValue)
+                    // In a damaged table a key can come again, and reading after it would never end.
+                    if let last = rows.last?.key ?? key, row.key <= last {
+                        throw StorageError(
+                            .damaged, at: place, "the keys of the rows do not ascend; the file is damaged")
+                    }
                     if case .bytes(let value) = row.value { bytes += value.count }
                     rows.append(row)
                 }
@@ -117,15 +120,15 @@ package struct SQLiteTableReader: Sendable {
         let id = tableSchema.id?.description ?? "NULL"
         return try asStorageError(at: place) {
             try queue.inDatabase { db in
-                let first = try GRDB.Row.fetchOne(
-                    db,
-                    sql: """
-                        SELECT \(tableSchema.key) || ' ' || coalesce(hex(\(id)), '') FROM \(tableSchema.table)
-                        ORDER BY \(tableSchema.key) LIMIT 1
-                        """)
-                let last = try Int64.fetchOne(db, sql: "SELECT max(\(tableSchema.key)) FROM \(tableSchema.table)")
+                let first = try db.text(
+                    """
+                    SELECT \(tableSchema.key) || ' ' || coalesce(hex(\(id)), '') FROM \(tableSchema.table)
+                    ORDER BY \(tableSchema.key) LIMIT 1
+                    """)
+                let last = try db.integer(
+                    "SELECT CAST(max(\(tableSchema.key)) AS INTEGER) FROM \(tableSchema.table)")
                 return TableFingerprint(
-                    table: tableSchema.table.text, schema: tableSchema.schema, first: first?[0], lastKey: last)
+                    table: tableSchema.table.text, schema: tableSchema.schema, first: first, lastKey: last)
             }
         }
     }

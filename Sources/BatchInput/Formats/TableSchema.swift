@@ -42,13 +42,12 @@ struct TableSchema: Sendable, Hashable {
     private static func table(
         _ requested: String?, in db: Database, at place: String
     ) throws -> (name: String, schema: String) {
-        let rows = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT name, type, coalesce(sql, '') FROM sqlite_master
-                WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name
-                """)
-        let all = rows.map { (name: $0[0] as String, isView: $0[1] as String == "view", schema: $0[2] as String) }
+        let all = try db.rows(
+            """
+            SELECT name, type, coalesce(sql, '') FROM sqlite_master
+            WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name
+            """
+        ).map { (name: try $0.text(0), isView: try $0.text(1) == "view", schema: try $0.text(2)) }
         let tables = all.filter { !$0.isView }
         let named = all.filter { SQLName.areSame($0.name, requested ?? "receipts") }
         guard let found = requested == nil && tables.count == 1 ? tables.first : named.first else {
@@ -95,9 +94,9 @@ struct TableSchema: Sendable, Hashable {
         let positionInPrimaryKey: Int
 
         static func all(of table: String, in db: Database) throws -> [Column] {
-            let rows = try Row.fetchAll(
-                db, sql: "SELECT name, type, pk FROM pragma_table_xinfo(?) WHERE hidden <> 1", arguments: [table])
-            return rows.map { Column(name: $0[0], type: $0[1], positionInPrimaryKey: $0[2]) }
+            try db.rows("SELECT name, type, pk FROM pragma_table_xinfo(?) WHERE hidden <> 1", [table]).map {
+                Column(name: try $0.text(0), type: try $0.text(1), positionInPrimaryKey: Int(try $0.integer(2)))
+            }
         }
     }
 }

@@ -23,6 +23,8 @@ package struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
         case missingTable
         /// A table or view without rowids, so that a run could not resume.
         case unusableTable
+        /// The rows of the table cannot be read in the order of their keys.
+        case damaged
         /// The compressed data is truncated or damaged.
         case truncated
         /// The source differs from the one that was read before, so the position is invalid.
@@ -62,6 +64,7 @@ extension SourceError {
             case .unusableTable: .unusableTable
             case .locked: .locked
             case .changed: .changed
+            case .damaged: .damaged
             case .full, .notPermitted, .notOpen, .notDurable, .failed: .notReadable
             }
         self.init(code, at: error.place, error.reason)

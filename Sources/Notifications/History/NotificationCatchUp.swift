@@ -95,6 +95,7 @@ package struct NotificationCatchUp: Sendable {
         _ window: HistoryWindows.Window, _ body: ([NotificationRecord]) async throws -> Void
     ) async throws -> Bool {
         var token: String?
+        var tokens: Set<String> = []
         while true {
             let page: NotificationPage
             do throws(ServerAPIError) {
@@ -108,9 +109,9 @@ package struct NotificationCatchUp: Sendable {
             }
             try await body(page.records)
             guard page.hasMore else { return true }
-            guard let next = page.paginationToken, next != token else {
+            guard let next = page.paginationToken, tokens.insert(next).inserted else {
                 throw ServerAPIError(
-                    .endlessPages, at: "notification history", "Apple announced another page but sent no token for it")
+                    .endlessPages, at: "notification history", "Apple announced another page without a new token")
             }
             token = next
         }

@@ -105,9 +105,12 @@ package struct Reconciliation: Sendable {
 
     /// Adds the ends of transactions that an earlier version stored.
     private func addExpiries() async throws(StorageError) {
+        var first: Int64?
         while !progress.isStopped {
             let page = try await store.reconciliations.transactionsWithoutExpiry(limit: Self.expiryPage)
-            guard !page.isEmpty else { return }
+            // A page that comes again was not changed, because the store is damaged.
+            guard let next = page.first?.id, next != first else { return }
+            first = next
             try await store.reconciliations.addExpiries(
                 page.map { ($0.id, Signed<TransactionPayload>(storedText: $0.text)?.payload.expiresDate) })
             // The rest of a shorter page is locked by other writers, and has been given its ends by them.

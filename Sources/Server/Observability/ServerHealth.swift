@@ -85,6 +85,9 @@ struct ServerHealth: Sendable {
         if let store, store.metrics.isFailing {
             warn("storeErrors", "\(store.metrics.errors.total) store operations failed since the start.")
         }
+        if let damage = store?.metrics.lastDamage {
+            warn("storeDamaged", "The store has damaged rows, which are left out: \(damage.reason).")
+        }
         for row in pipelines.counts.upstream.rows where row.isFailing {
             warn(
                 "upstreamFailing",

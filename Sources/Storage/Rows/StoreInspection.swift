@@ -8,6 +8,21 @@ package struct StoreInspection: Sendable, Hashable {
         case unfinished
     }
 
+    /// A column with values that differ from what was written to it.
+    package struct DamagedColumn: Sendable, Hashable, CustomStringConvertible {
+        /// Table and column. Example: `customer.askedAt`.
+        package let name: String
+        /// Number of damaged values.
+        package let count: Int64
+
+        package init(name: String, count: Int64) {
+            self.name = name
+            self.count = count
+        }
+
+        package var description: String { "\(count) \(count == 1 ? "value" : "values") of \(name)" }
+    }
+
     /// Size of the files in bytes.
     package let bytes: Int64
     /// The last applied schema migration; `nil` for an empty store.
@@ -15,11 +30,14 @@ package struct StoreInspection: Sendable, Hashable {
     /// `true` if no schema migration is pending.
     package let isCurrent: Bool
     package let integrity: Integrity
+    /// The damaged columns; empty if the structure is damaged or was not checked completely.
+    package let damage: [DamagedColumn]
 
-    package init(bytes: Int64, layout: String?, isCurrent: Bool, integrity: Integrity) {
+    package init(bytes: Int64, layout: String?, isCurrent: Bool, integrity: Integrity, damage: [DamagedColumn]) {
         self.bytes = bytes
         self.layout = layout
         self.isCurrent = isCurrent
         self.integrity = integrity
+        self.damage = damage
     }
 }

@@ -22,8 +22,9 @@ package protocol StoreTransfer: Sendable {
     /// key of each table.
     ///
     /// - Parameter source: identifies the source; the text of its address.
-    /// - Throws: `changed` if the store holds data, or a copy of another source.
-    func beginCopy(from source: String) async throws(StorageError) -> [String: TransferKey]
+    /// - Returns: `nil` if the store holds data that is not an unfinished copy.
+    /// - Throws: `changed` if the store holds an unfinished copy of another source.
+    func beginCopy(from source: String) async throws(StorageError) -> [String: TransferKey]?
 
     /// Inserts rows with all columns of a table, and records the key of the last one, in one transaction.
     func insert(_ rows: [TransferRow], into table: TransferTable) async throws(StorageError)

@@ -46,7 +46,7 @@ struct StoreCommand: ParsableCommand {
                     return !status.isStopped
                 }
                 line.clear()
-                if let text = status.text { Terminal.say(text.text) }
+                Terminal.say(status.text?.text ?? "the copy is complete")
                 guard isComplete else {
                     Terminal.say("stopped; run the same command again to resume")
                     throw ExitCode.limit
@@ -55,27 +55,32 @@ struct StoreCommand: ParsableCommand {
         }
     }
 
-    /// Compares two stores. The exit code is 1 if they differ.
+    /// Compares two stores, or searches one file for damage. The exit code is 1 if they differ, or if there is damage.
     struct Check: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Compares the data of two stores.",
+            abstract: "Compares the data of two stores, or searches the file of one for damage.",
             discussion: """
-                Prints a table with the number of rows of each kind in both stores, and a digest of their content that does \
-                not depend on the database or on row ids. The stores and passwords are named as for store copy.
+                With two stores, prints a table with the number of rows of each kind in both, and a digest of their content \
+                that does not depend on the database or on row ids. The stores and passwords are named as for store copy.
 
-                Exit codes: 0 equal; 1 different; 2 usage or configuration; 3 a store cannot be read.
+                With one, which must be a file, checks its structure and every value, and prints each damaged column with \
+                the number of damaged values. Servers may use it meanwhile.
 
-                Example:
+                Exit codes: 0 equal, or intact; 1 different, or damaged; 2 usage or configuration; 3 a store cannot be read.
+
+                Examples:
                   receipt-bridge store check sqlite:bridge.db postgresql://bridge@db/receipts
+                  receipt-bridge store check sqlite:bridge.db
                 """)
 
         @OptionGroup var configuration: ConfigurationOptions
         @Argument(help: ArgumentHelp("A store.", valueName: "a"))
         var first: String
         @Argument(help: ArgumentHelp("Another store.", valueName: "b"))
-        var second: String
+        var second: String?
 
         func run() async throws {
+            guard let second else { return try inspect() }
             let stores = try StorePair(configuration, first, second, createsSecond: false)
             try await stores.use { first, second, line, status in
                 let left = try await StoreDigest.all(of: first) { status.text = Self.text($0, of: stores.first) }
@@ -84,6 +89,27 @@ struct StoreCommand: ParsableCommand {
                 Terminal.result(Array(Self.table(left, right).utf8))
                 guard left == right else { throw ExitCode.someNotVerified }
             }
+        }
+
+        /// Searches the first store for damage.
+        private func inspect() throws {
+            let address = try StorePair.existing(first)
+            guard case .sqlite(let path) = address else {
+                Terminal.say(
+                    "only a store in a file is searched for damage: PostgreSQL checks the types of values itself")
+                throw ExitCode.usage
+            }
+            let facts: StoreInspection
+            do throws(StorageError) {
+                facts = try StoreOpening.inspect(path, limit: .seconds(86_400))
+            } catch {
+                Terminal.say("\(error)")
+                throw error.code == .notADatabase ? ExitCode.someNotVerified : ExitCode.limit
+            }
+            for column in facts.damage { Terminal.line("damaged  \(column.name)  \(column.count)") }
+            guard case .damaged(let reason) = facts.integrity else { return Terminal.say("\(address) is intact") }
+            Terminal.say("\(address) is damaged: \(reason)", hint: "see Damaged stores in docs/OPERATIONS.md")
+            throw ExitCode.someNotVerified
         }
 
         private static func text(_ rows: Int64, of store: StoreAddress) -> ProgressText {

@@ -45,11 +45,25 @@ struct StorePair {
             Terminal.say("both stores are \(self.first)")
             throw ExitCode.usage
         }
-        for address in createsSecond ? [self.first] : [self.first, self.second]
-        where !StoreOpening.exists(at: address) {
-            Terminal.say("\(address.place): there is no such store")
-            throw ExitCode.usage
+        for address in createsSecond ? [self.first] : [self.first, self.second] { try Self.requireExisting(address) }
+    }
+
+    /// Parses the address of a store that must exist.
+    ///
+    /// - Throws: `ExitCode`, after printing the error.
+    static func existing(_ text: String) throws -> StoreAddress {
+        let address: StoreAddress
+        do throws(ConfigurationError) { address = try Self.address(text) } catch {
+            throw ConfigurationOptions.report(error)
         }
+        try requireExisting(address)
+        return address
+    }
+
+    private static func requireExisting(_ address: StoreAddress) throws {
+        guard !StoreOpening.exists(at: address) else { return }
+        Terminal.say("\(address.place): there is no such store")
+        throw ExitCode.usage
     }
 
     /// Parses an address. A path is relative to the working directory.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Reports
+import Telemetry
 
 /// Writes all output for users.
 ///
@@ -8,11 +9,12 @@ import Reports
 /// - Messages begin with `receipt-bridge:`, in lower case, without a full stop. A hint may follow on a second line.
 /// - No message contains a receipt or a secret.
 /// - Text from outside, for example a file name, cannot control the terminal: invisible characters are replaced by
-///   their code points, except in output for programs.
+///   their code points. In output for programs they stay as they are, or are escaped if it goes to a terminal.
 enum Terminal {
     /// Writes a result. If that fails, for example because the reader of a pipe has exited, the command ends at once:
     /// a result that was not written must not be recorded as reported.
     static func result(_ bytes: [UInt8]) {
+        let bytes = resultsGoToTerminal ? JSONLogHandler.escapingControls(bytes) : bytes
         let failure = bytes.withUnsafeBytes { bytes -> Int32? in
             var rest = bytes[...]
             while !rest.isEmpty {
@@ -77,7 +79,7 @@ enum Terminal {
         return Int(size.ws_col)
     }
 
-    static var resultsGoToTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+    static let resultsGoToTerminal = isatty(STDOUT_FILENO) == 1
 }
 
 /// The exit codes of all commands.

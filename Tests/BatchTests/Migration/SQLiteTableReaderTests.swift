@@ -30,6 +30,18 @@ struct SQLiteTableReaderTests {
         #expect(keys == [.min, 0, .max])
     }
 
+    // T23
+    @Test("A table whose keys do not ascend is damaged, and is not read without an end")
+    func reversed() throws {
+        let folder = try TemporaryFolder()
+        let table = try table("CREATE TABLE t (receipt); INSERT INTO t VALUES ('a'), ('b'), ('c')", in: folder)
+        try DatabaseDamage.reverseRows(root: 2, in: folder.path("a.db"))
+        let error = #expect(throws: StorageError.self) {
+            try table.rows(after: nil, maximumRows: 9, maximumBytes: 9, largestValue: 9)
+        }
+        #expect(error.map { SourceError($0).code } == .damaged)
+    }
+
     @Test("A batch ends at the byte limit, and values that are too large are left out")
     func bounds() throws {
         let folder = try TemporaryFolder()
