@@ -1,3 +1,4 @@
+import AppStoreTypes
 import PostgreSQLClient
 import Storage
 
@@ -103,7 +104,7 @@ struct ComparisonFlush: Sendable {
             .integers(rows.map(\.day)), .texts(rows.map(\.bundleId)), .texts(rows.map(\.environment)),
             .texts(rows.map(\.verdict)), .texts(rows.map(\.rule)),
             // A path contains keys of a response, and PostgreSQL's text cannot hold U+0000.
-            .texts(rows.map { $0.path.replacing("\0", with: "\u{FFFD}") }),
+            .texts(rows.map { $0.path.withoutNull }),
         ]
     }
 }

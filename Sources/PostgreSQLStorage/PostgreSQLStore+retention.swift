@@ -20,6 +20,15 @@ extension PostgreSQLStore {
         return erasure.kinds
     }
 
+    package func newestSignedDate() async throws(StorageError) -> Timestamp? {
+        let newest = ["notification", "transactionRecord"].map { table in
+            "(SELECT signedDate FROM \(table) WHERE signedDate IS NOT NULL ORDER BY id DESC LIMIT 100)"
+        }
+        let sql = "SELECT max(signedDate) FROM (\(newest.joined(separator: " UNION ALL "))) AS newest"
+        let result = try await runSlowly([PostgreSQLQuery(sql)])[0]
+        return try value { () throws(PostgreSQLError) in try result.rows.first?.optionalTimestamp(0) }
+    }
+
     package func expired(_ retention: Retention, at now: Timestamp) async throws(StorageError) -> [Erasure.Kind] {
         var erasure = Erasure()
         for rule in RetentionRule.all {

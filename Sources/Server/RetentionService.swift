@@ -63,8 +63,12 @@ package struct RetentionService: Service {
         do throws(StorageError) {
             let deleted = try await TaskLease.whileHolding(
                 .retention, in: leases, for: "\(DeliveryLease.process)/retention"
-            ) { isHeld throws(StorageError) in
-                try await store.expire(retention(), at: now()) { time in
+            ) { isHeld throws(StorageError) -> [Erasure.Kind] in
+                if let doubt = try await store.doubt(about: now()) {
+                    logger.error("retention skipped: the clock may be wrong", metadata: ["reason": "\(doubt)"])
+                    return []
+                }
+                return try await store.expire(retention(), at: now()) { time in
                     guard (try? await sleep(max(Self.minimumPause, time * (Self.writerShare - 1)))) != nil else {
                         return false
                     }
@@ -75,6 +79,7 @@ package struct RetentionService: Service {
             let counts = deleted.map { ($0.name, Logger.MetadataValue.string("\($0.count)")) }
             logger.notice("retention: deleted expired rows", metadata: .init(uniqueKeysWithValues: counts))
         } catch {
+            guard !Task.isCancelled else { return logger.info("retention stopped before its end") }
             logger.error("retention run failed; will retry in an hour", metadata: ["reason": "\(error)"])
         }
     }

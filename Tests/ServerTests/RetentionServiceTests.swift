@@ -44,4 +44,49 @@ struct RetentionServiceTests {
         #expect(seen.withLock { $0 } == [["a", "b", "c", "d"], ["b", "c", "d"], ["c", "d"], ["d"]])
         await store.close()
     }
+
+    /// Runs retention once and returns what it logged. A run that is asked to stop is canceled during its first pause.
+    private func run(_ store: SQLiteStore, at now: Timestamp, isStopped: Bool = false) async throws -> [String] {
+        let log = LogBook()
+        let task = Mutex<Task<Void, any Error>?>(nil)
+        let service = RetentionService(
+            store: store, leases: store, retention: { Retention() }, logger: log.logger, now: { now },
+            sleep: { time in
+                if time == .seconds(3_600) { throw CancellationError() }
+                if isStopped, time < .seconds(60) { task.withLock { $0?.cancel() } }
+            })
+        let running = Task { try await service.run() }
+        task.withLock { $0 = running }
+        try await running.value
+        return log.all
+    }
+
+    @Test("Nothing is deleted if the clock is far ahead of the newest signed record, or while the process stops")
+    func clock() async throws {
+        let folder = try TemporaryFolder()
+        let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
+        let scope = AppScope(
+            bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
+        let begin = Timestamp(milliseconds: 20_000 * Self.day)
+        func receive(_ uuid: String, _ days: Int64) async throws {
+            let time = begin.advanced(byMilliseconds: days * Self.day)
+            _ = try await store.notifications.save(
+                NotificationRow(
+                    uuid: uuid, version: 2, type: "TEST", subtype: nil, signedDate: time, receivedAt: time, text: "a"),
+                NotificationUpdate(), of: scope)
+        }
+        try await receive("old", 0)
+        let late = begin.advanced(byMilliseconds: 900 * Self.day)
+        let doubted = try await run(store, at: late)
+        #expect(doubted.count == 1 && doubted[0].hasPrefix("error retention skipped"), "\(doubted)")
+        #expect(doubted[0].contains("signed on 2024-10-04"), "\(doubted)")
+        #expect(try await store.holdsNotification("old"))
+        try await receive("new", 850)
+        let stopped = try await run(store, at: late, isStopped: true)
+        #expect(stopped.allSatisfy { $0.hasPrefix("info") || $0.hasPrefix("notice") }, "\(stopped)")
+        _ = try await run(store, at: late)
+        #expect(try await !store.holdsNotification("old"))
+        #expect(try await store.holdsNotification("new"))
+        await store.close()
+    }
 }

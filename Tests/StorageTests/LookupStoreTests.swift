@@ -46,6 +46,32 @@ struct LookupStoreTests {
         await stage.store.close()
     }
 
+    @Test("U+0000 in a signed text is stored as U+FFFD", arguments: StoreTestEngine.available)
+    func zeros(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let row = NotificationRow(
+            uuid: "abc\0def", version: 2, type: "T\0", subtype: "\0S", signedDate: Self.now, receivedAt: Self.now,
+            text: "text")
+        let transaction = TransactionRow(
+            transactionId: "1\0", originalTransactionId: "2\0", appTransactionId: "\03", isSubscription: true,
+            signedDate: Self.now,
+            revocation: RevocationRow(transactionId: "1\0", webOrderLineItemId: "\04", date: Self.now, reason: 0),
+            text: "text")
+        var update = NotificationUpdate(transaction: transaction)
+        update.renewal = RenewalRow(originalTransactionId: "2\0", signedDate: Self.now, text: "text")
+        update.status = StatusRow(
+            originalTransactionId: "2\0", status: 1, subscriptionGroupIdentifier: "g\0", clock: Self.now)
+        for outcome in [NotificationOutcome.stored(isNew: true), .repeated] {
+            #expect(try await stage.store.notifications.save(row, update, of: stage.scope) == outcome)
+        }
+        let stored = try await stage.store.notifications.notification("abc\u{FFFD}def")?.summary
+        #expect(stored?.type == "T\u{FFFD}" && stored?.subtype == "\u{FFFD}S")
+        #expect(stored?.originalTransactionId == "2\u{FFFD}")
+        let revocations = try await stage.store.revocations.revocations(limit: 9)[stage.scope]
+        #expect(revocations?.map(\.webOrderLineItemId) == ["\u{FFFD}4"])
+        await stage.store.close()
+    }
+
     @Test("One purchase that many users present at once has one presenter", arguments: StoreTestEngine.available)
     func presentersAtOnce(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)

@@ -15,6 +15,9 @@ package protocol PersonalDataStore: Sendable {
     /// Returns the id of the last erasure, which changes with every erasure; `nil` if there was none.
     func lastErasure() async throws(StorageError) -> Int64?
 
+    /// Returns the newest signing date of the records that were stored last; `nil` if none has one.
+    func newestSignedDate() async throws(StorageError) -> Timestamp?
+
     /// Deletes expired rows, and reduces version 1 notifications of older versions. Works in small batches, between
     /// which other tasks can write.
     ///
@@ -26,4 +29,20 @@ package protocol PersonalDataStore: Sendable {
 
     /// Counts the rows that ``expire(_:at:pause:)`` would delete or reduce, by kind, without kinds with a count of 0.
     func expired(_ retention: Retention, at now: Timestamp) async throws(StorageError) -> [Erasure.Kind]
+}
+
+extension PersonalDataStore {
+    /// Days after which a store that receives records has newer ones.
+    private static var silence: Int64 { 100 }
+
+    /// Returns why the time may be wrong; `nil` if it is plausible.
+    ///
+    /// Rows are deleted by this machine's clock, and what it deletes cannot be restored. The signing dates are Apple's. If
+    /// the newest is far behind, the clock is ahead, or nothing was received for that long.
+    package func doubt(about now: Timestamp) async throws(StorageError) -> String? {
+        guard let newest = try await newestSignedDate(),
+            now > newest.advanced(byMilliseconds: Self.silence * 86_400_000)
+        else { return nil }
+        return "it is more than \(Self.silence) days ahead of the newest stored record, signed on \(newest.iso8601)"
+    }
 }

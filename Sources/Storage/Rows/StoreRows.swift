@@ -38,10 +38,10 @@ package struct NotificationRow: Sendable, Hashable {
         uuid: String, version: Int, type: String?, subtype: String?, signedDate: Timestamp?, receivedAt: Timestamp,
         text: String, payload: [UInt8]? = nil, rawBody: [UInt8]? = nil
     ) {
-        self.uuid = uuid
+        self.uuid = uuid.withoutNull
         self.version = version
-        self.type = type
-        self.subtype = subtype
+        self.type = type?.withoutNull
+        self.subtype = subtype?.withoutNull
         self.signedDate = signedDate
         self.receivedAt = receivedAt
         self.text = text
@@ -77,10 +77,10 @@ package struct TransactionRow: Sendable, Hashable {
         previousOriginalTransactionId: String? = nil, isSubscription: Bool, signedDate: Timestamp,
         revocation: RevocationRow?, appAccountToken: String? = nil, expiresDate: Timestamp? = nil, text: String
     ) {
-        self.transactionId = transactionId
-        self.originalTransactionId = originalTransactionId
-        self.appTransactionId = appTransactionId
-        self.previousOriginalTransactionId = previousOriginalTransactionId
+        self.transactionId = transactionId.withoutNull
+        self.originalTransactionId = originalTransactionId.withoutNull
+        self.appTransactionId = appTransactionId?.withoutNull
+        self.previousOriginalTransactionId = previousOriginalTransactionId?.withoutNull
         self.isSubscription = isSubscription
         self.signedDate = signedDate
         self.revocation = revocation
@@ -105,8 +105,8 @@ package struct RevocationRow: Sendable, Hashable {
         transactionId: String, webOrderLineItemId: String?, date: Timestamp, reason: Int64?,
         signedDate: Timestamp? = nil
     ) {
-        self.transactionId = transactionId
-        self.webOrderLineItemId = webOrderLineItemId
+        self.transactionId = transactionId.withoutNull
+        self.webOrderLineItemId = webOrderLineItemId?.withoutNull
         self.date = date
         self.reason = reason
         self.signedDate = signedDate
@@ -131,7 +131,7 @@ package struct RenewalRow: Sendable, Hashable {
     package let text: String
 
     package init(originalTransactionId: String, signedDate: Timestamp, text: String) {
-        self.originalTransactionId = originalTransactionId
+        self.originalTransactionId = originalTransactionId.withoutNull
         self.signedDate = signedDate
         self.text = text
     }
@@ -148,9 +148,9 @@ package struct StatusRow: Sendable, Hashable {
     package let clock: Timestamp
 
     package init(originalTransactionId: String, status: Int, subscriptionGroupIdentifier: String?, clock: Timestamp) {
-        self.originalTransactionId = originalTransactionId
+        self.originalTransactionId = originalTransactionId.withoutNull
         self.status = status
-        self.subscriptionGroupIdentifier = subscriptionGroupIdentifier
+        self.subscriptionGroupIdentifier = subscriptionGroupIdentifier?.withoutNull
         self.clock = clock
     }
 }

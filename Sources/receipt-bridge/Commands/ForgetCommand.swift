@@ -44,6 +44,8 @@ struct ForgetCommand: AsyncParsableCommand {
             "Delete data of all customers that is older than `retention` in the configuration, as a running server does."
     )
     var expired = false
+    @Flag(help: "With --expired: delete although the clock is far ahead of the newest stored record.")
+    var trustClock = false
     @Flag(help: "Keep id and date of refunded purchases, so that they are not honored again.")
     var keepRevocations = false
     @Flag(help: "Print the counts without erasing anything.")
@@ -65,6 +67,7 @@ struct ForgetCommand: AsyncParsableCommand {
             }
         default: throw ValidationError("specify either --original-transaction-id or --app-account-token")
         }
+        guard expired || !trustClock else { throw ValidationError("--trust-clock needs --expired") }
         guard subject == nil || !expired else {
             throw ValidationError("--expired concerns all customers and cannot be combined with one")
         }
@@ -114,6 +117,10 @@ struct ForgetCommand: AsyncParsableCommand {
         }
         let deleted = try await configuration.withStore { store throws(StorageError) in
             let data = store.personalData
+            if !dryRun, !trustClock, let doubt = try await data.doubt(about: .now) {
+                throw StorageError(
+                    .changed, at: store.place, "the clock may be wrong: \(doubt). If it is right, add --trust-clock")
+            }
             let deleted =
                 try await dryRun
                 ? data.expired(retention, at: .now) : data.expire(retention, at: .now) { _ in true }

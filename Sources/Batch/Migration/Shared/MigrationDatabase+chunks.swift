@@ -1,3 +1,4 @@
+import AppStoreTypes
 import BatchInput
 import Foundation
 import PostgreSQLClient

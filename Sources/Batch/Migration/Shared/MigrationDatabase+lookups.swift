@@ -1,3 +1,4 @@
+import AppStoreTypes
 import BatchInput
 import PostgreSQLClient
 import Reports

@@ -1,3 +1,4 @@
+import AppStoreTypes
 import BatchInput
 import JSON
 import PostgreSQLClient
@@ -148,9 +149,4 @@ extension ResultColumn {
         case .json(let bytes): .text(String(decoding: bytes, as: UTF8.self).withoutNull)
         }
     }
-}
-
-extension String {
-    /// The text with U+FFFD instead of each U+0000.
-    var withoutNull: String { utf8.contains(0) ? replacing("\0", with: "\u{FFFD}") : self }
 }
