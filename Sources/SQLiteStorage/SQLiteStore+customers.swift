@@ -177,10 +177,13 @@ extension SQLiteStore: CustomerStore, RevocationStore {
                     """, arguments: [id, other])
             try db.execute(sql: "DELETE FROM customer WHERE id = ?", arguments: [other])
         }
+        // A damaged time is replaced. SQLite sorts text and blobs after all numbers.
         try db.execute(
             sql: """
-                UPDATE customer SET askedAt = max(askedAt, ?1), appAppleId = coalesce(?2, appAppleId), revision = ?3,
-                needsLookupSince = CASE WHEN needsLookupSince > ?4 THEN needsLookupSince END WHERE id = ?5
+                UPDATE customer SET askedAt = CASE WHEN askedAt > ?1 AND askedAt < '' THEN askedAt ELSE ?1 END,
+                appAppleId = coalesce(?2, appAppleId), revision = ?3,
+                needsLookupSince = CASE WHEN needsLookupSince > ?4 AND needsLookupSince < '' THEN needsLookupSince END
+                WHERE id = ?5
                 """,
             arguments: [
                 row.askedAt.milliseconds, row.appAppleId, row.revision, row.signedDate.milliseconds, id,

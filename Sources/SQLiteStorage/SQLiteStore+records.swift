@@ -99,6 +99,8 @@ extension SQLiteStore {
         }
     }
 
+    // A clock that is damaged is a text or a blob, which SQLite sorts after all numbers, and is replaced.
+
     /// Stores the renewal info and the status of a notification if they are newer. Returns whether they are.
     static func save(
         _ update: NotificationUpdate, as texts: EncodedNotification, app: Int64, in transaction: WriteTransaction
@@ -130,7 +132,8 @@ extension SQLiteStore {
             status = excluded.status, statusClock = excluded.statusClock,
             subscriptionGroupIdentifier = coalesce(excluded.subscriptionGroupIdentifier, subscriptionGroupIdentifier),
             renewal = excluded.renewal, renewalClock = excluded.renewalClock
-            WHERE excluded.statusClock > statusClock AND excluded.renewalClock > renewalClock
+            WHERE (excluded.statusClock > statusClock OR statusClock >= '')
+                AND (excluded.renewalClock > renewalClock OR renewalClock >= '')
             """
         ).run {
             $0.bind(app)
@@ -155,7 +158,7 @@ extension SQLiteStore {
             (app, originalTransactionId, place, statusClock, renewal, renewalClock) VALUES (?, ?, ?, -1, ?, ?)
             ON CONFLICT (originalTransactionId, app) DO UPDATE SET
             renewal = excluded.renewal, renewalClock = excluded.renewalClock
-            WHERE excluded.renewalClock > renewalClock
+            WHERE excluded.renewalClock > renewalClock OR renewalClock >= ''
             """
         ).run {
             $0.bind(app)
@@ -182,7 +185,7 @@ extension SQLiteStore {
                 status = excluded.status, statusClock = excluded.statusClock,
                 subscriptionGroupIdentifier =
                     coalesce(excluded.subscriptionGroupIdentifier, subscriptionGroupIdentifier)
-                WHERE excluded.statusClock > statusClock
+                WHERE excluded.statusClock > statusClock OR statusClock >= ''
                 """
             ).run {
                 $0.bind(app)

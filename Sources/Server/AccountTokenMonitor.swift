@@ -44,8 +44,11 @@ package struct AccountTokenMonitor: Service {
                 page.map { row in
                     (row.id, Signed<TransactionPayload>(storedText: row.text)?.payload.storedAccountToken ?? "")
                 })
-            return page.count == Self.pageSize
+            guard page.count == Self.pageSize else { return false }
+            // A page that comes again was not changed, because the store is damaged.
+            return try await store.customers.transactionsWithoutToken(limit: 1).first?.id != page.first?.id
         } catch {
+            guard !Task.isCancelled else { return false }
             logger.error("account tokens cannot be added to the store; will retry", metadata: ["reason": "\(error)"])
             return false
         }

@@ -42,6 +42,7 @@ struct ConsumptionMonitor: Service {
                     uniqueKeysWithValues: settled.map { ($0.key.rawValue, Logger.MetadataValue.string("\($0.value)")) })
             )
         } catch {
+            guard !Task.isCancelled else { return }
             logger.error(
                 "refund decisions cannot be stored; will retry in five minutes", metadata: ["reason": "\(error)"])
         }

@@ -231,29 +231,40 @@ struct DamagedStoreTests {
         await store.close()
     }
 
-    @Test("A lookup writes again what is damaged of a customer")
+    @Test("A lookup writes again what is damaged of a customer, so that nothing of it stays old")
     func healed() async throws {
-        let first = try #require(TransactionIdentifier(rawValue: "\(Self.prefix)1"))
-        let keys = CustomerIdentifiers(originalTransactionIds: [first.rawValue], transactionIds: [])
-        for column in ["signedDate", "text", "place"] {
-            let damage = Damage(column: column, table: "transactionRecord", literal: "x'00FF'")
-            let path = try #require(try damaged(damage, "a.sqlite"))
-            let store = try SQLiteStore(path: path)
-            let error = await #expect(throws: StorageError.self) {
-                let customer = try await store.customer(of: keys, in: scope)
-                // A date and a position are not read with a customer.
-                if column != "text" { throw StorageError(.damaged, at: "", "\(customer?.transactions.count ?? 0)") }
+        let (original, now) = ("\(Self.prefix)1", Timestamp(milliseconds: 9_000))
+        let row = CustomerRow(
+            askedAt: now, signedDate: now, appAppleId: 7, revision: "r",
+            transactions: ["1", "2", "3"].map {
+                CustomerDataFixture.transaction("\(Self.prefix)\($0)", original, at: 9_000)
+            },
+            statuses: [
+                StatusRow(originalTransactionId: original, status: 2, subscriptionGroupIdentifier: "g", clock: now)
+            ],
+            renewals: [
+                RenewalRow(originalTransactionId: original, signedDate: now, text: CustomerDataFixture.jws("{}"))
+            ],
+            aliases: [])
+        let keys = CustomerIdentifiers(originalTransactionIds: [original], transactionIds: [])
+        let columns = [
+            "transactionRecord": ["signedDate", "text", "appTransactionId"],
+            "customer": ["askedAt", "needsLookupSince", "revision", "eventKey"],
+            "subscription": ["status", "statusClock", "renewal", "renewalClock"],
+        ]
+        for (table, column) in columns.flatMap({ table, columns in columns.map { (table, $0) } }) {
+            for literal in ["x'00FF'", "'canary'"] {
+                let damage = Damage(column: column, table: table, literal: literal)
+                let store = try SQLiteStore(path: try #require(try damaged(damage, "a.sqlite")))
+                try await store.customers.save(row, of: scope)
+                let found = try await store.customer(of: keys, in: scope)
+                #expect(
+                    found?.transactions.count == 3 && found?.askedAt == now && found?.needsLookup == false, "\(damage)")
+                #expect(found?.subscriptions.map(\.status) == [2], "\(damage)")
+                #expect(found?.subscriptions.first?.renewal == CustomerDataFixture.jws("{}"), "\(damage)")
+                await store.close()
+                #expect(try SQLiteStore.inspect(path: store.path).damage.isEmpty, "\(damage)")
             }
-            #expect(error?.code == .damaged)
-            let rows = ["1", "2"].map {
-                CustomerDataFixture.transaction("\(Self.prefix)\($0)", "\(Self.prefix)1", at: 9_000)
-            }
-            try await store.customers.save(
-                CustomerRow(
-                    askedAt: Timestamp(milliseconds: 2), signedDate: Timestamp(milliseconds: 9_000), appAppleId: 7,
-                    revision: "r", transactions: rows, statuses: [], renewals: [], aliases: []), of: scope)
-            #expect(try await store.customer(of: keys, in: scope)?.transactions.isEmpty == false)
-            await store.close()
         }
     }
 

@@ -174,12 +174,14 @@ struct NotificationBatchTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for id in 1...40 {
                 group.addTask {
-                    let text = id % 10 == 0 ? "\(id)\0" : "\(id)"
+                    // PostgreSQL cannot hold U+0000.
+                    let target = ForwardingTargetKey(bundleId: scope.bundleId, form: "raw", url: "\0")
                     do throws(StorageError) {
                         let row = NotificationRow(
-                            uuid: "\(id)", version: 2, type: text, subtype: nil, signedDate: nil,
+                            uuid: "\(id)", version: 2, type: "\(id)", subtype: nil, signedDate: nil,
                             receivedAt: Timestamp(milliseconds: 1), text: "text")
-                        _ = try await store.save(row, NotificationUpdate(), of: scope, for: [])
+                        _ = try await store.save(
+                            row, NotificationUpdate(), of: scope, for: id % 10 == 0 ? [target] : [])
                         #expect(id % 10 != 0)
                     } catch {
                         #expect(id % 10 == 0)

@@ -1,5 +1,6 @@
 import AppStoreTypes
 import BridgeConfiguration
+import GRDB
 import Notifications
 import SQLiteStorage
 import Server
@@ -28,5 +29,28 @@ struct ReconciliationLeaseTests {
         #expect(try await reconcile(on: nil)?.row.startedAt == bridge.now)
         bridge.now = bridge.now.advanced(byMilliseconds: 86_400_000)
         #expect(try await reconcile(on: schedule)?.row.startedAt == bridge.now)
+    }
+
+    @Test("Ends and tokens that a damaged store does not take are not added without an end", .timeLimit(.minutes(1)))
+    func stuck() async throws {
+        let bridge = try StoringTestProxy([.api])
+        try await DatabaseQueue(path: bridge.store.place).write { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO app (bundleId, environment) VALUES ('com.example.app', 'Production');
+                    INSERT INTO transactionRecord
+                        (app, transactionId, originalTransactionId, appTransactionId, place, signedDate, text)
+                    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 600)
+                    SELECT (SELECT max(id) FROM app), i, i, '7', 0, 1, 'a' FROM n;
+                    CREATE TRIGGER stuck BEFORE UPDATE ON transactionRecord BEGIN SELECT RAISE(IGNORE); END
+                    """)
+        }
+        let monitor = AccountTokenMonitor(store: bridge.store, logger: .silent)
+        #expect(await !monitor.addPage())
+        let counts = try await Reconciliation(
+            receiver: bridge.pipelines.notifications, store: bridge.store, window: 86_400,
+            progress: ReconciliationProgress()
+        ).runHoldingLease(on: nil)
+        #expect(counts != nil)
     }
 }

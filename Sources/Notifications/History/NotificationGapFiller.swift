@@ -96,6 +96,7 @@ package struct NotificationGapFiller: Sendable {
                     log(gap, each, counts)
                     guard isDone else { return .failed }
                 } catch {
+                    guard !Task.isCancelled else { return .failed }
                     logger.error(
                         "cannot fetch the notifications that were refused; will retry",
                         metadata: [
