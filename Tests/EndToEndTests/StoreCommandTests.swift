@@ -108,6 +108,12 @@ struct StoreCommandTests {
         let doctor = try await stage.run("doctor", "--offline", "--config", "library.yaml")
         #expect(doctor.exit == 1 && doctor.text.contains("fail  store library"), "\(doctor.text)")
         #expect(doctor.text.contains("apt-get install libpq5"))
+        try stage.folder.write("password.txt", "open sesame")
+        try stage.configure("password.yaml", store: "\(address)\ndatabase: {password: {file: password.txt}}")
+        let warned = try await stage.run("doctor", "--offline", "--config", "password.yaml")
+        // T35: libpq 16 and later require SCRAM.
+        let version = warned.text.firstMatch(of: /pass  store library .* libpq (\d+)/).flatMap { Int($0.1) }
+        #expect(warned.text.contains("warn  store password") == version.map { $0 < 16 } ?? false, "\(warned.text)")
         await stage.stop()
     }
 

@@ -5,9 +5,13 @@ import Testing
 @Suite("Addresses of stores")
 struct StoreAddressTests {
     /// Returns the parameters for libpq as `keyword=value` texts.
-    private func parameters(_ text: String, hasSystemRoots: Bool = false) throws -> [String] {
+    private func parameters(
+        _ text: String, isLibrary16: Bool = false, hasPassword: Bool = false
+    ) throws -> [String] {
         guard case .postgresql(let address) = try StoreAddress.parse(text) else { return [] }
-        return address.parameters(hasSystemRoots: hasSystemRoots).map { "\($0.keyword)=\($0.value)" }
+        return address.parameters(isLibrary16: isLibrary16, hasPassword: hasPassword).map {
+            "\($0.keyword)=\($0.value)"
+        }
     }
 
     @Test("A file, none and a database are recognized")
@@ -38,12 +42,27 @@ struct StoreAddressTests {
         for host in ["localhost", "127.0.0.2:6432", "[::1]", "%2Ftmp"] {
             #expect(try parameters("postgresql://u@\(host)/d").contains("sslmode=prefer"), "\(host)")
         }
-        #expect(try parameters("postgresql://u@db/d", hasSystemRoots: true).contains("sslrootcert=system"))
+        #expect(try parameters("postgresql://u@db/d", isLibrary16: true).contains("sslrootcert=system"))
         #expect(
-            try parameters("postgresql://u@db/d?sslmode=verify-ca", hasSystemRoots: true)
+            try parameters("postgresql://u@db/d?sslmode=verify-ca", isLibrary16: true)
                 .contains("sslrootcert=/etc/ssl/certs/ca-certificates.crt"))
         #expect(try !parameters("postgresql://u@db/d?sslmode=require").contains { $0.hasPrefix("sslrootcert") })
         #expect(try parameters("postgresql://u@db/d?sslrootcert=%2Fca.pem").contains("sslrootcert=/ca.pem"))
+    }
+
+    // T35.
+    @Test("A password goes only to a server that proves who it is, from libpq 16 on, unless the address says otherwise")
+    func requiredAuthentication() throws {
+        func required(_ text: String, isLibrary16: Bool = true, hasPassword: Bool = true) throws -> [String] {
+            try parameters("postgresql://u@\(text)", isLibrary16: isLibrary16, hasPassword: hasPassword)
+                .filter { $0.hasPrefix("require_auth") }
+        }
+        for text in ["127.0.0.1/d", "localhost/d", "%2Ftmp,localhost/d", "db/d?sslmode=require"] {
+            #expect(try required(text) == ["require_auth=scram-sha-256"], "\(text)")
+            #expect(try required(text, isLibrary16: false) == [] && required(text, hasPassword: false) == [], "\(text)")
+        }
+        for text in ["db/d", "db/d?sslmode=verify-ca", "%2Ftmp/d"] { #expect(try required(text) == [], "\(text)") }
+        #expect(try required("localhost/d?require_auth=md5") == ["require_auth=md5"])
     }
 
     static let passwordReason =
@@ -80,7 +99,7 @@ struct StoreAddressTests {
             "postgresql://u@h/d?canary=1",
             "a key after ? is unknown; known are sslmode, sslrootcert, sslcert, sslkey, connect_timeout, "
                 + "target_session_attrs, application_name, options, tcp_user_timeout, keepalives, keepalives_idle, "
-                + "keepalives_interval, keepalives_count, channel_binding"
+                + "keepalives_interval, keepalives_count, channel_binding, require_auth"
         ),
     ]
 

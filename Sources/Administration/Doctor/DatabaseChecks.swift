@@ -22,7 +22,9 @@ struct DatabaseChecks {
 
     func all() async -> [CheckResult] {
         let library = Self.library(database.library)
-        guard library.verdict == .pass, !isOffline else { return [library] }
+        guard library.verdict == .pass else { return [library] }
+        let local = [library] + (password.map { [$0] } ?? [])
+        guard !isOffline else { return local }
         var configuration = PostgreSQLConfiguration(address, database)
         configuration.connections = 1
         let client = PostgreSQLClient(configuration)
@@ -34,7 +36,20 @@ struct DatabaseChecks {
             results = [CheckResult("store", .fail, "\(address): \(error)", advice: Self.advice(for: error.code))]
         }
         await client.close()
-        return [library] + results
+        return local + results
+    }
+
+    /// A warning if libpq sends the password by whatever method the server asks for.
+    private var password: CheckResult? {
+        guard database.password != nil, address.canRevealPassword,
+            let version = try? PostgreSQLClient.libraryVersion(of: database.library), version < 160_000
+        else { return nil }
+        return CheckResult(
+            "store password", .warn,
+            "libpq \(version / 10_000) sends it in clear text if the program at this address asks for that, whichever it is",
+            advice:
+                "use libpq 16 or later, a Unix socket (postgresql://USER@%2Frun%2Fpostgresql/DATABASE) or sslmode=verify-full"
+        )
     }
 
     private static func library(_ name: String) -> CheckResult {

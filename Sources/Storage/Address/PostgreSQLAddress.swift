@@ -39,19 +39,30 @@ package struct PostgreSQLAddress: Sendable, Hashable, CustomStringConvertible {
     /// The value of `sslmode`. The default is `verify-full`, and `prefer` if all hosts are on this machine.
     package var tlsMode: String { options[.sslmode] ?? (isLocal ? "prefer" : "verify-full") }
 
+    /// Whether a program that listens in place of the server could ask for a password and get it: connections are neither
+    /// through a Unix socket nor to a verified certificate, and no method of authentication is required.
+    package var canRevealPassword: Bool {
+        !tlsMode.hasPrefix("verify-") && options[.requiredAuthentication] == nil
+            && !hosts.allSatisfy { $0.name.hasPrefix("/") }
+    }
+
     /// The keywords and values for libpq.
     ///
-    /// - Parameter hasSystemRoots: whether libpq knows `sslrootcert=system` (version 16 and later). Earlier versions
-    ///   get the path of Debian's list of roots.
-    package func parameters(hasSystemRoots: Bool) -> [(keyword: String, value: String)] {
+    /// - Parameters:
+    ///   - isLibrary16: whether libpq knows `sslrootcert=system` and `require_auth` (version 16 and later). Earlier versions
+    ///     get the path of Debian's list of roots, and send a password by whatever method the server asks for.
+    ///   - hasPassword: whether connections have a password.
+    package func parameters(isLibrary16: Bool, hasPassword: Bool) -> [(keyword: String, value: String)] {
         var values = options
         values[.sslmode] = tlsMode
         values[.targetSessionAttributes] = options[.targetSessionAttributes] ?? "read-write"
         if tlsMode.hasPrefix("verify-"), options[.sslrootcert] == nil {
             // libpq accepts `system` with verify-full only.
             values[.sslrootcert] =
-                hasSystemRoots && tlsMode == "verify-full" ? "system" : "/etc/ssl/certs/ca-certificates.crt"
+                isLibrary16 && tlsMode == "verify-full" ? "system" : "/etc/ssl/certs/ca-certificates.crt"
         }
+        // SCRAM reveals nothing of the password, and proves that the server knows it too.
+        if isLibrary16, hasPassword, canRevealPassword { values[.requiredAuthentication] = "scram-sha-256" }
         return [
             ("host", hosts.map(\.name).joined(separator: ",")),
             ("port", hosts.map { "\($0.port)" }.joined(separator: ",")), ("user", user), ("dbname", database),
@@ -77,6 +88,7 @@ enum PostgreSQLOption: String, Sendable, CaseIterable {
     case keepalivesInterval = "keepalives_interval"
     case keepalivesCount = "keepalives_count"
     case channelBinding = "channel_binding"
+    case requiredAuthentication = "require_auth"
 
     /// The names of all keys, for messages.
     static let names = allCases.map(\.rawValue).joined(separator: ", ")
@@ -91,7 +103,7 @@ enum PostgreSQLOption: String, Sendable, CaseIterable {
         case .channelBinding: choices = ["disable", "prefer", "require"]
         case .connectTimeout, .tcpUserTimeout, .keepalives, .keepalivesIdle, .keepalivesInterval, .keepalivesCount:
             return ("a whole number", { UInt32($0) != nil })
-        case .sslrootcert, .sslcert, .sslkey, .applicationName, .options: return nil
+        case .sslrootcert, .sslcert, .sslkey, .applicationName, .options, .requiredAuthentication: return nil
         }
         return ("one of \(choices.joined(separator: ", "))", choices.contains)
     }
