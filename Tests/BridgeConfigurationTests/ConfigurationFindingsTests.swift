@@ -100,7 +100,7 @@ struct ConfigurationFindingsTests {
         arguments: ["0.0.0.0:8081", "[::]:8081", "192.0.2.1:8081", "bridge.example:8081"])
     func operationsWithoutTokens(address: String) throws {
         let folder = try TemporaryFolder()
-        try folder.write("token.txt", "Zm9ydHktdHdv")
+        try folder.write("token.txt", "Zm9ydHktdHdvIGJ5dGVz")
         let yaml = "operations: {listen: \"\(address)\"}\n"
         let expected =
             "operations.listen: \(address) is not on loopback and there are no tokens: set tokens, otherwise every client that "
@@ -171,6 +171,21 @@ struct ConfigurationFindingsTests {
     @Test("A mistake is reported once, without findings that only follow from it", arguments: single)
     func once(_ sample: (yaml: String, expected: String)) throws {
         #expect(try findings(sample.yaml) == [sample.expected])
+    }
+
+    @Test(
+        "A token that cannot be sent or is easily guessed is a finding that does not show it",
+        arguments: [
+            "15-characters-x", "0123456789abcdef\nline-two", "0123456789 abcdef", "0123456789abcdeü",
+            "\0123456789abcdef",
+        ])
+    func weakTokens(token: String) throws {
+        let folder = try TemporaryFolder()
+        try folder.write("token.txt", token)
+        let reason = "tokens: a token is not one line of at least 16 visible ASCII characters"
+        #expect(try findings("tokens: [{file: token.txt}]", in: folder) == [reason])
+        try folder.write("token.txt", "16-characters-xx\n")
+        #expect(try findings("tokens: [{file: token.txt}]", in: folder) == [])
     }
 
     @Test("A secret written in the file gives one finding that does not show it")

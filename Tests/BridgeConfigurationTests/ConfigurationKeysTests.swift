@@ -189,7 +189,7 @@ struct ConfigurationKeysTests {
     private static func folder() throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
         for name in ["a", "b"] {
-            try folder.write("\(name).txt", "a secret of 16 bytes, \(name)")
+            try folder.write("\(name).txt", "a-secret-of-16-bytes-\(name)")
             try folder.write("\(name).p8", "key-\(name)")
             for table in FieldTables.fileNames {
                 let file = Repository.folder.appending(path: "Mappings/\(table)")

@@ -99,7 +99,8 @@ extension ProxyConfigurationTests {
         func file(_ name: String, _ bytes: [UInt8]) throws -> String { try folder.write(name, bytes).path }
         let environment = [
             "LISTEN": "127.0.0.1:1", "OPERATIONS_LISTEN": "127.0.0.1:2", "STORE": "sqlite:/tmp/e.sqlite",
-            "PROFILE": "tolerant", "UNKNOWNAPPS": "refuse", "TOKENS_FILE": try file("t", Array("one\ntwo\n".utf8)),
+            "PROFILE": "tolerant", "UNKNOWNAPPS": "refuse",
+            "TOKENS_FILE": try file("t", Array("token-of-16-bytes\nanother-16-bytes\n".utf8)),
             "TRUST_ROOTS": try file("r.cer", root), "TRUST_INTERMEDIATES": try file("m.cer", root),
             "UPSTREAM_VERIFYRECEIPT_PRODUCTION": "https://a.example/v",
             "UPSTREAM_VERIFYRECEIPT_SANDBOX": "https://b.example/v",
@@ -122,7 +123,7 @@ extension ProxyConfigurationTests {
         #expect(settings.listen.port == 1 && settings.operationsListen.port == 2 && settings.usesTolerantProfile)
         #expect(settings.store?.path == "/tmp/e.sqlite" && settings.unknownApps == .refuse)
         #expect(settings.outageStatus == .serviceUnavailable && settings.apps.map(\.refundedConsumables) == [.keep])
-        #expect(settings.tokens.map { $0.reveal() } == ["one", "two"])
+        #expect(settings.tokens.map { $0.reveal() } == ["token-of-16-bytes", "another-16-bytes"])
         #expect(settings.trustedRoots == [root] && settings.intermediates == [root])
         #expect(settings.verifyReceipt.production == "https://a.example/v")
         #expect(settings.serverAPI.sandbox == "https://d.example")
@@ -255,7 +256,7 @@ extension ProxyConfigurationTests {
                 clientPassword: required
                 serverAPI: {issuerId: i, keyId: k, privateKey: {file: k.p8}}
               - bundleId: a.d
-            """, in: folder, environment: ["S": "canary-2"])
+            """, in: folder, environment: ["S": "canary-2-of-16-bytes"])
         let changes = ConfigurationDiff(from: old, to: new)
         #expect(
             changes.applied == [

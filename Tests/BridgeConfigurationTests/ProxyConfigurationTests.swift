@@ -59,7 +59,7 @@ struct ProxyConfigurationTests {
     func everyKey() throws {
         let folder = try Folder()
         let root = try SharedSimulator.pki.root.certificate
-        try folder.write("secrets/account.txt", " account \n".utf8)
+        try folder.write("secrets/account.txt", " an-account-secret \n".utf8)
         try folder.write("secrets/app.txt", "\r\napp-secret\r\n".utf8)
         try folder.write("k.p8", "a key".utf8)
         try folder.write("roots/a.cer", root)
@@ -112,7 +112,7 @@ struct ProxyConfigurationTests {
         #expect(settings.verifyReceipt.production == "http://127.0.0.1:1/p/verifyReceipt")
         #expect(settings.verifyReceipt.sandbox == "https://example.com/verifyReceipt")
         #expect(settings.upstreamProxy == "http://proxy.example:3128")
-        #expect(settings.sharedSecret == SharedSecret("account"))
+        #expect(settings.sharedSecret == SharedSecret("an-account-secret"))
         #expect(settings.unknownApps == .refuse && settings.deadline == .seconds(5))
         #expect(settings.outageStatus == .status(VerifyReceiptStatus(rawValue: 21107)))
         #expect(settings.lastGood.days == 7 && settings.lastGood.bytes == 3 << 20)
@@ -120,7 +120,7 @@ struct ProxyConfigurationTests {
         let app = settings.apps[0]
         #expect(app.bundleId?.rawValue == "com.example.app" && app.appAppleId == 1_234_567_890)
         #expect(app.sharedSecret == SharedSecret("app-secret"))
-        #expect(app.acceptedSecrets == [SharedSecret("former"), SharedSecret("account")])
+        #expect(app.acceptedSecrets == [SharedSecret("former"), SharedSecret("an-account-secret")])
         #expect(app.clientPassword == .required && app.sandbox == .deny && app.staleSubscription == .answer)
         #expect(app.answer == [.api, .receipt, .stored, .apple] && app.storedMaxAge == 3600)
         #expect(app.serverAPI?.issuerId == "i" && app.serverAPI?.keyId == "k")

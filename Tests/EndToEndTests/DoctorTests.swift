@@ -52,7 +52,7 @@ struct DoctorTests {
         let yaml = try String(
             contentsOf: stage.folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
         try stage.folder.write("bridge.sqlite", "this is no database, however long it may be".utf8)
-        let secret = try stage.folder.write("open.txt", "secret".utf8)
+        let secret = try stage.folder.write("open.txt", "Zm9ydHktdHdvIGJ5dGVz".utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: secret)
         try stage.folder.write(
             "ill.yaml",
@@ -91,7 +91,7 @@ struct DoctorTests {
     func exposed() async throws {
         let stage = try await CommandFixture(customers: 2)
         for (name, mode) in [("bridge.sqlite", 0o644), ("a.txt", 0o440), ("b.txt", 0o600), ("c.txt", 0o604)] {
-            let file = try stage.folder.write(name, name == "bridge.sqlite" ? [] : Array(name.utf8))
+            let file = try stage.folder.write(name, name == "bridge.sqlite" ? [] : Array("token-of-16-bytes".utf8))
             try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
         }
         try stage.folder.write(

@@ -178,7 +178,7 @@ struct ServeTests {
             (taken, "is already in use"), ("192.0.2.1:80", "cannot be used: Cannot assign"),
             ("127.0.0.1:1", "is already the address of listen"),
         ] {
-            try folder.write("token.txt", "Zm9ydHktdHdv".utf8)
+            try folder.write("token.txt", "Zm9ydHktdHdvIGJ5dGVz".utf8)
             try folder.write(
                 "b.yaml",
                 "listen: 127.0.0.1:1\noperations: {listen: \(address)}\ntokens: [{file: token.txt}]\nstore: none\n".utf8

@@ -41,7 +41,7 @@ struct StoppedStoreTests {
     @Test("A secret file that others can read is reported once at the start, and its mode is not changed")
     func openSecret() async throws {
         let stage = try await CommandFixture(customers: 2)
-        let secret = try stage.folder.write("token.txt", "token".utf8)
+        let secret = try stage.folder.write("token.txt", "Zm9ydHktdHdvIGJ5dGVz".utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o440], ofItemAtPath: secret)
         try stage.folder.write(
             "receipt-bridge.yaml", "tokens: [{file: token.txt}]\n\(try stage.configuration())".utf8)

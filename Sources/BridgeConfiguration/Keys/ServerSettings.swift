@@ -294,13 +294,20 @@ extension ProxyConfiguration: Configurable {
                 receipts of other apps: forwarded to Apple unchanged, or refused with 21003 ([which rules are \
                 firm](#which-rules-are-firm))
                 """),
-            .secrets(
-                "tokens", \.tokens,
+            .custom(
+                "tokens", "list of secrets", default: "none", \.tokens,
                 """
-                bearer tokens for `/v1/*`, `/metrics`, `/`, `/comparisons` and `/customers`. Without a token these are available on \
-                `operations.listen` only, and only for [local \
-                requests](OPERATIONS.md#who-may-use-the-operations-listener)
-                """),
+                bearer tokens for `/v1/*`, `/metrics`, `/`, `/comparisons` and `/customers`, each one line of at least 16 \
+                visible ASCII characters. Without a token these are available on `operations.listen` only, and only for \
+                [local requests](OPERATIONS.md#who-may-use-the-operations-listener)
+                """
+            ) { node, name, settings in
+                settings.tokens = node.secrets(name)
+                for token in settings.tokens.map({ $0.reveal().utf8 })
+                where token.count < minimumKeySize || !token.allSatisfy({ (0x21...0x7E).contains($0) }) {
+                    node.note(name, "a token is not one line of at least \(minimumKeySize) visible ASCII characters")
+                }
+            },
             .custom(
                 "handleKeys", "list of secrets", default: "one key, made in `store`", \.handleKeys,
                 """
@@ -309,8 +316,8 @@ extension ProxyConfiguration: Configurable {
                 """
             ) { node, name, settings in
                 settings.handleKeys = node.secrets(name)
-                if settings.handleKeys.contains(where: { $0.reveal().utf8.count < minimumHandleKeySize }) {
-                    node.note(name, "a key has fewer than \(minimumHandleKeySize) bytes")
+                if settings.handleKeys.contains(where: { $0.reveal().utf8.count < minimumKeySize }) {
+                    node.note(name, "a key has fewer than \(minimumKeySize) bytes")
                 }
             },
         ]
@@ -364,8 +371,8 @@ extension ProxyConfiguration: Configurable {
         ]
     }
 
-    /// Minimum size of a key of bridge handles, in bytes.
-    private static let minimumHandleKeySize = 16
+    /// Minimum size of a token and of a key of bridge handles, in bytes.
+    private static let minimumKeySize = 16
 
     /// Whether the public listener uses TLS.
     private var usesTLS: Bool { tls != nil }
