@@ -1,4 +1,5 @@
 import COpenSSL
+import ConcurrencySupport
 import Synchronization
 
 /// Verifies a signer's certificate chain, which must be exactly leaf, intermediate and pinned root.
@@ -6,15 +7,31 @@ import Synchronization
 /// Checks the role's marker extension on the intermediate, and every signature in the chain. The time of signing is not
 /// checked here: the result is the leaf's key and the period in which the whole chain was valid.
 ///
+/// An intermediate is verified once, also if the leaf below it is not genuine. So a client that sends a leaf of its own
+/// with every JWS costs one verification each.
+///
 /// `@unchecked Sendable`: the X509_STORE is filled in `init` and only read afterwards, and OpenSSL locks it
 /// internally.
 final class ChainVerifier: @unchecked Sendable {
     private let store: OpaquePointer
     private let roots: [Certificate]
     private let verifications = Atomic(0)
+    private let authorityVerifications = Atomic(0)
+    /// Intermediates below a pinned root. They have the marker of a role, so there are a dozen at most.
+    private let issuers = FIFOCache<Issuer>(capacity: 16)
+
+    /// An intermediate that is verified, and the verifier of what it issued.
+    private struct Issuer: Sendable {
+        let der: [UInt8]
+        /// The period in which the intermediate and its root are valid.
+        let window: ClosedRange<Int64>
+        let verifier: ChainVerifier
+    }
 
     /// Number of chains that OpenSSL verified or rejected.
     var count: Int { verifications.load(ordering: .relaxed) }
+    /// Number of intermediates that OpenSSL verified or rejected.
+    var authorityCount: Int { authorityVerifications.load(ordering: .relaxed) }
 
     init(roots: [Certificate]) throws(CryptographyError) {
         guard let store = X509_STORE_new() else { throw .openSSL(.unavailable, "cannot allocate a certificate store") }
@@ -49,10 +66,16 @@ final class ChainVerifier: @unchecked Sendable {
             throw CryptographyError(.unsupported, "a certificate is signed with an unsupported algorithm")
         }
         verifications.add(1, ordering: .relaxed)
-        let root = try buildChain([leaf, authority])
-        guard let above = Self.overlap(authority.validity, root.validity),
-            let window = Self.overlap(leaf.validity, above)
-        else { throw CryptographyError(.outsideValidity, "the validity periods of the chain do not overlap") }
+        let above: ClosedRange<Int64>?
+        if let issuer = try issuer(authority) {
+            _ = try issuer.verifier.buildChain([leaf])
+            above = issuer.window
+        } else {
+            above = Self.overlap(authority.validity, try buildChain([leaf, authority]).validity)
+        }
+        guard let above, let window = Self.overlap(leaf.validity, above) else {
+            throw CryptographyError(.outsideValidity, "the validity periods of the chain do not overlap")
+        }
         let key = try leaf.publicKey()
         guard !key.isRSA || key.bits >= role.minimumRSABits else {
             throw CryptographyError(.keyRefused, "the signer has an RSA key of \(key.bits) bits")
@@ -64,12 +87,31 @@ final class ChainVerifier: @unchecked Sendable {
     /// not issue certificates.
     func verify(known authority: Certificate) -> VerifiedAuthority? {
         guard authority.isAuthority, authority.hasAcceptedSignatureAlgorithm,
-            X509_get_key_usage(authority.x509) & UInt32(KU_KEY_CERT_SIGN) != 0,
-            let root = try? buildChain([authority]), root.x509 != authority.x509,
-            case let length = X509_get_pathlen(root.x509), length < 0 || length >= 1,
-            let window = Self.overlap(authority.validity, root.validity)
+            let window = (try? window(of: authority)) ?? nil
         else { return nil }
         return VerifiedAuthority(authority, window: window)
+    }
+
+    /// Returns the verified intermediate with this encoding; `nil` if only a whole chain shows what is wrong with it.
+    ///
+    /// - Throws: `untrusted` if no pinned root issued it, `unavailable`.
+    private func issuer(_ authority: Certificate) throws(CryptographyError) -> Issuer? {
+        if let known = issuers.entries.first(where: { $0.der == authority.der }) { return known }
+        guard let window = try window(of: authority) else { return nil }
+        let issuer = Issuer(der: authority.der, window: window, verifier: try ChainVerifier(roots: [authority]))
+        issuers.insert(issuer) { $0.der == issuer.der }
+        return issuer
+    }
+
+    /// Verifies an intermediate alone. Returns the period in which it and its root are valid; `nil` if there is none, or if
+    /// it must not issue certificates.
+    private func window(of authority: Certificate) throws(CryptographyError) -> ClosedRange<Int64>? {
+        guard X509_get_key_usage(authority.x509) & UInt32(KU_KEY_CERT_SIGN) != 0 else { return nil }
+        authorityVerifications.add(1, ordering: .relaxed)
+        let root = try buildChain([authority])
+        guard root.x509 != authority.x509, case let length = X509_get_pathlen(root.x509), length < 0 || length >= 1
+        else { return nil }
+        return Self.overlap(authority.validity, root.validity)
     }
 
     /// Returns the period that two periods have in common; `nil` if there is none.
@@ -82,7 +124,8 @@ final class ChainVerifier: @unchecked Sendable {
     /// Runs OpenSSL's verification, then checks that it found exactly these certificates and a pinned root, which is
     /// returned.
     ///
-    /// - Parameter certificates: a leaf and its intermediate, or an intermediate alone.
+    /// - Parameter certificates: a leaf and its intermediate, or an intermediate alone; below a verified intermediate, a leaf
+    ///   alone.
     private func buildChain(_ certificates: [Certificate]) throws(CryptographyError) -> Certificate {
         guard let context = X509_STORE_CTX_new(), let untrusted = bridge_certificates_new() else {
             throw .openSSL(.unavailable, "cannot allocate memory to verify a chain")
@@ -101,7 +144,8 @@ final class ChainVerifier: @unchecked Sendable {
         }
         let parameters = X509_STORE_CTX_get0_param(context)
         // The caller checks the time. Security level 0 allows Apple's older SHA-1 signatures and RSA-1024 keys.
-        X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_NO_CHECK_TIME))
+        // A chain may end in any certificate of the store: a pinned root, or an intermediate that is verified.
+        X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_NO_CHECK_TIME) | UInt(X509_V_FLAG_PARTIAL_CHAIN))
         X509_VERIFY_PARAM_set_auth_level(parameters, 0)
         X509_VERIFY_PARAM_set_depth(parameters, 2)
         guard X509_verify_cert(context) == 1 else {

@@ -60,6 +60,9 @@ package final class TrustStore: Sendable {
     /// Number of chains that OpenSSL verified or rejected since the start, for measurements.
     package var chainVerifications: Int { verifier.count }
 
+    /// Number of intermediates that OpenSSL verified or rejected since the start, for measurements.
+    package var authorityVerifications: Int { verifier.authorityCount }
+
     /// Empties both caches of signers, to measure the first receipt of a signer. Verified intermediates stay.
     package func removeCachedSigners() {
         cache.chains.removeAll()

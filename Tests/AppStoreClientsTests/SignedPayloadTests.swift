@@ -162,6 +162,24 @@ struct SignedPayloadTests {
     }
 
     // Covers threat T17 (docs/threat-model.md).
+    // T13.
+    @Test("JWS with a new leaf each, none of them genuine, cost one verification of the intermediate together")
+    func falseLeaves() throws {
+        let pki = try Shared.pki
+        let root = try Certificate(der: pki.jwsRoot.certificate.span)
+        let trust = try TrustStore(anchors: TrustAnchors(roots: [root], intermediates: []))
+        let verifier = SignedPayloadVerifier(trust: trust)
+        for number in UInt8(0)..<20 {
+            // The last byte belongs to the signature of the certificate.
+            var leaf = pki.jwsSigner.certificates[0]
+            leaf[leaf.count - 1] ^= number
+            let text = try sign(x5c: [.string(Base64.encode(leaf))] + chain().suffix(2))
+            let isAccepted = (try? verifier.verify(text, as: TransactionPayload.self, now: Shared.noon)) != nil
+            #expect(isAccepted == (number == 0))
+        }
+        #expect(trust.chainVerifications == 20 && trust.authorityVerifications == 1 && trust.cachedChains == 1)
+    }
+
     @Test("A root with the subject and the key of a pinned root counts as it, and nothing less does")
     func reissuedRoot() throws {
         let pki = try Shared.pki
