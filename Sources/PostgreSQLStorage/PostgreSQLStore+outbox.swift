@@ -64,7 +64,24 @@ extension PostgreSQLStore: DeliveryOutbox {
         [.text(targetKey.bundleId.rawValue), .text(targetKey.form), .text(targetKey.url)]
     }
 
-    package func hasDueDelivery(
+    package func dueTargets(at now: Timestamp) async throws(StorageError) -> Set<ForwardingTargetKey> {
+        let rows = try await read(
+            """
+            SELECT bundleId, form, url FROM addressee WHERE EXISTS (
+                SELECT 1 FROM delivery WHERE addressee = addressee.id AND state = 0 AND nextAttempt <= $1::bigint
+                AND leasedUntil <= $1::bigint)
+            """, [PostgreSQLValue(now)])
+        return try value { () throws(PostgreSQLError) in
+            var targets: Set<ForwardingTargetKey> = []
+            for row in rows {
+                guard let bundleId = BundleIdentifier(rawValue: try row.text(0)) else { continue }
+                targets.insert(ForwardingTargetKey(bundleId: bundleId, form: try row.text(1), url: try row.text(2)))
+            }
+            return targets
+        }
+    }
+
+    private func hasDueDelivery(
         to targetKey: ForwardingTargetKey, at now: Timestamp
     ) async throws(StorageError) -> Bool {
         try await !read(

@@ -127,7 +127,24 @@ extension SQLiteStore: DeliveryOutbox {
         [targetKey.bundleId.rawValue, targetKey.form, targetKey.url, now.milliseconds, end.milliseconds]
     }
 
-    package func hasDueDelivery(
+    package func dueTargets(at now: Timestamp) async throws(StorageError) -> Set<ForwardingTargetKey> {
+        try await read { db in
+            let find = try db.cachedStatement(
+                sql: """
+                    SELECT bundleId, form, url FROM addressee WHERE EXISTS (
+                        SELECT 1 FROM delivery WHERE addressee = addressee.id AND state = 0 AND nextAttempt <= ?1
+                        AND (leasedUntil IS NULL OR leasedUntil <= ?1))
+                    """)
+            return Set(
+                try Row.fetchAll(find, arguments: [now.milliseconds]).compactMap { row in
+                    BundleIdentifier(rawValue: row[0]).map {
+                        ForwardingTargetKey(bundleId: $0, form: row[1], url: row[2])
+                    }
+                })
+        }
+    }
+
+    private func hasDueDelivery(
         to targetKey: ForwardingTargetKey, at now: Timestamp
     ) async throws(StorageError) -> Bool {
         try await read { db in

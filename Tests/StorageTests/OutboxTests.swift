@@ -11,7 +11,7 @@ struct OutboxTests {
     ///
     /// - Parameter times: when each was received, in milliseconds; by default in the same order.
     private func receive(
-        _ purchases: [String], at times: [Int64]? = nil, on stage: StoreStage, _ target: ForwardingTargetKey
+        _ purchases: [String], at times: [Int64]? = nil, on stage: StoreStage, _ targets: ForwardingTargetKey...
     ) async throws {
         for (index, purchase) in purchases.enumerated() {
             let date = Timestamp(milliseconds: times?[index] ?? Int64(index))
@@ -21,7 +21,7 @@ struct OutboxTests {
             let status = StatusRow(
                 originalTransactionId: purchase, status: 1, subscriptionGroupIdentifier: nil, clock: date)
             _ = try await stage.store.notifications.save(
-                row, NotificationUpdate(status: status), of: stage.scope, for: [target])
+                row, NotificationUpdate(status: status), of: stage.scope, for: targets)
         }
     }
 
@@ -49,6 +49,26 @@ struct OutboxTests {
         try await stage.store.outbox.settle(first[0], .delivered(bodies: 1))
         #expect(try await claim("b", on: other, target).map(\.uuid) == ["2"])
         await other.close()
+    }
+
+    @Test(
+        "The targets with a delivery that is due and not leased are found together",
+        arguments: StoreTestEngine.available)
+    func dueTargets(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let (outbox, leased) = (stage.store.outbox, target(stage))
+        let (due, delivered) = (
+            ForwardingTargetKey(bundleId: stage.scope.bundleId, form: "camel", url: leased.url),
+            ForwardingTargetKey(bundleId: stage.scope.bundleId, form: "raw", url: "http://127.0.0.1:9/other")
+        )
+        try await receive(["1"], on: stage, leased, due, delivered)
+        #expect(try await outbox.dueTargets(at: Timestamp(milliseconds: -1)).isEmpty)
+        _ = try await claim("a", on: stage.store, leased)
+        for delivery in try await claim("b", on: stage.store, delivered) {
+            try await outbox.settle(delivery, .delivered(bodies: 1))
+        }
+        #expect(try await outbox.dueTargets(at: Self.now) == [due])
+        #expect(try await outbox.dueTargets(at: Self.later) == [leased, due])
     }
 
     @Test(
@@ -108,9 +128,9 @@ struct OutboxTests {
         try await receive(["1"], on: stage, target)
         let first = try #require(try await claim("a", on: stage.store, target).first)
         let early = Self.later.advanced(byMilliseconds: -1)
-        #expect(try await !outbox.hasDueDelivery(to: target, at: early))
+        #expect(try await outbox.dueTargets(at: early).isEmpty)
         #expect(try await claim("b", at: early, on: stage.store, target).isEmpty)
-        #expect(try await outbox.hasDueDelivery(to: target, at: Self.later))
+        #expect(try await outbox.dueTargets(at: Self.later) == [target])
         let second = try #require(try await claim("b", at: Self.later, on: stage.store, target).first)
         try await outbox.settle(first, .failed(code: "x", bodiesSent: 0, next: Self.now))
         #expect(try await outbox.deliveries().map(\.attempts) == [0])

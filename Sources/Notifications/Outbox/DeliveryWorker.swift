@@ -23,7 +23,6 @@ final class DeliveryWorker: Sendable {
         let source: ForwardingContext
         let bodies: DeliveryBodies
         let transport: any HTTPTransport
-        let wakeUp: AsyncSignal
         let options: Forwarder.Options
         let counts: AppMetricsRegistry
         let now: @Sendable () -> Timestamp
@@ -64,7 +63,9 @@ final class DeliveryWorker: Sendable {
     }
 
     private let target: ForwardTarget
-    private let targetKey: ForwardingTargetKey
+    let targetKey: ForwardingTargetKey
+    /// Signaled when deliveries may be due.
+    let wakeUp = AsyncSignal()
     private let dependencies: Dependencies
     /// Identifies this worker among all processes with the same store.
     private let lessee = "\(DeliveryLease.process)/\(UUID().uuidString)"
@@ -87,10 +88,10 @@ final class DeliveryWorker: Sendable {
     func run(until isClosing: @Sendable () -> Bool) async {
         await withTaskGroup(of: Event.self) { group in
             var (isClaiming, mayFind) = (false, true)
-            var signals = dependencies.wakeUp.signals
+            var signals = wakeUp.signals
             func awaitArrival() {
-                group.addTask { [signals, dependencies] in
-                    await dependencies.wakeUp.wait(after: signals, atMost: dependencies.options.poll)
+                group.addTask { [signals, wakeUp] in
+                    await wakeUp.wait(after: signals, atMost: .seconds(3_600))
                     return .arrived
                 }
             }
@@ -129,7 +130,7 @@ final class DeliveryWorker: Sendable {
                     mayFind = mayFind || !areAll
                 case .arrived where !isEnding:
                     // Read before the next claim. Otherwise, a signal between the claim and the wait would be lost.
-                    signals = dependencies.wakeUp.signals
+                    signals = wakeUp.signals
                     mayFind = true
                     awaitArrival()
                 case .renewed where !Task.isCancelled: awaitRenewal()

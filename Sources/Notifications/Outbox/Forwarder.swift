@@ -22,6 +22,8 @@ package final class Forwarder: Service {
         /// Maximum time until a due delivery is found. Polling is needed because other processes queue deliveries
         /// too.
         package var poll = Duration.seconds(1).atTestSpeed(atLeast: .milliseconds(50))
+        /// Minimum time between two searches for due deliveries, however many notifications arrive.
+        package var pollPause = Duration.milliseconds(20)
         /// Time between two renewals of the leases of deliveries.
         package var renewal = DeliveryLease.renewalInterval
         /// Time for deliveries in flight when the process shuts down.
@@ -41,6 +43,7 @@ package final class Forwarder: Service {
     /// The workers of one configuration, and its number.
     private struct Plan: Sendable {
         var workers: [DeliveryWorker]
+        let outbox: any DeliveryOutbox
         var generation = 0
     }
 
@@ -51,6 +54,7 @@ package final class Forwarder: Service {
     private let tables: FieldTables
     private let logger: Logger
     private let now: @Sendable () -> Timestamp
+    private let logThrottle = LogThrottle<String>()
 
     /// Returns `nil` if there is no store, and so no context. If no app has a target, the forwarder waits for a configuration that has
     /// one.
@@ -60,7 +64,7 @@ package final class Forwarder: Service {
         options: Options = Options(), now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         guard let context else { return nil }
-        plan = Mutex(Plan(workers: []))
+        plan = Mutex(Plan(workers: [], outbox: context.store.outbox))
         wakeUp = context.arrivals
         self.options = options
         self.transport = transport
@@ -74,14 +78,15 @@ package final class Forwarder: Service {
     package func apply(_ settings: ProxyConfiguration, _ context: ForwardingContext) {
         let dependencies = DeliveryWorker.Dependencies(
             source: context, bodies: DeliveryBodies(source: context, tables: tables), transport: transport,
-            wakeUp: wakeUp,
             options: options, counts: context.counts, now: now, logger: logger)
         let workers = settings.apps.flatMap { app in
             zip(app.forward, app.targetKeys).map {
                 DeliveryWorker(target: $0, targetKey: $1, dependencies: dependencies)
             }
         }
-        plan.withLock { $0 = Plan(workers: workers, generation: $0.generation + 1) }
+        plan.withLock {
+            $0 = Plan(workers: workers, outbox: context.store.outbox, generation: $0.generation + 1)
+        }
         wakeUp.signal()
     }
 
@@ -139,6 +144,28 @@ package final class Forwarder: Service {
             for worker in plan.workers {
                 group.addTask { await worker.run(until: isReplaced) }
             }
+            while !Task.isCancelled, !isReplaced() {
+                let signals = wakeUp.signals
+                await wake(plan)
+                try? await Task.sleep(for: options.pollPause)
+                await wakeUp.wait(after: signals, atMost: options.poll)
+            }
+            for worker in plan.workers { worker.wakeUp.signal() }
+        }
+    }
+
+    /// Wakes the workers to whose targets deliveries are due. One query finds all of them, so that thousands of targets
+    /// without a delivery cost nothing.
+    private func wake(_ plan: Plan) async {
+        // The only worker searches itself.
+        guard plan.workers.count > 1 else { return plan.workers.forEach { $0.wakeUp.signal() } }
+        do throws(StorageError) {
+            let due = try await plan.outbox.dueTargets(at: now())
+            for worker in plan.workers where due.contains(worker.targetKey) { worker.wakeUp.signal() }
+        } catch {
+            guard logThrottle.allows("outbox", at: now().sinceEpoch) else { return }
+            logger.warning(
+                "cannot read due deliveries from the store; will retry", metadata: ["reason": "\(error.code.rawValue)"])
         }
     }
 }

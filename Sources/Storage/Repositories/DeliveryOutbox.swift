@@ -3,8 +3,8 @@ package import AppStoreTypes
 /// The outbox of forwarded notifications: one delivery for each notification and target. A delivery is queued in the
 /// transaction that stores its notification, see ``NotificationStore``.
 package protocol DeliveryOutbox: Sendable {
-    /// Returns whether a delivery is due that is not leased.
-    func hasDueDelivery(to targetKey: ForwardingTargetKey, at now: Timestamp) async throws(StorageError) -> Bool
+    /// Returns the targets, also former ones, to which a delivery is due that is not leased.
+    func dueTargets(at now: Timestamp) async throws(StorageError) -> Set<ForwardingTargetKey>
 
     /// Leases due deliveries of different purchases, the one that has waited longest first. No delivery is leased to
     /// two workers, and no two deliveries about one purchase to the same target are leased at the same time.
