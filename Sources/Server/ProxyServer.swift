@@ -54,6 +54,7 @@ package struct ProxyServer: Service {
     let clients: ClientRateLimiter
     let bodies: RequestBodyBudget
     private let descriptors: FileDescriptorBudget?
+    let keyChecks = KeyChecks()
     /// Connected clients of each listener.
     let disconnectMonitor = (public: ClientDisconnectMonitor(), operations: ClientDisconnectMonitor())
     private let timeouts: ConnectionTimeouts
@@ -197,7 +198,7 @@ package struct ProxyServer: Service {
     /// Warns about private keys that cannot sign. Such an app is served from its other sources, and a reload may
     /// bring a usable key.
     private func checkKeys() {
-        for key in live.now.settings.unusableKeys {
+        for key in keyChecks.check(live.now.settings) {
             logger.warning(
                 "private key is unusable; App Store Server API disabled for this app unless an earlier key is loaded",
                 metadata: ["bundleId": "\(key.bundleId)", "keyId": "\(key.keyId)", "reason": "\(key.reason)"])

@@ -18,6 +18,7 @@ struct ServerHealth: Sendable {
     let handshakes: CounterTable
     /// Counts of rejected requests and connections, by ``ClientLimit``.
     let rejections: CounterTable
+    let keyChecks: KeyChecks
     let store: (any Store)?
     let shadow: Shadow?
     let state: LifecycleState
@@ -76,7 +77,7 @@ struct ServerHealth: Sendable {
                     ? "The TLS certificate of the listener has expired; clients reject it."
                     : "The TLS certificate of the listener expires in \(days) days.")
         }
-        for key in settings.unusableKeys {
+        for key in keyChecks.unusable(in: settings) {
             warn(
                 "keyUnusable",
                 "\(key.bundleId.rawValue): the private key \(key.keyId) is unusable (\(key.reason)); App Store Server API "

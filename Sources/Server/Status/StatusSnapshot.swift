@@ -70,13 +70,16 @@ extension StatusSnapshot {
         createdAt = .now
         let warnings = view.warnings(backlog)
         self.warnings = warnings
+        let settings = Dictionary(grouping: view.settings.apps) { $0.bundleId?.rawValue }
+        let backlogs = Dictionary(grouping: backlog, by: \.bundleId.rawValue)
+        let results = Dictionary(grouping: readiness, by: \.app.scope.bundleId)
+        let switches = Dictionary(grouping: rollouts, by: \.bundleId)
+        let concerns = Dictionary(grouping: warnings) { $0.bundleId?.rawValue }
         apps = counts.labelled.compactMap { name, counts in
             App(
-                name, counts, settings: view.settings.apps.first { $0.bundleId?.rawValue == name },
-                backlog: backlog.first { $0.bundleId.rawValue == name },
-                readiness: readiness.filter { $0.app.scope.bundleId == name },
-                rollout: rollouts.first { $0.bundleId == name },
-                warnings: warnings.filter { $0.bundleId?.rawValue == name }.map(\.code))
+                name, counts, settings: settings[name]?.first, backlog: backlogs[name]?.first,
+                readiness: results[name] ?? [], rollout: switches[name]?.first,
+                warnings: concerns[name]?.map(\.code) ?? [])
         }
         latencies = zip(SourceLabel.allCases, counts.durations).map { ($0.text, $1) }
         upstream = counts.upstream.rows
