@@ -72,6 +72,16 @@ struct ReloadTests {
         let answered = Atomic(0)
     }
 
+    @Test("A configuration whose apps have all vanished, as in the first half of a file, is not applied")
+    func noApps() async throws {
+        let stage = try await Stage()
+        let half = try #require(stage.yaml.range(of: "apps:")).lowerBound
+        try await stage.reload(String(stage.yaml[..<half]), until: "apps: there are none left")
+        let receipt = try #require(stage.inner.appStore.receipts.first).base64
+        #expect(try await stage.ask(Question.body(receipt, password: SimulatedApp.first.sharedSecret)) == 0)
+        await stage.stop()
+    }
+
     @Test("A reloaded configuration applies to the next request, and no request or connection is lost under load")
     func underLoad() async throws {
         let stage = try await Stage()

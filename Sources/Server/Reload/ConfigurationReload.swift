@@ -12,20 +12,23 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
     private let server: ProxyServer
     private let read: @Sendable () throws(ConfigurationError) -> ProxyConfiguration
     private let make: @Sendable (ProxyConfiguration, _ previous: ServiceGraph) throws -> ServiceGraph
+    private let file: CalmFile
     private let logger: Logger
 
     /// - Parameters:
     ///   - signals: One element for each reload, for example the SIGHUP signals.
+    ///   - file: The file of the configuration.
     ///   - read: Reads and checks the configuration.
     ///   - make: Creates the services for a configuration. They take over the state of the previous services, for
     ///     example caches and budgets.
     package init(
-        signals: Signals, server: ProxyServer,
+        signals: Signals, server: ProxyServer, file: CalmFile,
         read: @escaping @Sendable () throws(ConfigurationError) -> ProxyConfiguration,
         make: @escaping @Sendable (ProxyConfiguration, _ previous: ServiceGraph) throws -> ServiceGraph, logger: Logger
     ) {
         self.signals = signals
         self.server = server
+        self.file = file
         self.read = read
         self.make = make
         self.logger = logger
@@ -33,15 +36,18 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
 
     /// Reloads on every signal until shutdown.
     package func run() async throws {
-        for try await _ in signals.cancelOnGracefulShutdown() { reload() }
+        for try await _ in signals.cancelOnGracefulShutdown() { await reload() }
     }
 
     /// Applies the configuration as a whole or not at all, and logs the changed keys. Some keys, for example
     /// `listen`, keep their values until a restart.
-    private func reload() {
+    private func reload() async {
         let previous = server.live.now
         do {
-            let read = try read()
+            let read = try await file.read(read)
+            guard !read.apps.isEmpty || previous.settings.apps.isEmpty else {
+                throw ConfigurationError(["apps: there are none left; restart the server if that is meant"])
+            }
             let changes = ConfigurationDiff(from: previous.settings, to: read)
             let settings = read.keepingFixedKeys(of: previous.settings)
             try server.apply(settings, make(settings, previous.pipelines))
@@ -55,6 +61,7 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
                 metadata: ["changed": "\(changes.applied.isEmpty ? "-" : changes.applied.joined(separator: ", "))"])
         } catch let error as ConfigurationError {
             for finding in error.findings { refuse(finding) }
+        } catch is CancellationError {
         } catch {
             refuse("\(error)")
         }

@@ -23,6 +23,13 @@ struct ConfigurationOptions: ParsableArguments {
             checks: .server)
     }
 
+    /// When the configuration's file was last changed; `nil` if there is none.
+    var changedAt: Date? {
+        guard let path = config ?? ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_CONFIG"] else { return nil }
+        let file = URL(filePath: path).resolvingSymlinksInPath().path
+        return try? FileManager.default.attributesOfItem(atPath: file)[.modificationDate] as? Date
+    }
+
     /// Reads the configuration and adds the test roots of `--roots`. For commands that are not servers: they may
     /// contact Apple even with test roots.
     func settingsWithRoots() throws(ConfigurationError) -> ProxyConfiguration {

@@ -88,7 +88,8 @@ struct ServeCommand: AsyncParsableCommand {
             }
             let reloadStore = store
             reload = ConfigurationReload(
-                signals: hangups, server: server, read: { () throws(ConfigurationError) in try read() },
+                signals: hangups, server: server, file: CalmFile { [configuration] in configuration.changedAt },
+                read: { () throws(ConfigurationError) in try read() },
                 make: { settings, previous in
                     try ServiceGraph(
                         settings: settings, transport: upstream, store: reloadStore, previous: previous,
