@@ -30,8 +30,9 @@ USER 10001
 WORKDIR /var/lib/receipt-bridge
 VOLUME /var/lib/receipt-bridge
 EXPOSE 8080
-# Checks the operations listener, which uses plain HTTP even if `tls:` is configured. The image contains bash, but not curl.
+# Checks the public listener, or the operations listener if `tls:` is configured: that one always uses plain HTTP. The image
+# contains bash, but not curl.
 HEALTHCHECK --interval=30s --timeout=3s --start-period=5s \
-    CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/8081 && printf 'GET /healthz HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 && read -r line <&3 && case $line in *' 200 '*) exit 0;; *) exit 1;; esac"]
+    CMD ["bash", "-c", "for port in 8080 8081; do (exec 3<>/dev/tcp/127.0.0.1/$port && printf 'GET /healthz HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 && read -r -t 1 line <&3 && [[ $line == *' 200 '* ]]) && exit 0; done; exit 1"]
 ENTRYPOINT ["receipt-bridge", "serve"]
 CMD ["--listen", "0.0.0.0:8080"]

@@ -222,7 +222,7 @@ package struct ProxyServer: Service {
         let (settings, certificate) = (live.now.settings, live.now.certificate)
         return Application(
             router: publicRouter(),
-            server: server(disconnectMonitor.public, clients, certificate),
+            server: server(disconnectMonitor.public, nil, certificate),
             configuration: configuration(
                 settings.listen, atMost: descriptors?.connections ?? Int(settings.limits.connections)),
             onServerRunning: { channel in
@@ -240,25 +240,27 @@ package struct ProxyServer: Service {
     /// - Parameter onListening: Called with the port when the listener accepts connections.
     private func operationsListener(onListening: @escaping @Sendable (_ port: Int) -> Void) -> some Service {
         let address = live.now.settings.operationsListen
+        let connections = descriptors?.operations ?? FileDescriptorBudget.maximumOperations
         return Application(
             router: operationsRouter(),
-            server: server(disconnectMonitor.operations, nil),
-            configuration: configuration(
-                address, atMost: descriptors?.operations ?? FileDescriptorBudget.maximumOperations),
+            server: server(disconnectMonitor.operations, OperationsConnections(atMost: connections)),
+            configuration: configuration(address, atMost: connections),
             onServerRunning: { onListening($0.localAddress?.port ?? address.port) },
             logger: logger)
     }
 
     /// - Parameters:
-    ///   - clients: `nil` if clients are not rate-limited.
+    ///   - operations: The connections of the operations listener; `nil` for the public one, whose clients are rate-limited.
     ///   - certificate: The certificate to present if the configuration has no newer one; `nil` if the listener
     ///     speaks no TLS.
     private func server(
-        _ disconnectMonitor: ClientDisconnectMonitor, _ clients: ClientRateLimiter?,
+        _ disconnectMonitor: ClientDisconnectMonitor, _ operations: OperationsConnections? = nil,
         _ certificate: ListenerCertificate? = nil
     ) -> HTTPServerBuilder {
-        let connectionLimit = ConnectionLimitHandler(live: live, clients: clients)
-        return HTTPServerBuilder { [live, handshakes, timeouts] responder in
+        let connectionLimit = ConnectionLimitHandler(
+            live: live, clients: operations == nil ? clients : nil, operations: operations)
+        let timeouts = operations == nil ? timeouts : timeouts.forOperations
+        return HTTPServerBuilder { [live, handshakes] responder in
             let channel = HTTP1ProxyChannel(
                 base: HTTP1Channel(
                     responder: responder,

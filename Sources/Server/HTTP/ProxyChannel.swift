@@ -54,6 +54,9 @@ struct HTTP1ProxyChannel: ServerChildChannel {
                 position: .before(decoder))
             try pipeline.addHandlers(
                 [pipelining, HTTP1SemanticsHandler(maximumBodyBytes: maximumBodyBytes)], position: .after(decoder))
+            if let handler = connectionLimit.operations?.add(channel) {
+                try pipeline.addHandler(handler, position: .after(pipelining))
+            }
             if !connectionLimit.allows(channel) { channel.close(mode: .all, promise: nil) }
             return value
         }

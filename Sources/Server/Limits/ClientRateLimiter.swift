@@ -118,6 +118,8 @@ struct ConnectionLimitHandler: Sendable {
     let live: ReloadableState
     /// `nil` if connections are not limited per client.
     let clients: ClientRateLimiter?
+    /// `nil` for the public listener.
+    var operations: OperationsConnections?
 
     func allows(_ channel: any Channel) -> Bool {
         clients?.allows(channel, by: live.now.settings) ?? true

@@ -12,6 +12,14 @@ package struct ConnectionTimeouts: Sendable, Hashable {
 
     package init() {}
 
+    /// Shorter ones for the operations listener, which has few connections.
+    var forOperations: ConnectionTimeouts {
+        var timeouts = self
+        timeouts.idle = min(idle, .seconds(6))
+        timeouts.write = min(write, .seconds(9))
+        return timeouts
+    }
+
     /// Time between two checks of a connection. A connection is closed at most this much later than its timeout.
     fileprivate var interval: TimeAmount { TimeAmount(min(idle, answer, write) / 3) }
 }
