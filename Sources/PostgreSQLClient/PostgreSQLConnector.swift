@@ -79,10 +79,15 @@ enum PostgreSQLConnector {
     ) throws(PostgreSQLError) -> String {
         var values = environmentDefaults(library)
         values.merge([
-            "passfile": "/dev/null/none", "gssencmode": "disable", "sslcertmode": "allow", "connect_timeout": "5",
+            "passfile": "/dev/null/none", "gssencmode": "disable", "connect_timeout": "5",
             "target_session_attrs": "read-write", "tcp_user_timeout": "10000", "keepalives_idle": "30",
         ]) { _, new in new }
-        if !libraryKnows("sslcertmode", library) { values["sslcertmode"] = nil }
+        // Since libpq 16 and 18. They have no compiled default, and an empty one is invalid.
+        for (keyword, value) in [
+            ("sslcertmode", "allow"), ("min_protocol_version", "3.0"), ("max_protocol_version", "3.0"),
+        ] where values[keyword] != nil {
+            values[keyword] = value
+        }
         for (keyword, value) in configuration.parameters {
             guard keyword != "password", keyword != "service", keyword != "passfile" else {
                 throw PostgreSQLError(.invalid, "the connection parameter \(keyword) is not allowed")
@@ -114,12 +119,6 @@ enum PostgreSQLConnector {
             if variable != nil, keyword != "service" { defaults[keyword] = value ?? "" }
         }
         return defaults
-    }
-
-    private static func libraryKnows(_ keyword: String, _ library: PostgreSQLLibrary) -> Bool {
-        var isKnown = false
-        forEachOption(library) { name, _, _ in isKnown = isKnown || name == keyword }
-        return isKnown
     }
 
     /// Calls the closure with keyword, environment variable and compiled default of each `PQconninfoOption`.
