@@ -12,11 +12,11 @@ package struct ConnectionTimeouts: Sendable, Hashable {
 
     package init() {}
 
-    /// Shorter ones for the operations listener, which has few connections.
+    /// Those of the operations listener, which has few connections: 6 and 10 seconds by default.
     var forOperations: ConnectionTimeouts {
         var timeouts = self
-        timeouts.idle = min(idle, .seconds(6))
-        timeouts.write = min(write, .seconds(9))
+        timeouts.idle = idle / 10
+        timeouts.write = write / 3
         return timeouts
     }
 
