@@ -8,6 +8,8 @@
 # make test-clients  client libraries in Python, in debug (needs Python and PyPI)
 # make test-migrate-cluster  workers of one migration on one PostgreSQL, which are killed at random (needs Python and PostgreSQL;
 #                ROWS=1000000 for more rows)
+# make test-upgrade FROM=PATH  the binary of a previous release is upgraded to this version under load, and back: a store in a
+#                file, a database with two servers, migrations (needs Python and PostgreSQL)
 # make test-docs  every block of commands of the documents, as it stands, in an empty folder (needs Python, curl, jq, sqlite3, nginx
 #                and PostgreSQL)
 # make test-deploy  the examples for docker compose and Kubernetes (needs Python, PyPI and promtool)
@@ -49,7 +51,7 @@ export SWIFT_DETERMINISTIC_HASHING := 1
 # After a crash, the backtracer of Swift can take longer than a run may last. The signal is reported without it.
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: demo test test-build test-release test-release-build test-all test-all-run test-run test-cluster-run test-root test-postgresql clients test-clients test-bare test-docs test-migrate-cluster test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging
+.PHONY: demo test test-build test-release test-release-build test-all test-all-run test-run test-cluster-run test-root test-postgresql clients test-clients test-bare test-docs test-migrate-cluster test-upgrade test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging
 .PHONY: fuzz lint check version bench bench-http bench-distance bench-scale bench-migrate soak build static release install manual receipts format set-up set-up-tests
 
 build: set-up
@@ -163,6 +165,9 @@ test-clients: test-build clients
 
 test-migrate-cluster: build
 	python3 Tests/migration_cluster.py --tool .build/release/receipt-bridge --rows $(or $(ROWS),100000)
+
+test-upgrade: build
+	python3 Tests/upgrade.py --tool .build/release/receipt-bridge --from "$(FROM)"
 
 test-docs: build
 	python3 Tests/docs.py --tool .build/release/receipt-bridge

@@ -737,4 +737,5 @@ def main():
     sys.exit(1 if failures.texts else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
