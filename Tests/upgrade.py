@@ -87,11 +87,12 @@ def rows(body):
     def of(list):
         return {f"{row.get('transaction_id')} {row.get('product_id')} {row.get('original_transaction_id')}": row
                 for row in list if isinstance(row, dict)}
+    # 0.1.0 has no reason of a refund in responses of iOS 6.
     receipt = {key: value for key, value in body.get("receipt", {}).items() if not key.startswith("request_date") and key not in ("in_app", "cancellation_reason")}
     found = {"status": body["status"], "environment": body.get("environment"), "receipt": receipt,
              "in_app": of(body.get("receipt", {}).get("in_app", []))}
     if body.get("pending_renewal_info"):
-        # Since 0.2.0 purchases that do not renew have a row, too.
+        # Later than 0.1.0, purchases that do not renew have a row, too.
         found["renewals"] = of(body["pending_renewal_info"])
         found["rows"] = of(row for row in body["latest_receipt_info"] if "expires_date" in row)
     return found

@@ -129,16 +129,17 @@ extension SQLiteStore: DeliveryOutbox {
 
     package func dueTargets(at now: Timestamp) async throws(StorageError) -> Set<ForwardingTargetKey> {
         try await read { db in
-            let find = try db.cachedStatement(
-                sql: """
-                    SELECT bundleId, form, url FROM addressee WHERE EXISTS (
-                        SELECT 1 FROM delivery WHERE addressee = addressee.id AND state = 0 AND nextAttempt <= ?1
-                        AND (leasedUntil IS NULL OR leasedUntil <= ?1))
-                    """)
+            let rows = try db.rows(
+                """
+                SELECT bundleId, form, url FROM addressee WHERE EXISTS (
+                    SELECT 1 FROM delivery WHERE addressee = addressee.id AND state = 0 AND nextAttempt <= ?1
+                    AND (leasedUntil IS NULL OR leasedUntil <= ?1))
+                """, [now.milliseconds])
             return Set(
-                try Row.fetchAll(find, arguments: [now.milliseconds]).compactMap { row in
-                    BundleIdentifier(rawValue: row[0]).map {
-                        ForwardingTargetKey(bundleId: $0, form: row[1], url: row[2])
+                try self.intact(rows) { row in
+                    let (form, url) = (try row.text(1), try row.text(2))
+                    return try BundleIdentifier(rawValue: row.text(0)).map {
+                        ForwardingTargetKey(bundleId: $0, form: form, url: url)
                     }
                 })
         }
